@@ -1,0 +1,42 @@
+# What `cmake --install` puts where, the CMake package for others, and archives of both.
+
+include(CMakePackageConfigHelpers)
+
+# The program finds a shared library beside it wherever the tree is moved.
+if(BUILD_SHARED_LIBS)
+  file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(popflow_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+endif()
+
+install(TARGETS popflow_program)
+install(TARGETS popflow EXPORT popflowTargets)
+install(DIRECTORY include/popflow TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/popflow")
+
+install(FILES "${manual_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${reference}" README.md CHANGELOG.md LICENSE TYPE DOC)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/popflow")
+install(EXPORT popflowTargets NAMESPACE popflow:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/popflowConfig.cmake.in
+  "${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfig.cmake"
+              "${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfigVersion.cmake"
+              cmake/FindRandom123.cmake
+        DESTINATION "${package_dir}")
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR TGZ DEB)
+  set(CPACK_PACKAGE_CONTACT "popflow developers")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+  set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_CURRENT_SOURCE_DIR}/LICENSE")
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_STRIP_FILES ON)
+  include(CPack)
+endif()

@@ -1,0 +1,35 @@
+# How everything here is compiled: popflow_options is linked privately to each of our targets and
+# is not exported, since none of it concerns who uses the library.
+
+add_library(popflow_options INTERFACE)
+
+# A compiler that contracts a*b+c to one fused operation gives other bits on machines that have the
+# instruction than on those that lack it. A run must give the same bits on both. (-ffast-math, for
+# the same reason and since it lets NaN go unseen, is never used.)
+set(POPFLOW_NUMERICS_FLAGS -ffp-contract=off)
+target_compile_options(popflow_options INTERFACE ${POPFLOW_NUMERICS_FLAGS})
+
+target_compile_options(popflow_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>"  # gcc 12 misreads std::string's operator+ (bug 105329)
+  "$<$<BOOL:${POPFLOW_WERROR}>:-Werror>")
+
+if(POPFLOW_SANITIZE)
+  set(POPFLOW_SANITIZE_FLAGS "-fsanitize=${POPFLOW_SANITIZE}" -fno-omit-frame-pointer)
+  if(NOT POPFLOW_SANITIZE MATCHES "thread")
+    list(APPEND POPFLOW_SANITIZE_FLAGS -fno-sanitize-recover=all)
+  endif()
+  # With the sanitizers' instrumentation in between, gcc sees uninitialized values where none are.
+  target_compile_options(popflow_options INTERFACE
+    ${POPFLOW_SANITIZE_FLAGS} "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+  target_compile_definitions(popflow_options INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(popflow_options INTERFACE ${POPFLOW_SANITIZE_FLAGS})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+mark_as_advanced(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness is what ccache asks for where there are precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
+endif()

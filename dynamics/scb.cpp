@@ -1,0 +1,144 @@
+#include "dynamics/scb.hpp"
+
+#include "dynamics/scb/system.hpp"
+#include "popflow/error.hpp"
+#include "popflow/last_state.hpp"
+
+namespace popflow::scb {
+
+namespace {
+
+Variant variant_of(const Parameters& own) {
+  return {own.word("attention") == "softmax", own.word("preconditioner") == "inverse-frequency",
+          own.word("project") == "attention"};
+}
+
+Coordinates coordinates_of(const Parameters& own) {
+  const std::string& word = own.word("coordinates");
+  if (word == "support") return Coordinates::support;
+  if (word == "signal") return Coordinates::signal;
+  return Coordinates::full;
+}
+
+/// Combinations in which a reduction would not be exact.
+void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordinates) {
+  const double l1 = own.real("l1");
+  if (l1 > 0 && variant.softmax)
+    throw UsageError("--l1 is " + own.text("l1") +
+                     ", but softmax attention sums to 1, where the l1 norm is constant; use "
+                     "--attention linear");
+  if (coordinates != Coordinates::signal) return;
+  const std::string key = "--coordinates signal needs ";
+  if (variant.softmax)
+    throw UsageError(key + "--attention linear: with softmax the columns leave the line from 1/T "
+                           "to q_k; support coordinates are exact");
+  if (!variant.inverse_frequency)
+    throw UsageError(key + "--preconditioner inverse-frequency: without it every column moves at "
+                           "a rate of its own; support coordinates are exact");
+  if (!variant.project)
+    throw UsageError(key + "--project attention: without it the columns' sums move; support "
+                           "coordinates are exact");
+  if (l1 > 0)
+    throw UsageError(key + "--l1 0: a threshold leaves the line from 1/T to q_k; support "
+                           "coordinates are exact");
+}
+
+/// The sizes that the given parameters ask for must fit the machine before anything is drawn.
+void require_room(const Ingredients& from, Coordinates coordinates) {
+  const Parameters& own = from.own;
+  if (from.shared.has("problem")) return;  // sizes come from the file
+  const auto N = static_cast<double>(own.integer("vocab-size"));
+  const auto T = static_cast<double>(own.integer("context-length"));
+  const auto S = static_cast<double>(own.integer("sparsity"));
+  const std::string sizes = "--vocab-size " + own.text("vocab-size") + " with --context-length " +
+                            own.text("context-length") + " and --sparsity " + own.text("sparsity");
+  if (coordinates == Coordinates::full)
+    require_memory(4 * N * N + 2 * N * (T + S), sizes + " in full coordinates");
+  else
+    require_memory(4 * N * N + 2 * N * (S + 1), sizes);
+}
+
+Eigen::MatrixXd standard_start(const Problem& problem, const std::string& word) {
+  const Eigen::Index N = problem.vocabulary();
+  if (word == "uniform")
+    return Eigen::MatrixXd::Constant(N, N, 1 / static_cast<double>(N));
+  return problem.mu.replicate(1, N);
+}
+
+bool same_positions(const Positions& a, const Positions& b) {
+  return a.context_length == b.context_length && a.slots() == b.slots() &&
+         a.position == b.position && a.weight == b.weight;
+}
+
+/// Goes on from the last state of another run: V and the attention, or V alone when it is mixed.
+Start start_from(const Ingredients& from, const Problem& problem, Variant variant,
+                 Coordinates coordinates) {
+  const std::string path = from.shared.word("init-from");
+  const LastState last = load_last_state(path, from.workers);
+  const auto* source = dynamic_cast<const Scb*>(last.system.get());
+  if (source == nullptr)
+    throw InputError("--init-from " + path + " holds a run of " + last.system->info().name +
+                     ", not of scb");
+  if (source->data().vocabulary() != problem.vocabulary())
+    throw InputError("--init-from " + path + " has a vocabulary of " +
+                     std::to_string(source->data().vocabulary()) + " tokens; this problem has " +
+                     std::to_string(problem.vocabulary()));
+  Start start{source->value_matrix(last.x, last.t), false};
+  if (from.own.has("init-mix")) {
+    const double theta = from.own.real("init-mix");
+    start.V0 = theta * start.V0 + (1 - theta) * standard_start(problem, "stationary");
+    return start;
+  }
+
+  const std::string hint = "; with --init-mix only V is taken, and it may differ";
+  if (source->coordinates() != coordinates || source->variant().softmax != variant.softmax)
+    throw InputError("--init-from " + path +
+                     " was run in other --coordinates or with other --attention" + hint);
+  const bool fits = coordinates == Coordinates::full
+                        ? source->data().Q.context_length == problem.Q.context_length
+                        : same_positions(source->data().Q, problem.Q);
+  if (!fits)
+    throw InputError("--init-from " + path +
+                     (coordinates == Coordinates::full ? " has another context length"
+                                                       : " has other positions Q") +
+                     hint);
+  const auto attention = source->attention_state(last.x);
+  start.attention.assign(attention.begin(), attention.end());
+  return start;
+}
+
+Start make_start(const Ingredients& from, const Problem& problem, Variant variant,
+                 Coordinates coordinates) {
+  Parameters& own = from.own;
+  if (own.has("init-mix") && !from.shared.has("init-from"))
+    throw UsageError("--init-mix is " + own.text("init-mix") +
+                     ", but there is no --init-from FILE whose V it could mix");
+  if (from.shared.has("init-from")) {
+    if (own.given("init-value") && own.word("init-value") != "problem")
+      throw UsageError("--init-value " + own.word("init-value") +
+                       " and --init-from both say where V starts; give one");
+    return start_from(from, problem, variant, coordinates);
+  }
+  if (!own.has("init-value"))
+    own.resolve("init-value", std::string(problem.V0 ? "problem" : "stationary"));
+  if (own.word("init-value") != "problem")
+    return {standard_start(problem, own.word("init-value")), true};
+  if (!problem.V0)
+    throw UsageError("--init-value is 'problem', but there is no --problem file with a V0");
+  return {*problem.V0, false};
+}
+
+}  // namespace
+
+std::unique_ptr<System> make(Ingredients from) {
+  const Variant variant = variant_of(from.own);
+  const Coordinates coordinates = coordinates_of(from.own);
+  refuse_inexact(from.own, variant, coordinates);
+  require_room(from, coordinates);
+  Problem problem = make_problem(from);
+  Start start = make_start(from, problem, variant, coordinates);
+  return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start),
+                               from.own.real("l1"), from.workers);
+}
+
+}  // namespace popflow::scb

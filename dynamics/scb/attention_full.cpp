@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <cmath>
+
+#include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/kernels.hpp"
+
+namespace popflow::scb {
+
+namespace {
+// States beyond this do not fit the last-level cache: what is written is not read again soon.
+constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
+// Elements that make a task worth handing to a thread.
+constexpr std::size_t kTask = 32 * 1024;
+}  // namespace
+
+FullAttention::FullAttention(Columns columns, Workers& workers)
+    : columns_(std::move(columns)),
+      workers_(workers),
+      rows_(static_cast<std::size_t>(columns_.positions().context_length)) {}
+
+std::vector<StateBlock> FullAttention::blocks() const {
+  const std::size_t size = rows_ * static_cast<std::size_t>(columns_.size());
+  return {{columns_.variant().softmax ? "W" : "A", size, columns_.uniform()}};
+}
+
+std::vector<std::string> FullAttention::fields() const {
+  if (columns_.variant().softmax) return {"A", "W"};
+  return {"A"};
+}
+
+void FullAttention::start(double* x) const {
+  std::fill_n(x, rows_ * static_cast<std::size_t>(columns_.size()), 0.0);
+}
+
+void FullAttention::each_column(const std::function<void(Eigen::Index)>& body) const {
+  const auto columns = static_cast<std::size_t>(columns_.size());
+  const std::size_t group = std::max<std::size_t>(1, kTask / std::max<std::size_t>(1, rows_));
+  workers_.run((columns + group - 1) / group, columns * rows_, [&](std::size_t task) {
+    const std::size_t end = std::min(columns, (task + 1) * group);
+    for (std::size_t k = task * group; k < end; ++k) body(static_cast<Eigen::Index>(k));
+  });
+}
+
+Moments FullAttention::moments(Eigen::Index k, const double* column) const {
+  // Linear columns only: softmax gets its moments while it makes the exponentials.
+  const Positions& Q = columns_.positions();
+  const Sums d = sums(column, rows_);
+  Moments m{d.sum, d.squares + (2 * d.sum + 1) * columns_.uniform(),
+            columns_.query(k).q_sum * columns_.uniform()};
+  for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
+    m.q += Q.weight(slot, k) * column[Q.position(slot, k)];
+  return m;
+}
+
+Drive FullAttention::derivative(const double* x, const Coupling& coupling, double* dx) const {
+  const Positions& Q = columns_.positions();
+  const bool softmax = columns_.variant().softmax;
+  const bool stream = rows_ * static_cast<std::size_t>(columns_.size()) >= kStreamFrom;
+  std::vector<Moments> all(static_cast<std::size_t>(columns_.size()));
+  each_column([&](Eigen::Index k) {
+    const double* in = x + static_cast<std::size_t>(k) * rows_;
+    double* out = dx + static_cast<std::size_t>(k) * rows_;
+    const Eigen::Index support = columns_.query(k).support;
+    Moments& m = all[static_cast<std::size_t>(k)];
+    if (!softmax) {
+      m = moments(k, in);
+      const Rule rule = columns_.rule(k, coupling, m);
+      affine(rule.slope, rule.shift, in, out, rows_, stream);
+      for (Eigen::Index slot = 0; slot < support; ++slot)
+        out[Q.position(slot, k)] += rule.gain * Q.weight(slot, k);
+      return;
+    }
+    const Sums e = exponentials(in, out, rows_);
+    m.norm2 = e.squares / (e.sum * e.sum);
+    std::vector<double> on_support(static_cast<std::size_t>(support));
+    for (Eigen::Index slot = 0; slot < support; ++slot) {
+      on_support[static_cast<std::size_t>(slot)] = out[Q.position(slot, k)] / e.sum;
+      m.q += Q.weight(slot, k) * on_support[static_cast<std::size_t>(slot)];
+    }
+    const Rule rule = columns_.rule(k, coupling, m);
+    softmax_rule(rule.slope, rule.shift, e.sum, out, rows_);
+    for (Eigen::Index slot = 0; slot < support; ++slot)
+      out[Q.position(slot, k)] +=
+          on_support[static_cast<std::size_t>(slot)] * rule.gain * Q.weight(slot, k);
+  });
+  Drive drive;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k)
+    columns_.add(k, all[static_cast<std::size_t>(k)], drive);
+  return drive;
+}
+
+namespace {
+
+/// A column as deviations from `base`: the state itself (linear) or computed weights (softmax).
+struct WeightsOfColumn {
+  const double* values;
+  double base;
+};
+
+}  // namespace
+
+AttentionReport FullAttention::report(const double* x) const {
+  const Positions& Q = columns_.positions();
+  struct Row {
+    Moments m;
+    double diff2 = 0, q_diff = 0;
+  };
+  std::vector<Row> rows(static_cast<std::size_t>(columns_.size()));
+  each_column([&](Eigen::Index k) {
+    const double* in = x + static_cast<std::size_t>(k) * rows_;
+    Row& row = rows[static_cast<std::size_t>(k)];
+    WeightsOfColumn a{in, columns_.uniform()};
+    std::vector<double> weights;
+    if (columns_.variant().softmax) {
+      weights.resize(rows_);
+      const Sums e = exponentials(in, weights.data(), rows_);
+      for (double& weight : weights) weight /= e.sum;
+      a = {weights.data(), 0};
+      row.m.norm2 = e.squares / (e.sum * e.sum);
+    } else {
+      row.m = moments(k, in);
+    }
+    // Off the support a - q = a; summing the gaps between support positions keeps |a - q|^2
+    // accurate when the attention has all but reached q.
+    std::size_t from = 0;
+    const auto gap = [&](std::size_t to) {
+      const Sums d = sums(a.values + from, to - from);
+      const auto count = static_cast<double>(to - from);
+      row.diff2 += d.squares + a.base * (2 * d.sum + a.base * count);
+    };
+    for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot) {
+      const auto position = static_cast<std::size_t>(Q.position(slot, k));
+      gap(position);
+      const double q = Q.weight(slot, k);
+      const double diff = a.values[position] + a.base - q;
+      row.diff2 += diff * diff;
+      row.q_diff += q * diff;
+      if (columns_.variant().softmax) row.m.q += q * a.values[position];
+      from = position + 1;
+    }
+    gap(rows_);
+  });
+  AttentionReport report;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k) {
+    const Row& row = rows[static_cast<std::size_t>(k)];
+    columns_.add(k, row.m, row.diff2, row.q_diff, report);
+  }
+  report.distance = std::sqrt(report.distance);
+  return report;
+}
+
+double FullAttention::signal(const double* x) const {
+  const Positions& Q = columns_.positions();
+  std::vector<double> parts(static_cast<std::size_t>(columns_.size()));
+  each_column([&](Eigen::Index k) {
+    const double* in = x + static_cast<std::size_t>(k) * rows_;
+    Moments m;
+    if (columns_.variant().softmax) {
+      const Eigen::Map<const Eigen::ArrayXd> w(in, static_cast<Eigen::Index>(rows_));
+      const double high = w.maxCoeff();
+      const double total = (w - high).exp().sum();
+      for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
+        m.q += Q.weight(slot, k) * std::exp(in[Q.position(slot, k)] - high) / total;
+    } else {
+      m = moments(k, in);
+    }
+    parts[static_cast<std::size_t>(k)] = columns_.query(k).mu * columns_.signal(k, m);
+  });
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
+
+void FullAttention::field(std::size_t i, const double* x, const FieldSink& sink) const {
+  // The file has (position, query), the state (query, position): transposed in tiles that fill
+  // whole cache lines of both, and handed out in pieces that stay in the cache.
+  constexpr std::size_t kTile = 8;
+  constexpr std::size_t kPiece = 256 * 1024;
+  const auto columns = static_cast<std::size_t>(columns_.size());
+  const bool normalise = columns_.variant().softmax && i == 0;
+  const double base = columns_.variant().softmax ? 0 : columns_.uniform();
+
+  std::vector<double> high(normalise ? columns : 0);
+  std::vector<double> total(normalise ? columns : 0);
+  if (normalise) {
+    each_column([&](Eigen::Index k) {
+      const Eigen::Map<const Eigen::ArrayXd> w(x + static_cast<std::size_t>(k) * rows_,
+                                               static_cast<Eigen::Index>(rows_));
+      const auto at = static_cast<std::size_t>(k);
+      high[at] = w.maxCoeff();
+      total[at] = (w - high[at]).exp().sum();
+    });
+  }
+
+  const std::size_t rows_of_piece = std::clamp<std::size_t>(kPiece / columns, 1, rows_);
+  std::vector<double> piece(rows_of_piece * columns);
+  for (std::size_t first = 0; first < rows_; first += rows_of_piece) {
+    const std::size_t count = std::min(rows_of_piece, rows_ - first);
+    workers_.run((columns + kTile - 1) / kTile, columns * count, [&](std::size_t tile) {
+      const std::size_t begin = tile * kTile;
+      const std::size_t end = std::min(columns, begin + kTile);
+      for (std::size_t row = 0; row < count; ++row) {
+        for (std::size_t k = begin; k < end; ++k) {
+          const double value = x[k * rows_ + first + row];
+          piece[row * columns + k] =
+              normalise ? std::exp(value - high[k]) / total[k] : base + value;
+        }
+      }
+    });
+    sink(first * columns, {piece.data(), count * columns});
+  }
+}
+
+void FullAttention::soft_threshold(double* x, double by) const {
+  each_column([&](Eigen::Index k) {
+    double* column = x + static_cast<std::size_t>(k) * rows_;
+    for (std::size_t i = 0; i < rows_; ++i)
+      column[i] = soft_threshold_deviation(column[i], columns_.uniform(), by);
+  });
+}
+
+}  // namespace popflow::scb

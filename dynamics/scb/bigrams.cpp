@@ -1,0 +1,226 @@
+#include "dynamics/scb/bigrams.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "popflow/error.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::scb {
+namespace {
+
+/// A map from units that is asked with views, without making a string each time.
+struct UnitHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view unit) const noexcept {
+    return std::hash<std::string_view>{}(unit);
+  }
+};
+template <class T>
+using UnitMap = std::unordered_map<std::string, T, UnitHash, std::equal_to<>>;
+
+/// Which token a unit is.
+class Vocabulary {
+ public:
+  /// Of the units with their frequencies; at most `limit` tokens, `(other)` included.
+  Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit) {
+    std::vector<std::pair<std::string, std::uint64_t>> order;
+    order.reserve(frequency.size());
+    for (const auto& unit : frequency) {
+      if (unit.first != other_token) order.emplace_back(unit);
+    }
+    // UTF-8 sorts byte by byte as its code points do.
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    std::size_t own = order.size();
+    if (limit && frequency.size() > static_cast<std::size_t>(*limit)) {
+      own = static_cast<std::size_t>(*limit) - 1;
+    }
+    labels_.reserve(own + 1);
+    for (std::size_t i = 0; i < own; ++i) {
+      labels_.push_back(label_of(order[i].first));
+      token_.emplace(order[i].first, static_cast<Eigen::Index>(i));
+    }
+    if (frequency.size() > own) labels_.emplace_back(other_token);
+  }
+
+  [[nodiscard]] Eigen::Index token(std::string_view unit) const {
+    const auto found = token_.find(unit);
+    return found == token_.end() ? size() - 1 : found->second;
+  }
+  [[nodiscard]] Eigen::Index size() const { return static_cast<Eigen::Index>(labels_.size()); }
+  [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
+
+  [[nodiscard]] BigramCounts no_counts() const {
+    const auto tokens = static_cast<double>(size());
+    require_memory(tokens * tokens, "a table of " + std::to_string(size()) + " x " +
+                                        std::to_string(size()) + " bigram counts");
+    return {labels_, Eigen::MatrixXd::Zero(size(), size())};
+  }
+
+ private:
+  std::vector<std::string> labels_;
+  UnitMap<Eigen::Index> token_;
+};
+
+struct Bigram {
+  std::string from;
+  std::string to;
+  double count = 0;
+};
+
+/// A table of counts, line by line.
+class Table {
+ public:
+  explicit Table(const std::string& path) : path_(path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) {
+      throw InputError("table of counts " + path + " does not exist");
+    }
+    if (std::filesystem::is_directory(status)) {
+      throw InputError(path + " is a directory, not a table of counts");
+    }
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw InputError("cannot read " + path + ": " + std::strerror(errno));
+    std::string text;
+    while (std::getline(file, text)) {
+      ++line_;
+      if (!text.empty() && text.back() == '\r') text.pop_back();
+      if (text.empty() || text.front() == '#') continue;
+      add(text);
+    }
+    if (file.bad()) throw InputError("cannot read " + path + ": " + std::strerror(errno));
+    if (total_ == 0) throw InputError(path + " holds no counts above 0");
+  }
+
+  [[nodiscard]] const std::vector<Bigram>& bigrams() const { return bigrams_; }
+
+ private:
+  [[nodiscard]] InputError wrong(const std::string& what) const {
+    return InputError(path_ + ", line " + std::to_string(line_) + ": " + what);
+  }
+
+  void add(std::string_view text) {
+    if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
+      throw wrong("not valid UTF-8 at its byte " + std::to_string(at) + " (counted from 0)");
+    }
+    const std::size_t first = text.find('\t');
+    const std::size_t second = first == text.npos ? text.npos : text.find('\t', first + 1);
+    if (second == text.npos || text.find('\t', second + 1) != text.npos) {
+      throw wrong("must be from, to and count, separated by tabs");
+    }
+    Bigram bigram{label_of(text.substr(0, first)),
+                  label_of(text.substr(first + 1, second - first - 1)),
+                  parse_count(text.substr(second + 1))};
+    if (bigram.from.empty() || bigram.to.empty()) throw wrong("a unit is empty");
+    const auto [seen, is_new] = line_of_.try_emplace({bigram.from, bigram.to}, line_);
+    if (!is_new) {
+      throw wrong(bigram.from + " to " + bigram.to + " was counted on line " +
+                  std::to_string(seen->second) + " already");
+    }
+    total_ += bigram.count;
+    bigrams_.push_back(std::move(bigram));
+  }
+
+  [[nodiscard]] double parse_count(std::string_view text) const {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 53;  // exact in a double
+    std::uint64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc{} || end != text.data() + text.size() || count > largest) {
+      throw wrong("count " + std::string(text) + " is not a whole number from 0 to " +
+                  std::to_string(largest));
+    }
+    return static_cast<double>(count);
+  }
+
+  std::string path_;
+  std::uint64_t line_ = 0;
+  double total_ = 0;
+  std::vector<Bigram> bigrams_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> line_of_;
+};
+
+UnitMap<std::uint64_t> frequencies(const std::vector<Bigram>& bigrams) {
+  // In a text a unit's two counts are equal but for the first and the last unit.
+  struct Sides {
+    double from = 0;
+    double to = 0;
+  };
+  UnitMap<Sides> sides;
+  for (const Bigram& bigram : bigrams) {
+    sides[bigram.from].from += bigram.count;
+    sides[bigram.to].to += bigram.count;
+  }
+  UnitMap<std::uint64_t> frequency;
+  for (const auto& [unit, side] : sides) {
+    frequency[unit] = static_cast<std::uint64_t>(std::max(side.from, side.to));
+  }
+  return frequency;
+}
+
+void require_two_units(std::size_t units, const std::string& path) {
+  if (units < 2) throw InputError(path + " holds only one kind of unit; there must be at least 2");
+}
+
+}  // namespace
+
+BigramCounts count_text(const std::string& path, TextUnit unit, std::optional<std::int64_t> limit) {
+  UnitMap<std::uint64_t> frequency;
+  std::uint64_t units = 0;
+  for_each_unit(path, unit, [&](std::string_view text) {
+    ++units;
+    const auto found = frequency.find(text);
+    if (found == frequency.end()) {
+      frequency.emplace(text, 1);
+    } else {
+      ++found->second;
+    }
+  });
+  if (units < 2) {
+    throw InputError(path + " holds " + (units == 0 ? "no " : "only one ") +
+                     (unit == TextUnit::word ? "word" : "character") +
+                     "; a bigram takes at least 2");
+  }
+  require_two_units(frequency.size(), path);
+
+  const Vocabulary vocabulary(frequency, limit);
+  BigramCounts counts = vocabulary.no_counts();
+  std::optional<Eigen::Index> previous;
+  for_each_unit(path, unit, [&](std::string_view text) {
+    const Eigen::Index token = vocabulary.token(text);
+    if (previous) counts.count(token, *previous) += 1;
+    previous = token;
+  });
+  return counts;
+}
+
+BigramCounts read_counts(const std::string& path, std::optional<std::int64_t> limit) {
+  const Table table(path);
+  const UnitMap<std::uint64_t> frequency = frequencies(table.bigrams());
+  require_two_units(frequency.size(), path);
+  const Vocabulary vocabulary(frequency, limit);
+  BigramCounts counts = vocabulary.no_counts();
+  for (const Bigram& bigram : table.bigrams()) {
+    counts.count(vocabulary.token(bigram.to), vocabulary.token(bigram.from)) += bigram.count;
+  }
+  return counts;
+}
+
+Eigen::MatrixXd transition_matrix(const BigramCounts& counts) {
+  Eigen::MatrixXd P = counts.count.array() + 1;
+  for (auto column : P.colwise()) column /= column.sum();
+  return P;
+}
+
+}  // namespace popflow::scb

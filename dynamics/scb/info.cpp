@@ -1,0 +1,184 @@
+#include "dynamics/scb.hpp"
+
+namespace popflow::scb {
+
+namespace {
+
+constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
+
+constexpr const char* kEquations = R"(Data. Vocabulary N, context length T. P is column-stochastic, P[n,m] = Pr(next = n | m), with
+stationary distribution mu > 0. Column q_k of Q is a probability vector over the T positions with
+few non-zeros. A sample: x_1..x_T, x_{T+1} i.i.d. from mu; with k = x_{T+1}, a position s ~ q_k;
+the target y ~ P[:, x_s].
+
+Model. f(X,k) = V X a_k with V (N x N) and A = [a_1 .. a_N] (T x N); loss 1/2 |e_y - V X a_k|^2.
+With softmax attention a_k = softmax(w_k), and w_k is trained.
+
+Population loss, with Sigma = diag(mu) - mu mu', s_k = 1'a_k:
+  L = 1/2 sum_k mu_k [ 1 - 2( <q_k,a_k> tr(V'P Sigma) + s_k mu'V'P mu )
+                       + |a_k|^2 tr(V'V Sigma) + s_k^2 |V mu|^2 ]
+
+Flow.
+  dV/dt   = -grad_V L diag(1/mu)
+          = c_q (P - mu 1') + c_s mu 1' - c_2 (V - V mu 1') - c_ss V mu 1'
+            c_q = sum_k mu_k <q_k,a_k>,  c_2 = sum_k mu_k |a_k|^2,
+            c_s = sum_k mu_k s_k,        c_ss = sum_k mu_k s_k^2
+  da_k/dt = -(I - 11'/T) grad_{a_k} L / mu_k
+          = (I - 11'/T) [ tr(V'P Sigma) q_k - tr(V'V Sigma) a_k ]
+  softmax:  dw_k/dt = -(diag(a_k) - a_k a_k') grad_{a_k} L / mu_k
+--preconditioner none leaves out the factors 1/mu; --project none leaves out (I - 11'/T), and the
+attention then also feels mu'V'P mu - s_k |V mu|^2. Start: V = mu 1' (or 11'/N), a_k = 1/T, w_k = 0.
+
+Minimum. L* = 1/2 (1 - |mu|^2 - kappa_0 K_P) at V = P, A = Q, with K_P = tr(P'P Sigma) and
+kappa_0 = sum_k mu_k |q_k|^2. Without the projection it is a valley, (cP, Q/c) for any c.
+
+Coordinates, each an exact reduction and not an approximation:
+  full      V and A, entry by entry; any variant
+  support   one number per support position and one for all others, at any T; with the
+            inverse-frequency preconditioner V = (beta_mu mu + beta_0 m0) 1' + rho_V R0
+            + alpha_V (P - mu 1') with m0 = V0 mu and R0 = V0 - m0 1': four scalars
+  signal    a_k = 1/T + alpha_A (q_k - 1/T), V from alpha_V and rho_V: three scalars
+            (inverse-frequency, linear, projected), with kappa = kappa_0 - 1/T:
+              d alpha_V/dt = (1 - alpha_V)/T + kappa alpha_A (1 - alpha_V alpha_A)
+              d rho_V/dt   = -(1/T + kappa alpha_A^2) rho_V
+              d alpha_A/dt = (rho_V x + alpha_V K_P)
+                             - (rho_V^2 y + 2 rho_V alpha_V x + alpha_V^2 K_P) alpha_A
+              x = tr(R0'P Sigma), y = tr(R0'R0 Sigma)
+
+What to expect. A drift of order 1/T starts the signals, the linear term amplifies them at the rate
+sqrt(kappa K_P), the fast phase ends near the hyperbola alpha_V alpha_A = 1, and the state creeps
+along it to (1,1) at a rate of order 1/T.
+
+l1. --l1 lambda adds the penalty lambda sum_k mu_k |a_k|_1 (per column: lambda |a_k|_1 under the
+preconditioner) by splitting: a smooth step of length --dt, then a <- soft(a, lambda dt). Order 1,
+exact zeros. Symmetric splittings lose the zeros, and their second order holds only while no entry
+reaches zero, so there is none here.)";
+
+ParameterTable parameters() {
+  ParameterTable t;
+  t.push_back({.name = "vocab-size", .kind = Kind::integer, .default_text = "10",
+               .meaning = "number of tokens", .symbol = "N", .range = {2, kLargest}});
+  t.push_back({.name = "context-length", .kind = Kind::integer, .default_text = "1000",
+               .meaning = "number of positions", .symbol = "T", .range = {1, kLargest}});
+  t.push_back({.name = "sparsity", .kind = Kind::integer, .default_text = "2",
+               .meaning = "positions that matter to a query, drawn at random", .symbol = "S",
+               .range = {1, kLargest}});
+  t.push_back({.name = "transition-concentration", .kind = Kind::real, .default_text = "0.3",
+               .meaning = "Dirichlet concentration of the drawn columns of P",
+               .range = {.low = 0, .low_open = true}});
+  t.push_back({.name = "position-concentration", .kind = Kind::real, .default_text = "0",
+               .meaning = "Dirichlet concentration of the drawn weights of q_k; 0: equal weights",
+               .range = {.low = 0}});
+  t.push_back({.name = "attention", .kind = Kind::word, .default_text = "linear",
+               .meaning = "train A itself, or logits under a softmax",
+               .words = {"linear", "softmax"}});
+  t.push_back({.name = "preconditioner", .kind = Kind::word, .default_text = "inverse-frequency",
+               .meaning = "divide gradients by mu (the paper's flow), or not",
+               .words = {"inverse-frequency", "none"}});
+  t.push_back({.name = "project", .kind = Kind::word, .default_text = "attention",
+               .meaning = "keep 1'a_k = 1 by (I - 11'/T); no effect with softmax",
+               .words = {"attention", "none"}});
+  t.push_back({.name = "coordinates", .kind = Kind::word, .default_text = "full",
+               .meaning = "state of the flow; support and signal are exact reductions",
+               .words = {"full", "support", "signal"}});
+  t.push_back({.name = "init-value", .kind = Kind::word, .default_text = "",
+               .meaning = "start of V: mu 1', 11'/N, or the V0 of the problem file",
+               .words = {"stationary", "uniform", "problem"},
+               .default_note = "stationary, or problem where the file has V0"});
+  t.push_back({.name = "init-mix", .kind = Kind::real, .default_text = "",
+               .meaning = "transfer: start from theta V + (1 - theta) mu 1' with the V of "
+                          "--init-from, and from uniform attention",
+               .symbol = "theta", .range = {0, 1}});
+  t.push_back({.name = "l1", .kind = Kind::real, .default_text = "0",
+               .meaning = "l1 penalty on the attention; needs --dt, the splitting step",
+               .symbol = "lambda", .range = {.low = 0}});
+  t.push_back({.name = "text", .kind = Kind::path, .default_text = "",
+               .meaning = "take P and mu from the bigrams of a text (UTF-8)"});
+  t.push_back({.name = "text-unit", .kind = Kind::word, .default_text = "char",
+               .meaning = "what counts as a token of the text", .words = {"char", "word"}});
+  t.push_back({.name = "counts", .kind = Kind::path, .default_text = "",
+               .meaning = "take P and mu from a table of bigram counts: from, to, count, "
+                          "separated by tabs"});
+  return t;
+}
+
+SystemInfo make_info() {
+  SystemInfo info;
+  info.name = "scb";
+  info.title = "Sparse contextual bigram: a one-layer linear transformer learns in two stages";
+  info.source =
+      "Ren, Wang, Lee, Learning and Transferring Sparse Contextual Bigrams with Linear "
+      "Transformers, NeurIPS 2024, arXiv 2410.23438";
+  info.equations = kEquations;
+  info.parameters = parameters();
+  info.dimensions = {{"token_out", "token that is predicted"},
+                     {"token_in", "token that is read"},
+                     {"token", "token"},
+                     {"query", "last token, which selects the positions"},
+                     {"slot", "place in the list of a query's support positions"},
+                     {"position", "position in the context (full coordinates)"}};
+  const std::string paper = "arXiv 2410.23438";
+  info.fields = {
+      {"V", {"token_out", "token_in"}, "V", "value matrix", paper + ", section 2",
+       "full coordinates, or preconditioner none"},
+      {"A", {"position", "query"}, "A", "attention weights", paper + ", section 2",
+       "full coordinates"},
+      {"W", {"position", "query"}, "W", "attention logits", paper + ", section 2",
+       "full coordinates, softmax"},
+      {"A_support", {"slot", "query"}, "A", "attention weights at the support positions",
+       "exact reduction of the flow", "support coordinates"},
+      {"A_off", {"query"}, "A", "attention weight of every position off the support",
+       "exact reduction of the flow", "support coordinates"},
+      {"alpha_V", {}, "alpha_V", "share of P - mu 1' in V", "exact reduction of the flow",
+       "support or signal coordinates, inverse-frequency"},
+      {"rho_V", {}, "rho_V", "share of the start R0 left in V", "exact reduction of the flow",
+       "support or signal coordinates, inverse-frequency"},
+      {"beta_mu", {}, "beta_mu", "share of mu 1' in V", "exact reduction of the flow",
+       "support coordinates, inverse-frequency"},
+      {"beta_0", {}, "beta_0", "share of the start m0 1' left in V",
+       "exact reduction of the flow", "support coordinates, inverse-frequency"},
+      {"alpha_A", {}, "alpha_A", "share of q_k - 1/T in a_k", "exact reduction of the flow",
+       "signal coordinates"}};
+  info.observables = {
+      {"loss", "L", "population loss", paper + ", section 2"},
+      {"excess_loss", "L - L*", "population loss above its minimum", paper + ", section 2"},
+      {"signal_V", "tr(V'P Sigma)/K_P", "signal of the value matrix; 1 at V = P",
+       paper + ", section 4"},
+      {"signal_A", "sum_k mu_k <a_k - 1/T, q_k - 1/T>/kappa",
+       "signal of the attention; 1 at A = Q", paper + ", section 4"},
+      {"distance_P", "|V - P|_F", "distance of V from the transition matrix", paper},
+      {"distance_Q", "|A - Q|_F", "distance of the attention from Q", paper},
+      {"attention_sum_error", "max_k |1'a_k - 1|", "largest error of an attention column's sum",
+       paper},
+      {"stationary_error", "max |V mu - mu|", "largest error of V mu = mu", paper},
+      {"column_sum_error", "max |1'V - 1'|", "largest error of a column sum of V", paper}};
+  info.events = {
+      {"boosted", "signal_V signal_A first reaches 1/2", ""},
+      {"aligned", "signal_V signal_A first reaches 0.9", ""},
+      {"fast_phase_end",
+       "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
+       "(linear, projected)",
+       "boosted"}};
+  info.invariants = {
+      {"attention_sum_error", InvariantInfo::Form::zero,
+       "1'a_k = 1: kept with the projection or softmax"},
+      {"column_sum_error", InvariantInfo::Form::zero,
+       "1'V = 1': kept with the projection or softmax, from a start that has it"},
+      {"stationary_error", InvariantInfo::Form::zero,
+       "V mu = mu: kept with the projection or softmax and the inverse-frequency preconditioner, "
+       "from V0 mu = mu (from another start V mu - mu decays as exp(-t), exactly)"}};
+  info.constants = {
+      {"K_P", "K_P", "tr(P'P Sigma)"},
+      {"kappa", "kappa", "sum_k mu_k |q_k|^2 - 1/T"},
+      {"loss_minimum", "L*", "population loss at V = P, A = Q"}};
+  return info;
+}
+
+}  // namespace
+
+const SystemInfo& info() {
+  static const SystemInfo instance = make_info();
+  return instance;
+}
+
+}  // namespace popflow::scb

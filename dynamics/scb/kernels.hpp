@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+/// The loops over a column of length T. Each has a fixed order of summation (sixteen running sums
+/// added at the end), so the same column gives the same bits on any thread.
+namespace popflow::scb {
+
+struct Sums {
+  double sum = 0;
+  double squares = 0;
+};
+
+/// Sum and sum of squares of n numbers.
+Sums sums(const double* x, std::size_t n);
+
+/// y = slope x + shift. With `stream` the result bypasses the caches (no read for ownership): for
+/// columns that will not be read again soon.
+void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream);
+
+/// y = e^(x - high), and its sums; `high` is the largest x, which the function finds.
+Sums exponentials(const double* x, double* y, std::size_t n);
+
+/// y = a (slope a + shift) with a = y / total, in place.
+void softmax_rule(double slope, double shift, double total, double* y, std::size_t n);
+
+}  // namespace popflow::scb

@@ -1,0 +1,147 @@
+#include "dynamics/scb/problem.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "dynamics/scb/bigrams.hpp"
+#include "dynamics/scb/drawn.hpp"
+#include "dynamics/scb/problem_file.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::scb {
+namespace {
+
+std::uint64_t problem_seed(const Parameters& shared) {
+  return static_cast<std::uint64_t>(shared.integer("problem-seed"));
+}
+
+void refuse_contradictions(const Ingredients& ingredients) {
+  const auto refuse_both = [](const std::string& a, const std::string& b) {
+    throw UsageError("--" + a + " and --" + b +
+                     " contradict each other: both say where P comes from");
+  };
+  const bool text = ingredients.own.has("text");
+  const bool counts = ingredients.own.has("counts");
+  const bool problem = ingredients.shared.has("problem");
+  if (problem && text) refuse_both("problem", "text");
+  if (problem && counts) refuse_both("problem", "counts");
+  if (text && counts) refuse_both("text", "counts");
+}
+
+/// Puts a size found in a file among the parameters; another one that was asked for is an error.
+void resolve_size(Parameters& own, const std::string& name, std::int64_t found,
+                  const std::string& path) {
+  if (own.given(name) && own.integer(name) != found) {
+    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
+                     ": there it is " + std::to_string(found));
+  }
+  own.resolve(name, found);
+}
+
+Positions positions_of(const Ingredients& ingredients, std::int64_t vocabulary) {
+  const Parameters& own = ingredients.own;
+  const std::int64_t sparsity = own.integer("sparsity");
+  require_memory(2 * static_cast<double>(sparsity) * static_cast<double>(vocabulary),
+                 "the positions of " + std::to_string(vocabulary) + " queries at sparsity " +
+                     std::to_string(sparsity));
+  return draw_positions(vocabulary, own.integer("context-length"), sparsity,
+                        own.real("position-concentration"), problem_seed(ingredients.shared));
+}
+
+Problem drawn(const Ingredients& ingredients) {
+  const Parameters& own = ingredients.own;
+  const std::int64_t N = own.integer("vocab-size");
+  require_memory(2 * static_cast<double>(N) * static_cast<double>(N),
+                 "the transition matrix of " + std::to_string(N) + " tokens");
+  Problem problem;
+  problem.Q = positions_of(ingredients, N);
+  problem.P =
+      draw_transitions(N, own.real("transition-concentration"), problem_seed(ingredients.shared));
+  try {
+    problem.mu = stationary_distribution(problem.P, "the drawn P");
+  } catch (const InputError&) {
+    throw UsageError("with --transition-concentration " + own.text("transition-concentration") +
+                     " the drawn P has no positive stationary distribution; raise "
+                     "--transition-concentration");
+  }
+  return problem;
+}
+
+Problem counted(const Ingredients& ingredients) {
+  Parameters& own = ingredients.own;
+  const bool from_text = own.has("text");
+  const std::string& path = own.word(from_text ? "text" : "counts");
+  std::optional<std::int64_t> limit;
+  // A text has thousands of words, so there the default size holds; a table is as large as it was
+  // made.
+  if (own.given("vocab-size") || (from_text && own.has("vocab-size"))) {
+    limit = own.integer("vocab-size");
+  }
+  const TextUnit unit =
+      from_text && own.word("text-unit") == "word" ? TextUnit::word : TextUnit::character;
+  BigramCounts counts = from_text ? count_text(path, unit, limit) : read_counts(path, limit);
+
+  const auto found = static_cast<std::int64_t>(counts.labels.size());
+  if (own.given("vocab-size") && found < own.integer("vocab-size")) {
+    throw UsageError("--vocab-size " + own.text("vocab-size") + " is more than " + path +
+                     " holds: " + std::to_string(found) + " different units");
+  }
+  own.resolve("vocab-size", found);
+  Problem problem;
+  problem.Q = positions_of(ingredients, found);
+  problem.P = transition_matrix(counts);
+  problem.mu = stationary_distribution(problem.P, path + ": P");
+  problem.labels = std::move(counts.labels);
+  return problem;
+}
+
+Problem from_file(const Ingredients& ingredients) {
+  Parameters& own = ingredients.own;
+  const std::string& path = ingredients.shared.word("problem");
+  Problem problem = read_problem_file(path);
+  resolve_size(own, "vocab-size", problem.vocabulary(), path);
+  resolve_size(own, "context-length", problem.Q.context_length, path);
+  resolve_size(own, "sparsity", problem.Q.slots(), path);
+  return problem;
+}
+
+}  // namespace
+
+Problem make_problem(Ingredients ingredients) {
+  refuse_contradictions(ingredients);
+  if (ingredients.shared.has("problem")) return from_file(ingredients);
+  if (ingredients.own.has("text") || ingredients.own.has("counts")) return counted(ingredients);
+  return drawn(ingredients);
+}
+
+void set_column(Positions& positions, Eigen::Index query, std::vector<WeightedPosition> column) {
+  std::sort(column.begin(), column.end(),
+            [](const auto& a, const auto& b) { return a.position < b.position; });
+  positions.weight.col(query).setZero();
+  positions.position.col(query).setConstant(-1);
+  Eigen::Index slot = 0;
+  for (const WeightedPosition& entry : column) {
+    if (entry.weight == 0) continue;
+    positions.weight(slot, query) = entry.weight;
+    positions.position(slot, query) = entry.position;
+    ++slot;
+  }
+}
+
+std::string joined_labels(const std::vector<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) text += (text.empty() ? "" : " ") + label;
+  return text;
+}
+
+std::vector<std::string> split_labels(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::string> labels;
+  for (std::string label; words >> label;) labels.push_back(label);
+  return labels;
+}
+
+}  // namespace popflow::scb

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "popflow/registry.hpp"
+
+namespace popflow::scb {
+
+/// The positions that matter for query k: the non-zeros of column k of Q, sorted by position.
+/// Unused slots have weight 0 and position -1 and come last.
+struct Positions {
+  std::int64_t context_length = 0;  ///< T
+  /// (slot, query): weight q_k(position), and the position itself.
+  Eigen::MatrixXd weight;
+  Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic> position;
+  [[nodiscard]] Eigen::Index slots() const { return weight.rows(); }
+};
+
+/// An SCB problem: transition matrix P (column-stochastic, N x N, P(next, previous)), its
+/// stationary distribution mu, and the positions Q.
+struct Problem {
+  Eigen::MatrixXd P;
+  Eigen::VectorXd mu;
+  Positions Q;
+  std::optional<Eigen::MatrixXd> V0;     ///< a start that came with the problem
+  std::vector<std::string> labels = {};  ///< of the tokens, when they come from text
+  [[nodiscard]] Eigen::Index vocabulary() const { return P.rows(); }
+};
+
+/// Draws, reads or counts the problem, as the parameters say, and resolves sizes found in a file
+/// into `ingredients.own`. Throws UsageError for contradictions, InputError for a wrong file.
+///
+/// Of `own` it reads vocab-size, context-length, sparsity, transition-concentration,
+/// position-concentration, text, text-unit and counts; of `shared` problem and problem-seed.
+Problem make_problem(Ingredients ingredients);
+
+/// The stationary distribution of a column-stochastic matrix by the Grassmann-Taksar-Heyman
+/// elimination, which subtracts nothing and so is accurate in every component. Throws InputError
+/// (with `name`) when the chain is reducible, so that there is no positive stationary vector.
+Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::string& name);
+
+/// A non-zero of a column of Q.
+struct WeightedPosition {
+  std::int64_t position = 0;
+  double weight = 0;
+};
+
+/// Puts one column's non-zeros into column `query` of `positions`, whose matrices have their size
+/// already: sorted by position, zero weights left out, unused slots last.
+void set_column(Positions& positions, Eigen::Index query, std::vector<WeightedPosition> column);
+
+/// The labels as one text, separated by blanks (no label holds a blank), and back.
+std::string joined_labels(const std::vector<std::string>& labels);
+std::vector<std::string> split_labels(const std::string& text);
+
+}  // namespace popflow::scb

@@ -1,0 +1,337 @@
+#include "dynamics/scb/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <sstream>
+
+#include "dynamics/scb.hpp"
+#include "popflow/error.hpp"
+
+namespace popflow::scb {
+
+namespace {
+
+// Relative size below which a constant is rounding of zero.
+constexpr double kNothing = 1e-13;
+// The dense Q is written beside the sparse one up to this size.
+constexpr double kDenseBytes = 64.0 * 1024 * 1024;
+
+std::size_t size_of(const std::vector<StateBlock>& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
+                         [](std::size_t sum, const StateBlock& b) { return sum + b.size; });
+}
+
+/// Row-major copy of a matrix, as files hold it.
+template <class Matrix>
+std::vector<typename Matrix::Scalar> row_major(const Matrix& m) {
+  std::vector<typename Matrix::Scalar> out(static_cast<std::size_t>(m.size()));
+  Eigen::Map<Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic,
+                           Eigen::RowMajor>>(out.data(), m.rows(), m.cols()) = m;
+  return out;
+}
+
+VariableSpec dataset(std::string name, std::vector<std::string> dimensions, std::string long_name) {
+  VariableSpec variable;
+  variable.name = std::move(name);
+  variable.dimensions = std::move(dimensions);
+  variable.attributes = {{"long_name", std::move(long_name)}, {"units", std::string("1")}};
+  return variable;
+}
+
+double two_digits(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::ceil(value / unit) * unit;
+}
+
+}  // namespace
+
+Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start, double l1,
+         Workers& workers)
+    : problem_(std::move(problem)),
+      variant_(variant),
+      coordinates_(coordinates),
+      start_(std::move(start)),
+      l1_(l1),
+      transition_(problem_.P, problem_.mu) {
+  const Columns columns(problem_.Q, problem_.mu, variant_);
+  kappa_ = columns.kappa();
+  const double kappa_0 = kappa_ + columns.uniform();
+  loss_minimum_ = 0.5 * (1 - transition_.mean.squaredNorm() - kappa_0 * transition_.K_P);
+  no_signal_V_ =
+      transition_.K_P <= kNothing * problem_.P.colwise().squaredNorm().dot(problem_.mu);
+  no_signal_A_ = kappa_ <= kNothing * kappa_0;
+  if (coordinates_ == Coordinates::signal && (no_signal_V_ || no_signal_A_))
+    throw UsageError(std::string("--coordinates signal: there is no signal to follow, because ") +
+                     (no_signal_V_ ? "every column of P is mu (K_P = 0)"
+                                   : "Q is uniform (kappa = 0)"));
+
+  const double natural = columns.uniform();
+  const bool scalars = coordinates_ != Coordinates::full && variant_.inverse_frequency;
+  if (scalars)
+    value_ = std::make_unique<ScalarValue>(transition_, start_.V0,
+                                           coordinates_ == Coordinates::signal, natural);
+  else
+    value_ = std::make_unique<FullValue>(transition_, start_.V0, variant_.inverse_frequency,
+                                         natural);
+  switch (coordinates_) {
+    case Coordinates::full:
+      attention_ = std::make_unique<FullAttention>(columns, workers);
+      break;
+    case Coordinates::support:
+      attention_ = std::make_unique<SupportAttention>(columns);
+      break;
+    case Coordinates::signal:
+      attention_ = std::make_unique<SignalAttention>(
+          columns, start_.attention.empty() ? 0.0 : start_.attention[0]);
+      break;
+  }
+  value_size_ = size_of(value_->blocks());
+  describe();
+}
+
+const SystemInfo& Scb::info() const { return scb::info(); }
+
+std::vector<DimensionSpec> Scb::dimensions() const {
+  const auto N = static_cast<std::size_t>(problem_.vocabulary());
+  std::vector<DimensionSpec> dimensions;
+  for (const auto& [name, size] : std::vector<std::pair<std::string, std::size_t>>{
+           {"token_out", N},
+           {"token_in", N},
+           {"token", N},
+           {"query", N},
+           {"slot", static_cast<std::size_t>(problem_.Q.slots())},
+           {"position", static_cast<std::size_t>(problem_.Q.context_length)}}) {
+    if (name == "position" && coordinates_ != Coordinates::full) continue;
+    DimensionSpec dimension;
+    dimension.name = name;
+    dimension.size = size;
+    for (const DimensionInfo& known : info().dimensions)
+      if (known.name == name) dimension.attributes.push_back({"long_name", known.meaning});
+    dimension.attributes.push_back({"units", std::string("1")});
+    if (size == N && name != "slot" && name != "position" && !problem_.labels.empty())
+      dimension.attributes.push_back({"labels", joined_labels(problem_.labels)});
+    dimensions.push_back(std::move(dimension));
+  }
+  return dimensions;
+}
+
+void Scb::describe() {
+  shape_.blocks = value_->blocks();
+  for (const StateBlock& block : attention_->blocks()) shape_.blocks.push_back(block);
+  shape_.dimensions = dimensions();
+  shape_.fields = value_->fields();
+  for (const std::string& field : attention_->fields()) shape_.fields.push_back(field);
+  shape_.constants = {
+      {"K_P", transition_.K_P}, {"kappa", kappa_}, {"loss_minimum", loss_minimum_}};
+
+  shape_.events = {"boosted", "aligned"};
+  if (variant_.project && !variant_.softmax) shape_.events.emplace_back("fast_phase_end");
+  // l1 shrinks the sums, and an unprojected linear attention does not keep them.
+  if (l1_ > 0 || !(variant_.project || variant_.softmax)) return;
+  shape_.invariants.emplace_back("attention_sum_error");
+  const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
+  if ((sums.array() - 1).abs().maxCoeff() < 1e-9) shape_.invariants.emplace_back("column_sum_error");
+  if (variant_.inverse_frequency &&
+      (start_.V0 * problem_.mu - problem_.mu).cwiseAbs().maxCoeff() < 1e-9)
+    shape_.invariants.emplace_back("stationary_error");
+}
+
+std::vector<VariableSpec> Scb::constants_of_fields() const {
+  if (coordinates_ != Coordinates::support) return {};
+  VariableSpec positions = dataset("support_position", {"slot", "query"},
+                                   "position of a support slot (-1: slot not used)");
+  positions.type = NumberType::int64;
+  positions.data = row_major(problem_.Q.position);
+  return {positions};
+}
+
+GroupSpec Scb::problem() const {
+  GroupSpec group;
+  group.name = "problem";
+  group.attributes = {{"context_length", problem_.Q.context_length}};
+  VariableSpec P = dataset("P", {"token_out", "token_in"}, "transition matrix, columns sum to 1");
+  P.data = row_major(problem_.P);
+  VariableSpec mu = dataset("mu", {"token"}, "stationary distribution of P");
+  mu.data = std::vector<double>(problem_.mu.begin(), problem_.mu.end());
+  VariableSpec weight =
+      dataset("Q_value", {"slot", "query"}, "weight of a support position (0: slot not used)");
+  weight.data = row_major(problem_.Q.weight);
+  VariableSpec position = dataset("Q_position", {"slot", "query"}, "support position, from 0");
+  position.type = NumberType::int64;
+  position.data = row_major(problem_.Q.position);
+  group.variables = {P, mu, weight, position};
+
+  const double dense = static_cast<double>(problem_.Q.context_length) *
+                       static_cast<double>(problem_.vocabulary()) * sizeof(double);
+  if (coordinates_ == Coordinates::full && dense <= kDenseBytes) {
+    Eigen::MatrixXd Q = Eigen::MatrixXd::Zero(problem_.Q.context_length, problem_.vocabulary());
+    for (Eigen::Index k = 0; k < Q.cols(); ++k)
+      for (Eigen::Index slot = 0; slot < problem_.Q.slots(); ++slot)
+        if (problem_.Q.position(slot, k) >= 0)
+          Q(problem_.Q.position(slot, k), k) = problem_.Q.weight(slot, k);
+    VariableSpec variable = dataset("Q", {"position", "query"}, "weights of the positions");
+    variable.data = row_major(Q);
+    group.variables.push_back(std::move(variable));
+  }
+  if (!start_.standard) {
+    VariableSpec V0 = dataset("V0", {"token_out", "token_in"}, "start of the value matrix");
+    V0.data = row_major(start_.V0);
+    group.variables.push_back(std::move(V0));
+  }
+  return group;
+}
+
+double Scb::growth_rate() const {
+  // Near the start the signals v = tr(V'P Sigma) and u = sum_k mu_k <q_k, a_k - 1/T> obey
+  // dv/dt = a (1/T + u), du/dt = b v.
+  if (variant_.inverse_frequency) return std::sqrt(transition_.K_P * kappa_);
+  const double a =
+      transition_.centred.colwise().squaredNorm().dot(problem_.mu.cwiseAbs2());
+  const Columns columns(problem_.Q, problem_.mu, variant_);
+  double b = 0;
+  for (Eigen::Index k = 0; k < columns.size(); ++k)
+    b += problem_.mu[k] * problem_.mu[k] * columns.query(k).q_deviation2;
+  return std::sqrt(a * b);
+}
+
+double Scb::boost_time() const {
+  const double rate = growth_rate();
+  const auto T = static_cast<double>(problem_.Q.context_length);
+  return std::log1p(2 * T * T * rate * kappa_) / (2 * rate);
+}
+
+double Scb::default_end() const {
+  const auto T = static_cast<double>(problem_.Q.context_length);
+  if (no_signal_V_ || no_signal_A_) return two_digits(10 + T);
+  if (variant_.softmax) {
+    // V relaxes within T; then d w/dt = K_P q e^w / T runs away at t = T / (K_P q).
+    const double slow = variant_.inverse_frequency ? 1 : static_cast<double>(problem_.vocabulary());
+    return two_digits(4 * T * slow * (1 + 1 / (transition_.K_P * (kappa_ + 1 / T))));
+  }
+  return two_digits(3 * boost_time() + 10 / growth_rate());
+}
+
+std::vector<std::string> Scb::remarks() const {
+  std::vector<std::string> remarks;
+  std::ostringstream text;
+  if (no_signal_V_) remarks.emplace_back("K_P = 0: every column of P is mu, there is no signal");
+  if (no_signal_A_) remarks.emplace_back("kappa = 0: Q is uniform, there is no signal");
+  if (!no_signal_V_ && !no_signal_A_ && !variant_.softmax) {
+    text << "signals grow at rate " << shortest(std::round(growth_rate() * 1e4) / 1e4)
+         << "; from a uniform start they are boosted at about t = "
+         << shortest(std::round(boost_time() * 10) / 10);
+    remarks.push_back(text.str());
+  }
+  const bool uniform_start = start_.attention.empty();
+  const std::size_t large = std::size_t{1} << 20;
+  if (coordinates_ == Coordinates::full && uniform_start && shape_.state_size() > large)
+    remarks.emplace_back("--coordinates support is exact here too, and needs " +
+                         std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + 4) +
+                         " numbers instead of " + std::to_string(shape_.state_size()));
+  return remarks;
+}
+
+void Scb::start(std::span<double> x) const {
+  value_->start(x.data());
+  if (start_.attention.empty())
+    attention_->start(x.data() + value_size_);
+  else
+    std::copy(start_.attention.begin(), start_.attention.end(), x.begin() + value_size_);
+}
+
+void Scb::rhs(std::span<const double> x, double t, std::span<double> dxdt) const {
+  const Coupling coupling = value_->coupling(x.data(), t);
+  const Drive drive =
+      attention_->derivative(x.data() + value_size_, coupling, dxdt.data() + value_size_);
+  value_->derivative(x.data(), drive, dxdt.data());
+}
+
+bool Scb::has_jacobian() const {
+  return coordinates_ != Coordinates::full && variant_.inverse_frequency;
+}
+
+std::string Scb::why_no_jacobian() const {
+  return "scb has a Jacobian in support and signal coordinates with the inverse-frequency "
+         "preconditioner; in full coordinates it would have " +
+         std::to_string(shape_.state_size()) + " rows";
+}
+
+void Scb::jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                   std::span<double> time_derivative) const {
+  const double* a = x.data() + value_size_;
+  const Coupling coupling = value_->coupling(x.data(), t);
+  std::vector<double> unused(x.size() - value_size_);
+  const Drive drive = attention_->derivative(a, coupling, unused.data());
+  const std::optional<ValueLinearization> value = value_->linearize(x.data(), t, drive);
+  const std::optional<AttentionLinearization> attention = attention_->linearize(a, coupling);
+  if (!value || !attention) System::jacobian(x, t, j, time_derivative);
+  const auto nz = static_cast<Eigen::Index>(value_size_);
+  const Eigen::Index ny = j.rows() - nz;
+  j.topLeftCorner(nz, nz) = value->own;
+  j.topRightCorner(nz, ny) = value->by_drive * attention->drive;
+  j.bottomLeftCorner(ny, nz) = attention->by_coupling * value->coupling;
+  j.bottomRightCorner(ny, ny) = attention->own;
+  std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+  Eigen::Map<Eigen::VectorXd>(time_derivative.data() + nz, ny) =
+      attention->by_coupling * value->by_time;
+}
+
+void Scb::proximal(std::span<double> x, double dt) const {
+  attention_->soft_threshold(x.data() + value_size_, l1_ * dt);
+}
+
+void Scb::observe(std::span<const double> x, double t, std::span<double> values) const {
+  const ValueReport v = value_->report(x.data(), t);
+  const AttentionReport a = attention_->report(x.data() + value_size_);
+  // L - L* = 1/2 E|V X a_k - P X q_k|^2, with V = P + E and a = q + (a - q):
+  const double excess = 0.5 * (v.uu + 2 * a.delta * v.uV + a.delta2 * v.VmVm + a.norm2 * v.EE +
+                               2 * a.a_diff * v.EP + a.diff2 * transition_.K_P);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double numbers[] = {loss_minimum_ + excess,
+                            excess,
+                            no_signal_V_ ? none : v.PV / transition_.K_P,
+                            no_signal_A_ ? none : a.signal / kappa_,
+                            v.distance,
+                            a.distance,
+                            a.sum_error,
+                            v.stationary_error,
+                            v.column_sum_error};
+  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+}
+
+void Scb::field(std::size_t i, std::span<const double> x, double /*t*/,
+                const FieldSink& sink) const {
+  const std::size_t of_value = value_->fields().size();
+  if (i < of_value)
+    value_->field(i, x.data(), sink);
+  else
+    attention_->field(i - of_value, x.data() + value_size_, sink);
+}
+
+void Scb::event_functions(std::span<const double> x, double /*t*/, std::span<double> values) const {
+  if (no_signal_V_ || no_signal_A_) {
+    std::fill(values.begin(), values.end(), -1.0);
+    return;
+  }
+  const double signal_V = value_->signal(x.data()) / transition_.K_P;
+  const double product = signal_V * attention_->signal(x.data() + value_size_) / kappa_;
+  values[0] = product - 0.5;
+  values[1] = product - 0.9;
+  if (values.size() > 2) {
+    const auto T = static_cast<double>(problem_.Q.context_length);
+    values[2] = (1 - signal_V) * (1 - signal_V) / T - kappa_ * (1 - product) * (1 - product);
+  }
+}
+
+Eigen::MatrixXd Scb::value_matrix(std::span<const double> x, double t) const {
+  return value_->matrix(x.data(), t);
+}
+
+std::span<const double> Scb::attention_state(std::span<const double> x) const {
+  return x.subspan(value_size_);
+}
+
+}  // namespace popflow::scb

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace popflow {
+
+/// An array of numbers as read from a file: row-major, all as double (64-bit whole numbers also
+/// exactly, in `integers`, when the file holds an integer type).
+struct DataArray {
+  std::vector<std::size_t> shape;
+  std::vector<double> values;
+  std::vector<std::int64_t> integers;  ///< empty unless the stored type is an integer
+};
+
+/// Read-only access to an HDF5 or netCDF-4 file by dataset and attribute name. Knows nothing of
+/// what the names mean. Every failure is an InputError that names the file and the thing.
+class DataFile {
+ public:
+  /// Opens without locking. Throws InputError if the file is missing, a directory, unreadable,
+  /// empty, or not HDF5.
+  explicit DataFile(std::string path);
+  ~DataFile();
+  DataFile(DataFile&&) noexcept;
+  DataFile& operator=(DataFile&&) noexcept;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// `name` is a path inside the file: "P", "problem/P".
+  [[nodiscard]] bool has_dataset(const std::string& name) const;
+  [[nodiscard]] bool has_group(const std::string& name) const;
+  [[nodiscard]] std::vector<std::size_t> shape(const std::string& name) const;
+  /// Reads a whole dataset. Refuses strings and compound types, and sizes beyond the memory.
+  [[nodiscard]] DataArray read(const std::string& name) const;
+  /// Reads elements [first, first+count) of the row-major flattened slab `prefix`, which fixes the
+  /// leading indices: read_slab("V", {3}, ...) reads V[3, ...].
+  [[nodiscard]] std::vector<double> read_slab(const std::string& name,
+                                              const std::vector<std::size_t>& prefix) const;
+  /// Rows [first, first+count) along the dimension after `prefix`, row-major.
+  void read_rows(const std::string& name, const std::vector<std::size_t>& prefix,
+                 std::size_t first, std::size_t count, double* out) const;
+
+  // Attributes of the group or dataset `object` ("" or "/" is the root); nothing if absent.
+  [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
+                                                          const std::string& name) const;
+  [[nodiscard]] std::optional<double> number_attribute(const std::string& object,
+                                                       const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> attribute_names(const std::string& object) const;
+  /// Names of the datasets and groups directly below a group, in creation order.
+  [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
+  /// Names of the dimension scales attached to a dataset's axes (empty text where there is none).
+  [[nodiscard]] std::vector<std::string> dimensions(const std::string& name) const;
+
+ private:
+  struct Impl;
+  std::string path_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace popflow

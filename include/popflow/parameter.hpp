@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace popflow {
+
+/// What kind of value a parameter takes.
+enum class Kind {
+  integer,  ///< a whole number; 1e9 is accepted, 1.5 is not
+  real,     ///< a finite number
+  word,     ///< one of a list of words
+  path,     ///< a file; relative to the working folder, or in a configuration file to its folder
+  text,     ///< free text (character classes and the like)
+  flag,     ///< present or absent; in a configuration file true or false
+  reals,    ///< numbers separated by commas
+};
+
+/// The numbers that are allowed; an open end excludes the bound itself.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_open = false;
+  bool high_open = false;
+
+  [[nodiscard]] bool contains(double value) const;
+  /// In words, as an error says it: "at least 1", "above 0", "from 0 to 1".
+  [[nodiscard]] std::string describe() const;
+};
+
+/// A value, typed by its parameter's kind; monostate when it was not given and has no default.
+using Value =
+    std::variant<std::monostate, std::int64_t, double, std::string, bool, std::vector<double>>;
+
+/// One option: the only place where its name, default, range and meaning are written. The command
+/// line, its help, `popflow systems`, configuration files, range checks, the attributes of the
+/// output file, the completion, the manual page and the reference all come from it.
+struct Parameter {
+  std::string name;  ///< the long option, without dashes
+  Kind kind = Kind::real;
+  std::string default_text;             ///< as a user would type it; empty: no default
+  std::string meaning;                  ///< half a sentence
+  std::string symbol = {};              ///< in the papers, where there is one
+  Range range = {};                     ///< integer, real, reals
+  std::vector<std::string> words = {};  ///< word: what is allowed
+  std::string default_note = {};  ///< what help shows as the default when default_text is empty
+  char letter = 0;                ///< a one-letter form of the option, where there is one
+};
+
+using ParameterTable = std::vector<Parameter>;
+
+/// Where a value came from; later ones override earlier ones.
+enum class Origin { unset, defaults, config, command_line };
+
+/// The resolved values of a table.
+class Parameters {
+ public:
+  explicit Parameters(ParameterTable table);
+
+  [[nodiscard]] const ParameterTable& table() const { return table_; }
+  [[nodiscard]] const Parameter* find(std::string_view name) const;
+
+  /// Parses and checks `text` for the parameter `name`, which must be in the table.
+  /// Throws UsageError (InputError when origin is config) that names the key, the value and what
+  /// is allowed.
+  void set(std::string_view name, const std::string& text, Origin origin);
+  /// Sets a value that was worked out (a size read from a file); keeps `given` as it is.
+  void resolve(std::string_view name, Value value);
+  /// Takes a value back: there is then none, not even the default.
+  void unset(std::string_view name);
+
+  /// Is there a value at all (given or by default)?
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// Was it given by the user (configuration file or command line)?
+  [[nodiscard]] bool given(std::string_view name) const;
+  [[nodiscard]] Origin origin(std::string_view name) const;
+
+  // Typed access; the name must exist, be of that kind and have a value (std::logic_error if not).
+  [[nodiscard]] std::int64_t integer(std::string_view name) const;
+  [[nodiscard]] double real(std::string_view name) const;
+  [[nodiscard]] const std::string& word(std::string_view name) const;  ///< word, path and text
+  [[nodiscard]] bool flag(std::string_view name) const;
+  [[nodiscard]] const std::vector<double>& reals(std::string_view name) const;
+  [[nodiscard]] const Value& value(std::string_view name) const;
+
+  /// The value as text that set() reads back to the same bits; empty when there is none.
+  [[nodiscard]] std::string text(std::string_view name) const;
+
+ private:
+  struct Entry {
+    Value value;
+    Origin origin = Origin::unset;
+  };
+  const Entry& entry(std::string_view name) const;
+  ParameterTable table_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+/// Parses `text` for a parameter; the sentence of the error names key, value and what is allowed.
+Value parse_value(const Parameter& parameter, const std::string& text);
+
+/// A number in the shortest form that reads back to the same bits ("0.1", "1e-08").
+std::string shortest(double value);
+
+/// The name in `names` that is nearest to `word` (edit distance), or empty if none is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& names);
+
+}  // namespace popflow

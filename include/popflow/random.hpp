@@ -1,0 +1,74 @@
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace popflow {
+
+/// What a stream of random numbers is for. Streams of different purposes never share a number.
+enum class Purpose : std::uint32_t {
+  problem = 1,     ///< the problem's matrices
+  start = 2,       ///< random initial values
+  samples = 3,     ///< minibatches of sampled SGD
+  noise = 4,       ///< the Gaussian noise of the SDE
+  bootstrap = 5,   ///< samples from which batch noise is built
+  statistics = 6,  ///< permutations and resampling in comparisons
+  test = 7,
+};
+
+/// A stream of random bits that is a function of (seed, purpose, run, step) and of nothing else:
+/// neither threads nor the number of runs nor a restart changes it. Philox4x32-10 (Salmon, Moraes,
+/// Dror, Shaw 2011) in counter mode. A UniformRandomBitGenerator of 64-bit words, for
+/// Boost.Random's distributions.
+///
+/// Layout: the key is the seed, low half first. The counter's four words are the number of the
+/// block within the stream, the low half of the step, the run, and the purpose in the lowest 8 bits
+/// below bits 32 to 55 of the step. So no two streams share a block.
+class RandomStream {
+ public:
+  using result_type = std::uint64_t;
+
+  /// `step` must be below 2^56 (std::out_of_range if not).
+  RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t run = 0, std::uint64_t step = 0);
+
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+
+  /// 64 random bits. A stream holds 2^33 words; std::length_error beyond.
+  result_type operator()() {
+    if (used_ == words_per_block) refill();
+    const result_type low = block_[used_];
+    const result_type high = block_[used_ + 1];
+    used_ += 2;
+    return high << 32 | low;
+  }
+
+  /// Uniform on the open interval (0,1): one of the 2^52 odd multiples of 2^-53, so that neither
+  /// end can occur and x and 1-x are equally likely.
+  double uniform() { return (static_cast<double>((*this)() >> 12) + 0.5) * 0x1p-52; }
+  /// Standard normal (Box and Muller 1958; the second of each pair is kept for the next call).
+  double normal();
+  /// Logarithm of a Gamma(shape, 1) variate, shape > 0 (Marsaglia and Tsang 2000); right for small
+  /// shapes too, where the variate itself underflows.
+  double log_gamma_variate(double shape);
+  /// A whole number uniform on [0, n), without bias (Lemire 2019). n = 0 is std::invalid_argument.
+  std::uint64_t below(std::uint64_t n);
+
+ private:
+  using Generator = r123::Philox4x32;
+  static constexpr unsigned words_per_block = 4;
+
+  void refill();
+
+  Generator::key_type key_;
+  Generator::ctr_type counter_;  ///< of the block to come
+  Generator::ctr_type block_{};
+  unsigned used_ = words_per_block;  ///< words of block_ that were handed out
+  bool exhausted_ = false;
+  bool has_spare_ = false;
+  double spare_ = 0;  ///< the second normal of a pair
+};
+
+}  // namespace popflow

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "popflow/parameter.hpp"
+#include "popflow/trajectory_file.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow {
+
+// ---- What a system is, before any problem is drawn: the reference page, and the names of all
+// ---- that its instances can hold.
+
+struct DimensionInfo {
+  std::string name;
+  std::string meaning;
+};
+
+/// A recorded state field, by the paper's name.
+struct FieldInfo {
+  std::string name;
+  std::vector<std::string> dimensions;  ///< without run and time
+  std::string symbol;
+  std::string meaning;  ///< becomes long_name
+  std::string source;   ///< equation or section
+  std::string when = {};  ///< in which variant it is there; empty: always
+};
+
+struct ObservableInfo {
+  std::string name;
+  std::string symbol;
+  std::string meaning;
+  std::string source;
+};
+
+/// Something that happens once: the first upward crossing of zero of a function of the state.
+struct EventInfo {
+  std::string name;
+  std::string meaning;
+  std::string after = {};  ///< looked for only from this event on
+};
+
+/// A conserved quantity, by the observable that shows it.
+struct InvariantInfo {
+  enum class Form {
+    zero,      ///< the observable itself is the drift
+    constant,  ///< the drift is the observable's change since the start
+  };
+  std::string observable;
+  Form form = Form::zero;
+  std::string meaning;  ///< what is conserved, and when
+};
+
+struct ConstantInfo {
+  std::string name;
+  std::string symbol;
+  std::string meaning;
+};
+
+/// Everything that can be said of a system without a problem. One static instance per system.
+struct SystemInfo {
+  std::string name;
+  std::string title;      ///< a line
+  std::string source;     ///< the paper
+  std::string equations;  ///< plain text, several lines
+  ParameterTable parameters;
+  std::vector<DimensionInfo> dimensions;
+  std::vector<FieldInfo> fields;
+  std::vector<ObservableInfo> observables;
+  std::vector<EventInfo> events;
+  std::vector<InvariantInfo> invariants;
+  std::vector<ConstantInfo> constants;
+};
+
+// ---- What one instance (a problem in chosen coordinates) holds.
+
+/// A stretch of the integration state whose entries share a natural size: absolute tolerances are
+/// multiples of it.
+struct StateBlock {
+  std::string name;
+  std::size_t size = 0;
+  double scale = 1;
+};
+
+/// The names chosen from SystemInfo, and the sizes.
+struct Shape {
+  std::vector<StateBlock> blocks;            ///< in the order of the state vector
+  std::vector<DimensionSpec> dimensions;     ///< of fields and problem
+  std::vector<std::string> fields;           ///< recorded state fields of this variant
+  std::vector<std::string> invariants;       ///< observables of the invariants that hold here
+  std::vector<std::string> events;           ///< events that are defined here
+  std::vector<std::pair<std::string, double>> constants;
+  [[nodiscard]] std::size_t state_size() const;
+};
+
+/// Takes elements [first, first + values.size()) of a row-major field. Large fields come in pieces,
+/// so that recording a state needs no second copy of it.
+using FieldSink = std::function<void(std::size_t first, std::span<const double> values)>;
+
+/// A problem with its flow. Knows nothing of integrators, noise, files or the command line.
+///
+/// The integration state need not be what is recorded: a System may integrate deviations from the
+/// start (so that a drift of 1e-9 does not drown in rounding) and hand out fields in the papers'
+/// terms. States are flat arrays of Shape::state_size() doubles, blocks one after the other.
+class System {
+ public:
+  virtual ~System() = default;
+
+  [[nodiscard]] virtual const SystemInfo& info() const = 0;
+  [[nodiscard]] virtual const Shape& shape() const = 0;
+  /// Datasets beside the state that don't change in time (positions of a support, say).
+  [[nodiscard]] virtual std::vector<VariableSpec> constants_of_fields() const { return {}; }
+  /// The matrices of the problem, as a run's file stores them and as `--problem` reads them.
+  [[nodiscard]] virtual GroupSpec problem() const = 0;
+  /// A time by which the interesting part is over.
+  [[nodiscard]] virtual double default_end() const = 0;
+  /// Sentences worth telling at the start of a run (a property of this problem, a coordinate that
+  /// would be much faster).
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+
+  /// Writes the start.
+  virtual void start(std::span<double> x) const = 0;
+  /// dx/dt; `x` and `dxdt` have state_size() elements and don't overlap.
+  virtual void rhs(std::span<const double> x, double t, std::span<double> dxdt) const = 0;
+
+  /// The Jacobian of the right-hand side, for implicit methods. A System that has none says why.
+  [[nodiscard]] virtual bool has_jacobian() const { return false; }
+  [[nodiscard]] virtual std::string why_no_jacobian() const { return info().name + " has none"; }
+  /// J(i,j) = d(dx_i/dt)/dx_j, and the explicit time derivative of the right-hand side.
+  virtual void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                        std::span<double> time_derivative) const;
+
+  /// A non-smooth term handled by splitting: after each smooth step of length dt the driver calls
+  /// proximal(x, dt). Only asked for when has_proximal().
+  [[nodiscard]] virtual bool has_proximal() const { return false; }
+  virtual void proximal(std::span<double> /*x*/, double /*dt*/) const {}
+
+  /// All of info().observables, in that order; NaN where one is not defined.
+  virtual void observe(std::span<const double> x, double t, std::span<double> values) const = 0;
+  /// Hands the recorded field shape().fields[i] to `sink`, in one piece or in several, row-major.
+  virtual void field(std::size_t i, std::span<const double> x, double t,
+                     const FieldSink& sink) const = 0;
+  /// The functions whose upward zero crossings are the events shape().events, in that order.
+  virtual void event_functions(std::span<const double> x, double t, std::span<double> values) const;
+};
+
+/// Bytes in words: "1.6 MB" (powers of 1000).
+std::string describe_bytes(double bytes);
+/// Bytes of memory this machine has.
+double physical_memory();
+/// Throws UsageError that names the need when `doubles` numbers exceed the machine's memory.
+void require_memory(double doubles, const std::string& what);
+
+}  // namespace popflow

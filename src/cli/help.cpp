@@ -1,0 +1,48 @@
+#include "cli/help.hpp"
+
+#include "cli/system_page.hpp"
+#include "cli/text.hpp"
+
+namespace popflow::cli {
+namespace {
+
+std::string option_rows(const ParameterTable& options) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& option : options) rows.push_back({option_form(option), option_details(option)});
+  return columns(rows);
+}
+
+}  // namespace
+
+std::string program_help() {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& command : commands()) {
+    rows.push_back({"popflow " + command.name + " " + command.arguments, command.summary});
+  }
+  return "Population dynamics of transformer training: integrates the differential equations of a\n"
+         "system and stores the trajectory in an HDF5 (netCDF-4) file.\n\n" +
+         columns(rows) +
+         "\n'popflow COMMAND --help' explains a command, 'popflow run NAME --help' lists the "
+         "options "
+         "of\na system too. 'popflow --version' names the version.\n";
+}
+
+std::string command_help(const Command& command, const SystemInfo* system) {
+  const bool has_own = system != nullptr && command.name == "run";
+  std::string text =
+      "popflow " + command.name + " " + command.arguments + "\n\n" + paragraph(command.description);
+  if (has_own) {
+    text += "\nParameters of " + system->name + ", " + system->title + "\n" +
+            option_rows(system->parameters);
+  }
+  if (!command.options.empty()) text += "\nOptions\n" + option_rows(command.options);
+  if (command.takes_system && !has_own) {
+    const std::string more = command.name == "run"
+                                 ? "'popflow run NAME --help' lists its parameters"
+                                 : "'popflow systems NAME' tells all about it";
+    text += "\n" + paragraph("For NAME, " + system_names() + "; " + more + ".");
+  }
+  return text;
+}
+
+}  // namespace popflow::cli

@@ -1,0 +1,115 @@
+#include "cli/manual.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/system_page.hpp"
+#include "cli/text.hpp"
+#include "popflow/registry.hpp"
+#include "popflow/version.hpp"
+
+namespace popflow::cli {
+namespace {
+
+/// Text as roff takes it literally.
+std::string roff(const std::string& text) {
+  std::string escaped;
+  bool line_start = true;
+  for (const char character : text) {
+    if (line_start && (character == '.' || character == '\'')) escaped += "\\&";
+    if (character == '\\') {
+      escaped += "\\e";
+    } else if (character == '-') {
+      escaped += "\\-";
+    } else {
+      escaped += character;
+    }
+    line_start = character == '\n';
+  }
+  return escaped;
+}
+
+std::string section(const std::string& title) { return ".SH " + title + "\n"; }
+
+/// A term and what it means.
+std::string item(const std::string& term, const std::string& meaning) {
+  return ".TP\n.B " + roff(term) + "\n" + roff(meaning) + "\n";
+}
+
+std::string option_items(const ParameterTable& options) {
+  std::string items;
+  for (const auto& option : options) items += item(option_form(option), option_details(option));
+  return items;
+}
+
+std::string command_section() {
+  std::string text = section("COMMANDS");
+  for (const auto& command : commands()) {
+    text += item("popflow " + command.name + " " + command.arguments, command.description);
+  }
+  return text;
+}
+
+std::string option_sections() {
+  std::string text;
+  for (const auto& command : commands()) {
+    if (command.options.empty()) continue;
+    text += section("\"OPTIONS OF " + command.name + "\"") + option_items(command.options);
+  }
+  return text;
+}
+
+std::string system_sections() {
+  std::string text;
+  for (const auto& row : registry()) {
+    const SystemInfo& info = row.info();
+    text += section("\"SYSTEM " + info.name + "\"") + roff(info.title) +
+            ".\n.PP\nSource: " + roff(info.source) + "\n.PP\n" + option_items(info.parameters);
+  }
+  return text;
+}
+
+std::string file_section() {
+  return section("\"CONFIGURATION FILES\"") +
+         roff(
+             "A file for --config holds a line 'key = value' an option, the keys being the long "
+             "options without their dashes; '#' starts a comment, and a value that holds one is "
+             "put in double quotes with \\x23 in its place. Flags take true or false. Paths are "
+             "relative to the file's own folder.\n") +
+         section("FILES") +
+         roff(
+             "A run writes one HDF5 file that is a netCDF-4 file too; xarray, ncdump, h5py, "
+             "Octave, R and Julia open it. It holds every option as resolved, and as its "
+             "attribute config of the group parameters the text of a configuration file that "
+             "gives the same run again.\n");
+}
+
+std::string exit_section() {
+  return section("\"EXIT STATUS\"") + item("0", "done, or stopped at a steady state") +
+         item("2", "the command line is wrong, or asks for more than the machine has") +
+         item("3", "a file to be read is missing or wrong") +
+         item("4", "the trajectory left the finite numbers; the file has all that came before") +
+         item("5", "output could not be written") +
+         item("6", "the step limit was reached, or the step size became too small") +
+         item("130, 143", "interrupted, terminated; what was recorded is kept and can be resumed");
+}
+
+}  // namespace
+
+std::string manual_page() {
+  const std::string& name = registry().front().info().name;
+  return ".TH POPFLOW 1 \"\" \"popflow " + roff(version) + "\" \"User Commands\"\n" +
+         section("NAME") + "popflow \\- population dynamics of transformer training\n" +
+         section("SYNOPSIS") + ".B popflow\n.I command\n[options]\n" + section("DESCRIPTION") +
+         roff(
+             "Integrates the differential equations of a system and stores the trajectory in an "
+             "HDF5 (netCDF-4) file.\n") +
+         command_section() + option_sections() + system_sections() + file_section() +
+         exit_section() + section("ENVIRONMENT") +
+         item("NO_COLOR", "when set, messages on a terminal have no colours") +
+         section("EXAMPLES") + ".nf\n" +
+         roff("popflow systems " + name + "\n" + "popflow run " + name +
+              " --t-end 100 --output run.h5\n" + "popflow info run.h5\n" +
+              "popflow resume run.h5 --t-end 200\n") +
+         ".fi\n";
+}
+
+}  // namespace popflow::cli

@@ -1,0 +1,111 @@
+#include "cli/reference.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/system_page.hpp"
+#include "cli/text.hpp"
+#include "popflow/registry.hpp"
+
+namespace popflow::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Text inside a cell of a table.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char character : text) {
+    if (character == '|' || character == '*' || character == '_') escaped += '\\';
+    if (character == '<') {
+      escaped += "&lt;";
+    } else {
+      escaped += character == '\n' ? ' ' : character;
+    }
+  }
+  return escaped;
+}
+
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
+
+std::string line(const std::vector<std::string>& cells) {
+  return "| " + join(cells, " | ") + " |\n";
+}
+
+/// Cells come escaped; nothing at all without rows.
+std::string table(const std::string& heading, const std::vector<std::string>& header,
+                  const Rows& rows) {
+  if (rows.empty()) return "";
+  std::string text = "### " + heading + "\n\n" + line(header) +
+                     line(std::vector<std::string>(header.size(), "---"));
+  for (const auto& row : rows) text += line(row);
+  return text + "\n";
+}
+
+std::string options(const std::string& heading, const ParameterTable& parameters) {
+  Rows rows;
+  for (const auto& row : parameters) {
+    rows.push_back({code(option_form(row)), cell(row.symbol), cell(shown_default(row)),
+                    cell(allowed_values(row)), cell(row.meaning)});
+  }
+  return table(heading, {"option", "symbol", "default", "allowed", "meaning"}, rows);
+}
+
+std::string system_chapter(const SystemInfo& info) {
+  std::string text = "## `" + info.name + "`: " + info.title + "\n\nSource: " + info.source +
+                     "\n\n```text\n" + info.equations +
+                     (info.equations.ends_with('\n') ? "" : "\n") + "```\n\n";
+  text += options("Parameters of `" + info.name + "`", info.parameters);
+
+  Rows rows;
+  for (const auto& row : info.dimensions) rows.push_back({code(row.name), cell(row.meaning)});
+  text += table("Dimensions", {"name", "meaning"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.fields) {
+    rows.push_back({code(field_form(row)), cell(row.symbol), cell(row.meaning), cell(row.when),
+                    cell(row.source)});
+  }
+  text += table("State fields", {"field", "symbol", "meaning", "when", "source"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.observables) {
+    rows.push_back({code(row.name), cell(row.symbol), cell(row.meaning), cell(row.source)});
+  }
+  text += table("Observables", {"name", "symbol", "meaning", "source"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.invariants) {
+    rows.push_back({code(row.observable), cell(invariant_details(row))});
+  }
+  text += table("Invariants", {"shown by", "what is conserved"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.events) {
+    rows.push_back({code(row.name), cell(row.meaning), code(row.after)});
+  }
+  text += table("Events", {"name", "meaning", "after"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.constants) {
+    rows.push_back({code(row.name), cell(row.symbol), cell(row.meaning)});
+  }
+  return text + table("Constants of the problem", {"name", "symbol", "meaning"}, rows);
+}
+
+}  // namespace
+
+std::string reference_markdown() {
+  std::string text = "# Reference\n\nWritten from the tables that the program itself uses.\n\n";
+  text += "## Commands\n\n";
+  for (const auto& command : commands()) {
+    text +=
+        "- `popflow " + command.name + " " + command.arguments + "`: " + command.description + "\n";
+  }
+  text += "\n";
+  for (const auto& command : commands()) {
+    text += options("Options of `popflow " + command.name + "`", command.options);
+  }
+  for (const auto& row : registry()) text += system_chapter(row.info());
+  return text;
+}
+
+}  // namespace popflow::cli

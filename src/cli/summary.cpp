@@ -1,0 +1,302 @@
+#include "popflow/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "cli/text.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/registry.hpp"
+#include "popflow/run_config.hpp"
+
+namespace popflow {
+namespace {
+
+using cli::rounded;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string text(const DataFile& file, const std::string& object, const std::string& name) {
+  return file.text_attribute(object, name).value_or("");
+}
+
+void require_run(const DataFile& file) {
+  if (text(file, "", "format") != "popflow" || !file.has_dataset("time") ||
+      !file.has_dataset("saves_done")) {
+    throw InputError("'" + file.path() + "' is not a file of a popflow run");
+  }
+}
+
+std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name) {
+  if (!file.has_dataset(name)) return std::nullopt;
+  const auto array = file.read(name);
+  if (array.integers.size() != 1) return std::nullopt;
+  return array.integers.front();
+}
+
+/// How many saves hold data; never more than there are.
+std::size_t saves_done(const DataFile& file, std::size_t saves) {
+  const std::int64_t done = whole_number(file, "saves_done").value_or(0);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(done, 0, saves));
+}
+
+/// A variable over the saves.
+std::vector<double> series(const DataFile& file, const std::string& name, std::size_t saves) {
+  auto values = file.read(name).values;
+  if (values.size() != saves) {
+    throw InputError("'" + file.path() + "' is damaged: " + name + " has " +
+                     std::to_string(values.size()) + " elements, time has " +
+                     std::to_string(saves));
+  }
+  return values;
+}
+
+std::vector<std::string> observables(const DataFile& file) {
+  return cli::split_words(text(file, "", "observables"));
+}
+
+const SystemInfo* known_system(const std::string& name) {
+  for (const auto& row : registry()) {
+    if (row.info().name == name) return &row.info();
+  }
+  return nullptr;
+}
+
+// ---- The rows, one function each; none where the file doesn't say.
+
+std::string status(const DataFile& file) {
+  const std::string word = text(file, "", "status");
+  const std::string message = text(file, "", "status_message");
+  const double diverged_at = file.number_attribute("", "diverged_at").value_or(std::nan(""));
+  const std::string when =
+      std::isnan(diverged_at) ? "" : " (diverged at t = " + rounded(diverged_at) + ")";
+  return word + (message.empty() ? "" : ": " + message) + when;
+}
+
+std::string reached(const DataFile& file, const std::vector<double>& time, std::size_t done) {
+  const double planned =
+      file.number_attribute("parameters", "t-end").value_or(time.empty() ? 0 : time.back());
+  const std::string at = done == 0 ? "nothing recorded" : "t = " + rounded(time[done - 1]);
+  return at + " of " + rounded(planned) + ", " + std::to_string(done) + " of " +
+         std::to_string(time.size()) + (time.size() == 1 ? " save" : " saves");
+}
+
+/// The parameters, those at their defaults left out where this program knows the system.
+std::string parameters(const DataFile& file) {
+  const std::string system = text(file, "", "system");
+  const SystemInfo* info = known_system(system);
+  std::map<std::string, std::string> defaults;
+  for (const auto* table : {&run_options(), info == nullptr ? nullptr : &info->parameters}) {
+    if (table == nullptr) continue;
+    const Parameters values(*table);
+    for (const auto& row : *table) defaults[row.name] = values.text(row.name);
+  }
+  std::vector<std::string> differing;
+  std::istringstream lines(text(file, "parameters", "config"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, equals);
+    const std::string value = line.substr(equals + 3);
+    const auto by_default = defaults.find(key);
+    if (by_default == defaults.end() || by_default->second != value) {
+      differing.push_back(key + " " + value);
+    }
+  }
+  return cli::join(differing, ", ");
+}
+
+/// Adds the sizes of the dimensions of every dataset of a group, "" being the root.
+void add_sizes(const DataFile& file, const std::string& group, std::vector<std::string>& names,
+               std::vector<std::string>& sizes) {
+  for (const auto& member : file.members(group.empty() ? "/" : group)) {
+    const std::string path = group.empty() ? member : group + "/" + member;
+    if (!file.has_dataset(path)) continue;
+    const auto dimensions = file.dimensions(path);
+    const auto shape = file.shape(path);
+    for (std::size_t i = 0; i < std::min(dimensions.size(), shape.size()); ++i) {
+      const std::string& name = dimensions[i];
+      const bool counted = std::find(names.begin(), names.end(), name) != names.end();
+      if (name.empty() || name.starts_with("time") || counted) continue;
+      names.push_back(name);
+      sizes.push_back(name + " " + std::to_string(shape[i]));
+    }
+  }
+}
+
+std::string sizes(const DataFile& file) {
+  std::vector<std::string> names, sizes;
+  add_sizes(file, "", names, sizes);
+  if (file.has_group("problem")) add_sizes(file, "problem", names, sizes);
+  return cli::join(sizes, ", ");
+}
+
+std::string constants(const DataFile& file) {
+  const SystemInfo* info = known_system(text(file, "", "system"));
+  if (info == nullptr) return "";
+  std::vector<std::string> values;
+  for (const auto& constant : info->constants) {
+    const auto value = file.number_attribute("", constant.name);
+    if (value) values.push_back(constant.name + " = " + rounded(*value));
+  }
+  return cli::join(values, ", ");
+}
+
+std::string events(const DataFile& file) {
+  if (!file.has_dataset("events/kind") || !file.has_dataset("events/time")) return "";
+  constexpr std::size_t most = 20;
+  const auto names = cli::split_words(text(file, "events/kind", "flag_meanings"));
+  const auto kinds = file.read("events/kind").integers;
+  const auto times = file.read("events/time").values;
+  const auto indices = file.has_dataset("events/index") ? file.read("events/index").integers
+                                                        : std::vector<std::int64_t>();
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < std::min(kinds.size(), times.size()); ++i) {
+    if (kinds[i] < 0 || kinds[i] >= static_cast<std::int64_t>(names.size())) continue;
+    const bool item = i < indices.size() && indices[i] >= 0;
+    found.push_back(names[kinds[i]] + (item ? "[" + std::to_string(indices[i]) + "]" : "") +
+                    " at t = " + rounded(times[i]));
+  }
+  if (found.empty()) return "none";
+  if (found.size() > most) {
+    const std::size_t more = found.size() - most;
+    found.resize(most);
+    found.push_back("and " + std::to_string(more) + " more");
+  }
+  return cli::join(found, ", ");
+}
+
+std::string steps(const DataFile& file) {
+  const auto accepted = whole_number(file, "statistics/accepted_steps");
+  if (!accepted) return "";
+  const auto rejected = whole_number(file, "statistics/rejected_steps").value_or(0);
+  double smallest = INFINITY, largest = 0;
+  if (file.has_dataset("statistics/step_min") && file.has_dataset("statistics/step_max")) {
+    for (const double step : file.read("statistics/step_min").values) {
+      if (step > 0) smallest = std::min(smallest, step);
+    }
+    for (const double step : file.read("statistics/step_max").values) {
+      if (step > 0) largest = std::max(largest, step);
+    }
+  }
+  const std::string range = largest > 0 && std::isfinite(smallest)
+                                ? ", sizes from " + rounded(smallest) + " to " + rounded(largest)
+                                : "";
+  return std::to_string(*accepted) + " accepted, " + std::to_string(rejected) + " rejected" + range;
+}
+
+std::string size_on_disk(const DataFile& file) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file.path(), error);
+  return file.path() + (error ? "" : ", " + cli::byte_count(static_cast<double>(bytes)));
+}
+
+// ---- Observables and drifts.
+
+/// The largest drift over the saves; nothing for an observable that shows no invariant.
+std::optional<double> drift(const std::string& form, const std::vector<double>& values) {
+  if (form != "zero" && form != "constant") return std::nullopt;
+  if (values.empty()) return std::nullopt;
+  const double origin = form == "zero" ? 0 : values.front();
+  double largest = 0;
+  for (const double value : values) {
+    const double change = std::abs(value - origin);
+    if (std::isnan(change)) return change;
+    largest = std::max(largest, change);
+  }
+  return largest;
+}
+
+std::string observable_table(const DataFile& file, std::size_t saves, std::size_t done) {
+  if (done == 0) return "";
+  Rows rows;
+  bool any_drift = false;
+  for (const auto& name : observables(file)) {
+    auto values = series(file, name, saves);
+    values.resize(done);
+    const auto moved = drift(text(file, name, "invariant"), values);
+    any_drift = any_drift || moved;
+    rows.push_back(
+        {name, rounded(values.front()), rounded(values.back()), moved ? rounded(*moved) : ""});
+  }
+  if (rows.empty()) return "";
+  rows.insert(rows.begin(), {"observable", "first", "last", any_drift ? "invariant's drift" : ""});
+  return "\n" + cli::columns(rows);
+}
+
+void add(Rows& rows, const std::string& label, const std::string& value) {
+  if (!value.empty()) rows.push_back({label, value});
+}
+
+std::string count(const DataFile& file, const std::string& name) {
+  const auto value = whole_number(file, name);
+  return value ? std::to_string(*value) : "";
+}
+
+}  // namespace
+
+std::string summarize(const DataFile& file) {
+  require_run(file);
+  const auto time = file.read("time").values;
+  const std::size_t done = saves_done(file, time.size());
+  Rows above;
+  add(above, "system", text(file, "", "system") + ", mode " + text(file, "", "mode"));
+  add(above, "status", status(file));
+  add(above, "time", reached(file, time, done));
+  add(above, "parameters", parameters(file));
+  add(above, "sizes", sizes(file));
+  add(above, "constants", constants(file));
+  add(above, "events", events(file));
+  Rows below;
+  add(below, "evaluations", count(file, "statistics/rhs_evaluations"));
+  add(below, "steps", steps(file));
+  const auto wall_time = file.number_attribute("provenance", "wall_time");
+  if (wall_time && *wall_time >= 0) add(below, "wall time", cli::measured(*wall_time));
+  add(below, "file", size_on_disk(file));
+  return cli::paragraph(text(file, "", "title")) + cli::columns(above) +
+         observable_table(file, time.size(), done) + "\n" + cli::columns(below);
+}
+
+std::string describe(const DataFile& file) {
+  std::string page = summarize(file);
+  Rows rows;
+  const std::string version = text(file, "provenance", "version");
+  const std::string revision = text(file, "provenance", "revision");
+  if (!version.empty()) {
+    rows.push_back(
+        {"written by", "popflow " + version + (revision.empty() ? "" : ", revision " + revision)});
+  }
+  add(rows, "on", text(file, "provenance", "host"));
+  add(rows, "started", text(file, "provenance", "started"));
+  add(rows, "ended", text(file, "provenance", "ended"));
+  const auto resumed = file.number_attribute("provenance", "resumed");
+  if (resumed && *resumed > 0) add(rows, "resumed", rounded(*resumed) + " times");
+  add(rows, "history", text(file, "", "history"));
+  add(rows, "state fields", text(file, "", "state_fields"));
+  return rows.empty() ? page : page + "\n" + cli::columns(rows);
+}
+
+void write_csv(const DataFile& file, std::ostream& out) {
+  require_run(file);
+  const auto names = observables(file);
+  std::vector<std::vector<double>> table = {file.read("time").values};
+  const std::size_t saves = table.front().size();
+  const std::size_t done = saves_done(file, saves);
+  for (const auto& name : names) table.push_back(series(file, name, saves));
+  out << "time";
+  for (const auto& name : names) out << ',' << name;
+  out << '\n';
+  for (std::size_t i = 0; i < done; ++i) {
+    std::string line;
+    for (const auto& column : table) line += (line.empty() ? "" : ",") + shortest(column[i]);
+    out << line << '\n';
+  }
+}
+
+}  // namespace popflow

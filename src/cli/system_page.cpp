@@ -1,0 +1,115 @@
+#include "cli/system_page.hpp"
+
+#include "cli/text.hpp"
+#include "popflow/registry.hpp"
+
+namespace popflow::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// A heading and its rows; nothing at all without rows.
+std::string section(const std::string& heading, const Rows& rows) {
+  return rows.empty() ? "" : "\n" + heading + "\n" + columns(rows);
+}
+
+std::string parameter_section(const ParameterTable& parameters) {
+  Rows rows;
+  for (const auto& parameter : parameters) {
+    rows.push_back({option_form(parameter), parameter.symbol, option_details(parameter)});
+  }
+  return section("Parameters (option, symbol, meaning)", rows);
+}
+
+/// "symbol: meaning [source]"; a symbol that is the name itself says nothing.
+std::string details(const std::string& name, const std::string& symbol, const std::string& meaning,
+                    const std::string& source = "") {
+  const bool tells = !symbol.empty() && symbol != name;
+  return (tells ? symbol + ": " : "") + meaning + (source.empty() ? "" : " [" + source + "]");
+}
+
+std::string indented(const std::string& lines) {
+  std::string result;
+  std::size_t at = 0;
+  while (at < lines.size()) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    result += end == at ? "\n" : "    " + lines.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string system_list() {
+  Rows rows;
+  for (const auto& row : registry()) rows.push_back({row.info().name, row.info().title});
+  return columns(rows, 0);
+}
+
+std::string system_names() {
+  std::vector<std::string> names;
+  for (const auto& row : registry()) names.push_back(row.info().name);
+  return (names.size() == 1 ? "the system is " : "the systems are ") + join(names, ", ");
+}
+
+std::string option_details(const Parameter& parameter) {
+  std::vector<std::string> notes;
+  const std::string allowed = allowed_values(parameter);
+  if (!allowed.empty()) notes.push_back(allowed);
+  const std::string by_default = shown_default(parameter);
+  if (!by_default.empty()) notes.push_back("default: " + by_default);
+  return parameter.meaning + (notes.empty() ? "" : " (" + join(notes, "; ") + ")");
+}
+
+std::string field_form(const FieldInfo& field) {
+  return field.name + (field.dimensions.empty() ? "" : "(" + join(field.dimensions, ", ") + ")");
+}
+
+std::string invariant_details(const InvariantInfo& invariant) {
+  const bool zero = invariant.form == InvariantInfo::Form::zero;
+  return invariant.meaning + (zero ? "; drift: its value" : "; drift: its change since the start");
+}
+
+std::string system_page(const SystemInfo& info) {
+  std::string page = info.name + ": " + info.title + "\n\n" + paragraph("Source: " + info.source);
+  if (!info.equations.empty()) page += "\nEquations\n" + indented(info.equations);
+  page += parameter_section(info.parameters);
+
+  Rows rows;
+  for (const auto& dimension : info.dimensions) rows.push_back({dimension.name, dimension.meaning});
+  page += section("Dimensions", rows);
+
+  rows.clear();
+  for (const auto& field : info.fields) {
+    const std::string when = field.when.empty() ? "" : " (" + field.when + ")";
+    rows.push_back(
+        {field_form(field), details(field.name, field.symbol, field.meaning + when, field.source)});
+  }
+  page += section("State fields", rows);
+
+  rows.clear();
+  for (const auto& row : info.observables) {
+    rows.push_back({row.name, details(row.name, row.symbol, row.meaning, row.source)});
+  }
+  page += section("Observables", rows);
+
+  rows.clear();
+  for (const auto& row : info.invariants) rows.push_back({row.observable, invariant_details(row)});
+  page += section("Invariants (the observable that shows it, what is conserved)", rows);
+
+  rows.clear();
+  for (const auto& row : info.events) {
+    const std::string after = row.after.empty() ? "" : "; looked for after " + row.after;
+    rows.push_back({row.name, row.meaning + after});
+  }
+  page += section("Events", rows);
+
+  rows.clear();
+  for (const auto& row : info.constants)
+    rows.push_back({row.name, details(row.name, row.symbol, row.meaning)});
+  page += section("Constants of the problem (attributes of the file)", rows);
+  return page;
+}
+
+}  // namespace popflow::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "popflow/system.hpp"
+
+namespace popflow::cli {
+
+/// The systems, a line each.
+std::string system_list();
+
+/// "the systems are a, b", or "the system is a".
+std::string system_names();
+
+/// The reference page of one system: equations and source, parameters, state fields with their
+/// dimensions, observables, invariants, events, constants.
+std::string system_page(const SystemInfo& info);
+
+/// "meaning (what is allowed; default: ...)", as help and the manual tell of an option.
+std::string option_details(const Parameter& parameter);
+
+/// "V(token_out, token_in)".
+std::string field_form(const FieldInfo& field);
+
+/// What the drift of an invariant is, and what is conserved.
+std::string invariant_details(const InvariantInfo& invariant);
+
+}  // namespace popflow::cli

@@ -1,0 +1,367 @@
+// Laying a file out. HDF5 writes the structure and is closed for good; everything after that, the
+// first contents included, is plain writing at known offsets.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "file/attribute.hpp"
+#include "file/hdf5.hpp"
+#include "file/layout.hpp"
+#include "file/raw_io.hpp"
+#include "popflow/trajectory_file.hpp"
+
+namespace popflow {
+
+namespace {
+
+using hdf5::check;
+using hdf5::Handle;
+using Coordinate = DimensionSpec::Coordinate;
+
+// A process can be killed between two pages of one write. So that an attribute rewritten at the end
+// never leaves a torn block behind, attributes of groups live in heap blocks (not in the object's
+// header), the smallest of which has 512 bytes, and every block starts at a page.
+constexpr hsize_t kPage = 4096;
+constexpr hsize_t kSmallestBlock = 512;
+
+constexpr std::size_t kFillBytes = std::size_t{4} << 20;
+
+/// What netCDF writes as the NAME of a dimension without coordinates, and looks for.
+std::string scale_without_coordinate(std::size_t size) {
+  char text[80];
+  std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10zu",
+                size);
+  return text;
+}
+
+hid_t file_type(NumberType type) {
+  switch (type) {
+    case NumberType::float64:
+      return H5T_IEEE_F64LE;
+    case NumberType::int64:
+      return H5T_STD_I64LE;
+    case NumberType::int8:
+      return H5T_STD_I8LE;
+  }
+  return H5I_INVALID_HID;
+}
+
+/// Properties of all objects: no times (the same run gives the same bytes), attributes in order.
+Handle object_properties(hid_t kind) {
+  Handle properties(H5Pcreate(kind), H5Pclose);
+  check(H5Pset_obj_track_times(properties, false));
+  check(H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+  return properties;
+}
+
+Handle group_properties(hid_t kind) {
+  Handle properties = object_properties(kind);
+  check(H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+  check(H5Pset_attr_phase_change(properties, 0, 0));  // always in heap blocks
+  return properties;
+}
+
+/// A dataset's place in the file, and the numbers that it starts with.
+struct Place {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::size_t count = 0;
+  NumberType type = NumberType::float64;
+  const VariableSpec* variable = nullptr;    ///< one of these two
+  const DimensionSpec* dimension = nullptr;
+};
+
+/// Writes the structure of a file: groups, attributes, scales, and datasets without contents.
+class Structure {
+ public:
+  explicit Structure(const std::string& path) {
+    const Handle properties = group_properties(H5P_FILE_CREATE);
+    const Handle access = hdf5::file_access();
+    check(H5Pset_alignment(access, kSmallestBlock, kPage));
+    file_ = Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties, access), H5Fclose);
+  }
+
+  /// Everything in `root`. Returns where the datasets are; on return all is in the file.
+  std::vector<Place> lay_out(const GroupSpec& root) {
+    try {
+      fill_group(hdf5::open_object(file_, ""), {root}, "");
+      scales_.clear();
+      check(H5Fflush(file_, H5F_SCOPE_LOCAL));
+    } catch (...) {
+      file_.release();  // closing would write once more what could not be written
+      throw;
+    }
+    file_.close();
+    return std::move(places_);
+  }
+
+ private:
+  void fill_group(hid_t group, const Scope& scope, const std::string& path) {
+    add_attributes(group, scope.group.attributes);
+    for (const DimensionSpec& dimension : scope.group.dimensions) {
+      add_dimension(group, dimension, path);
+    }
+    for (const VariableSpec& variable : scope.group.variables) {
+      add_variable(group, variable, scope, path);
+    }
+    for (const GroupSpec& inner : scope.group.groups) {
+      const Handle properties = group_properties(H5P_GROUP_CREATE);
+      const Handle made(
+          H5Gcreate2(group, inner.name.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Gclose);
+      fill_group(made, {inner, &scope}, join(path, inner.name));
+    }
+  }
+
+  static void add_attributes(hid_t object, const std::vector<Attribute>& attributes) {
+    for (const Attribute& attribute : attributes) hdf5::create_attribute(object, attribute);
+  }
+
+  void add_dimension(hid_t group, const DimensionSpec& dimension, const std::string& path) {
+    const hsize_t size = dimension.size;
+    const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
+    if (dimension.coordinate == Coordinate::none) {
+      const Handle properties = object_properties(H5P_DATASET_CREATE);
+      check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_LATE));
+      Handle scale(H5Dcreate2(group, dimension.name.c_str(), H5T_STD_I8LE, space, H5P_DEFAULT,
+                              properties, H5P_DEFAULT),
+                   H5Dclose);
+      check(H5DSset_scale(scale, scale_without_coordinate(dimension.size).c_str()));
+      scales_.emplace(&dimension, std::move(scale));
+      return;
+    }
+    Place place{join(path, dimension.name), 0, dimension.size, NumberType::float64, nullptr,
+                &dimension};
+    if (dimension.coordinate == Coordinate::index) place.type = NumberType::int64;
+    Handle scale = add_dataset(group, dimension.name, space, std::move(place));
+    check(H5DSset_scale(scale, dimension.name.c_str()));
+    add_attributes(scale, dimension.attributes);
+    scales_.emplace(&dimension, std::move(scale));
+  }
+
+  void add_variable(hid_t group, const VariableSpec& variable, const Scope& scope,
+                    const std::string& path) {
+    Place place{join(path, variable.name), 0, 1, variable.type, &variable, nullptr};
+    std::vector<hsize_t> extent;
+    for (const std::string& name : variable.dimensions) {
+      extent.push_back(scope.dimension(name).size);
+      place.count *= scope.dimension(name).size;
+    }
+    const Handle space(extent.empty() ? H5Screate(H5S_SCALAR)
+                                      : H5Screate_simple(static_cast<int>(extent.size()),
+                                                         extent.data(), nullptr),
+                       H5Sclose);
+    const Handle dataset = add_dataset(group, variable.name, space, std::move(place));
+    unsigned axis = 0;
+    for (const std::string& name : variable.dimensions) {
+      check(H5DSattach_scale(dataset, scales_.at(&scope.dimension(name)), axis++));
+    }
+    add_attributes(dataset, variable.attributes);
+  }
+
+  /// A dataset whose place is fixed now and whose contents HDF5 never touches.
+  Handle add_dataset(hid_t group, const std::string& name, hid_t space, Place place) {
+    const Handle properties = object_properties(H5P_DATASET_CREATE);
+    check(H5Pset_layout(properties, H5D_CONTIGUOUS));
+    check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
+    check(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
+    Handle dataset(H5Dcreate2(group, name.c_str(), file_type(place.type), space, H5P_DEFAULT,
+                              properties, H5P_DEFAULT),
+                   H5Dclose);
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (offset == HADDR_UNDEF) throw hdf5::Failure(hdf5::reason());
+    place.offset = offset;
+    places_.push_back(std::move(place));
+    return dataset;
+  }
+
+  Handle file_;
+  std::map<const DimensionSpec*, Handle> scales_;
+  std::vector<Place> places_;
+};
+
+/// Writes the first contents of datasets.
+class Filler {
+ public:
+  Filler(int descriptor, const std::string& path) : descriptor_(descriptor), path_(path) {}
+
+  void fill(const Place& place) {
+    if (place.dimension == nullptr) {
+      std::visit([&](const auto& data) { copy_or_blank(place, data); }, place.variable->data);
+    } else if (place.dimension->coordinate == Coordinate::values) {
+      copy(place, place.dimension->values);
+    } else {
+      repeat<std::int64_t>(place, [](std::size_t i) { return static_cast<std::int64_t>(i); });
+    }
+  }
+
+ private:
+  template <class T>
+  void copy_or_blank(const Place& place, const std::vector<T>& data) {
+    if (!data.empty()) {
+      copy(place, data);
+    } else if (place.type == NumberType::float64) {
+      repeat<double>(place, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
+    } else if (place.type == NumberType::int64) {
+      repeat<std::int64_t>(place, [](std::size_t) { return std::int64_t{-1}; });
+    } else {
+      repeat<std::int8_t>(place, [](std::size_t) { return std::int8_t{-1}; });
+    }
+  }
+
+  template <class T>
+  void copy(const Place& place, const std::vector<T>& data) {
+    write_at(descriptor_, place.offset, data.data(), data.size() * sizeof(T), path_);
+  }
+
+  template <class T, class Element>
+  void repeat(const Place& place, Element element) {
+    const std::size_t most = std::min(place.count, kFillBytes / sizeof(T));
+    std::vector<T> chunk(most);
+    for (std::size_t first = 0; first < place.count; first += most) {
+      const std::size_t count = std::min(most, place.count - first);
+      for (std::size_t i = 0; i < count; ++i) chunk[i] = element(first + i);
+      write_at(descriptor_, place.offset + first * sizeof(T), chunk.data(), count * sizeof(T),
+               path_);
+    }
+  }
+
+  int descriptor_;
+  const std::string& path_;
+};
+
+/// The folder of a path with its slash; empty for the working folder.
+std::string folder_of(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// A new file beside `path`, hidden, with a name that tells whose it is.
+std::pair<int, std::string> open_temporary(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const std::string name = path.substr(folder.size());
+  if (name.empty()) throw cannot_write(path, "the name of a file is missing");
+  // Room for what is added: a name has at most 255 bytes.
+  const std::string stem = folder + "." + name.substr(0, 200) + ".tmp-" + std::to_string(getpid());
+  for (int attempt = 0;; ++attempt) {
+    const std::string temporary = attempt == 0 ? stem : stem + "-" + std::to_string(attempt);
+    const int descriptor = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) return {descriptor, temporary};
+    if (errno == ENOENT) throw cannot_write(path, "the folder '" + folder + "' does not exist");
+    if (errno != EEXIST) throw cannot_write(path, system_reason(errno));
+  }
+}
+
+UsageError exists_already(const std::string& path) {
+  return UsageError("the output '" + path + "' exists already; --force overwrites it");
+}
+
+/// Refuses a target that must not be replaced.
+void check_target(const std::string& path, bool force) {
+  struct stat target {};
+  if (stat(path.c_str(), &target) == 0) {
+    if (S_ISDIR(target.st_mode)) throw cannot_write(path, "it is a folder");
+    if (!S_ISREG(target.st_mode)) throw cannot_write(path, "it is not a regular file");
+    if (!force) throw exists_already(path);
+  }
+}
+
+/// Renames for file systems that cannot refuse to replace: claims the name first, by a second link
+/// or, where there are no links, by an empty file.
+bool claim_and_rename(const std::string& from, const std::string& to) {
+  if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
+  if (errno == EEXIST) return false;
+  const int claimed = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (claimed < 0) return false;
+  close(claimed);
+  if (std::rename(from.c_str(), to.c_str()) == 0) return true;
+  const int error = errno;
+  unlink(to.c_str());
+  errno = error;
+  return false;
+}
+
+/// Renames without ever replacing. Returns false with errno, EEXIST if `to` exists.
+bool rename_to_new(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+  return unsupported && claim_and_rename(from, to);
+}
+
+/// Makes the rename itself last. Some file systems cannot; the file is whole all the same.
+void sync_folder(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const int descriptor =
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+/// Takes the disk space of the whole file at once, where the file system can; where it cannot,
+/// filling the file takes it.
+void reserve_space(int descriptor, const std::string& path) {
+  struct stat file {};
+  if (fstat(descriptor, &file) != 0) throw cannot_write(path, system_reason(errno));
+  int result = 0;
+  do {
+    result = fallocate(descriptor, 0, 0, file.st_size);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    throw cannot_write(path, system_reason(errno));
+  }
+}
+
+}  // namespace
+
+TrajectoryFile TrajectoryFile::create(const std::string& path, const GroupSpec& root, bool force) {
+  check_target(path, force);
+  TrajectoryFile file = create_unpublished(path, root);
+  file.publish(force);
+  return file;
+}
+
+TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const GroupSpec& root) {
+  check_layout(root);
+  if (!(file_bytes(root) < static_cast<double>(std::numeric_limits<off_t>::max()))) {
+    throw cannot_write(path, system_reason(EFBIG));
+  }
+  TrajectoryFile file;
+  file.path_ = path;
+  // From here on the destructor removes what is there.
+  std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
+  std::vector<Place> places;
+  try {
+    const auto held = hdf5::lock();
+    places = Structure(file.temporary_).lay_out(root);
+  } catch (const hdf5::Failure& failure) {
+    throw cannot_write(path, failure.what());
+  }
+  reserve_space(file.descriptor_, path);
+  Filler filler(file.descriptor_, path);
+  for (const Place& place : places) {
+    filler.fill(place);
+    file.slots_[place.path] = {place.offset, place.count, place.type};
+  }
+  file.sync();
+  return file;
+}
+
+void TrajectoryFile::publish(bool force) {
+  check_target(path_, force);
+  const bool renamed = force ? std::rename(temporary_.c_str(), path_.c_str()) == 0
+                             : rename_to_new(temporary_, path_);
+  if (!renamed && errno == EEXIST) throw exists_already(path_);
+  if (!renamed) throw cannot_write(path_, system_reason(errno));
+  temporary_.clear();
+  sync_folder(path_);
+}
+
+}  // namespace popflow

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <hdf5.h>
+#include <hdf5_hl.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+/// A thin layer over the HDF5 C API: handles that close themselves, and return codes that cannot be
+/// overlooked. Names and sentences for the user belong to the callers.
+namespace popflow::hdf5 {
+
+/// The library said no; what() is its innermost reason ("No space left on device").
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// To be held around every use of the library, which is not thread-safe. The first call silences
+/// the library's error stack and keeps it from running an exit handler, which may crash after a
+/// failed write.
+[[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
+
+/// The reason of the last failed call, from the library's error stack.
+[[nodiscard]] std::string reason();
+
+/// Passes a return code (herr_t, htri_t, hssize_t, ...) through; throws Failure if negative.
+template <class Code>
+Code check(Code code) {
+  if (code < 0) throw Failure(reason());
+  return code;
+}
+
+/// Owns an HDF5 id.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle() = default;
+  /// Takes `id` over; throws Failure if the call that returned it failed.
+  Handle(hid_t id, Close closer) : id_(check(id)), close_(closer) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+
+  operator hid_t() const { return id_; }  // NOLINT: an id wherever the C API takes one
+
+  /// Closes now, where a failure (the last data could not be written) must not be lost. After a
+  /// failure the id is abandoned: trying again would only meet the library in an unknown state.
+  void close() { check(close_(release())); }
+  /// Gives the id up without closing it.
+  hid_t release() { return std::exchange(id_, H5I_INVALID_HID); }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Close close_ = nullptr;
+};
+
+/// Properties with which every file is opened: no locking, so that a running file can be looked at,
+/// and the format of HDF5 1.8, which every reader knows.
+[[nodiscard]] Handle file_access();
+
+/// Opens an existing file for reading and writing.
+[[nodiscard]] Handle open_for_changes(const std::string& path);
+
+/// Opens a group or dataset by its path in the file; "" is the root.
+[[nodiscard]] Handle open_object(hid_t file, const std::string& path);
+
+/// The sizes of a dataset's axes.
+[[nodiscard]] Handle space_of(hid_t dataset);
+
+}  // namespace popflow::hdf5

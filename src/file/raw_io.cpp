@@ -1,0 +1,30 @@
+#include "file/raw_io.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace popflow {
+
+std::string system_reason(int error) { return std::generic_category().message(error); }
+
+OutputError cannot_write(const std::string& path, const std::string& reason) {
+  return OutputError("cannot write '" + path + "': " + reason);
+}
+
+void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
+              const std::string& path) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(descriptor, next, bytes, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw cannot_write(path, system_reason(written < 0 ? errno : EIO));
+    // A short write (a disk nearly full, more than 2 GiB at once): the next one tells.
+    next += written;
+    offset += static_cast<std::uint64_t>(written);
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace popflow

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "popflow/error.hpp"
+
+namespace popflow {
+
+/// The system's sentence for an errno.
+[[nodiscard]] std::string system_reason(int error);
+
+/// "cannot write 'FILE': REASON".
+[[nodiscard]] OutputError cannot_write(const std::string& path, const std::string& reason);
+
+/// Writes all of `bytes` at `offset`, whatever it takes. Throws OutputError that names `path`.
+/// Thread-safe.
+void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
+              const std::string& path);
+
+}  // namespace popflow

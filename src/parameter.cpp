@@ -1,0 +1,411 @@
+#include "popflow/parameter.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "popflow/error.hpp"
+
+namespace popflow {
+namespace {
+
+// Whole numbers up to here are all exact as doubles, which is what readers of a file may turn them
+// into.
+constexpr std::int64_t largest_integer = std::int64_t{1} << 53;
+
+/// A number as the user would write it in a sentence: 1, 0.5, 1e-10, but 1000000 not 1e+06.
+std::string in_words(double value) {
+  if (value == std::floor(value) && std::abs(value) <= static_cast<double>(largest_integer)) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  return shortest(value);
+}
+
+/// What the user typed, fit for a line on a screen: quoted unless it is a number, control
+/// characters made visible, not longer than a line.
+std::string shown(const std::string& text) {
+  constexpr std::size_t most = 60;
+  if (text.empty()) return "empty";
+  std::string visible;
+  for (const char character : text) {
+    if (visible.size() >= most) {
+      visible += "...";
+      break;
+    }
+    const bool control = static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
+    visible += control ? '?' : character;
+  }
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (stop == end && error != std::errc::invalid_argument) return visible;
+  return "'" + visible + "'";
+}
+
+/// "a, b or c".
+std::string either(const std::vector<std::string>& words) {
+  std::string list;
+  for (const auto& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
+/// The sentence's second half: what is allowed.
+std::string allowed(const Parameter& parameter) {
+  const std::string range = parameter.range.describe();
+  const std::string bounds = range.empty() ? "" : ", " + range;
+  switch (parameter.kind) {
+    case Kind::integer:
+      return "a whole number" + bounds;
+    case Kind::real:
+      return "a number" + bounds;
+    case Kind::reals:
+      return "numbers separated by commas" + (range.empty() ? "" : ", each " + range);
+    case Kind::word:
+      return (parameter.words.size() > 1 ? "one of " : "") + either(parameter.words);
+    case Kind::path:
+      return "the name of a file";
+    case Kind::flag:
+      return "true or false";
+    case Kind::text:
+      return "text";
+  }
+  return {};
+}
+
+/// Thrown inside this file; set() and parse_value() make a sentence of it.
+struct Refusal {
+  std::string allowed;
+  std::string hint = {};
+};
+
+std::optional<double> to_real(std::string_view text) {
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    throw Refusal{
+        "a number that a double can hold (at most 1.8e308 in size, at least 4.9e-324 "
+        "unless 0)"};
+  }
+  return value;
+}
+
+/// Reads a decimal number exactly, so that neither 9007199254740993 nor 1.00000000000000001 passes
+/// for its neighbour. Nothing if the number is not whole or too large. `text` is a finite number.
+std::optional<std::int64_t> to_whole(std::string_view text) {
+  bool negative = false;
+  if (text.starts_with('-') || text.starts_with('+')) {
+    negative = text.front() == '-';
+    text.remove_prefix(1);
+  }
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  std::string digits;
+  long exponent = 0;  // of the last digit
+  bool fraction = false;
+  for (const char character : text.substr(0, e)) {
+    if (character == '.') {
+      fraction = true;
+      continue;
+    }
+    digits += character;
+    if (fraction) --exponent;
+  }
+  if (digits.find_first_not_of('0') == std::string::npos) return 0;
+  if (e < text.size())
+    exponent += std::strtol(std::string(text.substr(e + 1)).c_str(), nullptr, 10);
+  while (digits.back() == '0') {
+    digits.pop_back();
+    ++exponent;
+  }
+  if (exponent < 0) return std::nullopt;
+  std::int64_t value = 0;
+  for (long i = 0; i < static_cast<long>(digits.size()) + exponent; ++i) {
+    const int digit = i < static_cast<long>(digits.size()) ? digits[i] - '0' : 0;
+    value = 10 * value + digit;
+    if (value > largest_integer) return std::nullopt;
+  }
+  return negative ? -value : value;
+}
+
+void check_range(const Parameter& parameter, double value) {
+  if (!parameter.range.contains(value)) throw Refusal{allowed(parameter)};
+}
+
+Value parse_integer(const Parameter& parameter, const std::string& text) {
+  const auto real = to_real(text);
+  if (!real || !std::isfinite(*real)) throw Refusal{allowed(parameter)};
+  const auto whole = to_whole(text);
+  if (!whole && *real >= static_cast<double>(largest_integer)) {
+    throw Refusal{allowed(parameter) + ", and no larger than " + std::to_string(largest_integer)};
+  }
+  check_range(parameter, *real);
+  if (!whole) throw Refusal{allowed(parameter)};
+  return *whole;
+}
+
+double parse_real(const Parameter& parameter, std::string_view text) {
+  const auto value = to_real(text);
+  if (!value) throw Refusal{allowed(parameter)};
+  if (!std::isfinite(*value)) throw Refusal{allowed(parameter) + ", and finite"};
+  check_range(parameter, *value);
+  return *value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<double> parse_reals(const Parameter& parameter, std::string_view text) {
+  std::vector<double> values;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    values.push_back(parse_real(parameter, trimmed(text.substr(0, comma))));
+    if (comma == std::string_view::npos) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Value parse_word(const Parameter& parameter, const std::string& text) {
+  if (std::find(parameter.words.begin(), parameter.words.end(), text) != parameter.words.end()) {
+    return text;
+  }
+  const std::string near = nearest(text, parameter.words);
+  throw Refusal{allowed(parameter), near.empty() ? "" : "; did you mean '" + near + "'?"};
+}
+
+Value parse_flag(const Parameter& parameter, const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw Refusal{allowed(parameter)};
+}
+
+Value parse_unlabelled(const Parameter& parameter, const std::string& text) {
+  switch (parameter.kind) {
+    case Kind::integer:
+      return parse_integer(parameter, text);
+    case Kind::real:
+      return parse_real(parameter, text);
+    case Kind::reals:
+      return parse_reals(parameter, text);
+    case Kind::word:
+      return parse_word(parameter, text);
+    case Kind::flag:
+      return parse_flag(parameter, text);
+    case Kind::path:
+      if (text.empty() || text.find('\0') != std::string::npos) throw Refusal{allowed(parameter)};
+      return text;
+    case Kind::text:
+      return text;
+  }
+  return {};
+}
+
+Value parse_labelled(const Parameter& parameter, const std::string& text, const std::string& label,
+                     bool config) {
+  try {
+    return parse_unlabelled(parameter, text);
+  } catch (const Refusal& refusal) {
+    const std::string sentence =
+        label + " is " + shown(text) + "; it must be " + refusal.allowed + refusal.hint;
+    if (config) throw InputError(sentence);
+    throw UsageError(sentence);
+  }
+}
+
+bool holds(Kind kind, const Value& value) {
+  switch (kind) {
+    case Kind::integer:
+      return std::holds_alternative<std::int64_t>(value);
+    case Kind::real:
+      return std::holds_alternative<double>(value);
+    case Kind::reals:
+      return std::holds_alternative<std::vector<double>>(value);
+    case Kind::flag:
+      return std::holds_alternative<bool>(value);
+    case Kind::word:
+    case Kind::path:
+    case Kind::text:
+      return std::holds_alternative<std::string>(value);
+  }
+  return false;
+}
+
+/// Edit distance with neighbours exchanged counting as one edit (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) current[j] = std::min(current[j], before[j - 2] + 1);
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+}  // namespace
+
+bool Range::contains(double value) const {
+  return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
+}
+
+std::string Range::describe() const {
+  const bool has_low = std::isfinite(low);
+  // No whole number goes further anyway, and 9007199254740992 tells the reader nothing.
+  const bool has_high = high < static_cast<double>(largest_integer);
+  if (has_low && has_high && !low_open && !high_open) {
+    return "from " + in_words(low) + " to " + in_words(high);
+  }
+  if (has_low && has_high && low_open && high_open) {
+    return "between " + in_words(low) + " and " + in_words(high) + ", these excluded";
+  }
+  std::string words;
+  if (has_low) words = (low_open ? "above " : "at least ") + in_words(low);
+  if (has_low && has_high) words += " and ";
+  if (has_high) words += (high_open ? "below " : "at most ") + in_words(high);
+  return words;
+}
+
+Parameters::Parameters(ParameterTable table) : table_(std::move(table)) {
+  for (const auto& parameter : table_) {
+    Entry& entry = entries_[parameter.name];
+    if (parameter.kind == Kind::flag) entry = {false, Origin::defaults};
+    if (!parameter.default_text.empty()) {
+      entry = {parse_value(parameter, parameter.default_text), Origin::defaults};
+    }
+  }
+}
+
+const Parameter* Parameters::find(std::string_view name) const {
+  const auto row = std::find_if(table_.begin(), table_.end(), [name](const Parameter& parameter) {
+    return parameter.name == name;
+  });
+  return row == table_.end() ? nullptr : &*row;
+}
+
+const Parameters::Entry& Parameters::entry(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) throw std::logic_error("no parameter '" + std::string(name) + "'");
+  return found->second;
+}
+
+void Parameters::set(std::string_view name, const std::string& text, Origin origin) {
+  const Parameter* parameter = find(name);
+  if (parameter == nullptr) throw std::logic_error("no parameter '" + std::string(name) + "'");
+  const bool config = origin == Origin::config;
+  const std::string label = (config ? "" : "--") + parameter->name;
+  entries_.find(name)->second = {parse_labelled(*parameter, text, label, config), origin};
+}
+
+void Parameters::resolve(std::string_view name, Value value) {
+  const Parameter* parameter = find(name);
+  if (parameter == nullptr || !holds(parameter->kind, value)) {
+    throw std::logic_error("no parameter '" + std::string(name) + "' with a value of this kind");
+  }
+  entries_.find(name)->second.value = std::move(value);
+}
+
+void Parameters::unset(std::string_view name) {
+  if (find(name) == nullptr) throw std::logic_error("no parameter '" + std::string(name) + "'");
+  entries_.find(name)->second = {};
+}
+
+bool Parameters::has(std::string_view name) const {
+  return !std::holds_alternative<std::monostate>(entry(name).value);
+}
+
+bool Parameters::given(std::string_view name) const {
+  return origin(name) == Origin::config || origin(name) == Origin::command_line;
+}
+
+Origin Parameters::origin(std::string_view name) const { return entry(name).origin; }
+
+const Value& Parameters::value(std::string_view name) const { return entry(name).value; }
+
+namespace {
+
+template <typename T>
+const T& typed(const Value& value, std::string_view name) {
+  const T* held = std::get_if<T>(&value);
+  if (held == nullptr) {
+    throw std::logic_error("parameter '" + std::string(name) + "' has no value of this kind");
+  }
+  return *held;
+}
+
+}  // namespace
+
+std::int64_t Parameters::integer(std::string_view name) const {
+  return typed<std::int64_t>(value(name), name);
+}
+
+double Parameters::real(std::string_view name) const { return typed<double>(value(name), name); }
+
+const std::string& Parameters::word(std::string_view name) const {
+  return typed<std::string>(value(name), name);
+}
+
+bool Parameters::flag(std::string_view name) const { return typed<bool>(value(name), name); }
+
+const std::vector<double>& Parameters::reals(std::string_view name) const {
+  return typed<std::vector<double>>(value(name), name);
+}
+
+std::string Parameters::text(std::string_view name) const {
+  struct Writer {
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return shortest(number); }
+    std::string operator()(const std::string& words) const { return words; }
+    std::string operator()(bool yes) const { return yes ? "true" : "false"; }
+    std::string operator()(const std::vector<double>& numbers) const {
+      std::string list;
+      for (const double number : numbers) list += (list.empty() ? "" : ",") + shortest(number);
+      return list;
+    }
+  };
+  return std::visit(Writer{}, value(name));
+}
+
+Value parse_value(const Parameter& parameter, const std::string& text) {
+  return parse_labelled(parameter, text, "--" + parameter.name, false);
+}
+
+std::string shortest(double value) {
+  char buffer[32];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, result.ptr};
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_distance = 1 + std::max<std::size_t>(1, word.size() / 3);
+  for (const auto& name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance < best_distance && distance < name.size()) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  if (!best.empty() || word.size() < 2) return best;
+  // A beginning is not near by edits, yet plainly meant.
+  const auto longer = std::find_if(names.begin(), names.end(),
+                                   [word](const auto& name) { return name.starts_with(word); });
+  return longer == names.end() ? "" : *longer;
+}
+
+}  // namespace popflow

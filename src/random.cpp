@@ -1,0 +1,76 @@
+#include "popflow/random.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+namespace popflow {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint32_t low_half(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+std::uint32_t high_half(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+
+}  // namespace
+
+RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t run,
+                           std::uint64_t step)
+    : key_{{low_half(seed), high_half(seed)}} {
+  if (step >> 56 != 0) throw std::out_of_range("the step of a random stream must be below 2^56");
+  const auto code = static_cast<std::uint32_t>(purpose);
+  if (code > 0xff) throw std::out_of_range("the purpose of a random stream must be below 256");
+  counter_ = {{0, low_half(step), run, high_half(step) << 8 | code}};
+}
+
+void RandomStream::refill() {
+  if (exhausted_) throw std::length_error("a random stream gave all of its 2^33 words");
+  block_ = Generator{}(counter_, key_);
+  used_ = 0;
+  exhausted_ = ++counter_[0] == 0;
+}
+
+double RandomStream::normal() {
+  if (has_spare_) {
+    has_spare_ = false;
+    return spare_;
+  }
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  const double angle = 2 * std::numbers::pi * uniform();
+  spare_ = radius * std::sin(angle);
+  has_spare_ = true;
+  return radius * std::cos(angle);
+}
+
+double RandomStream::log_gamma_variate(double shape) {
+  // X ~ Gamma(shape + 1) and U uniform make X U^(1/shape) ~ Gamma(shape); in logarithms the power
+  // cannot underflow.
+  if (shape < 1) {
+    const double boosted = log_gamma_variate(shape + 1);
+    return boosted + std::log(uniform()) / shape;
+  }
+  const double d = shape - 1.0 / 3.0;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = normal();
+    const double root = 1 + c * x;
+    if (root <= 0) continue;
+    const double log_v = 3 * std::log(root);
+    if (std::log(uniform()) < 0.5 * x * x + d * (1 - std::exp(log_v) + log_v)) {
+      return std::log(d) + log_v;
+    }
+  }
+}
+
+std::uint64_t RandomStream::below(std::uint64_t n) {
+  if (n == 0) throw std::invalid_argument("there is no whole number below 0");
+  Wide product = Wide{(*this)()} * n;
+  if (static_cast<std::uint64_t>(product) < n) {
+    // The first 2^64 mod n values of the low half would favour some results: draw those again.
+    const std::uint64_t surplus = (0 - n) % n;
+    while (static_cast<std::uint64_t>(product) < surplus) product = Wide{(*this)()} * n;
+  }
+  return static_cast<std::uint64_t>(product >> 64);
+}
+
+}  // namespace popflow

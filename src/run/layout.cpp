@@ -1,0 +1,258 @@
+#include "run/layout.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <limits>
+#include <stdexcept>
+
+#include "popflow/flow_driver.hpp"
+#include "popflow/version.hpp"
+#include "run/restart.hpp"
+
+namespace popflow {
+
+namespace {
+
+const double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<Attribute> described(const std::string& long_name) {
+  return {{"long_name", long_name}, {"units", std::string("1")}};
+}
+
+VariableSpec variable(std::string name, std::vector<std::string> dimensions,
+                      const std::string& long_name, NumberType type = NumberType::float64) {
+  VariableSpec v;
+  v.name = std::move(name);
+  v.dimensions = std::move(dimensions);
+  v.type = type;
+  v.attributes = described(long_name);
+  return v;
+}
+
+VariableSpec count(const std::string& name, const std::string& long_name) {
+  VariableSpec v = variable(name, {}, long_name, NumberType::int64);
+  v.data = std::vector<std::int64_t>{0};
+  return v;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+DimensionSpec axis(std::string name, std::vector<double> values, const std::string& long_name) {
+  DimensionSpec d;
+  d.name = std::move(name);
+  d.size = values.size();
+  d.coordinate = DimensionSpec::Coordinate::values;
+  d.values = std::move(values);
+  d.attributes = described(long_name);
+  return d;
+}
+
+DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
+                     DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index) {
+  DimensionSpec d;
+  d.name = std::move(name);
+  d.size = size;
+  d.coordinate = coordinate;
+  d.attributes = described(long_name);
+  return d;
+}
+
+GroupSpec parameters_group(const RunConfig& config) {
+  GroupSpec group;
+  group.name = "parameters";
+  for (const Parameters* parameters : {&config.own, &config.options}) {
+    for (const Parameter& parameter : parameters->table()) {
+      if (parameter.name == "config") continue;  // its values are here; the name is the text's
+      Attribute attribute{parameter.name, std::string()};
+      const Value& value = parameters->value(parameter.name);
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) attribute.value = *whole;
+      if (const auto* real = std::get_if<double>(&value)) attribute.value = *real;
+      if (const auto* text = std::get_if<std::string>(&value)) attribute.value = *text;
+      if (const auto* list = std::get_if<std::vector<double>>(&value)) attribute.value = *list;
+      if (parameter.kind == Kind::flag) {
+        const auto* flag = std::get_if<bool>(&value);
+        attribute.value = static_cast<std::int8_t>(flag != nullptr && *flag ? 1 : 0);
+      }
+      group.attributes.push_back(std::move(attribute));
+    }
+  }
+  group.attributes.push_back({"config", config_text(config)});
+  return group;
+}
+
+GroupSpec provenance_group(unsigned threads) {
+  std::array<char, 256> host{};
+  (void)gethostname(host.data(), host.size() - 1);
+  GroupSpec group;
+  group.name = "provenance";
+  group.attributes = {{"version", std::string(version)},
+                      {"revision", std::string(source_revision)},
+                      {"compiler", std::string(compiler)},
+                      {"flags", std::string(compiler_flags)},
+                      {"libraries", "Boost " + std::string(boost_version) + ", Eigen " +
+                                        eigen_version + ", HDF5 " + hdf5_version},
+                      {"host", std::string(host.data())},
+                      {"started", timestamp()},
+                      {"ended", std::string(), 32},
+                      {"threads", static_cast<std::int64_t>(threads)},
+                      {"wall_time", 0.0},
+                      {"resumed", std::int64_t{0}},
+                      {"last_resumed", std::string(), 32}};
+  return group;
+}
+
+GroupSpec statistics_group() {
+  GroupSpec group;
+  group.name = "statistics";
+  group.variables = {
+      count("rhs_evaluations", "evaluations of the right-hand side"),
+      count("accepted_steps", "steps taken"),
+      count("rejected_steps", "steps tried and not taken"),
+      count("sampled_gradients", "per-sample gradients drawn"),
+      variable("steps", {"time"}, "steps since the save before", NumberType::int64),
+      variable("step_min", {"time"}, "smallest step since the save before"),
+      variable("step_max", {"time"}, "largest step since the save before")};
+  return group;
+}
+
+GroupSpec events_group(const Shape& shape) {
+  GroupSpec group;
+  group.name = "events";
+  if (shape.events.empty()) return group;
+  group.dimensions = {places("event", shape.events.size(), "place in the order of finding")};
+  VariableSpec kind = variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
+  std::vector<std::int8_t> values;
+  for (std::size_t i = 0; i < shape.events.size(); ++i)
+    values.push_back(static_cast<std::int8_t>(i));
+  kind.attributes.push_back({"flag_values", values});
+  kind.attributes.push_back({"flag_meanings", joined(shape.events)});
+  group.variables = {kind, variable("time", {"event"}, "flow time at which it happened"),
+                     variable("run", {"event"}, "run in which it happened (-1: none)",
+                              NumberType::int64),
+                     variable("index", {"event"}, "which token or the like (-1: none)",
+                              NumberType::int64)};
+  return group;
+}
+
+void add_state(GroupSpec& root, const System& system, StateSaves saves, double t_end) {
+  if (saves == StateSaves::none) return;
+  if (saves == StateSaves::ends)
+    root.dimensions.push_back(axis("time_state", {0, t_end}, "flow time of the start and the stop"));
+  for (const std::string& name : system.shape().fields) {
+    const FieldInfo& info = field_info(system, name);
+    std::vector<std::string> dimensions = {saves == StateSaves::all ? "time" : "time_state"};
+    dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
+    VariableSpec field = variable(name, std::move(dimensions), info.meaning);
+    field.attributes.push_back({"symbol", info.symbol});
+    field.attributes.push_back({"source", info.source});
+    root.variables.push_back(std::move(field));
+  }
+}
+
+void add_observables(GroupSpec& root, const System& system) {
+  const std::vector<std::string>& held = system.shape().invariants;
+  for (const ObservableInfo& info : system.info().observables) {
+    VariableSpec observable = variable(info.name, {"time"}, info.meaning);
+    observable.attributes.push_back({"symbol", info.symbol});
+    observable.attributes.push_back({"source", info.source});
+    if (std::find(held.begin(), held.end(), info.name) != held.end()) {
+      for (const InvariantInfo& invariant : system.info().invariants)
+        if (invariant.observable == info.name)
+          observable.attributes.push_back(
+              {"invariant", std::string(invariant.form == InvariantInfo::Form::zero ? "zero"
+                                                                                    : "constant")});
+    }
+    root.variables.push_back(std::move(observable));
+  }
+}
+
+}  // namespace
+
+StateSaves state_saves(const std::string& word) {
+  if (word == "all") return StateSaves::all;
+  return word == "ends" ? StateSaves::ends : StateSaves::none;
+}
+
+std::string word_of(StateSaves saves) {
+  if (saves == StateSaves::all) return "all";
+  return saves == StateSaves::ends ? "ends" : "none";
+}
+
+std::string timestamp() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+const FieldInfo& field_info(const System& system, const std::string& name) {
+  for (const FieldInfo& info : system.info().fields)
+    if (info.name == name) return info;
+  throw std::logic_error(system.info().name + " records a field it does not describe: " + name);
+}
+
+std::size_t field_size(const System& system, const FieldInfo& field) {
+  std::size_t size = 1;
+  for (const std::string& name : field.dimensions)
+    for (const DimensionSpec& dimension : system.shape().dimensions)
+      if (dimension.name == name) size *= dimension.size;
+  return size;
+}
+
+double state_bytes(const System& system) {
+  double bytes = 0;
+  for (const std::string& name : system.shape().fields)
+    bytes += static_cast<double>(field_size(system, field_info(system, name))) * sizeof(double);
+  return bytes;
+}
+
+GroupSpec run_layout(const System& system, const RunConfig& config, const Schedule& schedule,
+                     StateSaves saves, unsigned threads) {
+  const SystemInfo& info = system.info();
+  std::vector<std::string> observables;
+  for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
+
+  GroupSpec root;
+  root.attributes = {{"Conventions", std::string("CF-1.10")},
+                     {"title", info.title},
+                     {"source", info.source},
+                     {"format", std::string("popflow")},
+                     {"format_version", std::int64_t{1}},
+                     {"system", info.name},
+                     {"mode", config.options.word("mode")},
+                     {"history", timestamp() + ": " + config.command_line},
+                     {"status", std::string("running"), 16},
+                     {"status_message", std::string("the run has not ended"), 512},
+                     {"diverged_at", kNone},
+                     {"observables", joined(observables)},
+                     {"state_fields", joined(system.shape().fields)},
+                     {"invariants", joined(system.shape().invariants)}};
+  for (const auto& [name, value] : system.shape().constants)
+    root.attributes.push_back({name, value});
+
+  root.dimensions = {axis("time", schedule, "flow time")};
+  for (const DimensionSpec& dimension : system.shape().dimensions)
+    root.dimensions.push_back(dimension);
+  root.variables = {count("saves_done", "saves that hold data; the rest are NaN")};
+  add_observables(root, system);
+  add_state(root, system, saves, schedule.back());
+  for (const VariableSpec& constant : system.constants_of_fields())
+    root.variables.push_back(constant);
+
+  root.groups = {system.problem(),           parameters_group(config),
+                 provenance_group(threads),  statistics_group(),
+                 events_group(system.shape()), restart_group(system)};
+  return root;
+}
+
+}  // namespace popflow

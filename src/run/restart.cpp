@@ -1,0 +1,111 @@
+#include "run/restart.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+
+#include "popflow/error.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr std::size_t kSlots = 2;
+
+std::int64_t checksum(const double* x, std::size_t size, const std::vector<double>& memory,
+                      double t, std::int64_t saves, std::int64_t sequence) {
+  XXH3_state_t hash;
+  XXH3_64bits_reset(&hash);
+  XXH3_64bits_update(&hash, x, size * sizeof(double));
+  XXH3_64bits_update(&hash, memory.data(), memory.size() * sizeof(double));
+  XXH3_64bits_update(&hash, &t, sizeof t);
+  XXH3_64bits_update(&hash, &saves, sizeof saves);
+  XXH3_64bits_update(&hash, &sequence, sizeof sequence);
+  return static_cast<std::int64_t>(XXH3_64bits_digest(&hash));
+}
+
+VariableSpec slot_variable(const std::string& name, const std::vector<std::string>& rest,
+                           const std::string& long_name, NumberType type = NumberType::float64) {
+  VariableSpec v;
+  v.name = name;
+  v.dimensions = {"restart_slot"};
+  v.dimensions.insert(v.dimensions.end(), rest.begin(), rest.end());
+  v.type = type;
+  v.attributes = {{"long_name", long_name}, {"units", std::string("1")}};
+  return v;
+}
+
+}  // namespace
+
+GroupSpec restart_group(const System& system) {
+  GroupSpec group;
+  group.name = "restart";
+  const auto dimension = [&](const char* name, std::size_t size, const char* long_name) {
+    DimensionSpec d;
+    d.name = name;
+    d.size = size;
+    d.coordinate = DimensionSpec::Coordinate::none;  // as long as the state: must take no space
+    d.attributes = {{"long_name", std::string(long_name)}, {"units", std::string("1")}};
+    group.dimensions.push_back(std::move(d));
+  };
+  dimension("restart_slot", kSlots, "slots are written in turn");
+  dimension("state_element", system.shape().state_size(), "number of the integration state");
+  dimension("driver_value", FlowDriver::memory_size(system), "number of the driver's memory");
+  group.variables = {
+      slot_variable("state", {"state_element"}, "integration state"),
+      slot_variable("driver", {"driver_value"}, "step size, counts, events as the driver keeps them"),
+      slot_variable("slot_time", {}, "flow time"),
+      slot_variable("saves", {}, "saves that precede it", NumberType::int64),
+      slot_variable("sequence", {}, "number of the writing; -1: empty", NumberType::int64),
+      slot_variable("checksum", {}, "XXH3 of all of a slot", NumberType::int64)};
+  return group;
+}
+
+void RestartWriter::write(const FlowDriver::ResumePoint& point, std::int64_t saves) {
+  const State& x = *point.x;
+  const std::size_t slot = static_cast<std::size_t>(sequence_) % kSlots;
+  file_.write("restart/state", slot * x.size(), std::span<const double>(x));
+  file_.write("restart/driver", slot * point.memory.size(), std::span<const double>(point.memory));
+  file_.write("restart/slot_time", slot, point.t);
+  file_.write("restart/saves", slot, saves);
+  file_.write("restart/checksum", slot,
+              checksum(x.data(), x.size(), point.memory, point.t, saves, sequence_));
+  file_.write("restart/sequence", slot, sequence_);
+  ++sequence_;
+}
+
+Restart read_restart(const DataFile& file, const System& system) {
+  const std::size_t size = system.shape().state_size();
+  const std::size_t memory = FlowDriver::memory_size(system);
+  if (!file.has_dataset("restart/state"))
+    throw InputError(file.path() + " holds no restart data");
+  if (file.shape("restart/state") != std::vector<std::size_t>{kSlots, size} ||
+      file.shape("restart/driver") != std::vector<std::size_t>{kSlots, memory})
+    throw InputError(file.path() + " was written by a program whose state of " +
+                     system.info().name + " is laid out differently");
+  const DataArray sequence = file.read("restart/sequence");
+  const DataArray sums = file.read("restart/checksum");
+  const DataArray times = file.read("restart/slot_time");
+  const DataArray saves = file.read("restart/saves");
+
+  std::array<std::size_t, kSlots> newest_first = {0, 1};
+  if (sequence.integers.at(1) > sequence.integers.at(0)) newest_first = {1, 0};
+  for (const std::size_t slot : newest_first) {
+    if (sequence.integers[slot] < 0) continue;
+    Restart restart;
+    restart.x.resize(size);
+    file.read_rows("restart/state", {slot}, 0, size, restart.x.data());
+    restart.memory = file.read_slab("restart/driver", {slot});
+    restart.t = times.values[slot];
+    restart.saves = saves.integers.at(slot);
+    restart.sequence = sequence.integers[slot];
+    if (checksum(restart.x.data(), size, restart.memory, restart.t, restart.saves,
+                 restart.sequence) == sums.integers.at(slot))
+      return restart;
+  }
+  throw InputError(file.path() + " holds no whole restart data");
+}
+
+}  // namespace popflow

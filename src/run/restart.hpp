@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "popflow/data_file.hpp"
+#include "popflow/flow_driver.hpp"
+#include "popflow/system.hpp"
+#include "popflow/trajectory_file.hpp"
+
+namespace popflow {
+
+/// Where a run can be taken up again.
+struct Restart {
+  State x;
+  double t = 0;
+  std::int64_t saves = 0;      ///< the next save's place in the schedule
+  std::int64_t sequence = -1;  ///< of the slot; the newer is the larger
+  std::vector<double> memory;  ///< FlowDriver::ResumePoint::memory
+};
+
+/// Two slots, written in turn, each with a checksum over all it holds: one is always whole.
+GroupSpec restart_group(const System& system);
+
+/// Writes slots of one run's file.
+class RestartWriter {
+ public:
+  /// `next` is the sequence number of the first slot it writes.
+  RestartWriter(TrajectoryFile& file, std::int64_t next) : file_(file), sequence_(next) {}
+  void write(const FlowDriver::ResumePoint& point, std::int64_t saves);
+
+ private:
+  TrajectoryFile& file_;
+  std::int64_t sequence_;
+};
+
+/// The newest whole slot of a file. Throws InputError if there is none, or if its sizes are not
+/// this system's.
+Restart read_restart(const DataFile& file, const System& system);
+
+}  // namespace popflow

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "popflow/state.hpp"
+#include "steppers/tolerance.hpp"
+
+namespace popflow {
+
+/// Stands where odeint writes a step's error estimate: instead of storing one error per entry
+/// (and reading it again for the norm), the pass that computes the errors keeps the largest in
+/// units of the tolerance, so a step makes no more passes over memory than its tableau needs.
+struct ErrorNorm {
+  const Tolerance& tolerance;
+  const State& x;
+  const State& x_new;
+  double value = 0;  ///< accepted if at most 1; NaN if anything was not finite
+};
+
+/// odeint's algebra over States on all threads. Its operations treat every entry alone, so the
+/// result does not depend on the threads.
+class ThreadedAlgebra {
+ public:
+  explicit ThreadedAlgebra(Workers& workers) : workers_(&workers) {}
+
+  // odeint calls for_eachN(s1, ..., sN, op).
+  template <class... A> void for_each1(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each2(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each3(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each4(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each5(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each6(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each7(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each8(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each9(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each10(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each11(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each12(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each13(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each14(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A> void for_each15(A&&... a) { each(std::forward_as_tuple(a...)); }
+
+ private:
+  template <class... A>
+  void each(std::tuple<A...> all) {
+    constexpr std::size_t inputs = sizeof...(A) - 2;  // beside the first state and the operation
+    auto& out = std::get<0>(all);
+    const auto& op = std::get<sizeof...(A) - 1>(all);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(out)>, ErrorNorm>)
+        error_norm(out, op, std::get<I + 1>(all).data()...);
+      else
+        combine(out, op, std::get<I + 1>(all).data()...);
+    }(std::make_index_sequence<inputs>{});
+  }
+
+  template <class Op, class... In>
+  void combine(State& out, const Op& op, const In*... in) {
+    in_stretches(*workers_, out.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      stretch(op, out.data(), begin, end, in...);
+    });
+  }
+
+  // Its own function with plain pointers, which the compiler vectorises. `out` may be one of `in`.
+  template <class Op, class... In>
+  static void stretch(Op op, double* out, std::size_t begin, std::size_t end, const In*... in) {
+#pragma GCC ivdep
+    for (std::size_t i = begin; i < end; ++i) op(out[i], in[i]...);
+  }
+
+  template <class Op, class... In>
+  void error_norm(ErrorNorm& norm, const Op& op, const In*... in) {
+    const std::size_t n = norm.x.size();
+    std::vector<double> parts((n + kTaskElements - 1) / kTaskElements);
+    in_stretches(*workers_, n, [&](std::size_t begin, std::size_t end, std::size_t task) {
+      double worst = 0;
+      norm.tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
+        const double part = stretch_norm(op, norm.tolerance.atol() * scale, norm.tolerance.rtol(),
+                                         norm.x.data(), norm.x_new.data(), from, to, in...);
+        worst = part <= worst ? worst : part;  // keeps a NaN
+      });
+      parts[task] = worst;
+    });
+    norm.value = largest_of(parts);
+  }
+
+  template <class Op, class... In>
+  static double stretch_norm(Op op, double atol, double rtol, const double* x, const double* x_new,
+                             std::size_t begin, std::size_t end, const In*... in) {
+    return largest(begin, end, [&](std::size_t i) {
+      double error;
+      op(error, in[i]...);
+      const double before = std::abs(x[i]);
+      const double after = std::abs(x_new[i]);
+      return error / (atol + rtol * (before > after ? before : after));
+    });
+  }
+
+  Workers* workers_;
+};
+
+}  // namespace popflow

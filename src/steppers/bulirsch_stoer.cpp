@@ -1,0 +1,86 @@
+#include <boost/numeric/odeint/algebra/default_operations.hpp>
+#include <boost/numeric/odeint/algebra/range_algebra.hpp>
+#include <boost/numeric/odeint/stepper/bulirsch_stoer.hpp>
+#include <cmath>
+#include <functional>
+
+#include "steppers/odeint_state.hpp"
+#include "steppers/stepper.hpp"
+
+namespace popflow {
+
+namespace {
+
+namespace odeint = boost::numeric::odeint;
+
+/// odeint's Bulirsch-Stoer: extrapolation of variable order. It knows one absolute tolerance for
+/// all entries, so it works on entries in units of their natural scale.
+class BulirschStoer : public Stepper {
+ public:
+  BulirschStoer(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
+      : rhs_(rhs),
+        tolerance_(tolerance),
+        workers_(workers),
+        method_(tolerance.atol(), tolerance.rtol(), 1.0, 0.0),
+        y_(tolerance.size()),
+        y_new_(tolerance.size()),
+        dydt_(tolerance.size()),
+        x_(tolerance.size()) {}
+
+  [[nodiscard]] bool adaptive() const override { return true; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    const auto scaled_rhs = [this](const State& y, State& dydt, double time) {
+      rescale(y, x_, 1);
+      rhs_(x_, dydt, time);
+      rescale(dydt, dydt, -1);
+    };
+    rescale(x, y_, -1);
+    if (!known_) scaled_rhs(y_, dydt_, t);
+    known_ = true;
+    double time = t;
+    double next = h;
+    const bool accepted =
+        method_.try_step(std::ref(scaled_rhs), y_, dydt_, time, y_new_, next) == odeint::success;
+    rescale(y_new_, x_new, 1);
+    // Its test for acceptance does not see a NaN.
+    const bool finite = std::isfinite(next) && all_finite(workers_, x_new);
+    if (!finite) return {false, false, 0.1 * h};
+    return {accepted, true, next};
+  }
+
+  void accept() override { known_ = false; }
+  void reset() override {
+    known_ = false;
+    method_.reset();
+  }
+  [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }
+  // Its order and its memory of rejections are private.
+  [[nodiscard]] bool resumes_anywhere() const override { return false; }
+
+ private:
+  void rescale(const State& from, State& to, int power) {
+    tolerance_.each_piece(0, from.size(), [&](std::size_t begin, std::size_t end, double scale) {
+      const double factor = power > 0 ? scale : 1 / scale;
+      for (std::size_t i = begin; i < end; ++i) to[i] = factor * from[i];
+    });
+  }
+
+  Rhs& rhs_;
+  const Tolerance& tolerance_;
+  Workers& workers_;
+  odeint::bulirsch_stoer<State, double, State, double, odeint::range_algebra,
+                         odeint::default_operations, odeint::initially_resizer>
+      method_;
+  State y_, y_new_, dydt_, x_;
+  bool known_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
+                                             Workers& workers) {
+  return std::make_unique<BulirschStoer>(rhs, tolerance, workers);
+}
+
+}  // namespace popflow

@@ -1,0 +1,132 @@
+#include <boost/numeric/odeint/algebra/default_operations.hpp>
+#include <boost/numeric/odeint/stepper/euler.hpp>
+#include <boost/numeric/odeint/stepper/runge_kutta4.hpp>
+#include <boost/numeric/odeint/stepper/runge_kutta_dopri5.hpp>
+#include <boost/numeric/odeint/stepper/runge_kutta_fehlberg78.hpp>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "steppers/algebra.hpp"
+#include "steppers/odeint_state.hpp"
+#include "steppers/stepper.hpp"
+
+namespace popflow {
+
+namespace {
+
+namespace odeint = boost::numeric::odeint;
+using Operations = odeint::default_operations;
+template <template <class, class, class, class, class, class, class> class Method>
+using Of = Method<State, double, State, double, ThreadedAlgebra, Operations,
+                  odeint::initially_resizer>;
+
+// odeint's own order of a method's local error, h^5 for dopri5's embedded solution and h^8 for
+// fehlberg78's.
+constexpr int kDopri5Error = 5;
+constexpr int kFehlberg78Error = 8;
+// A step that met a NaN or an infinity says nothing of how much too long it was.
+constexpr double kAfterNonFinite = 0.1;
+
+Trial judge(const ErrorNorm& error, double h, int order) {
+  if (!std::isfinite(error.value)) return {false, false, kAfterNonFinite * h};
+  return {error.value <= 1, true, h * step_factor(error.value, order)};
+}
+
+/// Dormand-Prince 5(4) with its last stage kept as the next step's first.
+class Dopri5 : public Stepper {
+ public:
+  Dopri5(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
+      : rhs_(rhs),
+        tolerance_(tolerance),
+        method_(ThreadedAlgebra(workers)),
+        dxdt_(tolerance.size()),
+        dxdt_new_(tolerance.size()) {}
+
+  [[nodiscard]] bool adaptive() const override { return true; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    if (!known_) rhs_(x, dxdt_, t);
+    known_ = true;
+    ErrorNorm error{tolerance_, x, x_new};
+    method_.do_step(std::ref(rhs_), x, dxdt_, t, x_new, dxdt_new_, h, error);
+    return judge(error, h, kDopri5Error);
+  }
+
+  void accept() override { dxdt_.swap(dxdt_new_); }
+  void reset() override { known_ = false; }
+  [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }
+
+ private:
+  Rhs& rhs_;
+  const Tolerance& tolerance_;
+  Of<odeint::runge_kutta_dopri5> method_;
+  State dxdt_, dxdt_new_;
+  bool known_ = false;  // dxdt_ is the derivative at x
+};
+
+/// Runge-Kutta-Fehlberg 7(8).
+class Fehlberg78 : public Stepper {
+ public:
+  Fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
+      : rhs_(rhs),
+        tolerance_(tolerance),
+        method_(ThreadedAlgebra(workers)),
+        dxdt_(tolerance.size()) {}
+
+  [[nodiscard]] bool adaptive() const override { return true; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    if (!known_) rhs_(x, dxdt_, t);
+    known_ = true;
+    ErrorNorm error{tolerance_, x, x_new};
+    method_.do_step(std::ref(rhs_), x, dxdt_, t, x_new, h, error);
+    return judge(error, h, kFehlberg78Error);
+  }
+
+  void accept() override { known_ = false; }
+  void reset() override { known_ = false; }
+  [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }
+
+ private:
+  Rhs& rhs_;
+  const Tolerance& tolerance_;
+  Of<odeint::runge_kutta_fehlberg78> method_;
+  State dxdt_;
+  bool known_ = false;
+};
+
+/// A method of fixed step: euler, rk4.
+template <class Method>
+class FixedStep : public Stepper {
+ public:
+  FixedStep(Rhs& rhs, Workers& workers)
+      : rhs_(rhs), workers_(workers), method_(ThreadedAlgebra(workers)) {}
+
+  [[nodiscard]] bool adaptive() const override { return false; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    method_.do_step(std::ref(rhs_), x, t, x_new, h);
+    const bool finite = all_finite(workers_, x_new);
+    return {finite, finite, h};
+  }
+
+ private:
+  Rhs& rhs_;
+  Workers& workers_;
+  Method method_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& rhs,
+                                               const Tolerance& tolerance, Workers& workers) {
+  if (method == "dopri5") return std::make_unique<Dopri5>(rhs, tolerance, workers);
+  if (method == "fehlberg78") return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
+  if (method == "rk4")
+    return std::make_unique<FixedStep<Of<odeint::runge_kutta4>>>(rhs, workers);
+  if (method == "euler") return std::make_unique<FixedStep<Of<odeint::euler>>>(rhs, workers);
+  throw std::logic_error("no method " + method);
+}
+
+}  // namespace popflow

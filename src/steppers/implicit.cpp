@@ -1,0 +1,76 @@
+#include <cmath>
+#include <limits>
+
+#include "popflow/error.hpp"
+#include "steppers/rosenbrock4.hpp"
+#include "steppers/stepper.hpp"
+
+namespace popflow {
+
+namespace {
+
+// The embedded solution is of order 3.
+constexpr int kErrorOrder = 4;
+
+/// Rosenbrock 4(3), for stiff problems with few numbers: one LU factorisation a step.
+class Implicit : public Stepper {
+ public:
+  Implicit(Rhs& rhs, const Tolerance& tolerance)
+      : tolerance_(tolerance),
+        error_(tolerance.size()),
+        method_(
+            tolerance.size(),
+            [&rhs, this](const double* x, double* dxdt, double t) {
+              std::copy_n(x, in_.size(), in_.begin());
+              rhs(in_, out_, t);
+              std::copy(out_.begin(), out_.end(), dxdt);
+            },
+            [&rhs, this](const double* x, double* j, double t, double* dfdt) {
+              const std::size_t n = in_.size();
+              rhs.system().jacobian({x, n}, t, jacobian_, {dfdt, n});
+              Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+                  j, jacobian_.rows(), jacobian_.cols()) = jacobian_;
+            }),
+        in_(tolerance.size()),
+        out_(tolerance.size()),
+        jacobian_(tolerance.size(), tolerance.size()) {}
+
+  [[nodiscard]] bool adaptive() const override { return true; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    method_.step(x.data(), t, h, x_new.data(), error_.data());
+    double worst = 0;
+    tolerance_.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
+      const double part = largest(begin, end, [&](std::size_t i) {
+        const double size = std::max(std::abs(x[i]), std::abs(x_new[i]));
+        return error_[i] / (tolerance_.atol() * scale + tolerance_.rtol() * size);
+      });
+      worst = part <= worst ? worst : part;  // keeps a NaN
+    });
+    if (!std::isfinite(worst)) return {false, false, 0.1 * h};
+    return {worst <= 1, true, h * step_factor(worst, kErrorOrder)};
+  }
+
+ private:
+  const Tolerance& tolerance_;
+  State error_;
+  Rosenbrock4 method_;
+  State in_, out_;
+  Eigen::MatrixXd jacobian_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance,
+                                          Workers& /*workers*/) {
+  if (!rhs.system().has_jacobian())
+    throw UsageError("--method rosenbrock4 needs a Jacobian, and " +
+                     rhs.system().why_no_jacobian());
+  require_memory(2.0 * static_cast<double>(tolerance.size()) *
+                     static_cast<double>(tolerance.size()),
+                 "--method rosenbrock4: the Jacobian of " + std::to_string(tolerance.size()) +
+                     " variables");
+  return std::make_unique<Implicit>(rhs, tolerance);
+}
+
+}  // namespace popflow

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "popflow/system.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow {
+
+/// How accurate a step must be: entry i may err by atol * scale_i + rtol * |x_i|, with the natural
+/// scale of the block that holds it.
+class Tolerance {
+ public:
+  Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol)
+      : rtol_(rtol), atol_(atol) {
+    std::size_t begin = 0;
+    for (const StateBlock& block : blocks) {
+      pieces_.push_back({begin, begin + block.size, block.scale});
+      begin += block.size;
+    }
+  }
+
+  [[nodiscard]] double rtol() const { return rtol_; }
+  [[nodiscard]] double atol() const { return atol_; }
+  [[nodiscard]] std::size_t size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
+
+  /// Calls body(begin, end, scale) for the parts of [begin, end) that share a scale.
+  template <class Body>
+  void each_piece(std::size_t begin, std::size_t end, Body&& body) const {
+    for (const Piece& piece : pieces_) {
+      const std::size_t from = std::max(begin, piece.begin);
+      const std::size_t to = std::min(end, piece.end);
+      if (from < to) body(from, to, piece.scale);
+    }
+  }
+
+ private:
+  struct Piece {
+    std::size_t begin, end;
+    double scale;
+  };
+  double rtol_, atol_;
+  std::vector<Piece> pieces_;
+};
+
+/// Elements a task works on: small enough to balance, large enough to be worth a thread.
+constexpr std::size_t kTaskElements = std::size_t{1} << 16;
+
+/// Calls body(begin, end, task) for stretches of [0, n) on all threads; returns their number.
+template <class Body>
+std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
+  const std::size_t tasks = (n + kTaskElements - 1) / kTaskElements;
+  workers.run(tasks, n, [&](std::size_t task) {
+    const std::size_t begin = task * kTaskElements;
+    body(begin, std::min(n, begin + kTaskElements), task);
+  });
+  return tasks;
+}
+
+/// Largest |value(i)| over [begin, end); NaN as soon as one value is NaN or infinite.
+template <class Of>
+double largest(std::size_t begin, std::size_t end, Of&& value) {
+  // Lanes let the compiler vectorise a maximum whose order does not matter; 0 * value is NaN for
+  // every value that is not finite, and 0 otherwise.
+  constexpr std::size_t kLanes = 8;
+  double high[kLanes] = {};
+  double poison[kLanes] = {};
+  std::size_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double v = std::abs(value(i + lane));
+      high[lane] = v > high[lane] ? v : high[lane];
+      poison[lane] += 0 * v;
+    }
+  }
+  for (; i < end; ++i) {
+    const double v = std::abs(value(i));
+    high[0] = v > high[0] ? v : high[0];
+    poison[0] += 0 * v;
+  }
+  double result = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    result = std::max(result, high[lane]) + poison[lane];
+  return result;
+}
+
+/// Maximum of per-task results that may be NaN.
+inline double largest_of(const std::vector<double>& parts) {
+  return largest(0, parts.size(), [&](std::size_t i) { return parts[i]; });
+}
+
+/// max_i |x_i| / scale_i; NaN if any entry is not finite.
+inline double scaled_norm(Workers& workers, const Tolerance& tolerance, std::span<const double> x) {
+  std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
+  in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
+    double worst = 0;
+    tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
+      const double part = largest(from, to, [&](std::size_t i) { return x[i]; }) / scale;
+      worst = part <= worst ? worst : part;  // keeps a NaN
+    });
+    parts[task] = worst;
+  });
+  return largest_of(parts);
+}
+
+/// Is every entry a finite number?
+inline bool all_finite(Workers& workers, std::span<const double> x) {
+  std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
+  in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
+    parts[task] = largest(begin, end, [&](std::size_t i) { return x[i]; });
+  });
+  return std::isfinite(largest_of(parts));
+}
+
+}  // namespace popflow

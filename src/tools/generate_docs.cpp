@@ -1,0 +1,39 @@
+// Writes what the program's tables say into the documents that go with it: generate_docs FOLDER.
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include "cli/completion.hpp"
+#include "cli/manual.hpp"
+#include "cli/reference.hpp"
+
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream stream(path, std::ios::binary);
+  stream << text << std::flush;
+  if (!stream) throw std::runtime_error("can't write " + path.string());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: generate_docs FOLDER\n";
+    return 2;
+  }
+  try {
+    const std::filesystem::path folder = argv[1];
+    write(folder / "popflow.1", popflow::cli::manual_page());
+    write(folder / "popflow", popflow::cli::bash_completion());
+    write(folder / "reference.md", popflow::cli::reference_markdown());
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "generate_docs: " << error.what() << '\n';
+    return 1;
+  }
+}

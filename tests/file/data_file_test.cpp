@@ -1,0 +1,281 @@
+#include "popflow/data_file.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "popflow/error.hpp"
+#include "popflow/trajectory_file.hpp"
+#include "scratch.hpp"
+
+namespace popflow::file_test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+/// Runs a few lines of Python with h5py, numpy and the path of a file in `path`.
+void write_with_python(const std::string& path, const std::string& lines) {
+  const std::string script = path + ".py";
+  put(script, "import h5py, numpy as np\npath = '" + path + "'\n" + lines);
+  REQUIRE(python(script) == 0);
+}
+
+const std::string kForeign = R"(
+with h5py.File(path, 'w') as f:
+    f['single'] = np.arange(6, dtype='>f4').reshape(2, 3)
+    f['half'] = np.array([0.5, 1.5], dtype='f2')
+    for kind in ('i1', 'u1', '>i2', 'u2', 'i4', '>u4', 'i8'):
+        f['whole_' + kind.strip('>')] = np.array([[1, 2, 3], [4, 5, 100]], dtype=kind)
+    f['large'] = np.array([2**53 + 1, -2**62 - 1])
+    f['truth'] = np.array([True, False, True])
+    f.create_dataset('packed', data=np.zeros((300, 100)), compression='gzip', chunks=(30, 10))
+    f.create_dataset('shuffled', data=np.arange(1000), compression='gzip', shuffle=True)
+    f.create_dataset('nobody', shape=(10,), dtype='f8', fillvalue=2.5)
+    f.create_dataset('zero', shape=(0, 3), dtype='f8')
+    f.create_dataset('absurd', shape=(2**20, 2**20, 2**20), dtype='f8', chunks=(1, 1, 1024))
+    f.create_dataset('unwritten', shape=(2**20, 2**20), dtype='f8')
+    f['null'] = h5py.Empty('f8')
+    f['text'] = 'words'
+    f['fixed'] = np.array([b'ab', b'cd'])
+    f['pairs'] = np.zeros(2, dtype=[('a', 'f8'), ('b', 'i4')])
+    f['complex'] = np.zeros(2, dtype='c16')
+    f['deep/er/x'] = 1.0
+    f['link'] = h5py.SoftLink('/deep/er/x')
+    f['dangling'] = h5py.SoftLink('/nowhere')
+    f['outside'] = h5py.ExternalLink('nowhere.h5', '/x')
+    f['loop'] = f['/']
+    f.attrs['text'] = 'r\u00e9sum\u00e9'
+    f.attrs['bytes'] = np.bytes_(b'plain')
+    f.attrs['array'] = np.array([1.5])
+    f.attrs['many'] = np.array([1, 2])
+    f.attrs['whole'] = np.int16(-7)
+    f.attrs['one_text'] = np.array(['a'], dtype=h5py.string_dtype())
+)";
+
+TEST_CASE("files that h5py wrote are read", "[file][fast]") {
+  if (!have_readers()) return;
+  const Scratch scratch;
+  const std::string path = scratch / "foreign.h5";
+  write_with_python(path, kForeign);
+  const DataFile file(path);
+
+  CHECK(file.read("single").values == std::vector<double>{0, 1, 2, 3, 4, 5});
+  CHECK(file.read("single").shape == std::vector<std::size_t>{2, 3});
+  CHECK(file.read("single").integers.empty());
+  CHECK(file.read("half").values == std::vector<double>{0.5, 1.5});
+  for (const std::string kind : {"i1", "u1", "i2", "u2", "i4", "u4", "i8"}) {
+    const DataArray array = file.read("whole_" + kind);
+    CHECK(array.values == std::vector<double>{1, 2, 3, 4, 5, 100});
+    CHECK(array.integers == std::vector<std::int64_t>{1, 2, 3, 4, 5, 100});
+  }
+  CHECK(file.read("large").integers[0] == (std::int64_t{1} << 53) + 1);
+  CHECK(file.read("truth").values == std::vector<double>{1, 0, 1});
+  CHECK(file.read("packed").values == std::vector<double>(30'000, 0.0));
+  CHECK(file.read("shuffled").integers[999] == 999);
+  CHECK(file.read("nobody").values == std::vector<double>(10, 2.5));
+  CHECK(file.read("zero").shape == std::vector<std::size_t>{0, 3});
+  CHECK(file.read("zero").values.empty());
+  CHECK(file.read("/deep/er/x").values == std::vector<double>{1});
+  CHECK(file.read("link").values == std::vector<double>{1});
+  CHECK(file.read_slab("single", {1}) == std::vector<double>{3, 4, 5});
+  CHECK(file.dimensions("single") == std::vector<std::string>{"", ""});
+
+  CHECK(file.has_group("deep"));
+  CHECK(file.has_group("deep/er"));
+  CHECK_FALSE(file.has_dataset("deep"));
+  CHECK_FALSE(file.has_dataset("deep/x"));
+  CHECK_FALSE(file.has_dataset("single/x"));
+  CHECK_FALSE(file.has_dataset("dangling"));
+  CHECK_FALSE(file.has_dataset("outside"));
+  CHECK_FALSE(file.has_group(""
+                             "absent/below"));
+  CHECK(file.has_group(""));
+  CHECK(file.has_group("/"));
+
+  CHECK(file.text_attribute("", "text") == "r\u00e9sum\u00e9");
+  CHECK(file.text_attribute("", "bytes") == "plain");
+  CHECK(file.text_attribute("", "one_text") == "a");
+  CHECK(file.number_attribute("", "array") == 1.5);
+  CHECK(file.number_attribute("", "whole") == -7);
+  CHECK_THROWS_AS(file.number_attribute("", "many"), InputError);
+  CHECK_THROWS_AS(file.number_attribute("", "text"), InputError);
+  CHECK_THROWS_AS(file.text_attribute("", "whole"), InputError);
+  CHECK_THROWS_AS(file.text_attribute("absent", "whole"), InputError);
+
+  CHECK_THROWS_WITH(file.read("text"), Contains("'text' holds text, not numbers"));
+  CHECK_THROWS_WITH(file.read("fixed"), Contains("holds text"));
+  CHECK_THROWS_WITH(file.read("pairs"), Contains("compound"));
+  CHECK_THROWS_WITH(file.read("complex"), Contains("compound"));
+  CHECK_THROWS_WITH(file.read("null"), Contains("empty"));
+  CHECK_THROWS_WITH(file.read("absurd"), Contains("far more"));
+  CHECK_THROWS_WITH(file.read("unwritten"), Contains("memory"));
+  CHECK_THROWS_WITH(file.read("absent"), Contains(path) && Contains("no dataset 'absent'"));
+  CHECK_THROWS_WITH(file.read("deep"), Contains("not a dataset"));
+  CHECK_THROWS_WITH(file.read("dangling"), Contains("no dataset"));
+  CHECK_THROWS_AS(file.read_slab("single", {2}), InputError);
+  CHECK_THROWS_AS(file.read_slab("single", {0, 0, 0}), InputError);
+  double row[3];
+  CHECK_THROWS_AS(file.read_rows("single", {}, 1, 2, row), InputError);
+}
+
+TEST_CASE("files of MATLAB and netCDF are read", "[file][fast]") {
+  if (!have_readers()) return;
+  const Scratch scratch;
+  const std::string matlab = scratch / "matlab.mat";
+  write_with_python(matlab, R"(
+with h5py.File(path, 'w', userblock_size=512) as f:
+    f['P'] = np.array([[0.25, 0.75], [0.5, 0.5]])
+    f['P'].attrs['MATLAB_class'] = np.bytes_(b'double')
+    f['name'] = np.array([[112], [113]], dtype='u2')
+    f['name'].attrs['MATLAB_class'] = np.bytes_(b'char')
+with open(path, 'r+b') as f:
+    f.write(b'MATLAB 7.3 MAT-file')
+)");
+  CHECK(DataFile(matlab).read("P").values == std::vector<double>{0.25, 0.75, 0.5, 0.5});
+  CHECK_THROWS_WITH(DataFile(matlab).read("name"), Contains("holds text"));
+
+  const std::string netcdf = scratch / "data.nc";
+  write_with_python(netcdf, R"(
+import netCDF4
+with netCDF4.Dataset(path, 'w') as f:
+    f.createDimension('a', 2)
+    f.createDimension('b', 3)
+    f.createVariable('x', 'f4', ('a', 'b'))[:] = np.arange(6).reshape(2, 3)
+    f.title = 'made elsewhere'
+)");
+  CHECK(DataFile(netcdf).read("x").values == std::vector<double>{0, 1, 2, 3, 4, 5});
+  CHECK(DataFile(netcdf).dimensions("x") == std::vector<std::string>{"a", "b"});
+  CHECK(DataFile(netcdf).text_attribute("", "title") == "made elsewhere");
+}
+
+TEST_CASE("what is no HDF5 file gets a sentence of its own", "[file][fast]") {
+  const Scratch scratch;
+  const auto opening = [](const std::string& path) { return DataFile(path); };
+  CHECK_THROWS_AS(opening(scratch / "absent"), InputError);
+  CHECK_THROWS_WITH(opening(scratch / "absent"), Contains("absent' does not exist"));
+  CHECK_THROWS_WITH(opening(scratch.folder()), Contains("is a folder"));
+  put(scratch / "empty", "");
+  CHECK_THROWS_WITH(opening(scratch / "empty"), Contains("is empty"));
+  put(scratch / "text", std::string(5000, 'x'));
+  CHECK_THROWS_WITH(opening(scratch / "text"), Contains("is not an HDF5"));
+  put(scratch / "short", "x");
+  CHECK_THROWS_WITH(opening(scratch / "short"), Contains("is not an HDF5"));
+  put(scratch / "old.nc", "CDF\001 and more");
+  CHECK_THROWS_WITH(opening(scratch / "old.nc"), Contains("nccopy"));
+  put(scratch / "old.mat", "MATLAB 5.0 MAT-file");
+  CHECK_THROWS_WITH(opening(scratch / "old.mat"), Contains("-v7.3"));
+  CHECK_THROWS_WITH(opening("/dev/null"), Contains("not a regular file"));
+  REQUIRE(mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(opening(scratch / "pipe"), Contains("not a regular file"));
+  put(scratch / "secret", "x");
+  REQUIRE(chmod((scratch / "secret").c_str(), 0) == 0);
+  if (geteuid() != 0) {
+    CHECK_THROWS_WITH(opening(scratch / "secret"), Contains("Permission denied"));
+  }
+}
+
+/// Reads all that a file has, through every function of DataFile.
+void read_all(const DataFile& file, const std::string& group, int depth) {
+  const auto attempt = [](auto action) {
+    try {
+      action();
+    } catch (const InputError&) {
+    }
+  };
+  const auto attributes = [&](const std::string& object) {
+    for (const std::string& name : file.attribute_names(object)) {
+      attempt([&] { static_cast<void>(file.text_attribute(object, name)); });
+      attempt([&] { static_cast<void>(file.number_attribute(object, name)); });
+    }
+  };
+  attempt([&] { attributes(group); });
+  std::vector<std::string> members;
+  attempt([&] { members = file.members(group); });
+  for (const std::string& member : members) {
+    const std::string name = group.empty() ? member : group + "/" + member;
+    if (file.has_group(name) && depth < 4) read_all(file, name, depth + 1);
+    if (!file.has_dataset(name)) continue;
+    attempt([&] { attributes(name); });
+    attempt([&] { static_cast<void>(file.dimensions(name)); });
+    attempt([&] { static_cast<void>(file.shape(name)); });
+    // A size alone takes no space in the file, but would in memory.
+    attempt([&] {
+      if (name != "position") static_cast<void>(file.read(name));
+    });
+    attempt([&] { static_cast<void>(file.read_slab(name, {0})); });
+  }
+}
+
+/// Opens and reads a file in a process of its own; only reading it or an InputError is right.
+void check_survives(const std::string& path) {
+  const int status = in_child([&] {
+    alarm(20);
+    try {
+      const DataFile file(path);
+      read_all(file, "", 0);
+    } catch (const InputError&) {
+    }
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss > 1'500'000 ? 2 : 0;
+  });
+  if (WIFSIGNALED(status)) FAIL("signal " << WTERMSIG(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("truncated files are refused", "[file][fast]") {
+  const Scratch scratch;
+  TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
+  const std::string whole = contents(scratch / "run.h5");
+  const std::string path = scratch / "cut.h5";
+  for (std::size_t size = 1; size < whole.size(); size = size * 3 / 2 + 1) {
+    put(path, whole.substr(0, size));
+    INFO(size << " bytes");
+    CHECK_THROWS_AS(DataFile(path), InputError);
+    if (size > 100) CHECK_THROWS_WITH(DataFile(path), Contains("is truncated"));
+  }
+  put(path, whole.substr(0, whole.size() - 1));
+  CHECK_THROWS_WITH(DataFile(path), Contains("is truncated"));
+}
+
+/// Changes bytes at random, within the first `range` bytes so that most hit the structure.
+void damage(const std::string& whole, const std::string& path, int seeds, std::size_t range) {
+  for (int seed = 0; seed < seeds; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    std::string bytes = whole;
+    const std::size_t changes = 1 + random() % 20;
+    for (std::size_t i = 0; i < changes; ++i) {
+      bytes[random() % std::min(range, bytes.size())] = static_cast<char>(random());
+    }
+    put(path, bytes);
+    INFO("seed " << seed);
+    check_survives(path);
+  }
+}
+
+TEST_CASE("damaged files never crash or fill the memory", "[file][fast]") {
+  const Scratch scratch;
+  TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
+  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 150, std::size_t(-1));
+}
+
+TEST_CASE("many damaged files never crash or fill the memory", "[file][slow]") {
+  const Scratch scratch;
+  TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
+  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 2000, std::size_t(-1));
+}
+
+TEST_CASE("a running file can be read", "[file][fast]") {
+  const Scratch scratch;
+  const std::string path = scratch / "run.h5";
+  TrajectoryFile file = TrajectoryFile::create(path, sample_layout(), false);
+  for (int save = 0; save < 3; ++save) {
+    file.write("loss", static_cast<std::size_t>(save), 1.0 + save);
+    CHECK(DataFile(path).read("loss").values[static_cast<std::size_t>(save)] == 1.0 + save);
+  }
+}
+
+}  // namespace
+}  // namespace popflow::file_test

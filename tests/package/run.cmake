@@ -1,0 +1,26 @@
+# Installs the build, moves the result elsewhere, and builds and runs a project against it.
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(require_file path)
+  if(NOT EXISTS "${path}")
+    message(FATAL_ERROR "The install lacks ${path}")
+  endif()
+endfunction()
+
+set(prefix "${WORK_DIR}/moved")
+file(REMOVE_RECURSE "${WORK_DIR}")
+run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --config "${CONFIG}" --prefix "${WORK_DIR}/first")
+file(RENAME "${WORK_DIR}/first" "${prefix}")
+
+require_file("${prefix}/${MANDIR}/man1/popflow.1")
+require_file("${prefix}/share/bash-completion/completions/popflow")
+run("${prefix}/${BINDIR}/popflow" --version)
+
+run("${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/build" -G "${GENERATOR}"
+    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+    "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
+run("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
+run("${WORK_DIR}/build/consumer")
