@@ -97,6 +97,15 @@ struct WeightsOfColumn {
   double base;
 };
 
+/// Sum of (base + x_i)^2. Not from the sums of x and x^2, which leave nothing of weights that have
+/// all but reached 0. Four running sums in a fixed order.
+double squares_about(const double* x, std::size_t n, double base) {
+  constexpr std::size_t kLanes = 4;
+  double sum[kLanes] = {};
+  for (std::size_t i = 0; i < n; ++i) sum[i % kLanes] += (base + x[i]) * (base + x[i]);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 }  // namespace
 
 AttentionReport FullAttention::report(const double* x) const {
@@ -120,13 +129,10 @@ AttentionReport FullAttention::report(const double* x) const {
     } else {
       row.m = moments(k, in);
     }
-    // Off the support a - q = a; summing the gaps between support positions keeps |a - q|^2
-    // accurate when the attention has all but reached q.
+    // Off the support a - q = a.
     std::size_t from = 0;
     const auto gap = [&](std::size_t to) {
-      const Sums d = sums(a.values + from, to - from);
-      const auto count = static_cast<double>(to - from);
-      row.diff2 += d.squares + a.base * (2 * d.sum + a.base * count);
+      row.diff2 += squares_about(a.values + from, to - from, a.base);
     };
     for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot) {
       const auto position = static_cast<std::size_t>(Q.position(slot, k));

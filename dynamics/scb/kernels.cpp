@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -11,7 +12,10 @@ namespace popflow::scb {
 
 namespace {
 
-constexpr std::size_t kLanes = 16;
+// Two numbers in a vector register. Eight running sums, spelled out, because left to itself the
+// compiler spills them; more would not fit the registers every x86-64 has.
+typedef double Pair __attribute__((vector_size(16)));
+constexpr std::size_t kPairs = 4;
 
 #if defined(__SSE2__)
 // Numbers up to the next boundary of a cache line, where streaming stores begin.
@@ -21,31 +25,11 @@ std::size_t to_line(const double* y, std::size_t n) {
 }
 #endif
 
-}  // namespace
+// What affine() writes at a stretch, from its first number to its last.
+constexpr std::size_t kStretch = 8192;
 
-Sums sums(const double* x, std::size_t n) {
-  double sum[kLanes] = {};
-  double squares[kLanes] = {};
-  const std::size_t whole = n - n % kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      sum[lane] += x[i + lane];
-      squares[lane] += x[i + lane] * x[i + lane];
-    }
-  }
-  for (std::size_t i = whole; i < n; ++i) {
-    sum[i - whole] += x[i];
-    squares[i - whole] += x[i] * x[i];
-  }
-  Sums total;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    total.sum += sum[lane];
-    total.squares += squares[lane];
-  }
-  return total;
-}
-
-void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream) {
+void affine_stretch(double slope, double shift, const double* x, double* y, std::size_t n,
+                    bool stream) {
   std::size_t i = 0;
 #if defined(__SSE2__)
   if (stream) {
@@ -56,12 +40,49 @@ void affine(double slope, double shift, const double* x, double* y, std::size_t 
       for (std::size_t j = 0; j < 8; j += 2)
         _mm_stream_pd(y + i + j, _mm_add_pd(_mm_mul_pd(a, _mm_loadu_pd(x + i + j)), b));
     }
-    _mm_sfence();
   }
 #else
   (void)stream;
 #endif
   for (; i < n; ++i) y[i] = slope * x[i] + shift;
+}
+
+}  // namespace
+
+Sums sums(const double* x, std::size_t n) {
+  Pair sum[kPairs] = {};
+  Pair squares[kPairs] = {};
+  std::size_t i = 0;
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
+    for (std::size_t pair = 0; pair < kPairs; ++pair) {
+      Pair v;
+      std::memcpy(&v, x + i + 2 * pair, sizeof v);
+      sum[pair] += v;
+      squares[pair] += v * v;
+    }
+  }
+  Sums total;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    total.sum += sum[pair][0] + sum[pair][1];
+    total.squares += squares[pair][0] + squares[pair][1];
+  }
+  for (; i < n; ++i) {
+    total.sum += x[i];
+    total.squares += x[i] * x[i];
+  }
+  return total;
+}
+
+void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream) {
+  // Backwards: the end of a column that has just been summed is still in the second-level cache.
+  for (std::size_t end = n; end > 0;) {
+    const std::size_t begin = (end - 1) / kStretch * kStretch;
+    affine_stretch(slope, shift, x + begin, y + begin, end - begin, stream);
+    end = begin;
+  }
+#if defined(__SSE2__)
+  if (stream) _mm_sfence();
+#endif
 }
 
 Sums exponentials(const double* x, double* y, std::size_t n) {

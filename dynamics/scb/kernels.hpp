@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-/// The loops over a column of length T. Each has a fixed order of summation (sixteen running sums
+/// The loops over a column of length T. Each has a fixed order of summation (eight running sums
 /// added at the end), so the same column gives the same bits on any thread.
 namespace popflow::scb {
 

@@ -220,9 +220,13 @@ std::vector<std::string> Scb::remarks() const {
   if (no_signal_V_) remarks.emplace_back("K_P = 0: every column of P is mu, there is no signal");
   if (no_signal_A_) remarks.emplace_back("kappa = 0: Q is uniform, there is no signal");
   if (!no_signal_V_ && !no_signal_A_ && !variant_.softmax) {
-    text << "signals grow at rate " << shortest(std::round(growth_rate() * 1e4) / 1e4)
-         << "; from a uniform start they are boosted at about t = "
-         << shortest(std::round(boost_time() * 10) / 10);
+    const double T = static_cast<double>(problem_.Q.context_length);
+    text.precision(3);
+    text << "signals grow at rate " << growth_rate()
+         << "; from a uniform start they are boosted at about t = " << boost_time();
+    if (variant_.project && variant_.inverse_frequency)
+      text << ", and creep to their end at rate "
+           << transition_.K_P / (T * (transition_.K_P + kappa_));
     remarks.push_back(text.str());
   }
   const bool uniform_start = start_.attention.empty();

@@ -76,7 +76,7 @@ struct Place {
   std::uint64_t offset = 0;
   std::size_t count = 0;
   NumberType type = NumberType::float64;
-  const VariableSpec* variable = nullptr;    ///< one of these two
+  const VariableSpec* variable = nullptr;  ///< one of these two
   const DimensionSpec* dimension = nullptr;
 };
 
@@ -115,8 +115,8 @@ class Structure {
     }
     for (const GroupSpec& inner : scope.group.groups) {
       const Handle properties = group_properties(H5P_GROUP_CREATE);
-      const Handle made(
-          H5Gcreate2(group, inner.name.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Gclose);
+      const Handle made(H5Gcreate2(group, inner.name.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT),
+                        H5Gclose);
       fill_group(made, {inner, &scope}, join(path, inner.name));
     }
   }
@@ -138,8 +138,8 @@ class Structure {
       scales_.emplace(&dimension, std::move(scale));
       return;
     }
-    Place place{join(path, dimension.name), 0, dimension.size, NumberType::float64, nullptr,
-                &dimension};
+    Place place{join(path, dimension.name), 0,       dimension.size,
+                NumberType::float64,        nullptr, &dimension};
     if (dimension.coordinate == Coordinate::index) place.type = NumberType::int64;
     Handle scale = add_dataset(group, dimension.name, space, std::move(place));
     check(H5DSset_scale(scale, dimension.name.c_str()));
@@ -155,10 +155,10 @@ class Structure {
       extent.push_back(scope.dimension(name).size);
       place.count *= scope.dimension(name).size;
     }
-    const Handle space(extent.empty() ? H5Screate(H5S_SCALAR)
-                                      : H5Screate_simple(static_cast<int>(extent.size()),
-                                                         extent.data(), nullptr),
-                       H5Sclose);
+    const Handle space(
+        extent.empty() ? H5Screate(H5S_SCALAR)
+                       : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+        H5Sclose);
     const Handle dataset = add_dataset(group, variable.name, space, std::move(place));
     unsigned axis = 0;
     for (const std::string& name : variable.dimensions) {

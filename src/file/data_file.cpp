@@ -29,9 +29,11 @@ constexpr std::array<unsigned char, 8> kSignature{0x89, 'H', 'D', 'F', '\r', '\n
 /// Deflate, the strongest of the usual compressions, packs at most about 1030 bytes into one.
 constexpr double kMostCompression = 1100;
 
+/// Bytes in memory of what may never have been written, and reads as a fill value all the same.
+constexpr double kMostUnwritten = 1e8;
+
 double physical_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 /// HDF5's signature, at the start or after a user block of 512, 1024, 2048, ... bytes (MATLAB).
@@ -106,6 +108,19 @@ template <class Info>
 herr_t collect(hid_t /*location*/, const char* name, const Info* /*info*/, void* data) noexcept {
   static_cast<Names*>(data)->push_back(name);
   return 0;
+}
+
+/// The names that `iterate` goes through, given a kind of index: in the order of creation, or by
+/// name in files of others that did not keep it. "Native" order, which for these is the same,
+/// because HDF5's sorting crashes on some damaged files.
+template <class Iterate>
+Names in_order(Iterate iterate) {
+  Names names;
+  if (iterate(H5_INDEX_CRT_ORDER, &names) >= 0) return names;
+  names.clear();
+  check(iterate(H5_INDEX_NAME, &names));
+  std::ranges::sort(names);
+  return names;
 }
 
 /// The last part of a scale's path, into the text `data`.
@@ -214,28 +229,42 @@ struct DataFile::Impl {
   }
 
   /// Refuses what the file cannot hold (it is damaged, then) and what the memory cannot, before
-  /// anything is allocated: `count` numbers of the dataset, `bytes` each in memory.
+  /// anything is allocated: all of the dataset's numbers, with `bytes` in memory for each.
   void check_size(const Dataset& data, const std::string& name, double bytes) const {
     double count = 1;
     for (const std::size_t size : data.shape) count *= static_cast<double>(size);
+    const double declared = count * static_cast<double>(H5Tget_size(data.type));
     const auto stored = static_cast<double>(H5Dget_storage_size(data.id));
     const Handle properties(H5Dget_create_plist(data.id), H5Pclose);
-    const bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
-    const double most = chunked ? kMostCompression * stored : stored;
-    const double declared = count * static_cast<double>(H5Tget_size(data.type));
+    const H5D_layout_t layout = H5Pget_layout(properties);
     struct stat status {};
-    const bool absurd = stat(path.c_str(), &status) == 0 &&
-                        stored > static_cast<double>(status.st_size);
-    // A dataset that was never written takes no storage and reads as its fill value.
-    if (absurd || (!chunked && stored > 0 && declared > most)) {
-      throw error("it is damaged: the dataset '" + name + "' is larger than the file");
+    bool sound = stat(path.c_str(), &status) == 0 && stored <= static_cast<double>(status.st_size);
+    if (layout == H5D_CHUNKED) {
+      sound = sound && chunks_fit(properties, data);
+    } else if (stored > 0) {
+      sound = sound && declared <= stored;
     }
-    if (chunked && declared > most && declared > 1e8) {
+    if (!sound) throw error("it is damaged: the dataset '" + name + "' is larger than the file");
+    if (declared > kMostCompression * stored && 8 * count > kMostUnwritten) {
       throw error("the dataset '" + name + "' declares far more numbers than the file holds");
     }
     if (count * bytes > physical_memory()) {
       throw error("the dataset '" + name + "' does not fit into the memory");
     }
+  }
+
+  /// Is no chunk larger than a dataset that cannot grow? HDF5 makes none such, and reads beyond its
+  /// memory if it finds one.
+  static bool chunks_fit(hid_t properties, const Dataset& data) {
+    const int rank = static_cast<int>(data.shape.size());
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    std::array<hsize_t, H5S_MAX_RANK> most{};
+    if (H5Pget_chunk(properties, rank, chunk.data()) != rank) return false;
+    check(H5Sget_simple_extent_dims(data.space, nullptr, most.data()));
+    for (int axis = 0; axis < rank; ++axis) {
+      if (most[axis] != H5S_UNLIMITED && chunk[axis] > most[axis]) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] std::string text_of(hid_t object, const std::string& owner,
@@ -334,8 +363,8 @@ void DataFile::Impl::read_block(const std::string& name, const std::vector<std::
   if (std::ranges::find(extent, hsize_t{0}) != extent.end()) return;
   Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
   if (!extent.empty()) {
-    memory = Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
-                    H5Sclose);
+    memory =
+        Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose);
     check(H5Sselect_hyperslab(data.space, H5S_SELECT_SET, start.data(), nullptr, extent.data(),
                               nullptr));
   }
@@ -446,14 +475,9 @@ std::optional<double> DataFile::number_attribute(const std::string& object,
 std::vector<std::string> DataFile::attribute_names(const std::string& object) const {
   return impl_->guarded(object, [&] {
     const Handle owner = impl_->object(object);
-    Names names;
-    // Files of others may not have kept the order of creation.
-    if (H5Aiterate2(owner, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect<H5A_info_t>, &names) <
-        0) {
-      names.clear();
-      check(H5Aiterate2(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect<H5A_info_t>, &names));
-    }
-    return names;
+    return in_order([&](H5_index_t index, Names* names) {
+      return H5Aiterate2(owner, index, H5_ITER_NATIVE, nullptr, collect<H5A_info_t>, names);
+    });
   });
 }
 
@@ -461,12 +485,9 @@ std::vector<std::string> DataFile::members(const std::string& group) const {
   return impl_->guarded(group, [&] {
     const Handle owner = impl_->object(group);
     if (H5Iget_type(owner) != H5I_GROUP) throw impl_->error("'" + group + "' is not a group");
-    Names names;
-    if (H5Literate(owner, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect<H5L_info_t>, &names) <
-        0) {
-      names.clear();
-      check(H5Literate(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect<H5L_info_t>, &names));
-    }
+    Names names = in_order([&](H5_index_t index, Names* found) {
+      return H5Literate(owner, index, H5_ITER_NATIVE, nullptr, collect<H5L_info_t>, found);
+    });
     // Links that lead nowhere are nobody's members.
     std::erase_if(names, [&](const std::string& name) {
       return impl_->type_at(group.empty() ? name : group + "/" + name) == H5O_TYPE_UNKNOWN;

@@ -92,8 +92,7 @@ bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned 
 
 // ---- What HDF5 calls. No exception may pass through it.
 
-H5FD_t* open_file(const char* name, unsigned flags, hid_t /*access*/,
-                  haddr_t /*most*/) noexcept {
+H5FD_t* open_file(const char* name, unsigned flags, hid_t /*access*/, haddr_t /*most*/) noexcept {
   if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
   const int descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return nullptr;

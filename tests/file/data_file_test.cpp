@@ -89,8 +89,7 @@ TEST_CASE("files that h5py wrote are read", "[file][fast]") {
   CHECK_FALSE(file.has_dataset("single/x"));
   CHECK_FALSE(file.has_dataset("dangling"));
   CHECK_FALSE(file.has_dataset("outside"));
-  CHECK_FALSE(file.has_group(""
-                             "absent/below"));
+  CHECK_FALSE(file.has_group("absent/below"));
   CHECK(file.has_group(""));
   CHECK(file.has_group("/"));
 
@@ -110,7 +109,7 @@ TEST_CASE("files that h5py wrote are read", "[file][fast]") {
   CHECK_THROWS_WITH(file.read("complex"), Contains("compound"));
   CHECK_THROWS_WITH(file.read("null"), Contains("empty"));
   CHECK_THROWS_WITH(file.read("absurd"), Contains("far more"));
-  CHECK_THROWS_WITH(file.read("unwritten"), Contains("memory"));
+  CHECK_THROWS_WITH(file.read("unwritten"), Contains("far more"));
   CHECK_THROWS_WITH(file.read("absent"), Contains(path) && Contains("no dataset 'absent'"));
   CHECK_THROWS_WITH(file.read("deep"), Contains("not a dataset"));
   CHECK_THROWS_WITH(file.read("dangling"), Contains("no dataset"));
@@ -200,10 +199,7 @@ void read_all(const DataFile& file, const std::string& group, int depth) {
     attempt([&] { attributes(name); });
     attempt([&] { static_cast<void>(file.dimensions(name)); });
     attempt([&] { static_cast<void>(file.shape(name)); });
-    // A size alone takes no space in the file, but would in memory.
-    attempt([&] {
-      if (name != "position") static_cast<void>(file.read(name));
-    });
+    attempt([&] { static_cast<void>(file.read(name)); });
     attempt([&] { static_cast<void>(file.read_slab(name, {0})); });
   }
 }

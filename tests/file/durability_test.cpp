@@ -193,9 +193,8 @@ TEST_CASE("a full disk is an error that leaves nothing", "[file][fast]") {
     return;
   }
   const int status = in_child([&] {
-    const int code = seen([&] {
-      TrajectoryFile::create(disk + "/run.h5", sample_layout(2000, 40), false);
-    });
+    const int code =
+        seen([&] { TrajectoryFile::create(disk + "/run.h5", sample_layout(2000, 40), false); });
     if (code == output_error) std::exit(code);  // with the exit handlers
     return code;
   });

@@ -56,7 +56,8 @@ inline void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// Runs the Python that has the readers: the system's own, where another may come first in the path.
+/// Runs the Python that has the readers: the system's own, where another may come first in the
+/// path.
 inline int python(const std::string& arguments) {
   const char* chosen = std::getenv("POPFLOW_PYTHON");
   const std::string program = chosen != nullptr ? chosen : "/usr/bin/python3";
@@ -64,9 +65,8 @@ inline int python(const std::string& arguments) {
 }
 
 inline bool have_readers() {
-  static const bool have =
-      python("-c 'import h5py, xarray, h5netcdf, netCDF4' 2>/dev/null") == 0 &&
-      std::system("command -v ncdump >/dev/null") == 0;
+  static const bool have = python("-c 'import h5py, xarray, h5netcdf, netCDF4' 2>/dev/null") == 0 &&
+                           std::system("command -v ncdump >/dev/null") == 0;
   if (!have) WARN("h5py, xarray, h5netcdf, netCDF4 or ncdump is missing: not checked with them");
   return have;
 }
@@ -112,8 +112,11 @@ inline GroupSpec sample_layout(std::size_t saves = 7, std::size_t tokens = 5) {
   GroupSpec rung{"rung", {}, {}, {}, {}};
   rung.dimensions = {{"time", 2, Coordinate::values, described("time"), {0, 1}}};
   rung.variables = {{"loss", {"time"}, NumberType::float64, described("loss"), {}}};
-  rung.groups = {{"deeper", {}, {}, {{"V", {"time", "token"}, NumberType::float64,
-                                      described("value"), {}}}, {}}};
+  rung.groups = {{"deeper",
+                  {},
+                  {},
+                  {{"V", {"time", "token"}, NumberType::float64, described("value"), {}}},
+                  {}}};
 
   GroupSpec root;
   root.attributes = {{"Conventions", std::string("CF-1.10")},

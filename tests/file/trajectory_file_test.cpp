@@ -235,7 +235,8 @@ TEST_CASE("only files of popflow are opened for writing", "[file][fast]") {
   GroupSpec other = one_variable(3);
   other.attributes = {{"format", std::string("another")}};
   TrajectoryFile::create(scratch / "other.h5", other, false);
-  CHECK_THROWS_WITH(TrajectoryFile::open(scratch / "other.h5"), Contains("not a file that popflow"));
+  CHECK_THROWS_WITH(TrajectoryFile::open(scratch / "other.h5"),
+                    Contains("not a file that popflow"));
   TrajectoryFile::create(scratch / "read-only.h5", one_variable(3), false);
   REQUIRE(chmod((scratch / "read-only.h5").c_str(), 0444) == 0);
   if (geteuid() != 0) {
@@ -289,7 +290,8 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
 TEST_CASE("a file that is never published leaves nothing", "[file][fast]") {
   const Scratch scratch;
   {
-    const TrajectoryFile file = TrajectoryFile::create_unpublished(scratch / "a.h5", sample_layout());
+    const TrajectoryFile file =
+        TrajectoryFile::create_unpublished(scratch / "a.h5", sample_layout());
     CHECK(scratch.names().size() == 1);
   }
   CHECK(scratch.names().empty());
@@ -313,9 +315,9 @@ TEST_CASE("places that cannot be written are named", "[file][fast]") {
     REQUIRE(chmod((scratch / "locked").c_str(), 0555) == 0);
     CHECK_THROWS_AS(TrajectoryFile::create(scratch / "locked/run.h5", layout, false), OutputError);
   }
-  CHECK_THROWS_AS(TrajectoryFile::create(scratch / "huge.h5", one_variable(std::size_t{1} << 61),
-                                         false),
-                  OutputError);
+  CHECK_THROWS_AS(
+      TrajectoryFile::create(scratch / "huge.h5", one_variable(std::size_t{1} << 61), false),
+      OutputError);
   CHECK(std::filesystem::is_regular_file(scratch / "file"));
   CHECK_FALSE(std::filesystem::exists(scratch / "huge.h5"));
 }
@@ -336,9 +338,7 @@ TEST_CASE("mistakes in a layout are found", "[file][fast]") {
   SECTION("a dimension that is not there") { layout.variables[1].dimensions = {"slot"}; }
   SECTION("too few coordinates") { layout.dimensions[0].values.pop_back(); }
   SECTION("contents of another size") { layout.variables[1].data = std::vector<double>{1}; }
-  SECTION("contents of another type") {
-    layout.variables[3].data = std::vector<std::int8_t>{1};
-  }
+  SECTION("contents of another type") { layout.variables[3].data = std::vector<std::int8_t>{1}; }
   SECTION("an attribute without elements") {
     layout.attributes.push_back({"none", std::vector<double>{}});
   }

@@ -1,0 +1,49 @@
+// One dopri5 step of scb in full coordinates against what its tableau must move through memory.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+
+#include "bench/cases.hpp"
+#include "popflow/flow_driver.hpp"
+#include "steppers/stepper.hpp"
+
+namespace {
+
+using namespace popflow;
+
+// Numbers moved per entry of the state: six stage sums with 2, 3, 4, 5, 6, 6 inputs and one output,
+// six right-hand sides that read and write once, and an error norm that reads six derivatives and
+// two states.
+constexpr int kTableau = (2 + 3 + 4 + 5 + 6 + 6) + 6 + 2 * 6 + 8;
+
+void BM_dopri5_step(benchmark::State& state) {
+  bench::Case& c = bench::paper_size();
+  Rhs rhs(*c.system);
+  const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
+  const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
+  (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);  // finds the first derivative
+  for (auto _ : state) benchmark::DoNotOptimize(stepper->attempt(c.x, 0, 1e-3, c.dxdt));
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(kTableau * sizeof(double) * c.x.size()));
+}
+
+void BM_dopri5_step_in(benchmark::State& state, const char* coordinates) {
+  bench::Case c({"--vocab-size", "500", "--context-length", "100000", "--sparsity", "3",
+                 "--coordinates", coordinates});
+  Rhs rhs(*c.system);
+  const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
+  const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
+  (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);
+  for (auto _ : state) benchmark::DoNotOptimize(stepper->attempt(c.x, 0, 1e-3, c.dxdt));
+}
+
+BENCHMARK(BM_dopri5_step)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_dopri5_step_in, support, "support")
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_dopri5_step_in, signal, "signal")
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamics/scb/system.hpp"
+#include "popflow/flow_driver.hpp"
+#include "popflow/random.hpp"
+
+/// Small problems with nothing symmetric about them, and states of them in any coordinates.
+namespace popflow::scb::test {
+
+// ---- Problems and starts.
+
+/// A drawn problem whose columns q_k differ in the number and size of their weights (column k has
+/// 1 + k mod `slots` of them), with a mu far from uniform.
+Problem uneven_problem(Eigen::Index vocabulary, std::int64_t context_length, Eigen::Index slots,
+                       std::uint64_t seed);
+
+/// Independent standard normals.
+Eigen::MatrixXd normal_matrix(Eigen::Index rows, Eigen::Index columns, RandomStream& random);
+Eigen::VectorXd normal_vector(Eigen::Index size, RandomStream& random);
+
+enum class From {
+  stationary,  ///< V0 = mu 1'
+  uniform,     ///< V0 = 11'/N
+  transfer,    ///< 0.4 P + noise whose columns sum to 0.6: 1'V0 = 1', V0 mu is not mu
+  anywhere,    ///< mu 1' + noise: neither
+};
+constexpr From all_starts[] = {From::stationary, From::uniform, From::transfer, From::anywhere};
+Eigen::MatrixXd start_value(const Problem& problem, From from, std::uint64_t seed = 1);
+
+/// Q as a T x N matrix.
+Eigen::MatrixXd dense_Q(const Problem& problem);
+
+/// The numbers of the signal equations, by dense matrix algebra from their definitions.
+struct SignalConstants {
+  SignalConstants(const Problem& problem, const Eigen::MatrixXd& V0);
+  double T = 0, K_P = 0, kappa = 0;
+  double x = 0, y = 0;  ///< tr(R0' P Sigma), tr(R0' R0 Sigma)
+};
+
+// ---- Systems and their states.
+
+/// Eight variants: linear or softmax, either preconditioner, projected or not (which is no
+/// difference to softmax).
+std::vector<Variant> all_variants();
+std::string describe(const Variant& variant);
+std::string describe(Coordinates coordinates);
+
+std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
+                              Coordinates coordinates, const Eigen::MatrixXd& V0, double l1 = 0);
+
+Eigen::VectorXd start_of(const System& system);
+Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0);
+std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x,
+                                      double t = 0);
+/// Does the system's shape name this invariant as one that holds?
+bool has_invariant(const System& system, const std::string& observable);
+
+/// Two matrices, V (N x N) and A (T x N): a point, or a velocity.
+struct Matrices {
+  Eigen::MatrixXd V, A;
+};
+
+/// V and A from the recorded fields alone, whatever the coordinates.
+Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t = 0);
+/// A recorded field as rows x columns.
+Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name,
+                               const Eigen::VectorXd& x, double t, Eigen::Index rows,
+                               Eigen::Index columns);
+/// The state of a system in full coordinates that has this V and A (with softmax: logits log A).
+Eigen::VectorXd full_state(const Scb& full, const Matrices& point);
+/// d/dt of recorded() along the flow, by finite differences along the right-hand side.
+Matrices velocity(const Scb& system, const Eigen::VectorXd& x, double t = 0);
+
+/// A random state around the start, with V and A moved by about `size` of their own size.
+Eigen::VectorXd random_state(const Scb& system, double size, std::uint64_t seed);
+
+/// A flow with its driver. Throws std::runtime_error if a target is not reached.
+class Flow {
+ public:
+  explicit Flow(const System& system, FlowDriver::Options options = {});
+  /// Goes on to time t and returns the state there.
+  Eigen::VectorXd to(double t);
+  [[nodiscard]] double time() const { return driver_.time(); }
+  /// When an event happened; NaN if it has not.
+  [[nodiscard]] double event(const std::string& name) const;
+
+ private:
+  const System& system_;
+  FlowDriver driver_;
+};
+
+/// The largest |a - b|, relative to the largest |b|.
+double difference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b);
+
+}  // namespace popflow::scb::test

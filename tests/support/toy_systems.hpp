@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "popflow/system.hpp"
+
+namespace popflow::test {
+
+/// A System put together from functions, for tests of what moves states. What is left empty the
+/// System has not.
+struct Toy {
+  using Function = std::function<void(std::span<const double> x, double t, std::span<double> out)>;
+
+  std::vector<double> start;
+  Function rhs;
+  double scale = 1;  ///< natural size of all entries
+  std::vector<EventInfo> events = {};
+  Function event_functions = {};
+  /// Row-major d(dx_i/dt)/dx_j, then the explicit time derivative.
+  std::function<void(std::span<const double> x, double t, std::span<double> j,
+                     std::span<double> time_derivative)>
+      jacobian = {};
+  std::function<void(std::span<double> x, double dt)> proximal = {};
+};
+
+class ToySystem : public System {
+ public:
+  explicit ToySystem(Toy toy) : toy_(std::move(toy)) {
+    info_.name = "toy";
+    info_.title = "a system of a test";
+    info_.events = toy_.events;
+    shape_.blocks = {{"x", toy_.start.size(), toy_.scale}};
+    for (const EventInfo& event : toy_.events) shape_.events.push_back(event.name);
+  }
+
+  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] GroupSpec problem() const override { return {"problem", {}, {}, {}, {}}; }
+  [[nodiscard]] double default_end() const override { return 1; }
+  void start(std::span<double> x) const override {
+    std::copy(toy_.start.begin(), toy_.start.end(), x.begin());
+  }
+  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override {
+    toy_.rhs(x, t, dxdt);
+  }
+  [[nodiscard]] bool has_jacobian() const override { return static_cast<bool>(toy_.jacobian); }
+  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                std::span<double> time_derivative) const override {
+    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    RowMajor rows = RowMajor::Zero(j.rows(), j.cols());
+    std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+    toy_.jacobian(x, t, {rows.data(), static_cast<std::size_t>(rows.size())}, time_derivative);
+    j = rows;
+  }
+  [[nodiscard]] bool has_proximal() const override { return static_cast<bool>(toy_.proximal); }
+  void proximal(std::span<double> x, double dt) const override { toy_.proximal(x, dt); }
+  void observe(std::span<const double> /*x*/, double /*t*/,
+               std::span<double> /*values*/) const override {}
+  void field(std::size_t /*i*/, std::span<const double> /*x*/, double /*t*/,
+             const FieldSink& /*sink*/) const override {}
+  void event_functions(std::span<const double> x, double t,
+                       std::span<double> values) const override {
+    if (toy_.event_functions) toy_.event_functions(x, t, values);
+  }
+
+ private:
+  Toy toy_;
+  SystemInfo info_;
+  Shape shape_;
+};
+
+/// One equation x' = f(x, t), with its Jacobian by a difference.
+inline Toy one(double start, std::function<double(double x, double t)> f) {
+  Toy toy;
+  toy.start = {start};
+  toy.rhs = [f](auto x, double t, auto out) { out[0] = f(x[0], t); };
+  toy.jacobian = [f](auto x, double t, auto j, auto time_derivative) {
+    const double dx = 1e-6 * std::max(1.0, std::abs(x[0]));
+    j[0] = (f(x[0] + dx, t) - f(x[0] - dx, t)) / (2 * dx);
+    time_derivative[0] = (f(x[0], t + 1e-6) - f(x[0], t - 1e-6)) / 2e-6;
+  };
+  return toy;
+}
+
+/// x'' = -x from (1, 0): x = cos t, y = -sin t.
+inline Toy oscillator() {
+  Toy toy;
+  toy.start = {1, 0};
+  toy.rhs = [](auto x, double, auto out) {
+    out[0] = x[1];
+    out[1] = -x[0];
+  };
+  toy.jacobian = [](auto, double, auto j, auto) {
+    j[1] = 1;
+    j[2] = -1;
+  };
+  return toy;
+}
+
+/// x' = -rate x: x0 e^(-rate t).
+inline Toy decay(double rate = 1, double start = 1) {
+  return one(start, [rate](double x, double) { return -rate * x; });
+}
+
+/// x' = rate x: leaves a saddle at 0, and the finite numbers in the end.
+inline Toy growth(double rate = 1, double start = 1) { return decay(-rate, start); }
+
+/// x' = x^2: 1 / (1/x0 - t), without bound at 1/x0.
+inline Toy square(double start) {
+  return one(start, [](double x, double) { return x * x; });
+}
+
+/// x' = e^(x^2/2) sqrt(2/pi) from 0: erf(x/sqrt 2) = t, without bound at t = 1, but so slowly that
+/// x is still below 10 when 1 - t rounds to nothing.
+inline Toy slow_blow_up() {
+  return one(0, [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });
+}
+
+/// x' = sqrt(1 - t), which is no number beyond t = 1: x(1) = 2/3.
+inline Toy no_number_after_1() {
+  return one(0, [](double, double t) { return std::sqrt(1 - t); });
+}
+
+/// x' is no number anywhere.
+inline Toy no_number() {
+  return one(1, [](double, double) { return std::numeric_limits<double>::quiet_NaN(); });
+}
+
+/// x' = -size sign(x - 1) + 1 from 0: arrives at 1 and slides there, where the derivative jumps.
+inline Toy slide(double size) {
+  return one(0, [size](double x, double) { return x < 1 ? size + 1 : 1 - size; });
+}
+
+/// x' = -1000 (x - cos t) - sin t from 0: x = cos t - e^(-1000 t), stiff and driven.
+inline Toy stiff() {
+  Toy toy;
+  toy.start = {0};
+  toy.rhs = [](auto x, double t, auto out) { out[0] = -1000 * (x[0] - std::cos(t)) - std::sin(t); };
+  toy.jacobian = [](auto, double t, auto j, auto time_derivative) {
+    j[0] = -1000;
+    time_derivative[0] = -1000 * std::sin(t) - std::cos(t);
+  };
+  return toy;
+}
+
+/// x' = cos(t) x from 1: x = e^(sin t).
+inline Toy driven() {
+  Toy toy;
+  toy.start = {1};
+  toy.rhs = [](auto x, double t, auto out) { out[0] = std::cos(t) * x[0]; };
+  toy.jacobian = [](auto x, double t, auto j, auto time_derivative) {
+    j[0] = std::cos(t);
+    time_derivative[0] = -std::sin(t) * x[0];
+  };
+  return toy;
+}
+
+/// Gradient flow of (x - target)^2 / 2 + lambda |x|, the second term by its proximal map. From
+/// x0 > 0 with target < lambda: x = (target - lambda) + (x0 - target + lambda) e^(-t) until it is 0
+/// at t = log((x0 - target + lambda) / (lambda - target)), and 0 from then on.
+inline Toy lasso(double start, double target, double lambda) {
+  Toy toy = one(start, [target](double x, double) { return target - x; });
+  toy.proximal = [lambda](std::span<double> x, double dt) {
+    for (double& entry : x)
+      entry = std::copysign(std::max(std::abs(entry) - lambda * dt, 0.0), entry);
+  };
+  return toy;
+}
+
+}  // namespace popflow::test
