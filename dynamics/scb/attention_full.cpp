@@ -3,12 +3,11 @@
 
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/kernels.hpp"
+#include "popflow/streaming.hpp"
 
 namespace popflow::scb {
 
 namespace {
-// States beyond this do not fit the last-level cache: what is written is not read again soon.
-constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
 // Elements that make a task worth handing to a thread.
 constexpr std::size_t kTask = 32 * 1024;
 }  // namespace

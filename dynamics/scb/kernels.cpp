@@ -2,11 +2,9 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+
+#include "popflow/streaming.hpp"
 
 namespace popflow::scb {
 
@@ -17,34 +15,22 @@ namespace {
 typedef double Pair __attribute__((vector_size(16)));
 constexpr std::size_t kPairs = 4;
 
-#if defined(__SSE2__)
-// Numbers up to the next boundary of a cache line, where streaming stores begin.
-std::size_t to_line(const double* y, std::size_t n) {
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(y) % 64;
-  return std::min(n, past == 0 ? 0 : (64 - past) / sizeof(double));
-}
-#endif
-
 // What affine() writes at a stretch, from its first number to its last.
 constexpr std::size_t kStretch = 8192;
 
 void affine_stretch(double slope, double shift, const double* x, double* y, std::size_t n,
                     bool stream) {
-  std::size_t i = 0;
-#if defined(__SSE2__)
-  if (stream) {
-    for (const std::size_t head = to_line(y, n); i < head; ++i) y[i] = slope * x[i] + shift;
-    const __m128d a = _mm_set1_pd(slope);
-    const __m128d b = _mm_set1_pd(shift);
-    for (; i + 8 <= n; i += 8) {
-      for (std::size_t j = 0; j < 8; j += 2)
-        _mm_stream_pd(y + i + j, _mm_add_pd(_mm_mul_pd(a, _mm_loadu_pd(x + i + j)), b));
-    }
+  if (!stream) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = slope * x[i] + shift;
+    return;
   }
-#else
-  (void)stream;
-#endif
-  for (; i < n; ++i) y[i] = slope * x[i] + shift;
+  constexpr std::size_t kPiece = 512;
+  alignas(64) double piece[kPiece];
+  for (std::size_t from = 0; from < n; from += kPiece) {
+    const std::size_t count = std::min(kPiece, n - from);
+    for (std::size_t i = 0; i < count; ++i) piece[i] = slope * x[from + i] + shift;
+    store_past_caches(piece, y + from, count);
+  }
 }
 
 }  // namespace
@@ -80,9 +66,7 @@ void affine(double slope, double shift, const double* x, double* y, std::size_t 
     affine_stretch(slope, shift, x + begin, y + begin, end - begin, stream);
     end = begin;
   }
-#if defined(__SSE2__)
-  if (stream) _mm_sfence();
-#endif
+  if (stream) finish_stores();
 }
 
 Sums exponentials(const double* x, double* y, std::size_t n) {

@@ -14,7 +14,7 @@ struct Sums {
 /// Sum and sum of squares of n numbers.
 Sums sums(const double* x, std::size_t n);
 
-/// y = slope x + shift. With `stream` the result bypasses the caches (no read for ownership): for
+/// y = slope x + shift, from the end. With `stream` the result bypasses the caches (no read for ownership): for
 /// columns that will not be read again soon.
 void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream);
 

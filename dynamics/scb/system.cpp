@@ -258,9 +258,8 @@ bool Scb::has_jacobian() const {
 }
 
 std::string Scb::why_no_jacobian() const {
-  return "scb has a Jacobian in support and signal coordinates with the inverse-frequency "
-         "preconditioner; in full coordinates it would have " +
-         std::to_string(shape_.state_size()) + " rows";
+  return "scb has one in --coordinates support and signal with --preconditioner "
+         "inverse-frequency only";
 }
 
 void Scb::jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,

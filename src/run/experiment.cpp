@@ -203,10 +203,6 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   if (!force && !dry && fs::exists(path))
     throw UsageError("the output " + path + " exists; --force replaces it");
   Experiment experiment(config);
-  for (const std::string& remark : experiment.system->remarks()) screen.message(remark);
-  if (experiment.states_were_cut)
-    screen.message("all states would take more than 1 GiB: only the first and the last are "
-                   "recorded (--state all records all)");
   if (dry) {
     screen.result(dry_run(experiment, path));
     return ExitCode::success;
@@ -214,6 +210,10 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
 
   const Provenance provenance;
   FlowDriver driver(*experiment.system, experiment.workers, experiment.driver_options(screen));
+  for (const std::string& remark : experiment.system->remarks()) screen.message(remark);
+  if (experiment.states_were_cut)
+    screen.message("all states would take more than 1 GiB: only the first and the last are "
+                   "recorded (--state all records all)");
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
   TrajectoryFile file = TrajectoryFile::create(path, layout, force);

@@ -116,7 +116,7 @@ inline Toy square(double start) {
   return one(start, [](double x, double) { return x * x; });
 }
 
-/// x' = e^(x^2/2) sqrt(2/pi) from 0: erf(x/sqrt 2) = t, without bound at t = 1, but so slowly that
+/// x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t, without bound at t = 1, but so slowly that
 /// x is still below 10 when 1 - t rounds to nothing.
 inline Toy slow_blow_up() {
   return one(0, [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });

@@ -1,0 +1,187 @@
+// Events are found at their time, in their order.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popflow/flow_driver.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// A clock beside x = cos t: event functions of t and x at will, and long steps.
+Toy with_events(std::vector<EventInfo> events, Toy::Function functions) {
+  Toy toy = oscillator();
+  toy.events = std::move(events);
+  toy.event_functions = std::move(functions);
+  return toy;
+}
+
+struct Result {
+  std::vector<FoundEvent> events;
+  StepStatistics statistics;
+};
+
+Result run(const Toy& toy, double end, FlowDriver::Options options = {}, int targets = 1) {
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, std::move(options));
+  for (int i = 1; i <= targets; ++i)
+    REQUIRE(driver.advance(end * i / targets).kind == Outcome::Kind::reached);
+  return {driver.events(), driver.statistics()};
+}
+
+const double kPi = std::acos(-1);
+
+TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  // cos t falls through 0.5 at pi/3: the first upward crossing of 0.5 - cos t.
+  const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4") options.dt = 0.01;
+  if (method == "euler") options.dt = 1e-4;
+  const auto [events, statistics] = run(toy, 10, options, GENERATE(1, 7));
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].event == 0);
+  CHECK(events[0].time == Approx(kPi / 3).margin(method == "euler" ? 1e-4 : 1e-7));
+}
+
+TEST_CASE("the place in a step does not matter", "[fast][flow]") {
+  // Steps of 1 by fehlberg78; the level is crossed at any fraction of the first.
+  for (double time = 0.05; time < 3; time += 0.13) {
+    const double level = std::cos(time);
+    const Toy toy =
+        with_events({{"level", ""}}, [level](auto x, double, auto g) { g[0] = level - x[0]; });
+    const auto [events, statistics] = run(toy, 3, {.method = "fehlberg78", .dt = 0.8});
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].time == Approx(time).margin(1e-8));
+  }
+}
+
+TEST_CASE("several events in one step come in the order of time", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
+  INFO(method);
+  const Toy toy = with_events({{"late", ""}, {"early", ""}, {"middle", ""}},
+                              [](auto, double t, auto g) {
+                                g[0] = t - 0.53;
+                                g[1] = t - 0.511;
+                                g[2] = t - 0.52;
+                              });
+  const auto [events, statistics] = run(toy, 1, {.method = method, .rtol = 1e-3, .dt = 0.5});
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].event == 1);
+  CHECK(events[1].event == 2);
+  CHECK(events[2].event == 0);
+  CHECK(events[0].time == Approx(0.511).margin(1e-12));
+  CHECK(events[1].time == Approx(0.52).margin(1e-12));
+  CHECK(events[2].time == Approx(0.53).margin(1e-12));
+}
+
+TEST_CASE("an event that waits for another is looked for from there on", "[fast][flow]") {
+  SECTION("not before, even if its function crossed earlier") {
+    // sin t is upward at 0 and at 2 pi; the other happens at 2.
+    const Toy toy = with_events({{"second", "", "first"}, {"first", ""}},
+                                [](auto x, double t, auto g) {
+                                  g[0] = -x[1] - 0.1;  // sin t - 0.1
+                                  g[1] = t - 2.5 * kPi / 2;
+                                });
+    const auto [events, statistics] = run(toy, 20);
+    REQUIRE(events.size() == 2);
+    CHECK(events[0].event == 1);
+    CHECK(events[1].time == Approx(2 * kPi + std::asin(0.1)).margin(1e-7));
+  }
+  SECTION("in the same step") {
+    const Toy toy = with_events({{"c", "", "b"}, {"b", "", "a"}, {"a", ""}},
+                                [](auto, double t, auto g) {
+                                  g[0] = t - 0.53;
+                                  g[1] = t - 0.52;
+                                  g[2] = t - 0.51;
+                                });
+    const auto [events, statistics] = run(toy, 1, {.method = "fehlberg78", .rtol = 1e-3, .dt = 0.5});
+    REQUIRE(events.size() == 3);
+    CHECK(events[0].event == 2);
+    CHECK(events[2].event == 0);
+    CHECK(events[2].time == Approx(0.53).margin(1e-12));
+  }
+  SECTION("at once if its function is not below zero then") {
+    const Toy toy = with_events({{"first", ""}, {"second", "", "first"}},
+                                [](auto, double t, auto g) {
+                                  g[0] = t - 0.5;
+                                  g[1] = 1;
+                                });
+    const auto [events, statistics] = run(toy, 1);
+    REQUIRE(events.size() == 2);
+    CHECK(events[0].time == Approx(0.5).margin(1e-12));
+    CHECK(events[1].time == events[0].time);
+  }
+  SECTION("never if the other never happens") {
+    const Toy toy = with_events({{"first", ""}, {"second", "", "first"}},
+                                [](auto, double, auto g) { g[0] = -1, g[1] = 1; });
+    CHECK(run(toy, 10).events.empty());
+  }
+}
+
+TEST_CASE("an event that is true at the start is at the start", "[fast][flow]") {
+  const Toy toy = with_events({{"always", ""}, {"exactly", ""}},
+                              [](auto x, double, auto g) { g[0] = 1, g[1] = x[0] - 1; });
+  const auto [events, statistics] = run(toy, 10);
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].time == 0);
+  CHECK(events[1].time == 0);
+}
+
+TEST_CASE("an event on the last step, and at the very end, is found", "[fast][flow]") {
+  const Toy toy = with_events({{"before", ""}, {"at", ""}, {"after", ""}},
+                              [](auto, double t, auto g) {
+                                g[0] = t - (1 - 1e-9);
+                                g[1] = t - 1;
+                                g[2] = t - (1 + 1e-9);
+                              });
+  const auto [events, statistics] = run(toy, 1);
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].time == Approx(1 - 1e-9).epsilon(1e-13));
+  CHECK(events[1].time == 1);
+}
+
+TEST_CASE("an event happens once", "[fast][flow]") {
+  const Toy toy = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = x[0] - 0.5; });
+  // True at the start, and again at 5 pi/3.
+  CHECK(run(toy, 20).events.size() == 1);
+  const Toy later = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = -x[0]; });
+  const auto [events, statistics] = run(later, 20);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].time == Approx(kPi / 2).margin(1e-7));
+}
+
+TEST_CASE("looking for events never changes the numbers", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "rosenbrock4", "rk4", "euler", "bulirsch_stoer");
+  INFO(method);
+  Workers workers(1);
+  std::vector<double> ends;
+  for (const bool watched : {false, true}) {
+    Toy toy = oscillator();
+    if (watched) {
+      toy.events = {{"half", ""}, {"zero", ""}};
+      toy.event_functions = [](auto x, double, auto g) { g[0] = 0.5 - x[0], g[1] = -x[0]; };
+    }
+    const ToySystem system(toy);
+    FlowDriver::Options options{.method = method};
+    if (method == "rk4" || method == "euler") options.dt = 0.1;
+    FlowDriver driver(system, workers, options);
+    driver.advance(10);
+    CHECK(driver.events().size() == (watched ? 2 : 0));
+    ends.push_back(driver.state()[0]);
+  }
+  CHECK(ends[0] == ends[1]);
+}
+
+TEST_CASE("a function that is no number is no event", "[fast][flow]") {
+  const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
+  CHECK(run(toy, 3).events.empty());
+}
+
+}  // namespace
+}  // namespace popflow::test

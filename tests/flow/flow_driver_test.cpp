@@ -1,0 +1,328 @@
+// How the flow driver arrives, and how it ends when it does not.
+
+#include "popflow/flow_driver.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popflow/error.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+using Kind = Outcome::Kind;
+
+const std::vector<std::string> kAdaptive = {"dopri5", "fehlberg78", "bulirsch_stoer",
+                                            "rosenbrock4"};
+
+/// A System with its driver.
+struct Run {
+  explicit Run(Toy toy, FlowDriver::Options options = {})
+      : system(std::move(toy)), driver(system, workers, std::move(options)) {}
+  ToySystem system;
+  Workers workers{1};
+  FlowDriver driver;
+};
+
+TEST_CASE("targets are hit exactly, whatever the step", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.3;
+  Run run(decay(), options);
+  double before = 1;
+  // 1 + 2^-50 is a few roundings away; 3 is no multiple of the step.
+  for (const double target : {0.0, 1e-3, 0.1, 0.1, 1.0, 1 + 0x1p-50, 3.0, 10.0}) {
+    const Outcome outcome = run.driver.advance(target);
+    CHECK(outcome.kind == Kind::reached);
+    CHECK(outcome.time == target);
+    CHECK(run.driver.time() == target);
+    CHECK(run.driver.state()[0] <= before);
+    before = run.driver.state()[0];
+    if (method != "rk4" && method != "euler")
+      CHECK(before == Approx(std::exp(-target)).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("a fixed step is kept, and cut at targets alone", "[fast][flow]") {
+  Run run(decay(), {.method = "rk4", .dt = 0.1});
+  run.driver.advance(1);  // 0.1 ten times misses 1 by rounding
+  CHECK(run.driver.interval().number == 10);
+  CHECK(run.driver.interval().smallest == Approx(0.1));
+  run.driver.advance(1.25);
+  CHECK(run.driver.interval().number == 3);
+  CHECK(run.driver.interval().smallest == Approx(0.05));
+  CHECK(run.driver.interval().largest == 0.1);
+  run.driver.advance(1.25);
+  CHECK(run.driver.interval().number == 0);
+  CHECK(std::isnan(run.driver.interval().smallest));
+  const StepStatistics total = run.driver.statistics();
+  CHECK(total.accepted == 13);
+  CHECK(total.rejected == 0);
+  CHECK(total.evaluations == 4 * 13);
+}
+
+TEST_CASE("statistics count all work", "[fast][flow]") {
+  std::int64_t calls = 0;
+  Toy toy = driven();
+  const Toy::Function rhs = toy.rhs;
+  toy.rhs = [rhs, &calls](auto x, double t, auto out) {
+    ++calls;
+    rhs(x, t, out);
+  };
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  std::vector<double> steps;
+  double last = 0;
+  Run run(toy, {.method = method,
+                .dt = 1.0,
+                .steady_tolerance = 1e-12,
+                .on_step = [&](double t) {
+                  steps.push_back(t - last);
+                  last = t;
+                }});
+  run.driver.advance(5);
+  const std::size_t first = steps.size();
+  run.driver.advance(20);
+  const StepStatistics total = run.driver.statistics();
+  CHECK(total.evaluations == calls);
+  CHECK(total.accepted == static_cast<std::int64_t>(steps.size()));
+  const IntervalSteps& interval = run.driver.interval();
+  CHECK(interval.number == static_cast<std::int64_t>(steps.size() - first));
+  CHECK(interval.smallest ==
+        Approx(*std::min_element(steps.begin() + static_cast<long>(first), steps.end())));
+  CHECK(interval.largest ==
+        Approx(*std::max_element(steps.begin() + static_cast<long>(first), steps.end())));
+  if (method == "dopri5") CHECK(total.rejected > 0);  // a first step of 1 is too long
+}
+
+TEST_CASE("results do not depend on the threads", "[fast][flow]") {
+  Toy toy;
+  toy.start.resize(200'000);  // several stretches
+  for (std::size_t i = 0; i < toy.start.size(); ++i)
+    toy.start[i] = 1 + 1e-5 * static_cast<double>(i % 977);
+  toy.rhs = [](auto x, double, auto out) {
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = -x[i] * x[i];
+  };
+  const ToySystem system(toy);
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rk4", "euler");
+  INFO(method);
+  std::vector<std::vector<double>> ends;
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    Workers workers(threads);
+    FlowDriver::Options options{.method = method};
+    if (method == "rk4" || method == "euler") options.dt = 0.1;
+    FlowDriver driver(system, workers, options);
+    driver.advance(1);
+    ends.emplace_back(driver.state().begin(), driver.state().end());
+  }
+  CHECK(ends[0] == ends[1]);
+  CHECK(ends[0] == ends[2]);
+}
+
+// ---- ends
+
+TEST_CASE("a right-hand side that is no number ends the run", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.01;
+
+  Run late(no_number_after_1(), options);
+  const Outcome outcome = late.driver.advance(5);
+  CHECK(outcome.kind == Kind::diverged);
+  CHECK(outcome.time == late.driver.time());
+  CHECK(late.driver.time() <= 1);
+  CHECK(late.driver.time() == Approx(1).epsilon(options.dt ? 0.011 : 1e-9));
+  CHECK(outcome.diverged_at == Approx(1).epsilon(options.dt ? 0.011 : 1e-9));
+  CHECK(late.driver.state()[0] == Approx(2.0 / 3).epsilon(0.01));
+  CHECK_THAT(outcome.message, Catch::Contains("finite"));
+
+  Run at_once(no_number(), options);
+  const Outcome first = at_once.driver.advance(5);
+  CHECK(first.kind == Kind::diverged);
+  CHECK(first.time == 0);
+  CHECK(first.diverged_at == 0);
+  CHECK(at_once.driver.state()[0] == 1);
+  CHECK(at_once.driver.statistics().accepted == 0);
+}
+
+TEST_CASE("a blow-up is found where it is", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  const double start = GENERATE(1e-3, 1.0, 1e3);
+  INFO(method << " from " << start);
+  Run run(square(start), {.method = method});
+  const Outcome outcome = run.driver.advance(1e9);
+  CHECK(outcome.kind == Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(1 / start).epsilon(1e-6));
+  CHECK(std::isfinite(run.driver.state()[0]));
+  CHECK(run.driver.state()[0] > 1e3 * start);
+  CHECK_THAT(outcome.message, Catch::Contains("without bound"));
+}
+
+TEST_CASE("a blow-up so slow that the state stays small is one", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  INFO(method);
+  Run run(slow_blow_up(), {.method = method});
+  const Outcome outcome = run.driver.advance(2);
+  CHECK(outcome.kind == Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(1).epsilon(1e-6));
+  CHECK(run.driver.state()[0] < 10);
+}
+
+TEST_CASE("growth to overflow ends as diverged", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.01;
+  Run run(growth(), options);
+  const Outcome outcome = run.driver.advance(1e4);
+  CHECK(outcome.kind == Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(709.8).epsilon(0.01));
+  CHECK(run.driver.state()[0] > 1e300);
+  CHECK(std::isfinite(run.driver.state()[0]));
+}
+
+TEST_CASE("a slide along a jump is underflow and no divergence", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  INFO(method);
+  Toy toy = slide(1e10);
+  if (method == "rosenbrock4") toy.jacobian = [](auto, double, auto, auto) {};
+  Run run(toy, {.method = method, .rtol = 1e-10, .atol = 1e-14});
+  const Outcome outcome = run.driver.advance(1);
+  CHECK(outcome.kind == Kind::underflow);
+  CHECK(std::isnan(outcome.diverged_at));
+  CHECK(run.driver.state()[0] == Approx(1).epsilon(1e-6));
+  CHECK_THAT(outcome.message, Catch::Contains("underflow"));
+}
+
+TEST_CASE("growth beside a slide is underflow all the same", "[fast][flow]") {
+  Toy toy;
+  toy.start = {0, 1};
+  toy.rhs = [](auto x, double, auto out) {
+    out[0] = x[0] < 1 ? 1e10 : -1e10;
+    out[1] = x[1];
+  };
+  Run run(toy, {.rtol = 1e-10, .atol = 1e-14});
+  CHECK(run.driver.advance(1).kind == Kind::underflow);
+}
+
+TEST_CASE("the number of steps is limited", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "rk4");
+  INFO(method);
+  Run run(oscillator(), {.method = method, .dt = 0.01, .max_steps = 25});
+  CHECK(run.driver.advance(0.1).kind == Kind::reached);
+  const Outcome outcome = run.driver.advance(1e6);
+  CHECK(outcome.kind == Kind::step_limit);
+  CHECK(outcome.time == run.driver.time());
+  const StepStatistics total = run.driver.statistics();
+  CHECK(total.accepted + total.rejected == 25);
+  CHECK(run.driver.state()[0] == Approx(std::cos(outcome.time)).margin(1e-6));
+  CHECK_THAT(outcome.message, Catch::Contains("25") && Catch::Contains("--max-steps"));
+}
+
+TEST_CASE("a run that needs all the steps it may take arrives", "[fast][flow]") {
+  Run run(decay(), {.method = "rk4", .dt = 0.1, .max_steps = 10});
+  CHECK(run.driver.advance(1).kind == Kind::reached);
+}
+
+TEST_CASE("an interruption ends the run before its next step", "[fast][flow]") {
+  int asked = 0;
+  Run run(oscillator(), {.interrupted = [&asked] { return ++asked > 7; }});
+  const Outcome outcome = run.driver.advance(1e6);
+  CHECK(outcome.kind == Kind::interrupted);
+  CHECK(run.driver.statistics().accepted == 7);
+  CHECK(outcome.time == run.driver.time());
+  CHECK(outcome.time < 1e6);
+}
+
+// ---- steady states
+
+Outcome until_steady(Toy toy, double tolerance, double end, const std::string& method = "dopri5",
+                     double rtol = 1e-8, double atol = 1e-10) {
+  Run run(std::move(toy), {.method = method,
+                           .rtol = rtol,
+                           .atol = atol,
+                           .max_steps = 1'000'000,
+                           .steady_tolerance = tolerance});
+  Outcome outcome;
+  for (double target = 100; target <= end; target *= 10) {
+    outcome = run.driver.advance(target);
+    if (outcome.kind != Kind::reached) break;
+  }
+  return outcome;
+}
+
+TEST_CASE("a steady state ends the run after a while of quiet", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  INFO(method);
+  // The norm is below 1e-6 from t = 13.8 on.
+  const Outcome fast = until_steady(decay(), 1e-6, 1e6, method);
+  CHECK(fast.kind == Kind::steady);
+  CHECK(fast.time >= 13.8 + 10);
+  CHECK(fast.time < 200);
+  // From t = 13 800 on, and then half as long again.
+  const Outcome slow = until_steady(decay(1e-3, 1e3), 1e-6, 1e8, method);
+  CHECK(slow.kind == Kind::steady);
+  CHECK(slow.time >= 1.5 * 13'800);
+  CHECK(slow.time < 5 * 13'800);
+}
+
+TEST_CASE("a state that never moves is steady", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  INFO(method);
+  const Outcome outcome = until_steady(decay(1, 0), 1e-9, 1e6, method);
+  CHECK(outcome.kind == Kind::steady);
+  CHECK(outcome.time >= 10);
+}
+
+TEST_CASE("rounding around a steady state does not hide it", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer");
+  INFO(method);
+  // Explicit steps on the edge of stability throw the state about, at the size of the tolerances.
+  Toy toy;
+  toy.start = {1, 1};
+  toy.rhs = [](auto x, double, auto out) {
+    out[0] = -(x[0] - 0.3);
+    out[1] = -7 * (x[1] + x[0] - 1);
+  };
+  const Outcome outcome = until_steady(toy, 1e-5, 1e7, method);
+  CHECK(outcome.kind == Kind::steady);
+  CHECK(outcome.time < 1000);
+}
+
+TEST_CASE("a plateau near a saddle is not taken for a steady state", "[fast][flow]") {
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  const double start = GENERATE(1e-11, 1e-15, 1e-30);
+  INFO(method << " from " << start);
+  // x' = x (1 - x): stays below 1e-9 for t = 5, 14, 48; then goes to 1, which is steady.
+  Run run(one(start, [](double x, double) { return x * (1 - x); }),
+          {.method = method, .rtol = 1e-8, .atol = 1e-12, .steady_tolerance = 1e-9});
+  const Outcome outcome = run.driver.advance(1e4);
+  CHECK(outcome.kind == Kind::steady);
+  CHECK(run.driver.state()[0] == Approx(1).margin(1e-6));
+}
+
+TEST_CASE("a plateau that is left in circles is none either", "[fast][flow]") {
+  Toy toy;
+  toy.start = {1e-14, 0};
+  toy.rhs = [](auto x, double, auto out) {
+    const double pull = 0.3 * (1 - x[0] * x[0] - x[1] * x[1]);
+    out[0] = pull * x[0] - x[1];
+    out[1] = pull * x[1] + x[0];
+  };
+  CHECK(until_steady(toy, 1e-9, 1e4).kind == Kind::reached);
+}
+
+TEST_CASE("without a tolerance nothing is steady", "[fast][flow]") {
+  Run run(decay());
+  CHECK(run.driver.advance(1e4).kind == Kind::reached);
+}
+
+}  // namespace
+}  // namespace popflow::test

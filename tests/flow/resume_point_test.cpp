@@ -1,0 +1,120 @@
+// A run that is cut and taken up again goes on to the same bits.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "popflow/flow_driver.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+Toy subject() {
+  Toy toy = driven();
+  toy.events = {{"first", ""}, {"second", "", "first"}, {"third", ""}};
+  toy.event_functions = [](auto x, double t, auto g) {
+    g[0] = 1.5 - x[0] * (t < 1 ? 0 : 1);
+    g[1] = x[0] - 1;
+    g[2] = t - 7.77;
+  };
+  return toy;
+}
+
+/// All that a driver can say, as bits.
+std::vector<double> all_of(const FlowDriver& driver) {
+  std::vector<double> all(driver.state().begin(), driver.state().end());
+  const StepStatistics s = driver.statistics();
+  const IntervalSteps& i = driver.interval();
+  all.insert(all.end(),
+             {driver.time(), static_cast<double>(s.evaluations), static_cast<double>(s.accepted),
+              static_cast<double>(s.rejected), static_cast<double>(i.number), i.smallest,
+              i.largest});
+  for (const FoundEvent& event : driver.events())
+    all.insert(all.end(), {static_cast<double>(event.event), event.time});
+  return all;
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+const std::vector<double> kTargets = {0, 0.5, 3, 3.25, 9, 20};
+
+TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  const bool split = GENERATE(false, true);
+  const bool steady = GENERATE(false, true);
+  INFO(method << (split ? ", split" : "") << (steady ? ", looking for a steady state" : ""));
+  Toy toy = subject();
+  if (split) toy.proximal = [](auto x, double dt) { x[0] *= 1 - 1e-3 * dt; };
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver::Options options{.method = method};
+  if (split || method == "rk4" || method == "euler") options.dt = 0.07;
+  if (steady) options.steady_tolerance = 1e-6;
+
+  FlowDriver whole(system, workers, options);
+  std::vector<std::vector<double>> expected;
+  for (const double target : kTargets) {
+    whole.advance(target);
+    expected.push_back(all_of(whole));
+  }
+
+  // Cut after every possible number of steps, and at every target (a cut before the first step).
+  const std::int64_t most = whole.statistics().accepted;
+  for (std::int64_t cut = 0; cut <= most; ++cut) {
+    std::int64_t asked = 0;
+    FlowDriver::Options cut_options = options;
+    cut_options.interrupted = [&] { return asked++ == cut; };
+    FlowDriver begun(system, workers, cut_options);
+    std::size_t next = 0;
+    while (next < kTargets.size() &&
+           begun.advance(kTargets[next]).kind == Outcome::Kind::reached)
+      ++next;
+    const FlowDriver::ResumePoint point = begun.resume_point();
+    FlowDriver resumed(system, workers, options);
+    resumed.restore(*point.x, point.t, point.memory);
+    for (; next < kTargets.size(); ++next) {
+      REQUIRE(resumed.advance(kTargets[next]).kind == Outcome::Kind::reached);
+      INFO("cut after " << cut << " steps, at target " << next);
+      REQUIRE(same_bits(all_of(resumed), expected[next]));
+    }
+  }
+}
+
+TEST_CASE("a driver that is resumed at a target goes on to the same bits", "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  const ToySystem system(subject());
+  Workers workers(1);
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.07;
+  FlowDriver whole(system, workers, options);
+  for (std::size_t cut = 0; cut <= kTargets.size(); ++cut) {
+    FlowDriver resumed(system, workers, options);
+    const FlowDriver::ResumePoint point = whole.resume_point();
+    resumed.restore(*point.x, point.t, point.memory);
+    FlowDriver rest(system, workers, options);
+    rest.restore(*point.x, point.t, point.memory);
+    if (cut == kTargets.size()) break;
+    whole.advance(kTargets[cut]);
+    resumed.advance(kTargets[cut]);
+    CHECK(same_bits(all_of(resumed), all_of(whole)));
+  }
+}
+
+TEST_CASE("a resume point of another system is refused", "[fast][flow]") {
+  const ToySystem system(subject());
+  const ToySystem other(oscillator());
+  Workers workers(1);
+  FlowDriver driver(system, workers, {});
+  FlowDriver others(other, workers, {});
+  const FlowDriver::ResumePoint point = others.resume_point();
+  CHECK_THROWS(driver.restore(*point.x, point.t, point.memory));
+}
+
+}  // namespace
+}  // namespace popflow::test

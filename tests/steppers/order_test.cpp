@@ -1,0 +1,133 @@
+// Every method converges at its order.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
+
+#include "popflow/error.hpp"
+#include "popflow/flow_driver.hpp"
+#include "steppers/stepper.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+constexpr double kEnd = 2;
+
+/// Slope of the least-squares line through (log x, log y).
+double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double u = std::log(x[i]);
+    const double v = std::log(y[i]);
+    sx += u;
+    sy += v;
+    sxx += u * u;
+    sxy += u * v;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+/// Error at the end after `steps` equal steps, whatever the method thinks of them.
+double error_of(const std::string& method, const System& system, double exact, int steps) {
+  Workers workers(1);
+  Rhs rhs(system);
+  const Tolerance tolerance(system.shape().blocks, 1e-8, 1e-10);
+  const auto stepper = make_stepper(method, rhs, tolerance, workers);
+  State x(system.shape().state_size());
+  State x_new(x.size());
+  system.start(x);
+  const double h = kEnd / steps;
+  for (int i = 0; i < steps; ++i) {
+    stepper->attempt(x, i * h, h, x_new);
+    stepper->accept();
+    x.swap(x_new);
+  }
+  return std::abs(x[0] - exact);
+}
+
+struct Case {
+  std::string method;
+  double order;
+  int fewest_steps;
+};
+
+TEST_CASE("methods converge at their order", "[fast][steppers]") {
+  const auto [method, order, fewest] =
+      GENERATE(Case{"euler", 1, 64}, Case{"rk4", 4, 16}, Case{"dopri5", 5, 8},
+               Case{"fehlberg78", 8, 2}, Case{"rosenbrock4", 4, 32});
+  INFO(method);
+  const ToySystem circle(oscillator());
+  const ToySystem forced(driven());
+  for (const auto& [system, exact] : {std::pair<const System*, double>{&circle, std::cos(kEnd)},
+                                      {&forced, std::exp(std::sin(kEnd))}}) {
+    std::vector<double> lengths, errors;
+    for (int steps = fewest; steps <= 8 * fewest; steps *= 2) {
+      lengths.push_back(kEnd / steps);
+      errors.push_back(error_of(method, *system, exact, steps));
+    }
+    CHECK(log_slope(lengths, errors) == Approx(order).margin(0.35));
+  }
+}
+
+TEST_CASE("adaptive methods are as accurate as they are asked to be", "[fast][steppers]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  INFO(method);
+  const ToySystem system(driven());
+  Workers workers(1);
+  double before = 1;
+  for (const double rtol : {1e-4, 1e-6, 1e-8, 1e-10}) {
+    FlowDriver driver(system, workers, {.method = method, .rtol = rtol, .atol = 0.01 * rtol});
+    REQUIRE(driver.advance(10).kind == Outcome::Kind::reached);
+    const double error = std::abs(driver.state()[0] / std::exp(std::sin(10)) - 1);
+    INFO("rtol " << rtol << ", error " << error);
+    CHECK(error < 100 * rtol);
+    CHECK(error < 0.2 * before);
+    before = error;
+  }
+}
+
+TEST_CASE("a higher order needs fewer evaluations", "[fast][steppers]") {
+  const ToySystem system(oscillator());
+  Workers workers(1);
+  const auto evaluations = [&](const std::string& method, double rtol) {
+    FlowDriver driver(system, workers, {.method = method, .rtol = rtol, .atol = rtol});
+    driver.advance(20);
+    return static_cast<double>(driver.statistics().evaluations);
+  };
+  // Steps grow as rtol^(-1/p) with the order p of the error estimate.
+  CHECK(std::log10(evaluations("dopri5", 1e-12) / evaluations("dopri5", 1e-7)) ==
+        Approx(1).margin(0.1));
+  CHECK(std::log10(evaluations("fehlberg78", 1e-12) / evaluations("fehlberg78", 1e-4)) ==
+        Approx(1).margin(0.1));
+  CHECK(std::log10(evaluations("rosenbrock4", 1e-9) / evaluations("rosenbrock4", 1e-5)) ==
+        Approx(1).margin(0.1));
+  CHECK(evaluations("fehlberg78", 1e-12) < evaluations("dopri5", 1e-12) / 3);
+  CHECK(evaluations("bulirsch_stoer", 1e-12) < evaluations("dopri5", 1e-12) / 3);
+}
+
+TEST_CASE("the implicit method takes long steps on a stiff system", "[fast][steppers]") {
+  const ToySystem system(stiff());
+  Workers workers(1);
+  FlowDriver implicit(system, workers, {.method = "rosenbrock4"});
+  FlowDriver explicitly(system, workers, {.method = "dopri5"});
+  CHECK(implicit.advance(10).kind == Outcome::Kind::reached);
+  CHECK(explicitly.advance(10).kind == Outcome::Kind::reached);
+  CHECK(implicit.state()[0] == Approx(std::cos(10)).epsilon(1e-6));
+  CHECK(explicitly.state()[0] == Approx(std::cos(10)).epsilon(1e-6));
+  CHECK(implicit.statistics().accepted < explicitly.statistics().accepted / 4);
+}
+
+TEST_CASE("a method without what it needs is refused", "[fast][steppers]") {
+  Toy toy = decay();
+  toy.jacobian = {};
+  const ToySystem system(toy);
+  Workers workers(1);
+  CHECK_THROWS_AS(FlowDriver(system, workers, {.method = "rosenbrock4"}), UsageError);
+  CHECK_THROWS_AS(FlowDriver(system, workers, {.method = "rk4"}), UsageError);
+  CHECK_THROWS_AS(FlowDriver(system, workers, {.method = "euler"}), UsageError);
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,73 @@
+// Splitting of a non-smooth term: first order, exact zeros.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popflow/error.hpp"
+#include "popflow/flow_driver.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+const double kTarget = 0.2;
+const double kLambda = 0.5;
+
+double exact(double t) {
+  return std::max(0.0, kTarget - kLambda + (1 - kTarget + kLambda) * std::exp(-t));
+}
+
+double reached(const std::string& method, double dt, double t) {
+  const ToySystem system(lasso(1, kTarget, kLambda));
+  Workers workers(1);
+  FlowDriver driver(system, workers, {.method = method, .dt = dt});
+  CHECK(driver.advance(t).kind == Outcome::Kind::reached);
+  CHECK(driver.statistics().accepted == std::lround(t / dt));
+  return driver.state()[0];
+}
+
+TEST_CASE("splitting converges at first order", "[fast][steppers]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4",
+                                      "rk4", "euler");
+  INFO(method);
+  double before = 0;
+  for (const double dt : {0.02, 0.01, 0.005}) {
+    const double error = std::abs(reached(method, dt, 1) - exact(1));
+    CHECK(error < dt);
+    if (before > 0) CHECK(before / error == Approx(2).epsilon(0.05));
+    before = error;
+  }
+}
+
+TEST_CASE("splitting gives exact zeros that stay", "[fast][steppers]") {
+  const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4", "euler");
+  INFO(method);
+  const double zero_from = std::log((1 - kTarget + kLambda) / (kLambda - kTarget));
+  CHECK(reached(method, 0.01, 1.4) > 0);
+  CHECK(zero_from == Approx(1.466).margin(1e-3));
+  CHECK(reached(method, 0.01, 1.6) == 0);
+  CHECK(reached(method, 0.01, 5) == 0);
+}
+
+TEST_CASE("splitting needs its step", "[fast][steppers]") {
+  const ToySystem system(lasso(1, 0.2, 0.5));
+  Workers workers(1);
+  CHECK_THROWS_WITH(FlowDriver(system, workers, {}), Catch::Contains("--dt"));
+}
+
+TEST_CASE("a blow-up between two thresholds is found", "[fast][steppers]") {
+  const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
+  INFO(method);
+  Toy toy = square(1);
+  toy.proximal = [](auto, double) {};
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, {.method = method, .dt = 0.01});
+  const Outcome outcome = driver.advance(2);
+  CHECK(outcome.kind == Outcome::Kind::diverged);
+  CHECK(std::isfinite(driver.state()[0]));
+  if (method != "rk4") CHECK(outcome.diverged_at == Approx(1).margin(0.011));
+}
+
+}  // namespace
+}  // namespace popflow::test
