@@ -17,7 +17,8 @@ struct DataArray {
 };
 
 /// Read-only access to an HDF5 or netCDF-4 file by dataset and attribute name. Knows nothing of
-/// what the names mean. Every failure is an InputError that names the file and the thing.
+/// what the names mean. Matrices that MATLAB saved come as MATLAB shows them. Every failure is an
+/// InputError that names the file and the thing.
 class DataFile {
  public:
   /// Opens without locking. Throws InputError if the file is missing, a directory, unreadable,

@@ -337,6 +337,7 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
   file.path_ = path;
   // From here on the destructor removes what is there.
   std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
+  claim(file.descriptor_, path);
   std::vector<Place> places;
   try {
     const auto held = hdf5::lock();

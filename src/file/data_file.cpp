@@ -140,7 +140,18 @@ struct Dataset {
   Handle space;
   H5T_class_t kind = H5T_NO_CLASS;
   std::vector<std::size_t> shape;
+  /// A matrix saved by MATLAB, which stores columns and so reverses the axes; `shape` is MATLAB's.
+  bool by_columns = false;
 };
+
+/// The rows of a matrix that is stored column by column.
+template <class Number>
+void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) {
+  const std::size_t width = columns.size() / rows;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < width; ++i) out[row * width + i] = columns[i * rows + row];
+  }
+}
 
 }  // namespace
 
@@ -213,6 +224,10 @@ struct DataFile::Impl {
     std::array<hsize_t, H5S_MAX_RANK> extent{};
     const int rank = check(H5Sget_simple_extent_dims(dataset.space, extent.data(), nullptr));
     dataset.shape.assign(extent.begin(), extent.begin() + rank);
+    if (rank == 2 && check(H5Aexists(dataset.id, "MATLAB_class")) > 0) {
+      dataset.by_columns = true;
+      std::swap(dataset.shape[0], dataset.shape[1]);
+    }
     return dataset;
   }
 
@@ -361,6 +376,14 @@ void DataFile::Impl::read_block(const std::string& name, const std::vector<std::
     extent.push_back(data.shape[i]);
   }
   if (std::ranges::find(extent, hsize_t{0}) != extent.end()) return;
+  std::vector<double> columns;
+  double* target = out;
+  if (data.by_columns) {
+    std::swap(start[0], start[1]);
+    std::swap(extent[0], extent[1]);
+    columns.resize(extent[0] * extent[1]);
+    target = columns.data();
+  }
   Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
   if (!extent.empty()) {
     memory =
@@ -368,7 +391,8 @@ void DataFile::Impl::read_block(const std::string& name, const std::vector<std::
     check(H5Sselect_hyperslab(data.space, H5S_SELECT_SET, start.data(), nullptr, extent.data(),
                               nullptr));
   }
-  check(H5Dread(data.id, H5T_NATIVE_DOUBLE, memory, data.space, H5P_DEFAULT, out));
+  check(H5Dread(data.id, H5T_NATIVE_DOUBLE, memory, data.space, H5P_DEFAULT, target));
+  if (data.by_columns) to_rows(columns, extent[1], out);
 }
 
 DataFile::DataFile(std::string path) : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
@@ -426,6 +450,10 @@ DataArray DataFile::read(const std::string& name) const {
         check(H5Dread(data.id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                       array.values.data()));
       }
+    }
+    if (data.by_columns && count > 0) {
+      if (whole) to_rows(std::vector(array.integers), data.shape[0], array.integers.data());
+      to_rows(std::vector(array.values), data.shape[0], array.values.data());
     }
     return array;
   });

@@ -1,5 +1,6 @@
 #include "file/raw_io.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,17 @@ std::string system_reason(int error) { return std::generic_category().message(er
 
 OutputError cannot_write(const std::string& path, const std::string& reason) {
   return OutputError("cannot write '" + path + "': " + reason);
+}
+
+void claim(int descriptor, const std::string& path) {
+  // Not flock(): by that readers keep away from files that are being written, and from a run that
+  // is going on they should not.
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return;
+  // File systems without locks have none to respect.
+  if (errno == EAGAIN || errno == EACCES) throw cannot_write(path, "another process is writing it");
 }
 
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,

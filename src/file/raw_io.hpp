@@ -14,6 +14,10 @@ namespace popflow {
 /// "cannot write 'FILE': REASON".
 [[nodiscard]] OutputError cannot_write(const std::string& path, const std::string& reason);
 
+/// Claims the open file for this process until the descriptor is closed. Throws OutputError that
+/// names `path` if another process holds it.
+void claim(int descriptor, const std::string& path);
+
 /// Writes all of `bytes` at `offset`, whatever it takes. Throws OutputError that names `path`.
 /// Thread-safe.
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,

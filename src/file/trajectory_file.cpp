@@ -57,6 +57,7 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
   if (file.descriptor_ < 0 || fstat(file.descriptor_, &status) != 0) {
     throw cannot_write(path, system_reason(errno));
   }
+  claim(file.descriptor_, path);
   const auto size = static_cast<std::uint64_t>(status.st_size);
   try {
     const auto held = hdf5::lock();
@@ -77,6 +78,25 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
     throw InputError("'" + path + "' is damaged: " + failure.what());
   }
   return file;
+}
+
+void TrajectoryFile::require(const GroupSpec& root) const { require_group({root}, ""); }
+
+void TrajectoryFile::require_group(const Scope& scope, const std::string& path) const {
+  for (const VariableSpec& variable : scope.group.variables) {
+    const std::string name = join(path, variable.name);
+    std::size_t count = 1;
+    for (const std::string& dimension : variable.dimensions)
+      count *= scope.dimension(dimension).size;
+    const auto found = slots_.find(name);
+    if (found == slots_.end() || found->second.count != count ||
+        found->second.type != variable.type) {
+      throw InputError("'" + path_ + "' does not agree with its parameters: '" + name +
+                       "' should hold " + std::to_string(count) + " numbers");
+    }
+  }
+  for (const GroupSpec& group : scope.group.groups)
+    require_group({group, &scope}, join(path, group.name));
 }
 
 TrajectoryFile::~TrajectoryFile() {

@@ -54,6 +54,29 @@ with h5py.File(path, 'w') as f:
     f.attrs['one_text'] = np.array(['a'], dtype=h5py.string_dtype())
 )";
 
+TEST_CASE("matrices that MATLAB saved come as MATLAB shows them", "[file][fast]") {
+  if (!have_readers()) return;
+  const Scratch scratch;
+  const std::string path = scratch / "matlab.mat";
+  // save('-v7.3') writes columns one after the other behind a user block, and notes the class.
+  write_with_python(path, R"(
+with h5py.File(path, 'w', userblock_size=512) as f:
+    f['A'] = np.array([[11., 21.], [12., 22.], [13., 23.]])
+    f['A'].attrs['MATLAB_class'] = np.bytes_(b'double')
+    f['k'] = np.array([[1, 3], [2, 4]])
+    f['k'].attrs['MATLAB_class'] = np.bytes_(b'int64')
+)");
+  const DataFile file(path);
+  CHECK(file.shape("A") == std::vector<std::size_t>{2, 3});
+  CHECK(file.read("A").values == std::vector<double>{11, 12, 13, 21, 22, 23});
+  CHECK(file.read("k").integers == std::vector<std::int64_t>{1, 2, 3, 4});
+  CHECK(file.read_slab("A", {1}) == std::vector<double>{21, 22, 23});
+  CHECK(file.read_slab("A", {1, 2}) == std::vector<double>{23});
+  std::vector<double> row(3);
+  file.read_rows("A", {}, 1, 1, row.data());
+  CHECK(row == std::vector<double>{21, 22, 23});
+}
+
 TEST_CASE("files that h5py wrote are read", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
