@@ -71,7 +71,8 @@ void BM_record_states(benchmark::State& state) {
   Schedule schedule;
   for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
   c.config.options.resolve("t-end", schedule.back());
-  const GroupSpec layout = run_layout(*c.system, c.config, schedule, StateSaves::all, 1);
+  const GroupSpec layout = run_layout(*c.system, c.config, schedule,
+                                      spacing_of(schedule, c.config.options), StateSaves::all, 1);
   TrajectoryFile file = TrajectoryFile::create(path, layout, true);
   std::vector<std::size_t> sizes;
   for (const std::string& name : c.system->shape().fields)
@@ -100,7 +101,8 @@ void BM_create_and_record(benchmark::State& state) {
     Schedule schedule;
     for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
     c.config.options.resolve("t-end", schedule.back());
-    const GroupSpec layout = run_layout(*c.system, c.config, schedule, StateSaves::all, 1);
+    const GroupSpec layout = run_layout(*c.system, c.config, schedule,
+                                      spacing_of(schedule, c.config.options), StateSaves::all, 1);
     TrajectoryFile file = TrajectoryFile::create(path, layout, true);
     for (std::size_t save = 0; save < kSaves; ++save) {
       for (std::size_t field = 0; field < c.system->shape().fields.size(); ++field) {

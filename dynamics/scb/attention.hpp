@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 
@@ -32,15 +33,6 @@ struct Rule {
   double shift = 0;
   double gain = 0;
 };
-
-/// Soft threshold of the weight a = 1/T + deviation, handed back as a deviation: exactly -1/T where
-/// the weight becomes zero, so that the recorded weight is exactly zero.
-inline double soft_threshold_deviation(double deviation, double uniform, double by) {
-  const double a = uniform + deviation;
-  if (a > by) return deviation - by;
-  if (a < -by) return deviation + by;
-  return -uniform;
-}
 
 /// What full and support coordinates share.
 class Columns {
@@ -93,7 +85,10 @@ class FullAttention : public AttentionPart {
  private:
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
-  [[nodiscard]] Moments moments(Eigen::Index k, const double* column) const;
+  [[nodiscard]] Moments moments(Eigen::Index k, const double* column, const Sums& sums) const;
+  /// Writes a linear column's derivative off the support; the moments and the rule for the rest.
+  Rule linear_column(Eigen::Index k, const double* in, const Coupling& coupling, double* out,
+                     Moments& m) const;
 
   Columns columns_;
   Workers& workers_;

@@ -3,6 +3,7 @@
 
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/kernels.hpp"
+#include "dynamics/scb/threshold.hpp"
 #include "popflow/streaming.hpp"
 
 namespace popflow::scb {
@@ -10,6 +11,9 @@ namespace popflow::scb {
 namespace {
 // Elements that make a task worth handing to a thread.
 constexpr std::size_t kTask = 32 * 1024;
+// A column whose sum is off by less is off by rounding alone. What is neglected then, VV delta / T
+// in each entry, is as small against the entries' own 1/T.
+constexpr double kRoundingOfSum = 1e-13;
 }  // namespace
 
 FullAttention::FullAttention(Columns columns, Workers& workers)
@@ -40,10 +44,9 @@ void FullAttention::each_column(const std::function<void(Eigen::Index)>& body) c
   });
 }
 
-Moments FullAttention::moments(Eigen::Index k, const double* column) const {
+Moments FullAttention::moments(Eigen::Index k, const double* column, const Sums& d) const {
   // Linear columns only: softmax gets its moments while it makes the exponentials.
   const Positions& Q = columns_.positions();
-  const Sums d = sums(column, rows_);
   Moments m{d.sum, d.squares + (2 * d.sum + 1) * columns_.uniform(),
             columns_.query(k).q_sum * columns_.uniform()};
   for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
@@ -51,10 +54,26 @@ Moments FullAttention::moments(Eigen::Index k, const double* column) const {
   return m;
 }
 
+Rule FullAttention::linear_column(Eigen::Index k, const double* in, const Coupling& coupling,
+                                  double* out, Moments& m) const {
+  const bool stream = rows_ * static_cast<std::size_t>(columns_.size()) >= kStreamFrom;
+  if (columns_.variant().project) {
+    // The rule needs the column's sum, which the projection conserves and which starts at 1: write
+    // on that assumption while summing, in one pass over memory, and again if it proves wrong.
+    const Rule rule = columns_.rule(k, coupling, {});
+    m = moments(k, in, affine_sums(rule.slope, rule.shift, in, out, rows_, stream));
+    if (std::abs(m.delta) <= kRoundingOfSum) return rule;
+  } else {
+    m = moments(k, in, sums(in, rows_));
+  }
+  const Rule rule = columns_.rule(k, coupling, m);
+  affine(rule.slope, rule.shift, in, out, rows_, stream);
+  return rule;
+}
+
 Drive FullAttention::derivative(const double* x, const Coupling& coupling, double* dx) const {
   const Positions& Q = columns_.positions();
   const bool softmax = columns_.variant().softmax;
-  const bool stream = rows_ * static_cast<std::size_t>(columns_.size()) >= kStreamFrom;
   std::vector<Moments> all(static_cast<std::size_t>(columns_.size()));
   each_column([&](Eigen::Index k) {
     const double* in = x + static_cast<std::size_t>(k) * rows_;
@@ -62,9 +81,7 @@ Drive FullAttention::derivative(const double* x, const Coupling& coupling, doubl
     const Eigen::Index support = columns_.query(k).support;
     Moments& m = all[static_cast<std::size_t>(k)];
     if (!softmax) {
-      m = moments(k, in);
-      const Rule rule = columns_.rule(k, coupling, m);
-      affine(rule.slope, rule.shift, in, out, rows_, stream);
+      const Rule rule = linear_column(k, in, coupling, out, m);
       for (Eigen::Index slot = 0; slot < support; ++slot)
         out[Q.position(slot, k)] += rule.gain * Q.weight(slot, k);
       return;
@@ -126,7 +143,7 @@ AttentionReport FullAttention::report(const double* x) const {
       a = {weights.data(), 0};
       row.m.norm2 = e.squares / (e.sum * e.sum);
     } else {
-      row.m = moments(k, in);
+      row.m = moments(k, in, sums(in, rows_));
     }
     // Off the support a - q = a.
     std::size_t from = 0;
@@ -167,7 +184,7 @@ double FullAttention::signal(const double* x) const {
       for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
         m.q += Q.weight(slot, k) * std::exp(in[Q.position(slot, k)] - high) / total;
     } else {
-      m = moments(k, in);
+      m = moments(k, in, sums(in, rows_));
     }
     parts[static_cast<std::size_t>(k)] = columns_.query(k).mu * columns_.signal(k, m);
   });
@@ -180,7 +197,7 @@ void FullAttention::field(std::size_t i, const double* x, const FieldSink& sink)
   // The file has (position, query), the state (query, position): transposed in tiles that fill
   // whole cache lines of both, and handed out in pieces that stay in the cache.
   constexpr std::size_t kTile = 8;
-  constexpr std::size_t kPiece = 256 * 1024;
+  constexpr std::size_t kPiece = 64 * 1024;
   const auto columns = static_cast<std::size_t>(columns_.size());
   const bool normalise = columns_.variant().softmax && i == 0;
   const double base = columns_.variant().softmax ? 0 : columns_.uniform();
@@ -198,29 +215,37 @@ void FullAttention::field(std::size_t i, const double* x, const FieldSink& sink)
   }
 
   const std::size_t rows_of_piece = std::clamp<std::size_t>(kPiece / columns, 1, rows_);
-  std::vector<double> piece(rows_of_piece * columns);
-  for (std::size_t first = 0; first < rows_; first += rows_of_piece) {
+  const std::size_t pieces = (rows_ + rows_of_piece - 1) / rows_of_piece;
+  workers_.run(pieces, rows_ * columns, [&](std::size_t task) {
+    const std::size_t first = task * rows_of_piece;
     const std::size_t count = std::min(rows_of_piece, rows_ - first);
-    workers_.run((columns + kTile - 1) / kTile, columns * count, [&](std::size_t tile) {
-      const std::size_t begin = tile * kTile;
+    std::vector<double> piece(count * columns);
+    for (std::size_t begin = 0; begin < columns; begin += kTile) {
       const std::size_t end = std::min(columns, begin + kTile);
       for (std::size_t row = 0; row < count; ++row) {
         for (std::size_t k = begin; k < end; ++k) {
           const double value = x[k * rows_ + first + row];
-          piece[row * columns + k] =
-              normalise ? std::exp(value - high[k]) / total[k] : base + value;
+          piece[row * columns + k] = normalise ? std::exp(value - high[k]) / total[k] : base + value;
         }
       }
-    });
-    sink(first * columns, {piece.data(), count * columns});
-  }
+    }
+    sink(first * columns, piece);
+  });
 }
 
 void FullAttention::soft_threshold(double* x, double by) const {
+  const double uniform = columns_.uniform();
   each_column([&](Eigen::Index k) {
     double* column = x + static_cast<std::size_t>(k) * rows_;
+    double shift = 0;
+    if (columns_.variant().project) {
+      if (uniform + *std::min_element(column, column + rows_) >= 0) return;
+      shift = sum_keeping_shift(by, [&](const auto& visit) {
+        for (std::size_t i = 0; i < rows_; ++i) visit(uniform + column[i], 1.0);
+      });
+    }
     for (std::size_t i = 0; i < rows_; ++i)
-      column[i] = soft_threshold_deviation(column[i], columns_.uniform(), by);
+      column[i] = soft_threshold_deviation(column[i] + shift, uniform, by);
   });
 }
 

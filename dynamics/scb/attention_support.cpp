@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/threshold.hpp"
 
 namespace popflow::scb {
 
@@ -122,10 +123,20 @@ void SupportAttention::field(std::size_t i, const double* x, const FieldSink& si
 void SupportAttention::soft_threshold(double* x, double by) const {
   const double uniform = columns_.uniform();
   for (Eigen::Index k = 0; k < columns_.size(); ++k) {
-    for (Eigen::Index i = 0; i <= slots_; ++i) {
-      double& d = x[k * (slots_ + 1) + i];
-      if (multiplicity(k, i) > 0) d = soft_threshold_deviation(d, uniform, by);
+    double* d = x + k * (slots_ + 1);
+    const auto each = [&](const auto& visit) {
+      for (Eigen::Index i = 0; i <= slots_; ++i)
+        if (multiplicity(k, i) > 0) visit(uniform + d[i], multiplicity(k, i));
+    };
+    double shift = 0;
+    if (columns_.variant().project) {
+      double lowest = 0;
+      each([&](double a, double /*count*/) { lowest = std::min(lowest, a); });
+      if (lowest >= 0) continue;
+      shift = sum_keeping_shift(by, each);
     }
+    for (Eigen::Index i = 0; i <= slots_; ++i)
+      if (multiplicity(k, i) > 0) d[i] = soft_threshold_deviation(d[i] + shift, uniform, by);
   }
 }
 

@@ -49,10 +49,11 @@ What to expect. A drift of order 1/T starts the signals, the linear term amplifi
 sqrt(kappa K_P), the fast phase ends near the hyperbola alpha_V alpha_A = 1, and the state creeps
 along it to (1,1) at a rate of order 1/T.
 
-l1. --l1 lambda adds the penalty lambda sum_k mu_k |a_k|_1 (per column: lambda |a_k|_1 under the
-preconditioner) by splitting: a smooth step of length --dt, then a <- soft(a, lambda dt). Order 1,
-exact zeros. Symmetric splittings lose the zeros, and their second order holds only while no entry
-reaches zero, so there is none here.)";
+l1. --l1 lambda adds the penalty lambda sum_k mu_k |a_k|_1 (without the preconditioner
+lambda sum_k |a_k|_1) by splitting: a smooth step of length --dt, then a <- soft(a, lambda dt).
+With the projection a_k <- soft(a_k + nu_k, lambda dt), nu_k such that 1'a_k stays, which changes
+nothing while a_k >= 0: l1 is for --project none. Order 1, exact zeros. Symmetric splittings lose
+the zeros, and their second order holds only while no entry reaches zero, so there is none here.)";
 
 ParameterTable parameters() {
   ParameterTable t;

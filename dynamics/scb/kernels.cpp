@@ -10,63 +10,99 @@ namespace popflow::scb {
 
 namespace {
 
-// Two numbers in a vector register. Eight running sums, spelled out, because left to itself the
-// compiler spills them; more would not fit the registers every x86-64 has.
-typedef double Pair __attribute__((vector_size(16)));
+// Eight running sums, spelled out in pairs, because left to itself the compiler spills them; more
+// would not fit the registers every x86-64 has.
 constexpr std::size_t kPairs = 4;
 
-// What affine() writes at a stretch, from its first number to its last.
-constexpr std::size_t kStretch = 8192;
+// Running sums over a column.
+class RunningSums {
+ public:
+  // Eight numbers.
+  void add(const Pair (&v)[kPairs]) {
+    for (std::size_t pair = 0; pair < kPairs; ++pair) {
+      sum_[pair] += v[pair];
+      squares_[pair] += v[pair] * v[pair];
+    }
+  }
+  void add(double v) {
+    rest_.sum += v;
+    rest_.squares += v * v;
+  }
+  [[nodiscard]] Sums total() const {
+    Sums total = rest_;
+    for (std::size_t pair = 0; pair < kPairs; ++pair) {
+      total.sum += sum_[pair][0] + sum_[pair][1];
+      total.squares += squares_[pair][0] + squares_[pair][1];
+    }
+    return total;
+  }
 
-void affine_stretch(double slope, double shift, const double* x, double* y, std::size_t n,
-                    bool stream) {
-  if (!stream) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = slope * x[i] + shift;
-    return;
+ private:
+  Pair sum_[kPairs] = {};
+  Pair squares_[kPairs] = {};
+  Sums rest_;
+};
+
+void load(const double* x, Pair (&v)[kPairs]) { std::memcpy(v, x, sizeof v); }
+
+template <bool stream>
+void store(double* y, const Pair (&v)[kPairs]) {
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    if constexpr (stream)
+      store_pair_past_caches(y + 2 * pair, v[pair]);
+    else
+      std::memcpy(y + 2 * pair, &v[pair], sizeof v[pair]);
   }
-  constexpr std::size_t kPiece = 512;
-  alignas(64) double piece[kPiece];
-  for (std::size_t from = 0; from < n; from += kPiece) {
-    const std::size_t count = std::min(kPiece, n - from);
-    for (std::size_t i = 0; i < count; ++i) piece[i] = slope * x[from + i] + shift;
-    store_past_caches(piece, y + from, count);
+}
+
+template <bool stream, bool with_sums>
+Sums affine_pass(double slope, double shift, const double* x, double* y, std::size_t n) {
+  RunningSums sums;
+  const auto one = [&](std::size_t i) {
+    if constexpr (with_sums) sums.add(x[i]);
+    y[i] = slope * x[i] + shift;
+  };
+  const Pair a = {slope, slope};
+  const Pair b = {shift, shift};
+  std::size_t i = 0;
+  for (const std::size_t head = stream ? to_line(y, n) : 0; i < head; ++i) one(i);
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
+    Pair v[kPairs];
+    load(x + i, v);
+    if constexpr (with_sums) sums.add(v);
+    for (Pair& pair : v) pair = a * pair + b;
+    store<stream>(y + i, v);
   }
+  for (; i < n; ++i) one(i);
+  if constexpr (stream) finish_stores();
+  return sums.total();
 }
 
 }  // namespace
 
 Sums sums(const double* x, std::size_t n) {
-  Pair sum[kPairs] = {};
-  Pair squares[kPairs] = {};
+  RunningSums sums;
   std::size_t i = 0;
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
-    for (std::size_t pair = 0; pair < kPairs; ++pair) {
-      Pair v;
-      std::memcpy(&v, x + i + 2 * pair, sizeof v);
-      sum[pair] += v;
-      squares[pair] += v * v;
-    }
+    Pair v[kPairs];
+    load(x + i, v);
+    sums.add(v);
   }
-  Sums total;
-  for (std::size_t pair = 0; pair < kPairs; ++pair) {
-    total.sum += sum[pair][0] + sum[pair][1];
-    total.squares += squares[pair][0] + squares[pair][1];
-  }
-  for (; i < n; ++i) {
-    total.sum += x[i];
-    total.squares += x[i] * x[i];
-  }
-  return total;
+  for (; i < n; ++i) sums.add(x[i]);
+  return sums.total();
 }
 
 void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream) {
-  // Backwards: the end of a column that has just been summed is still in the second-level cache.
-  for (std::size_t end = n; end > 0;) {
-    const std::size_t begin = (end - 1) / kStretch * kStretch;
-    affine_stretch(slope, shift, x + begin, y + begin, end - begin, stream);
-    end = begin;
-  }
-  if (stream) finish_stores();
+  if (stream)
+    affine_pass<true, false>(slope, shift, x, y, n);
+  else
+    affine_pass<false, false>(slope, shift, x, y, n);
+}
+
+Sums affine_sums(double slope, double shift, const double* x, double* y, std::size_t n,
+                 bool stream) {
+  return stream ? affine_pass<true, true>(slope, shift, x, y, n)
+                : affine_pass<false, true>(slope, shift, x, y, n);
 }
 
 Sums exponentials(const double* x, double* y, std::size_t n) {

@@ -14,9 +14,13 @@ struct Sums {
 /// Sum and sum of squares of n numbers.
 Sums sums(const double* x, std::size_t n);
 
-/// y = slope x + shift, from the end. With `stream` the result bypasses the caches (no read for ownership): for
+/// y = slope x + shift. With `stream` the result bypasses the caches (no read for ownership): for
 /// columns that will not be read again soon.
 void affine(double slope, double shift, const double* x, double* y, std::size_t n, bool stream);
+
+/// affine() and the sums of x in one pass over memory.
+Sums affine_sums(double slope, double shift, const double* x, double* y, std::size_t n,
+                 bool stream);
 
 /// y = e^(x - high), and its sums; `high` is the largest x, which the function finds.
 Sums exponentials(const double* x, double* y, std::size_t n);

@@ -112,7 +112,8 @@ class AttentionPart {
   /// sum_k mu_k <a_k - 1/T, q_k - 1/T>, for the events.
   [[nodiscard]] virtual double signal(const double* x) const = 0;
   virtual void field(std::size_t i, const double* x, const FieldSink& sink) const = 0;
-  /// Soft threshold of every attention weight by `by`.
+  /// Soft threshold of every attention weight by `by`; with the projection on the plane of each
+  /// column's own sum.
   virtual void soft_threshold(double* x, double by) const = 0;
   /// For implicit methods; only reduced coordinates have it.
   [[nodiscard]] virtual std::optional<AttentionLinearization> linearize(

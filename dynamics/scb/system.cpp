@@ -129,8 +129,7 @@ void Scb::describe() {
 
   shape_.events = {"boosted", "aligned"};
   if (variant_.project && !variant_.softmax) shape_.events.emplace_back("fast_phase_end");
-  // l1 shrinks the sums, and an unprojected linear attention does not keep them.
-  if (l1_ > 0 || !(variant_.project || variant_.softmax)) return;
+  if (!(variant_.project || variant_.softmax)) return;
   shape_.invariants.emplace_back("attention_sum_error");
   const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
   if ((sums.array() - 1).abs().maxCoeff() < 1e-9) shape_.invariants.emplace_back("column_sum_error");

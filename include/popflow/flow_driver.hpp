@@ -68,7 +68,7 @@ class FlowDriver {
   [[nodiscard]] StepStatistics statistics() const;
   /// Steps since the last target that was reached before the current one.
   [[nodiscard]] const IntervalSteps& interval() const { return interval_; }
-  /// In the order in which they were found.
+  /// Those found so far, in the order of time.
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return found_; }
 
   /// All that a driver must know beside the state to go on to the same bits, as numbers.
@@ -93,10 +93,12 @@ class FlowDriver {
   void arm(std::size_t event, double time, const std::vector<double>& values);
   bool find_events(double h, double t_new);
   [[nodiscard]] double locate(std::size_t event, double h, double g_new);
+  void probe(double span);
   [[nodiscard]] std::vector<double> event_values(const State& x, double t) const;
   [[nodiscard]] bool rhs_is_finite();
   [[nodiscard]] Outcome underflow(bool finite);
-  [[nodiscard]] bool steady();
+  [[nodiscard]] bool steady(double h);
+  void still_the_noise(double norm, double h);
   [[nodiscard]] Outcome ended(Outcome::Kind kind, const std::string& message) const;
 
   struct Internals;  // stepper, tolerance, right-hand side
@@ -112,8 +114,14 @@ class FlowDriver {
   IntervalSteps interval_;
   std::vector<Watch> watches_;
   std::vector<FoundEvent> found_;
-  double steady_since_ = -1;   ///< negative: not below the tolerance
-  double steady_lowest_ = 0;   ///< smallest norm since then
+  /// How the norm of the right-hand side has been since it fell below the steady tolerance.
+  struct Quiet {
+    double since = -1;  ///< negative: it is not below
+    double first = 0;
+    double last = 0;
+    double low = 0;  ///< where its present rise began
+  };
+  Quiet quiet_;
   State at_target_;            ///< only for methods that resume from targets alone
   double t_at_target_ = 0;
   std::vector<double> memory_at_target_;

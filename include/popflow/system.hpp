@@ -101,7 +101,7 @@ struct Shape {
 };
 
 /// Takes elements [first, first + values.size()) of a row-major field. Large fields come in pieces,
-/// so that recording a state needs no second copy of it.
+/// so that recording a state needs no second copy of it, and from several threads at once.
 using FieldSink = std::function<void(std::size_t first, std::span<const double> values)>;
 
 /// A problem with its flow. Knows nothing of integrators, noise, files or the command line.

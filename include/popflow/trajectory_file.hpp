@@ -60,10 +60,13 @@ struct GroupSpec {
 /// roughly). Saturates instead of overflowing.
 double file_bytes(const GroupSpec& root);
 
+struct Scope;
+
 /// A file whose whole structure exists before the run starts. HDF5 lays it out once; from then on
 /// the run overwrites raw bytes in place through a plain file descriptor, so that a process killed
 /// at any moment leaves a valid file and a failed write is an errno, not a library in an unknown
-/// state. Only set_attribute() at the end goes through HDF5 again, on fields of fixed size.
+/// state. Only set_attributes() goes through HDF5 again, on fields of fixed size. As long as it is
+/// open no other process can open it so (readers can).
 class TrajectoryFile {
  public:
   /// Lays the file out beside `path`, fills and flushes it, and renames it to `path`: the final
@@ -76,8 +79,10 @@ class TrajectoryFile {
   void publish(bool force);
 
   /// Opens an existing file for overwriting its raw bytes (resume). Throws InputError if it is
-  /// not a popflow file, OutputError if it may not be written.
+  /// not a popflow file, OutputError if it may not be written or another process is writing it.
   static TrajectoryFile open(const std::string& path);
+  /// Throws InputError unless every variable of `root` is in the file, with its type and size.
+  void require(const GroupSpec& root) const;
 
   ~TrajectoryFile();
   TrajectoryFile(TrajectoryFile&&) noexcept;
@@ -116,6 +121,7 @@ class TrajectoryFile {
     NumberType type = NumberType::float64;
   };
   TrajectoryFile() = default;
+  void require_group(const Scope& scope, const std::string& path) const;
   void write_bytes(const std::string& variable, NumberType type, std::size_t first,
                    std::size_t count, const void* data);
   std::string path_;

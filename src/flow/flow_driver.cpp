@@ -149,7 +149,7 @@ Outcome FlowDriver::advance(double target) {
     rejected = false;
     finite = true;
     if (options_.on_step) options_.on_step(t_);
-    if (options_.steady_tolerance && steady()) {
+    if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
       return ended(Outcome::Kind::steady, "steady at " + at(t_));
     }
@@ -204,20 +204,42 @@ Outcome FlowDriver::underflow(bool finite) {
                    " although the state does not grow: the right-hand side may jump there");
 }
 
-bool FlowDriver::steady() {
+bool FlowDriver::steady(double h) {
   in_->rhs(x_, x_new_, t_);
   const double norm = scaled_norm(workers_, in_->tolerance, x_new_);
-  // A plateau near a saddle is left at a growing pace: growth starts the waiting anew.
+  still_the_noise(norm, h);
   if (!(norm < *options_.steady_tolerance)) {
-    steady_since_ = -1;
+    quiet_.since = -1;
     return false;
   }
-  if (steady_since_ < 0 || norm > 1.5 * steady_lowest_) {
-    steady_since_ = t_;
-    steady_lowest_ = norm;
+  if (quiet_.since < 0) quiet_ = {t_, norm, norm, norm};
+  if (norm <= quiet_.last) quiet_.low = norm;
+  quiet_.last = norm;
+  if (t_ < 1.5 * quiet_.since || t_ < quiet_.since + 10) return false;
+  // A plateau near a saddle is left at a growing pace; at a steady state the norm goes up and down
+  // by what the integrator's tolerances leave.
+  constexpr double kGrowth = 1.5;
+  if (norm > kGrowth * quiet_.low) return false;
+  if (norm > kGrowth * quiet_.first) {
+    quiet_ = {t_, norm, norm, norm};
+    return false;
   }
-  steady_lowest_ = std::min(steady_lowest_, norm);
-  return t_ >= 1.5 * steady_since_ && t_ >= steady_since_ + 10;
+  return true;
+}
+
+void FlowDriver::still_the_noise(double norm, double h) {
+  // In the end an explicit method steps along the edge of its stability, about 3 times the fastest
+  // decay, and throws the state about within its tolerances: the right-hand side then never gets
+  // below the tolerances times the fastest rate. So as it comes near that, they are tightened; on
+  // the edge of stability this costs next to nothing.
+  Tolerance& tolerance = in_->tolerance;
+  const double error = options_.rtol * scaled_norm(workers_, tolerance, x_) + options_.atol;
+  const double noise = 3 * error / h;
+  constexpr double kNear = 100;
+  constexpr double kTightest = 64 * kEpsilon;  // errors below are rounding
+  if (!(norm < kNear * noise)) return tolerance.tighten(1);
+  tolerance.tighten(std::min(
+      1.0, std::max(0.1 * *options_.steady_tolerance / noise, kTightest / options_.rtol)));
 }
 
 // ---- events
@@ -238,7 +260,10 @@ void FlowDriver::arm(std::size_t event, double time, const std::vector<double>& 
   watch = {Watch::armed, time, values[event]};
   if (!(watch.value >= 0)) return;
   watch.stage = Watch::fired;
-  found_.push_back({event, time});
+  // Several in one step are located one by one, not in the order of time.
+  found_.insert(std::upper_bound(found_.begin(), found_.end(), time,
+                                 [](double t, const FoundEvent& other) { return t < other.time; }),
+                {event, time});
   // Those that waited for this one are looked for from here on.
   const std::string& name = system_.shape().events[event];
   for (std::size_t other = 0; other < watches_.size(); ++other)
@@ -271,7 +296,7 @@ double FlowDriver::locate(std::size_t event, double h, double g_new) {
   // Steps of part of the length from the same point: as accurate as the method itself, whatever
   // the method.
   const auto g = [&](double part) {
-    in_->stepper->attempt(x_, t_, part * h, x_new_);
+    probe(part * h);
     const double value = event_values(x_new_, t_ + part * h)[event];
     return std::isnan(value) ? 1.0 : value;
   };
@@ -285,14 +310,35 @@ double FlowDriver::locate(std::size_t event, double h, double g_new) {
                                              iterations)
                .second;
   }
-  in_->stepper->attempt(x_, t_, high * h, x_new_);
+  probe(high * h);
   return t_ + high * h;
+}
+
+void FlowDriver::probe(double span) {
+  // Part of an accepted step is accepted by methods of fixed order; one that starts at a low order
+  // (Bulirsch-Stoer) may need several steps for it.
+  Stepper& stepper = *in_->stepper;
+  stepper.reset();
+  Trial trial = stepper.attempt(x_, t_, span, x_new_);
+  if (trial.accepted || !stepper.adaptive()) return;
+  State here = x_;
+  double done = 0;
+  for (double step = trial.next; done < span; step = trial.next) {
+    if (step < smallest_step(t_)) return;
+    const bool last = step >= span - done;
+    if (last) step = span - done;
+    trial = stepper.attempt(here, t_ + done, step, x_new_);
+    if (!trial.accepted) continue;
+    stepper.accept();
+    done = last ? span : done + step;
+    if (!last) here.swap(x_new_);
+  }
 }
 
 // ---- resuming
 
-// steady_since, steady_lowest, dt, inside, evaluations, accepted, rejected, interval (3)
-constexpr std::size_t kMemory = 10;
+// quiet (4), tightening, dt, inside, evaluations, accepted, rejected, interval (3)
+constexpr std::size_t kMemory = 13;
 
 std::size_t FlowDriver::memory_size(const System& system) {
   return kMemory + 4 * system.shape().events.size();
@@ -300,11 +346,16 @@ std::size_t FlowDriver::memory_size(const System& system) {
 
 std::vector<double> FlowDriver::memory() const {
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
-  std::vector<double> m = {steady_since_,
-                           steady_lowest_,
+  // At a target the stepper starts afresh in a run that is not cut, too.
+  const std::int64_t repeated = inside_interval_ ? in_->stepper->known_evaluations() : 0;
+  std::vector<double> m = {quiet_.since,
+                           quiet_.first,
+                           quiet_.last,
+                           quiet_.low,
+                           in_->tolerance.factor(),
                            dt_,
                            inside_interval_ ? 1.0 : 0.0,
-                           number(in_->rhs.evaluations() - in_->stepper->known_evaluations()),
+                           number(in_->rhs.evaluations() - repeated),
                            number(counts_.accepted),
                            number(counts_.rejected),
                            number(interval_.number),
@@ -330,13 +381,13 @@ void FlowDriver::restore(State x, double t, const std::vector<double>& m) {
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
   t_ = t;
-  steady_since_ = m[0];
-  steady_lowest_ = m[1];
-  dt_ = m[2];
-  inside_interval_ = m[3] != 0;
-  in_->rhs.set_evaluations(static_cast<std::int64_t>(m[4]));
-  counts_ = {0, static_cast<std::int64_t>(m[5]), static_cast<std::int64_t>(m[6])};
-  interval_ = {static_cast<std::int64_t>(m[7]), m[8], m[9]};
+  quiet_ = {m[0], m[1], m[2], m[3]};
+  in_->tolerance.tighten(m[4]);
+  dt_ = m[5];
+  inside_interval_ = m[6] != 0;
+  in_->rhs.set_evaluations(static_cast<std::int64_t>(m[7]));
+  counts_ = {0, static_cast<std::int64_t>(m[8]), static_cast<std::int64_t>(m[9])};
+  interval_ = {static_cast<std::int64_t>(m[10]), m[11], m[12]};
   std::vector<std::pair<double, FoundEvent>> ranked;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     const double* w = m.data() + kMemory + 4 * event;

@@ -42,6 +42,7 @@ struct Experiment {
   Workers workers;
   std::unique_ptr<System> system;
   Schedule schedule;
+  Spacing spacing;
   StateSaves state = StateSaves::all;
   bool states_were_cut = false;
   InterruptGuard guard;
@@ -51,6 +52,7 @@ struct Experiment {
     system = find_system(config.system).make({config.own, config.options, workers});
     if (!config.options.has("t-end")) config.options.resolve("t-end", system->default_end());
     schedule = make_schedule(config.options, config.options.real("t-end"));
+    spacing = spacing_of(schedule, config.options);
     plan_states();
     require_memory(memory_doubles(), "this run");
     if (!config.options.has("threads"))
@@ -73,8 +75,9 @@ struct Experiment {
     return size * stepper_states(config.options.word("method"), size);
   }
 
-  [[nodiscard]] GroupSpec layout() const {
-    return run_layout(*system, config, schedule, state, workers.threads());
+  [[nodiscard]] GroupSpec layout() const { return layout(config); }
+  [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const {
+    return run_layout(*system, recorded, schedule, spacing, state, workers.threads());
   }
 
   [[nodiscard]] FlowDriver::Options driver_options(Screen& screen) {
@@ -182,6 +185,12 @@ ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen)
   return exit_code(outcome.kind);
 }
 
+ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
+  screen.message(plan.why_finished);
+  screen.result(summarize(DataFile(path)));
+  return ExitCode::success;
+}
+
 std::string dry_run(const Experiment& experiment, const std::string& path) {
   std::ostringstream text;
   const auto size = experiment.system->shape().state_size();
@@ -216,42 +225,50 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
                    "recorded (--state all records all)");
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
-  TrajectoryFile file = TrajectoryFile::create(path, layout, force);
+  // Under its final name the file can be resumed from the first moment.
+  TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
   Recorder recorder(*experiment.system, file, experiment.schedule,
                     {experiment.state, config.options.real("checkpoint-every"), 0});
   recorder.start_state(driver);
   recorder.checkpoint(0, driver);
+  file.publish(force);
   const Outcome outcome = drive(driver, recorder, 0);
   close(file, outcome, experiment.schedule, provenance);
   return report(path, outcome, screen);
 }
 
 ExitCode resume_experiment(const std::string& path, const ResumeOptions& options, Screen& screen) {
-  ResumePlan plan = plan_resume(path, options);
-  if (plan.finished) {
-    screen.message(plan.why_finished);
-    screen.result(summarize(DataFile(path)));
-    return ExitCode::success;
-  }
-  Experiment experiment(plan.config);
-  experiment.schedule = plan.schedule;
-  Provenance provenance;
-  provenance.before = plan.wall_time;
-  Restart restart = read_restart(DataFile(path), *experiment.system);
-  FlowDriver driver(*experiment.system, experiment.workers, experiment.driver_options(screen));
+  if (const ResumePlan plan = plan_resume(path, options); plan.finished)
+    return say_finished(path, plan, screen);
+  TrajectoryFile file = TrajectoryFile::open(path);
+  // Only now no other process writes it; one may have finished it meanwhile.
+  const ResumePlan plan = plan_resume(path, options);
+  if (plan.finished) return say_finished(path, plan, screen);
+
+  const Provenance provenance{.before = plan.wall_time};
+  const auto experiment =
+      blaming_file(path, [&] { return std::make_unique<Experiment>(plan.config); });
+  if (plan.extends)
+    experiment->spacing = plan.spacing;
+  else
+    file.require(experiment->layout());
+  const System& system = *experiment->system;
+  FlowDriver driver = blaming_file(path, [&] {
+    return FlowDriver(system, experiment->workers, experiment->driver_options(screen));
+  });
+  Restart restart = read_restart(DataFile(path), system, Slots::going_on);
   driver.restore(std::move(restart.x), restart.t, restart.memory);
 
-  TrajectoryFile file = plan.extends ? extend_file(path, experiment.layout())
-                                     : TrajectoryFile::open(path);
+  if (plan.extends) file = extend_file(path, experiment->layout(plan.recorded));
   file.set_attributes({{"", "status", std::string("running")},
                        {"", "status_message", std::string("the run has not ended")},
                        {"provenance", "resumed", plan.resumed + 1},
                        {"provenance", "last_resumed", timestamp()}});
-  Recorder recorder(*experiment.system, file, experiment.schedule,
-                    {experiment.state, experiment.config.options.real("checkpoint-every"),
+  Recorder recorder(system, file, experiment->schedule,
+                    {experiment->state, experiment->config.options.real("checkpoint-every"),
                      restart.sequence + 1});
   const Outcome outcome = drive(driver, recorder, static_cast<std::size_t>(restart.saves));
-  close(file, outcome, experiment.schedule, provenance);
+  close(file, outcome, experiment->schedule, provenance);
   return report(path, outcome, screen);
 }
 

@@ -19,6 +19,7 @@ void install(void (*handler)(int), int flags) {
 
 InterruptGuard::InterruptGuard() {
   noted = 0;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then a failed write, with its reason
   install(note, static_cast<int>(SA_RESETHAND));
 }
 

@@ -217,7 +217,7 @@ double state_bytes(const System& system) {
 }
 
 GroupSpec run_layout(const System& system, const RunConfig& config, const Schedule& schedule,
-                     StateSaves saves, unsigned threads) {
+                     const Spacing& spacing, StateSaves saves, unsigned threads) {
   const SystemInfo& info = system.info();
   std::vector<std::string> observables;
   for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
@@ -251,7 +251,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Schedu
 
   root.groups = {system.problem(),           parameters_group(config),
                  provenance_group(threads),  statistics_group(),
-                 events_group(system.shape()), restart_group(system)};
+                 events_group(system.shape()), restart_group(system, spacing)};
   return root;
 }
 

@@ -17,7 +17,7 @@ std::string word_of(StateSaves saves);
 
 /// The whole structure of a run's group, with what is known before it starts.
 GroupSpec run_layout(const System& system, const RunConfig& config, const Schedule& schedule,
-                     StateSaves saves, unsigned threads);
+                     const Spacing& spacing, StateSaves saves, unsigned threads);
 
 /// Bytes that the state fields of one save take.
 double state_bytes(const System& system);

@@ -29,21 +29,22 @@ void Recorder::stop(std::size_t i, const FlowDriver& driver) {
     file_.write("time", i, driver.time());
     record(i, driver);
   } else {
+    record_work(driver);
     record_events(driver);
   }
   if (options_.state == StateSaves::ends) {
     file_.write("time_state", 1, driver.time());
     record_state(1, driver);
   }
-  checkpoint(recorded ? i : i + 1, driver);
+  checkpoint(recorded ? i : i + 1, driver, true);
 }
 
 void Recorder::start_state(const FlowDriver& driver) {
   if (options_.state == StateSaves::ends) record_state(0, driver);
 }
 
-void Recorder::checkpoint(std::size_t next, const FlowDriver& driver) {
-  restart_.write(driver.resume_point(), static_cast<std::int64_t>(next));
+void Recorder::checkpoint(std::size_t next, const FlowDriver& driver, bool ended) {
+  restart_.write(driver.resume_point(), static_cast<std::int64_t>(next), ended);
   file_.sync();
   last_checkpoint_ = std::chrono::steady_clock::now();
 }
@@ -76,6 +77,10 @@ void Recorder::record_steps(std::size_t i, const FlowDriver& driver) {
   file_.write("statistics/steps", i, steps.number);
   file_.write("statistics/step_min", i, steps.smallest);
   file_.write("statistics/step_max", i, steps.largest);
+  record_work(driver);
+}
+
+void Recorder::record_work(const FlowDriver& driver) {
   const StepStatistics total = driver.statistics();
   file_.write("statistics/rhs_evaluations", 0, total.evaluations);
   file_.write("statistics/accepted_steps", 0, total.accepted);

@@ -33,12 +33,14 @@ class Recorder {
   /// The full state at the start, where only the ends are kept.
   void start_state(const FlowDriver& driver);
   /// Restart data now, `next` being the save that the run is on its way to.
-  void checkpoint(std::size_t next, const FlowDriver& driver);
+  void checkpoint(std::size_t next, const FlowDriver& driver) { checkpoint(next, driver, false); }
 
  private:
+  void checkpoint(std::size_t next, const FlowDriver& driver, bool ended);
   void record(std::size_t i, const FlowDriver& driver);
   void record_state(std::size_t row, const FlowDriver& driver);
   void record_steps(std::size_t i, const FlowDriver& driver);
+  void record_work(const FlowDriver& driver);
   void record_events(const FlowDriver& driver);
 
   const System& system_;

@@ -8,6 +8,7 @@
 #include "popflow/flow_driver.hpp"
 #include "popflow/system.hpp"
 #include "popflow/trajectory_file.hpp"
+#include "run/schedule.hpp"
 
 namespace popflow {
 
@@ -16,27 +17,39 @@ struct Restart {
   State x;
   double t = 0;
   std::int64_t saves = 0;      ///< the next save's place in the schedule
+  bool ended = false;          ///< the run stopped there before its end
   std::int64_t sequence = -1;  ///< of the slot; the newer is the larger
   std::vector<double> memory;  ///< FlowDriver::ResumePoint::memory
 };
 
 /// Two slots, written in turn, each with a checksum over all it holds: one is always whole.
-GroupSpec restart_group(const System& system);
+GroupSpec restart_group(const System& system, const Spacing& spacing);
 
 /// Writes slots of one run's file.
 class RestartWriter {
  public:
   /// `next` is the sequence number of the first slot it writes.
   RestartWriter(TrajectoryFile& file, std::int64_t next) : file_(file), sequence_(next) {}
-  void write(const FlowDriver::ResumePoint& point, std::int64_t saves);
+  void write(const FlowDriver::ResumePoint& point, std::int64_t saves, bool ended);
 
  private:
   TrajectoryFile& file_;
   std::int64_t sequence_;
 };
 
+/// Which slots of a file are asked for.
+enum class Slots {
+  all,
+  /// Those from which a run that has not closed its file goes on: it may have been killed after the
+  /// slot of its stop, and comes to that stop again from the slot before.
+  going_on,
+};
+
 /// The newest whole slot of a file. Throws InputError if there is none, or if its sizes are not
 /// this system's.
-Restart read_restart(const DataFile& file, const System& system);
+Restart read_restart(const DataFile& file, const System& system, Slots which);
+
+/// How the schedule of a file's run goes on beyond its end.
+Spacing read_spacing(const DataFile& file);
 
 }  // namespace popflow

@@ -1,6 +1,9 @@
 #include "run/resume_config.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 
 #include "popflow/last_state.hpp"
 #include "popflow/registry.hpp"
@@ -18,38 +21,70 @@ std::string required_text(const DataFile& file, const std::string& group, const 
   return *text;
 }
 
-/// Copies the leading elements of a dataset that both files have.
-void copy(const DataFile& from, TrajectoryFile& to, const std::string& name) {
-  if (!to.has(name)) return;
+/// Do the times in the file agree with the plan? A run that stopped early has its stop's time at
+/// one place.
+bool agree(const std::vector<double>& times, const Schedule& plan) {
+  if (times.size() != plan.size()) return false;
+  std::size_t other = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) other += times[i] == plan[i] ? 0 : 1;
+  return other <= 1;
+}
+
+/// Copies the leading elements of a variable that both files have.
+void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable,
+          const std::string& name) {
+  if (variable.type != NumberType::float64) {
+    const std::vector<std::int64_t> numbers = from.read(name).integers;
+    if (variable.type == NumberType::int64) {
+      to.write(name, 0, std::span<const std::int64_t>(numbers));
+    } else {
+      const std::vector<std::int8_t> bytes(numbers.begin(), numbers.end());
+      to.write(name, 0, std::span<const std::int8_t>(bytes));
+    }
+    return;
+  }
   const std::vector<std::size_t> shape = from.shape(name);
   if (shape.empty()) {
-    const DataArray all = from.read(name);
-    all.integers.empty() ? to.write(name, 0, all.values[0]) : to.write(name, 0, all.integers[0]);
+    to.write(name, 0, from.read(name).values.at(0));
     return;
   }
   // Row by row along the first axis: a state of all saves need not fit the memory.
-  std::size_t row = 1;
-  for (std::size_t axis = 1; axis < shape.size(); ++axis) row *= shape[axis];
-  const DataArray probe = shape.size() == 1 ? from.read(name) : DataArray{};
-  if (!probe.integers.empty()) {
-    const bool bytes = name == "events/kind";
-    if (bytes)
-      for (std::size_t i = 0; i < probe.integers.size(); ++i)
-        to.write(name, i, static_cast<std::int8_t>(probe.integers[i]));
-    else
-      to.write(name, 0, std::span<const std::int64_t>(probe.integers));
-    return;
+  std::vector<double> row(std::accumulate(shape.begin() + 1, shape.end(), std::size_t{1},
+                                          std::multiplies<>()));
+  // Of a state at the ends, the stop's row belongs to the new end.
+  const std::size_t rows = variable.dimensions[0] == "time_state" ? 1 : shape[0];
+  for (std::size_t i = 0; i < rows; ++i) {
+    from.read_rows(name, {}, i, 1, row.data());
+    to.write(name, i * row.size(), std::span<const double>(row));
   }
-  std::vector<double> values(row);
-  for (std::size_t i = 0; i < shape[0]; ++i) {
-    from.read_rows(name, {}, i, 1, values.data());
-    to.write(name, i * row, std::span<const double>(values));
+}
+
+Attribute& attribute(GroupSpec& group, const std::string& name) {
+  return *std::find_if(group.attributes.begin(), group.attributes.end(),
+                       [&](const Attribute& a) { return a.name == name; });
+}
+
+/// The longer file tells of the run's beginning, too, and keeps the words that don't describe it.
+void keep_history(const DataFile& old, GroupSpec& layout) {
+  std::string& history = std::get<std::string>(attribute(layout, "history").value);
+  history = required_text(old, "", "history") + "\n" + history;
+  for (GroupSpec& group : layout.groups) {
+    if (group.name == "provenance")
+      attribute(group, "started").value = required_text(old, "provenance", "started");
+    if (group.name != "parameters") continue;
+    for (Attribute& kept : group.attributes) {
+      if (kept.name == "config" || describes_run(kept.name)) continue;
+      if (std::holds_alternative<std::string>(kept.value))
+        kept.value = required_text(old, "parameters", kept.name);
+      else if (const auto flag = old.number_attribute("parameters", kept.name))
+        kept.value = static_cast<std::int8_t>(*flag);
+    }
   }
 }
 
 }  // namespace
 
-RunConfig config_of_file(const DataFile& file) {
+RunConfig recorded_config(const DataFile& file) {
   if (file.text_attribute("", "format") != "popflow")
     throw InputError(file.path() + " is not a popflow file");
   const std::optional<double> version = file.number_attribute("", "format_version");
@@ -58,7 +93,15 @@ RunConfig config_of_file(const DataFile& file) {
                      (version ? shortest(*version) : std::string("none")) +
                      "; this program reads version 1");
   const std::string system = required_text(file, "", "system");
-  RunConfig config = from_config_text(system, required_text(file, "parameters", "config"));
+  const std::string text = required_text(file, "parameters", "config");
+  RunConfig config = blaming_file(file.path(), [&] { return from_config_text(system, text); });
+  if (!config.options.has("t-end"))
+    throw InputError(file.path() + " is not a whole popflow file: its 'config' has no t-end");
+  return config;
+}
+
+RunConfig config_of_file(const DataFile& file) {
+  RunConfig config = recorded_config(file);
   // The file's own problem stands for whatever it was made from.
   config.options.unset("init-from");
   for (const Parameter& parameter : config.own.table())
@@ -73,8 +116,10 @@ RunConfig config_of_file(const DataFile& file) {
 LastState load_last_state(const std::string& path, Workers& workers) {
   const DataFile file(path);
   LastState last{config_of_file(file), nullptr, {}, 0};
-  last.system = find_system(last.config.system).make({last.config.own, last.config.options, workers});
-  Restart restart = read_restart(file, *last.system);
+  last.system = blaming_file(path, [&] {
+    return find_system(last.config.system).make({last.config.own, last.config.options, workers});
+  });
+  Restart restart = read_restart(file, *last.system, Slots::all);
   last.x = std::move(restart.x);
   last.t = restart.t;
   return last;
@@ -82,29 +127,31 @@ LastState load_last_state(const std::string& path, Workers& workers) {
 
 ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
   const DataFile file(path);
-  ResumePlan plan{config_of_file(file)};
+  ResumePlan plan(config_of_file(file), recorded_config(file));
   const std::string status = required_text(file, "", "status");
-  const DataArray times = file.read("time");
-  plan.schedule = times.values;
+  const double end = plan.config.options.real("t-end");
+  plan.schedule = blaming_file(path, [&] { return make_schedule(plan.config.options, end); });
+  if (!agree(file.read("time").values, plan.schedule))
+    throw InputError(path + " is damaged: its times are not those of its parameters");
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
   plan.resumed =
       static_cast<std::int64_t>(file.number_attribute("provenance", "resumed").value_or(0));
-  plan.config.command_line = "popflow resume " + path;
+  plan.recorded.command_line =
+      "popflow resume " + path + (options.t_end ? " --t-end " + shortest(*options.t_end) : "");
   if (options.threads) plan.config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
     plan.config.options.resolve("checkpoint-every", *options.checkpoint_every);
 
   const bool unfinished = status == "running" || status == "interrupted";
-  const double end = plan.config.options.real("t-end");
   if (options.t_end && *options.t_end > end) {
     if (!unfinished && status != "complete")
       throw UsageError(path + " ended as '" + status + "' and cannot be extended to t = " +
                        shortest(*options.t_end));
     plan.extends = true;
-    plan.schedule = extend_schedule(plan.schedule, plan.config.options, *options.t_end);
-    plan.config.options.resolve("t-end", *options.t_end);
-    if (!plan.config.options.has("save-at"))
-      plan.config.options.resolve("saves", static_cast<std::int64_t>(plan.schedule.size()));
+    plan.spacing = read_spacing(file);
+    plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end);
+    describe_schedule(plan.schedule, plan.config.options);
+    describe_schedule(plan.schedule, plan.recorded.options);
     return plan;
   }
   if (options.t_end && *options.t_end < end)
@@ -118,26 +165,16 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
   return plan;
 }
 
-TrajectoryFile extend_file(const std::string& path, const GroupSpec& layout) {
+TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
   const DataFile old(path);
+  keep_history(old, layout);
   TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
-  const auto copy_group = [&](const GroupSpec& group, const std::string& prefix) {
-    for (const VariableSpec& variable : group.variables) {
-      const std::string name = prefix + variable.name;
-      const bool ends = !variable.dimensions.empty() && variable.dimensions[0] == "time_state";
-      if (!ends) {
-        copy(old, file, name);
-        continue;
-      }
-      // The stop's row belongs to the new end.
-      const std::vector<double> first = old.read_slab(name, {0});
-      file.write(name, 0, std::span<const double>(first));
-    }
-  };
-  copy_group(layout, "");
-  for (const GroupSpec& group : layout.groups)
-    if (group.name != "problem") copy_group(group, group.name + "/");
-  file.write("saves_done", 0, old.read("saves_done").integers.at(0));
+  for (const VariableSpec& variable : layout.variables) copy(old, file, variable, variable.name);
+  for (const GroupSpec& group : layout.groups) {
+    if (group.name == "problem") continue;
+    for (const VariableSpec& variable : group.variables)
+      copy(old, file, variable, group.name + "/" + variable.name);
+  }
   file.sync();
   file.publish(true);
   return file;

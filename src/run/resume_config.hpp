@@ -4,11 +4,23 @@
 #include <utility>
 
 #include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
 #include "popflow/experiment.hpp"
 #include "popflow/trajectory_file.hpp"
 #include "run/schedule.hpp"
 
 namespace popflow {
+
+/// Calls `make` on what the file at `path` says: what contradicts itself or the machine is then the
+/// file's fault, an InputError.
+template <class Make>
+auto blaming_file(const std::string& path, Make make) {
+  try {
+    return make();
+  } catch (const UsageError& error) {
+    throw InputError(path + ": " + error.what());
+  }
+}
 
 /// The configuration of the run in a file, with its problem read from that file: what makes the
 /// same System again without any other file. Throws InputError if the file is not a run of ours.
@@ -16,12 +28,15 @@ RunConfig config_of_file(const DataFile& file);
 
 /// What `resume` has to do.
 struct ResumePlan {
-  explicit ResumePlan(RunConfig of_file) : config(std::move(of_file)) {}
-  RunConfig config;
+  ResumePlan(RunConfig from_file, RunConfig as_recorded)
+      : config(std::move(from_file)), recorded(std::move(as_recorded)) {}
+  RunConfig config;           ///< with the problem read from the file
+  RunConfig recorded;         ///< as a longer file says it: the run's own, to its new end
   bool finished = false;      ///< nothing to do
   std::string why_finished;   ///< in words
   bool extends = false;       ///< the end is later than the file's: a new file is laid out
   Schedule schedule;
+  Spacing spacing;
   double wall_time = 0;
   std::int64_t resumed = 0;   ///< how often the run was resumed before
 };
@@ -30,8 +45,11 @@ struct ResumePlan {
 /// for an end that the file cannot be extended to.
 ResumePlan plan_resume(const std::string& path, const ResumeOptions& options);
 
-/// Lays the longer file out beside the old one, copies what the old one holds, and renames it over
-/// the old one. A kill before that leaves the old file as it was.
-TrajectoryFile extend_file(const std::string& path, const GroupSpec& layout);
+/// The run's own configuration, as its file records it. Throws InputError as config_of_file() does.
+RunConfig recorded_config(const DataFile& file);
+
+/// Lays the longer file out beside the old one, copies what the old one holds (its history, too),
+/// and renames it over the old one. A kill before that leaves the old file as it was.
+TrajectoryFile extend_file(const std::string& path, GroupSpec layout);
 
 }  // namespace popflow

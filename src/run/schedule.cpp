@@ -1,5 +1,7 @@
 #include "run/schedule.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "popflow/error.hpp"
@@ -19,12 +21,23 @@ Schedule linear(std::size_t saves, double t_end) {
   return times;
 }
 
+/// To 13 digits, so that 10 is 10 in every grid that goes through it, and a longer grid of the same
+/// ratio has the same bits.
+double rounded(double time) {
+  std::array<char, 32> text{};
+  const auto [end, error] =
+      std::to_chars(text.begin(), text.end(), time, std::chars_format::scientific, 12);
+  double nearest = time;
+  std::from_chars(text.begin(), end, nearest);
+  return nearest;
+}
+
 Schedule logarithmic(std::size_t saves, double first, double t_end) {
   Schedule times = {0};
   const auto last = static_cast<double>(saves - 2);
   for (std::size_t i = 0; i + 1 < saves; ++i) {
     const double part = last == 0 ? 1 : static_cast<double>(i) / last;
-    times.push_back(first * std::pow(t_end / first, part));
+    times.push_back(i == 0 ? first : rounded(first * std::pow(t_end / first, part)));
   }
   times.back() = t_end;
   return times;
@@ -52,23 +65,47 @@ Schedule make_schedule(const Parameters& options, double t_end) {
   return logarithmic(saves, first, t_end);
 }
 
-Schedule extend_schedule(const Schedule& schedule, const Parameters& options, double t_end) {
+Spacing spacing_of(const Schedule& schedule, const Parameters& options) {
+  const std::size_t n = schedule.size();
+  if (!options.has("save-at") && options.word("save-spacing") == "linear" && n >= 2)
+    return {"linear", schedule[1] - schedule[0]};
+  if (!options.has("save-at") && options.word("save-spacing") == "log" && n >= 3)
+    return {"log",
+            std::pow(schedule.back() / schedule[1], 1 / static_cast<double>(n - 2))};
+  return {"listed", 0};
+}
+
+Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end) {
   Schedule times = schedule;
-  const std::size_t n = times.size();
-  const bool spaced = !options.has("save-at") && n >= 2;
-  const bool linear = options.word("save-spacing") == "linear";
-  if (spaced && (linear || times[n - 2] > 0)) {
-    const double step = times[n - 1] - times[n - 2];
-    const double ratio = times[n - 1] / times[n - 2];
-    for (std::size_t i = 1;; ++i) {
-      const double next = linear ? times[n - 1] + static_cast<double>(i) * step
-                                 : times.back() * ratio;
-      if (next >= t_end * (1 - kRounding)) break;
-      times.push_back(next);
-    }
+  const bool linear = spacing.kind == "linear" && spacing.step > 0;
+  const bool logarithmic = spacing.kind == "log" && spacing.step > 1 && times.back() > 0;
+  const double last = times.back();
+  // Times of a grid that has not been left are multiples of its step, as linear() has them.
+  const auto steps = static_cast<double>(times.size() - 1);
+  const bool on_grid = std::abs(steps * spacing.step - last) <= kRounding * last;
+  for (std::size_t i = 1; linear || logarithmic; ++i) {
+    const auto k = static_cast<double>(i);
+    const double next = logarithmic ? rounded(last * std::pow(spacing.step, k))
+                        : on_grid   ? (steps + k) * spacing.step
+                                    : last + k * spacing.step;
+    if (next >= t_end * (1 - kRounding)) break;
+    times.push_back(next);
   }
   times.push_back(t_end);
   return times;
+}
+
+void describe_schedule(const Schedule& schedule, Parameters& options) {
+  options.resolve("t-end", schedule.back());
+  if (!options.has("save-at")) {
+    options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
+    if (options.word("save-spacing") == "log") options.resolve("save-first", schedule[1]);
+    if (make_schedule(options, schedule.back()) == schedule) return;
+  }
+  for (const char* other : {"saves", "save-spacing"})
+    options.set(other, options.find(other)->default_text, Origin::defaults);
+  options.unset("save-first");
+  options.resolve("save-at", schedule);
 }
 
 }  // namespace popflow

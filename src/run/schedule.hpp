@@ -16,8 +16,20 @@ using Schedule = std::vector<double>;
 /// contradict the end or each other.
 Schedule make_schedule(const Parameters& options, double t_end);
 
+/// How a schedule goes on beyond its end. An extended run may end between two of its times, and
+/// still goes on at its old spacing when it is extended again.
+struct Spacing {
+  std::string kind;  ///< "linear", "log", or "listed": one by one, as --save-at gives them
+  double step = 0;   ///< difference (linear) or ratio (log) of times that follow one another
+};
+
+Spacing spacing_of(const Schedule& schedule, const Parameters& options);
+
 /// The schedule of a run that is extended to `t_end`: its times, then further ones at the same
-/// spacing (with --save-at, the end alone).
-Schedule extend_schedule(const Schedule& schedule, const Parameters& options, double t_end);
+/// spacing (listed times: the end alone).
+Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end);
+
+/// Changes the options to those whose make_schedule() is `schedule`, the end included.
+void describe_schedule(const Schedule& schedule, Parameters& options);
 
 }  // namespace popflow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -113,7 +114,9 @@ class ThreadedAlgebra {
       op(error, in[i]...);
       const double before = std::abs(x[i]);
       const double after = std::abs(x_new[i]);
-      return error / (atol + rtol * (before > after ? before : after));
+      constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
+      // The last term is 0, but no number where the new state is none.
+      return error / (atol + rtol * (before > after ? before : after)) + 0 * (kOverflows * after);
     });
   }
 

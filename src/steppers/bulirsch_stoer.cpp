@@ -21,7 +21,7 @@ class BulirschStoer : public Stepper {
       : rhs_(rhs),
         tolerance_(tolerance),
         workers_(workers),
-        method_(tolerance.atol(), tolerance.rtol(), 1.0, 0.0),
+        method_(method()),
         y_(tolerance.size()),
         y_new_(tolerance.size()),
         dydt_(tolerance.size()),
@@ -30,6 +30,7 @@ class BulirschStoer : public Stepper {
   [[nodiscard]] bool adaptive() const override { return true; }
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
+    if (factor_ != tolerance_.factor()) method_ = method();
     const auto scaled_rhs = [this](const State& y, State& dydt, double time) {
       rescale(y, x_, 1);
       rhs_(x_, dydt, time);
@@ -44,7 +45,7 @@ class BulirschStoer : public Stepper {
         method_.try_step(std::ref(scaled_rhs), y_, dydt_, time, y_new_, next) == odeint::success;
     rescale(y_new_, x_new, 1);
     // Its test for acceptance does not see a NaN.
-    const bool finite = std::isfinite(next) && all_finite(workers_, x_new);
+    const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, 0.1 * h};
     return {accepted, true, next};
   }
@@ -59,6 +60,14 @@ class BulirschStoer : public Stepper {
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
 
  private:
+  using Method = odeint::bulirsch_stoer<State, double, State, double, odeint::range_algebra,
+                                        odeint::default_operations, odeint::initially_resizer>;
+
+  Method method() {
+    factor_ = tolerance_.factor();
+    return Method(tolerance_.atol(), tolerance_.rtol(), 1.0, 0.0);
+  }
+
   void rescale(const State& from, State& to, int power) {
     tolerance_.each_piece(0, from.size(), [&](std::size_t begin, std::size_t end, double scale) {
       const double factor = power > 0 ? scale : 1 / scale;
@@ -69,9 +78,8 @@ class BulirschStoer : public Stepper {
   Rhs& rhs_;
   const Tolerance& tolerance_;
   Workers& workers_;
-  odeint::bulirsch_stoer<State, double, State, double, odeint::range_algebra,
-                         odeint::default_operations, odeint::initially_resizer>
-      method_;
+  double factor_ = 1;  // of the tolerances that method_ was made with
+  Method method_;
   State y_, y_new_, dydt_, x_;
   bool known_ = false;
 };

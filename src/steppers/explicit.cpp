@@ -107,7 +107,7 @@ class FixedStep : public Stepper {
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     method_.do_step(std::ref(rhs_), x, t, x_new, h);
-    const bool finite = all_finite(workers_, x_new);
+    const bool finite = is_state(workers_, x_new);
     return {finite, finite, h};
   }
 

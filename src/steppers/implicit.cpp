@@ -42,7 +42,9 @@ class Implicit : public Stepper {
     double worst = 0;
     tolerance_.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
       const double part = largest(begin, end, [&](std::size_t i) {
-        const double size = std::max(std::abs(x[i]), std::abs(x_new[i]));
+        const double after = std::abs(x_new[i]);
+        if (!(after <= kLargestEntry)) return std::numeric_limits<double>::quiet_NaN();
+        const double size = std::max(std::abs(x[i]), after);
         return error_[i] / (tolerance_.atol() * scale + tolerance_.rtol() * size);
       });
       worst = part <= worst ? worst : part;  // keeps a NaN

@@ -6,8 +6,21 @@
 
 namespace popflow {
 
+namespace {
+
+namespace odeint = boost::numeric::odeint;
+
+/// The method is RODAS (Hairer and Wanner, Solving Ordinary Differential Equations II, section
+/// IV.10). Boost 1.74 has its gamma_4 with the wrong sign, which costs right-hand sides that depend
+/// on time all but the first order.
+struct Coefficients : odeint::default_rosenbrock_coefficients<double> {
+  const double d4 = -0.3620000000000023e-01;
+};
+
+}  // namespace
+
 struct Rosenbrock4::Impl {
-  using Method = boost::numeric::odeint::rosenbrock4<double>;
+  using Method = odeint::rosenbrock4<double, Coefficients>;
   using Vector = Method::state_type;
   using Matrix = Method::matrix_type;
 

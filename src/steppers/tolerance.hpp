@@ -24,8 +24,11 @@ class Tolerance {
     }
   }
 
-  [[nodiscard]] double rtol() const { return rtol_; }
-  [[nodiscard]] double atol() const { return atol_; }
+  [[nodiscard]] double rtol() const { return factor_ * rtol_; }
+  [[nodiscard]] double atol() const { return factor_ * atol_; }
+  /// Both tolerances are `factor` times what was asked for, from now on.
+  void tighten(double factor) { factor_ = factor; }
+  [[nodiscard]] double factor() const { return factor_; }
   [[nodiscard]] std::size_t size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
 
   /// Calls body(begin, end, scale) for the parts of [begin, end) that share a scale.
@@ -44,6 +47,7 @@ class Tolerance {
     double scale;
   };
   double rtol_, atol_;
+  double factor_ = 1;
   std::vector<Piece> pieces_;
 };
 
@@ -107,13 +111,27 @@ inline double scaled_norm(Workers& workers, const Tolerance& tolerance, std::spa
   return largest_of(parts);
 }
 
-/// Is every entry a finite number?
-inline bool all_finite(Workers& workers, std::span<const double> x) {
+/// max_i |x_i|; NaN if any entry is not finite.
+inline double largest_entry(Workers& workers, std::span<const double> x) {
   std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
   in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
     parts[task] = largest(begin, end, [&](std::size_t i) { return x[i]; });
   });
-  return std::isfinite(largest_of(parts));
+  return largest_of(parts);
+}
+
+/// Is every entry a finite number?
+inline bool all_finite(Workers& workers, std::span<const double> x) {
+  return std::isfinite(largest_entry(workers, x));
+}
+
+/// A state with an entry beyond this has left the finite numbers: losses are products of four
+/// entries, and those that are recorded last should be numbers.
+constexpr double kLargestEntry = 1e70;
+
+/// Is every entry a number that a state may hold?
+inline bool is_state(Workers& workers, std::span<const double> x) {
+  return largest_entry(workers, x) <= kLargestEntry;
 }
 
 }  // namespace popflow

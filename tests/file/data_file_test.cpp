@@ -155,7 +155,7 @@ with h5py.File(path, 'w', userblock_size=512) as f:
 with open(path, 'r+b') as f:
     f.write(b'MATLAB 7.3 MAT-file')
 )");
-  CHECK(DataFile(matlab).read("P").values == std::vector<double>{0.25, 0.75, 0.5, 0.5});
+  CHECK(DataFile(matlab).read("P").values == std::vector<double>{0.25, 0.5, 0.75, 0.5});
   CHECK_THROWS_WITH(DataFile(matlab).read("name"), Contains("holds text"));
 
   const std::string netcdf = scratch / "data.nc";

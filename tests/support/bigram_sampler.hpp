@@ -18,9 +18,9 @@ struct Sample {
 
 /// The model's loss on one sample, and its gradient. Columns of A other than the query's have none.
 struct SampleLoss {
-  double loss = 0;        ///< 1/2 |e_y - V X a_k|^2
-  Eigen::MatrixXd by_V;   ///< N x N
-  Eigen::VectorXd by_a;   ///< T, by the entries of a_k
+  double loss = 0;       ///< 1/2 |e_y - V X a_k|^2
+  Eigen::MatrixXd by_V;  ///< N x N
+  Eigen::VectorXd by_a;  ///< T, by the entries of a_k
 };
 
 /// Draws samples of a problem by the definition of its data, without any shortcut.

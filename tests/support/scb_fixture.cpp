@@ -1,6 +1,7 @@
 #include "support/scb_fixture.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -158,14 +159,13 @@ bool has_invariant(const System& system, const std::string& observable) {
   return std::find(all.begin(), all.end(), observable) != all.end();
 }
 
-Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name,
-                               const Eigen::VectorXd& x, double t, Eigen::Index rows,
-                               Eigen::Index columns) {
+Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const Eigen::VectorXd& x,
+                               double t, Eigen::Index rows, Eigen::Index columns) {
   const std::vector<std::string>& fields = system.shape().fields;
   const auto found = std::find(fields.begin(), fields.end(), name);
   if (found == fields.end()) throw std::invalid_argument("no field " + name);
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> field(rows, columns);
-  std::size_t count = 0;
+  std::atomic<std::size_t> count = 0;  // pieces come from several threads
   system.field(static_cast<std::size_t>(found - fields.begin()), view(x), t,
                [&](std::size_t first, std::span<const double> values) {
                  std::copy(values.begin(), values.end(), field.data() + first);
@@ -229,8 +229,7 @@ Eigen::VectorXd full_state(const Scb& full, const Matrices& point) {
   if (full.variant().softmax)
     x.tail(point.A.size()) = point.A.array().log().reshaped();
   else
-    x.tail(point.A.size()) =
-        (point.A.array() - 1 / static_cast<double>(point.A.rows())).reshaped();
+    x.tail(point.A.size()) = (point.A.array() - 1 / static_cast<double>(point.A.rows())).reshaped();
   return x;
 }
 

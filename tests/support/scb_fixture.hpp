@@ -57,8 +57,7 @@ std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
 
 Eigen::VectorXd start_of(const System& system);
 Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0);
-std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x,
-                                      double t = 0);
+std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x, double t = 0);
 /// Does the system's shape name this invariant as one that holds?
 bool has_invariant(const System& system, const std::string& observable);
 
@@ -70,9 +69,8 @@ struct Matrices {
 /// V and A from the recorded fields alone, whatever the coordinates.
 Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t = 0);
 /// A recorded field as rows x columns.
-Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name,
-                               const Eigen::VectorXd& x, double t, Eigen::Index rows,
-                               Eigen::Index columns);
+Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const Eigen::VectorXd& x,
+                               double t, Eigen::Index rows, Eigen::Index columns);
 /// The state of a system in full coordinates that has this V and A (with softmax: logits log A).
 Eigen::VectorXd full_state(const Scb& full, const Matrices& point);
 /// d/dt of recorded() along the flow, by finite differences along the right-hand side.

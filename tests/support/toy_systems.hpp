@@ -124,7 +124,11 @@ inline Toy slow_blow_up() {
 
 /// x' = sqrt(1 - t), which is no number beyond t = 1: x(1) = 2/3.
 inline Toy no_number_after_1() {
-  return one(0, [](double, double t) { return std::sqrt(1 - t); });
+  Toy toy = one(0, [](double, double t) { return std::sqrt(1 - t); });
+  toy.jacobian = [](auto, double t, auto, auto time_derivative) {
+    time_derivative[0] = -0.5 / std::sqrt(1 - t);
+  };
+  return toy;
 }
 
 /// x' is no number anywhere.
@@ -132,19 +136,25 @@ inline Toy no_number() {
   return one(1, [](double, double) { return std::numeric_limits<double>::quiet_NaN(); });
 }
 
-/// x' = -size sign(x - 1) + 1 from 0: arrives at 1 and slides there, where the derivative jumps.
+/// x' = 1 from 0 up to x = 1, and -size beyond: slides along 1 from t = 1 on.
 inline Toy slide(double size) {
-  return one(0, [size](double x, double) { return x < 1 ? size + 1 : 1 - size; });
+  Toy toy = one(0, [size](double x, double) { return x < 1 ? 1 : -size; });
+  toy.jacobian = [](auto, double, auto, auto) {};
+  return toy;
 }
 
-/// x' = -1000 (x - cos t) - sin t from 0: x = cos t - e^(-1000 t), stiff and driven.
-inline Toy stiff() {
+/// x' = -x, y' = -rate (y - x) from (1, 0): fast towards y = x rate / (rate - 1), then slow.
+inline Toy stiff_pair(double rate) {
   Toy toy;
-  toy.start = {0};
-  toy.rhs = [](auto x, double t, auto out) { out[0] = -1000 * (x[0] - std::cos(t)) - std::sin(t); };
-  toy.jacobian = [](auto, double t, auto j, auto time_derivative) {
-    j[0] = -1000;
-    time_derivative[0] = -1000 * std::sin(t) - std::cos(t);
+  toy.start = {1, 0};
+  toy.rhs = [rate](auto x, double, auto out) {
+    out[0] = -x[0];
+    out[1] = -rate * (x[1] - x[0]);
+  };
+  toy.jacobian = [rate](auto, double, auto j, auto) {
+    j[0] = -1;
+    j[2] = rate;
+    j[3] = -rate;
   };
   return toy;
 }

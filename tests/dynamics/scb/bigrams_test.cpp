@@ -119,7 +119,7 @@ TEST_CASE("P is the normalised counts with one added", "[fast][scb]") {
   CHECK(problem.Q.weight.cols() == 3);
 }
 
-TEST_CASE("--vocab-size chooses the size of a text's vocabulary", "[fast][scb]") {
+TEST_CASE("The option vocab-size chooses the size of a text's vocabulary", "[fast][scb]") {
   const ScratchFolder folder;
   const std::string path = folder.write("text", "aBabbc");
   CHECK(make({{"text", path}, {"vocab-size", "2"}}).labels == Labels{"b", other_token});

@@ -29,7 +29,8 @@ Matrices descent(const Problem& problem, const Variant& variant, const Matrices&
   Matrices flow{-gradients.V * factor.asDiagonal(), -gradients.A * factor.asDiagonal()};
   if (variant.project && !variant.softmax) {
     const Eigen::MatrixXd projection =
-        Eigen::MatrixXd::Identity(T, T) - Eigen::MatrixXd::Constant(T, T, 1.0 / static_cast<double>(T));
+        Eigen::MatrixXd::Identity(T, T) -
+        Eigen::MatrixXd::Constant(T, T, 1.0 / static_cast<double>(T));
     flow.A = projection * flow.A;
   }
   return flow;

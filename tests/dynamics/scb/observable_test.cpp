@@ -99,9 +99,8 @@ TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
       make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary));
   RandomStream random(seed, Purpose::test);
   const Eigen::MatrixXd Q = dense_Q(problem);
-  const Eigen::VectorXd x =
-      full_state(*system, {problem.P + 1e-9 * normal_matrix(3, 3, random),
-                           Q + 1e-9 * normal_matrix(5, 3, random)});
+  const Eigen::VectorXd x = full_state(*system, {problem.P + 1e-9 * normal_matrix(3, 3, random),
+                                                 Q + 1e-9 * normal_matrix(5, 3, random)});
   // What was stored differs from what was meant by rounding: take the stored numbers.
   const auto [V, A] = recorded(*system, x);
   const double expected = excess_by_enumeration(problem, V - problem.P, A - Q);
@@ -158,8 +157,7 @@ TEST_CASE("In signal coordinates the excess loss is the two signals'", "[fast][s
   const double t = GENERATE(0.0, 0.7, 30.0);
   Eigen::VectorXd x(3);
   x << 0.3, 0.2, 1.4;  // R0 = 0: rho_V is of no effect
-  const double expected =
-      0.5 * c.K_P * (0.7 * 0.7 / c.T + c.kappa * std::pow(1 - 0.3 * 1.4, 2)) +
-      0.5 * std::exp(-2 * t) * (m0 - problem.mu).squaredNorm();
+  const double expected = 0.5 * c.K_P * (0.7 * 0.7 / c.T + c.kappa * std::pow(1 - 0.3 * 1.4, 2)) +
+                          0.5 * std::exp(-2 * t) * (m0 - problem.mu).squaredNorm();
   CHECK(std::abs(observe(*system, x, t).at("excess_loss") / expected - 1) < 1e-13);
 }

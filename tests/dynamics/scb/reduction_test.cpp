@@ -109,8 +109,7 @@ TEST_CASE("Trajectories agree in all coordinates", "[slow][scb]") {
   }
 }
 
-TEST_CASE("A start with attention along the signal is the same in all coordinates",
-          "[fast][scb]") {
+TEST_CASE("A start with attention along the signal is the same in all coordinates", "[fast][scb]") {
   // a_k = 1/T + 0.3 (q_k - 1/T), as a transfer run has it.
   const Problem problem = uneven_problem(5, 13, 3, 1);
   const auto V0 = start_value(problem, From::transfer);

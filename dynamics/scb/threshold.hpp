@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+/// The proximal maps of the l1 norm of one attention column, its weights held as deviations from
+/// 1/T. With soft(a, l) = sign(a) max(|a| - l, 0):
+///   of l|a|_1                                    a <- soft(a, l)
+///   of l|a|_1 on the plane of a's own sum 1'a    a <- soft(a + nu, l), nu such that the sum stays
+/// The second goes with a flow whose gradient is projected on 1'a = 1. A column without negative
+/// weights has nu = l and stays as it is: there the norm is constant.
+namespace popflow::scb {
+
+/// Soft threshold of the weight a = 1/T + deviation, handed back as a deviation: exactly -1/T where
+/// the weight becomes zero, so that the recorded weight is exactly zero.
+inline double soft_threshold_deviation(double deviation, double uniform, double by) {
+  const double a = uniform + deviation;
+  if (a > by) return deviation - by;
+  if (a < -by) return deviation + by;
+  return -uniform;
+}
+
+/// The shift nu in [-by, by] for which sum_i soft(a_i + nu, by) = sum_i a_i, where each(visit)
+/// calls visit(a, count) for every weight a, which occurs `count` times.
+template <class Each>
+double sum_keeping_shift(double by, const Each& each) {
+  // What the sum gains grows with nu, piecewise linearly, from a loss at -by to a gain at by:
+  // Newton's method, kept between bounds.
+  constexpr int kEnough = 200;
+  double low = -by;
+  double high = by;
+  double nu = 0;
+  for (int i = 0; i < kEnough; ++i) {
+    double gain = 0;
+    double slope = 0;
+    double size = 0;
+    each([&](double a, double count) {
+      const double moved = a + nu;
+      const bool kept = std::abs(moved) > by;
+      gain += count * ((kept ? moved - std::copysign(by, moved) : 0) - a);
+      slope += kept ? count : 0;
+      size += count * std::abs(a);
+    });
+    if (std::abs(gain) <= std::numeric_limits<double>::epsilon() * size) break;
+    (gain > 0 ? high : low) = nu;
+    const double newton = slope > 0 ? nu - gain / slope : low;
+    const double next = newton > low && newton < high ? newton : low + (high - low) / 2;
+    if (next == nu) break;
+    nu = next;
+  }
+  return nu;
+}
+
+}  // namespace popflow::scb

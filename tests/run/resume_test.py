@@ -1,0 +1,343 @@
+#!/usr/bin/python3
+# label: slow
+"""A run that is interrupted or killed and then resumed ends in the file of an uninterrupted one."""
+
+import fcntl
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from runs import (BINARY, Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all,
+                  start, xarray)
+
+FULL = ["--vocab-size", 15, "--context-length", 2000, "--threads", 1]
+SMALL = ["--vocab-size", 12, "--context-length", 100000, "--coordinates", "support",
+         "--threads", 1]
+EVERY = ["--saves", 41, "--checkpoint-every", 0]
+# Each long enough to be cut somewhere.
+VARIANTS = {
+    "dopri5": FULL + ["--rtol", 1e-10],
+    "fehlberg78": FULL + ["--method", "fehlberg78", "--state", "ends"],
+    "bulirsch_stoer": FULL + ["--method", "bulirsch_stoer", "--state", "none"],
+    "rosenbrock4": SMALL + ["--method", "rosenbrock4"],
+    "rk4": FULL + ["--method", "rk4", "--dt", 0.2, "--save-spacing", "log"],
+    "euler": FULL + ["--method", "euler", "--dt", 0.1, "--save-at", "1.5,20,21,77"],
+    "softmax": FULL + ["--attention", "softmax", "--t-end", 400, "--state", "ends"],
+    "l1": FULL + ["--l1", 1e-3, "--dt", 0.3, "--state", "ends"],
+    "l1 with bulirsch_stoer": SMALL + ["--l1", 1e-3, "--dt", 0.1, "--method", "bulirsch_stoer"],
+    "signal": ["--coordinates", "signal", "--context-length", 1e9, "--method", "rk4", "--dt", 2,
+               "--t-end", 1e6, "--threads", 1],
+    "steady": FULL + ["--stop-when", "steady", "--steady-tolerance", 1, "--t-end", 5000,
+                      "--state", "ends"],
+    "diverged": FULL + ["--method", "euler", "--dt", 2.5, "--t-end", 30000],
+    "step limit": FULL + ["--rtol", 1e-10, "--max-steps", 250],
+}
+CODES = {"diverged": 4, "step limit": 6}
+
+
+def options(name):
+    spaced = "--save-at" in VARIANTS[name]
+    return ["run", "scb", *VARIANTS[name], "-o", "run.h5", *(EVERY[2:] if spaced else EVERY)]
+
+
+def whole_run(name, folder):
+    """The uninterrupted run, and how long it takes."""
+    began = time.monotonic()
+    popflow(*options(name), folder=folder, code=CODES.get(name, 0))
+    return time.monotonic() - began
+
+
+def finish(name, folder):
+    path = os.path.join(folder, "run.h5")
+    done = popflow("resume", "run.h5", folder=folder)
+    expected = CODES.get(name, 0)
+    finished = "is finished" in done.err
+    check(done.code == (0 if finished else expected),
+          f"{name}: resume ended with {done.code}: {done.err}")
+    return path
+
+
+def test_interrupted_runs():
+    for name in VARIANTS:
+        with Folder() as folder:
+            whole, cuts = os.path.join(folder, "whole"), os.path.join(folder, "cut")
+            os.mkdir(whole)
+            length = whole_run(name, whole)
+            interrupted = 0
+            for _ in range(3):
+                shutil.rmtree(cuts, ignore_errors=True)
+                os.mkdir(cuts)
+                by = random.choice((signal.SIGINT, signal.SIGTERM))
+                code = cut(options(name), cuts, random.uniform(0.03, 0.9) * length, by)
+                path = os.path.join(cuts, "run.h5")
+                if not os.path.exists(path):
+                    continue
+                if attribute(path, "status") == "interrupted":
+                    interrupted += 1
+                    check(code == (130 if by == signal.SIGINT else 143), f"{name}: code {code}")
+                    # Once more, somewhere on the rest of the way.
+                    cut(["resume", "run.h5"], cuts, random.uniform(0.02, 0.5) * length)
+                finish(name, cuts)
+                check_equal(path, os.path.join(whole, "run.h5"))
+            check(interrupted > 0, f"{name}: no run was interrupted in {length:.2f} s")
+
+
+def check_counted_saves(path, whole, readers=True):
+    """Every save that is counted is that of the uninterrupted run, and every reader reads it."""
+    with h5py.File(path, "r") as file, h5py.File(whole, "r") as expected:
+        done = int(file["saves_done"][()])
+        for name in file:
+            item = file[name]
+            if not isinstance(item, h5py.Dataset) or item.shape[:1] != file["time"].shape:
+                continue
+            check(np.array_equal(item[:done], expected[name][:done], equal_nan=True),
+                  f"{path}: {name} of the {done} counted saves is not whole")
+    for engine in ("h5netcdf", "netcdf4") if readers else ():
+        for group in (None, "restart"):
+            with xarray.open_dataset(path, engine=engine, group=group) as data:
+                data.load()
+
+
+def kill_and_resume(name, kills):
+    with Folder() as folder:
+        whole, killed = os.path.join(folder, "whole"), os.path.join(folder, "killed")
+        os.mkdir(whole)
+        length = whole_run(name, whole)
+        expected = os.path.join(whole, "run.h5")
+        for kill in range(kills):
+            shutil.rmtree(killed, ignore_errors=True)
+            os.mkdir(killed)
+            # A third during creation, a third anywhere, a third around the end.
+            window = ((0, 0.3), (0, 1), (0.85, 1.1))[kill % 3]
+            cut(options(name), killed, random.uniform(*window) * length, signal.SIGKILL)
+            path = os.path.join(killed, "run.h5")
+            if not os.path.exists(path):
+                continue
+            check_counted_saves(path, expected)
+            if kill % 2:  # and once more while it is resumed
+                cut(["resume", "run.h5"], killed, random.uniform(0, 1) * length, signal.SIGKILL)
+                check_counted_saves(path, expected)
+            finish(name, killed)
+            check_equal(path, expected)
+
+
+def test_killed_run():
+    kill_and_resume("dopri5", 15)
+
+
+def test_killed_run_with_memory():
+    kill_and_resume("bulirsch_stoer", 6)
+
+
+def test_killed_run_that_stops_early():
+    kill_and_resume("steady", 6)
+    kill_and_resume("diverged", 6)
+
+
+def traced(args, folder, *options):
+    """Runs the program under strace, which looks at its writes."""
+    return subprocess.run(["strace", "-f", "-e", "trace=pwrite64", *options, BINARY,
+                           *map(str, args)], cwd=folder, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode
+
+
+def test_killed_at_each_of_the_last_writes():
+    """The closing window is short: a debugger's means lead through it, write by write."""
+    if shutil.which("strace") is None:
+        print("not checked: strace is missing")
+        return
+    for name in ("steady", "dopri5"):
+        args = ["run", "scb", "--coordinates", "signal", "--threads", 1, "-o", "run.h5",
+                "--saves", 5, "--checkpoint-every", 0]
+        if name == "steady":
+            args += ["--stop-when", "steady", "--steady-tolerance", 0.1, "--t-end", 2000]
+        with Folder() as folder:
+            os.mkdir(os.path.join(folder, "whole"))
+            trace = os.path.join(folder, "trace")
+            code = traced(args, os.path.join(folder, "whole"), "-o", trace)
+            if code != 0:
+                print(f"not checked: strace ended with {code}")
+                return
+            with open(trace) as lines:
+                writes = sum("pwrite64(" in line for line in lines)
+            whole = os.path.join(folder, "whole", "run.h5")
+            for last in range(1, 36) if name == "steady" else range(1, 36, 4):
+                killed = os.path.join(folder, "killed")
+                shutil.rmtree(killed, ignore_errors=True)
+                os.mkdir(killed)
+                traced(args, killed, "-o", "/dev/null", "-e",
+                       f"inject=pwrite64:signal=KILL:when={writes - last}")
+                path = os.path.join(killed, "run.h5")
+                check(os.path.exists(path), "the file was there before")
+                check_counted_saves(path, whole, readers=last % 8 == 0)
+                finish(name, killed)
+                check_equal(path, whole)
+
+
+# ---- finished files
+
+def file_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_resume_of_a_finished_file_changes_nothing():
+    for name in ("dopri5", "steady", "diverged", "step limit"):
+        with Folder() as folder:
+            whole_run(name, folder)
+            path = os.path.join(folder, "run.h5")
+            before, stamp = file_bytes(path), os.stat(path).st_mtime_ns
+            done = popflow("resume", path, code=0)
+            check("finished" in done.err, f"{name}: {done.err}")
+            check(file_bytes(path) == before and os.stat(path).st_mtime_ns == stamp,
+                  f"{name}: the finished file was changed")
+
+
+def extended(first, longer, ends, **free):
+    """A run that is extended to each of `ends` equals the run `longer`."""
+    with Folder() as folder:
+        path, other = os.path.join(folder, "run.h5"), os.path.join(folder, "other")
+        os.mkdir(other)
+        popflow("run", "scb", *first, "-o", "run.h5", folder=folder, code=0)
+        for end in ends:
+            popflow("resume", path, "--t-end", end, code=0)
+        popflow("run", "scb", *longer, "-o", "run.h5", folder=other, code=0)
+        check_equal(path, os.path.join(other, "run.h5"), **free)
+        history = attribute(path, "history").splitlines()
+        check(len(history) == 1 + len(ends) and "popflow run scb" in history[0],
+              f"history {history}")
+        check(os.listdir(folder).count("run.h5") == 1 and len(os.listdir(folder)) == 2,
+              f"left behind: {os.listdir(folder)}")
+
+
+def test_extended_runs_equal_longer_ones():
+    small = ["--vocab-size", 5, "--context-length", 50, "--threads", 1]
+    for more in ([], ["--state", "ends"], ["--state", "none"], ["--method", "bulirsch_stoer"],
+                 ["--coordinates", "support"], ["--coordinates", "signal"],
+                 ["--method", "rk4", "--dt", 0.1], ["--l1", 0.01, "--dt", 0.1],
+                 ["--attention", "softmax"]):
+        extended(small + more + ["--t-end", 20, "--saves", 11],
+                 small + more + ["--t-end", 50, "--saves", 26], [50])
+    extended(small + ["--t-end", 20, "--saves", 11], small + ["--t-end", 50, "--saves", 26],
+             [24, 38, 50])
+    log = ["--save-spacing", "log", "--save-first", 0.01]
+    extended(small + log + ["--t-end", 10, "--saves", 8],
+             small + log + ["--t-end", 1000, "--saves", 12], [1000])
+    at = small + ["--save-at", "1,2.5,7"]
+    extended(at + ["--t-end", 10], small + ["--save-at", "1,2.5,7,10", "--t-end", 33], [33],
+             free_attributes=("save-at", "config"))
+    # Not on the grid: the file says itself how it is had again, in its text for --config.
+    extended(small + ["--t-end", 20, "--saves", 11],
+             small + ["--save-at", "0,2,4,6,8,10,12,14,16,18,20,22,24", "--t-end", 25], [25],
+             free_attributes=("save-at", "config", "spacing", "spacing_step"))
+    extended(small + ["--t-end", 20, "--saves", 1], small + ["--save-at", 20, "--t-end", 25], [25],
+             free_attributes=("save-at", "config"))
+
+
+def test_extended_run_keeps_its_spacing():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "scb", "--coordinates", "signal", "--t-end", 10, "--saves", 6, "-o", path,
+                code=0)
+        popflow("resume", path, "--t-end", 13, code=0)
+        popflow("resume", path, "--t-end", 18, code=0)
+        with h5py.File(path, "r") as file:
+            check(list(file["time"]) == [0, 2, 4, 6, 8, 10, 12, 13, 15, 17, 18],
+                  f"times {list(file['time'])}")
+        again = os.path.join(folder, "again.h5")
+        config = os.path.join(folder, "run.cfg")
+        with open(config, "w") as text:
+            text.write(attribute(path, "config", "parameters"))
+        popflow("run", "scb", "--config", config, "-o", again, code=0)
+        with h5py.File(path, "r") as a, h5py.File(again, "r") as b:
+            check(np.array_equal(a["loss"], b["loss"]), "its own configuration gives other numbers")
+
+
+def test_unfinished_runs_are_extended_too():
+    with Folder() as folder:
+        cuts, whole = os.path.join(folder, "cut"), os.path.join(folder, "whole")
+        os.mkdir(cuts)
+        os.mkdir(whole)
+        args = ["run", "scb", *FULL, "--rtol", 1e-10, "--state", "ends", "-o", "run.h5"]
+        began = time.monotonic()
+        popflow(*args, "--t-end", 160, "--saves", 41, folder=whole, code=0)
+        length = time.monotonic() - began
+        for _ in range(3):
+            cut([*args, "--t-end", 120, "--saves", 31], cuts, 0.4 * length)
+            popflow("resume", "run.h5", "--t-end", 160, folder=cuts, code=0)
+            check_equal(os.path.join(cuts, "run.h5"), os.path.join(whole, "run.h5"))
+            os.remove(os.path.join(cuts, "run.h5"))
+
+
+def test_ends_that_make_no_sense():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "scb", "--coordinates", "signal", "--t-end", 10, "-o", path, code=0)
+        before = file_bytes(path)
+        done = popflow("resume", path, "--t-end", 5, code=2)
+        check("--t-end is 5" in done.err, done.err)
+        popflow("resume", path, "--t-end", 10, code=0)
+        popflow("resume", path, "--t-end", -1, code=2)
+        check(file_bytes(path) == before, "the file was changed")
+        popflow("run", "scb", "--coordinates", "signal", "--max-steps", 3, "-o", path, "--force",
+                code=6)
+        done = popflow("resume", path, "--t-end", 1e6, code=2)
+        check("step_limit" in done.err, done.err)
+
+
+def test_a_kill_while_extending_leaves_a_whole_file():
+    with Folder() as folder:
+        path, old = os.path.join(folder, "run.h5"), os.path.join(folder, "old.h5")
+        popflow("run", "scb", *FULL, "--t-end", 20, "--saves", 21, "-o", "old.h5", folder=folder,
+                code=0)
+        whole = os.path.join(folder, "whole.h5")
+        popflow("run", "scb", *FULL, "--t-end", 40, "--saves", 41, "-o", whole, code=0)
+        shutil.copy(old, path)
+        began = time.monotonic()
+        popflow("resume", path, "--t-end", 40, code=0)
+        length = time.monotonic() - began
+        for _ in range(12):
+            shutil.copy(old, path)
+            cut(["resume", path, "--t-end", 40], folder, random.uniform(0, 1) * length,
+                signal.SIGKILL)
+            with h5py.File(path, "r") as file:
+                check(int(file["saves_done"][()]) >= 21, "saves were lost")
+            popflow("resume", path, "--t-end", 40, code=0)
+            check_equal(path, whole, free_attributes=("output",))
+
+
+def test_two_processes_never_write_one_file():
+    with Folder() as folder:
+        args = ["run", "scb", *FULL, "--rtol", 1e-12, "-o", "run.h5", "--saves", 3]
+        process = start(*args, folder=folder)
+        path = os.path.join(folder, "run.h5")
+        while not os.path.exists(path):
+            time.sleep(0.001)
+        done = popflow("resume", "run.h5", folder=folder, code=5)
+        check("another process" in done.err, done.err)
+        done = popflow("resume", "run.h5", "--t-end", 1e4, folder=folder, code=5)
+        check("another process" in done.err, done.err)
+        # Readers may look all the same, also those that respect locks.
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        popflow("info", "run.h5", folder=folder, code=0)
+        with h5py.File(path, "r") as file:
+            check(file.attrs["status"] in (b"running", "running", np.bytes_(b"running")),
+                  f"status {file.attrs['status']}")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        check(process.returncode == 130, f"code {process.returncode}")
+        popflow("resume", "run.h5", folder=folder, code=0)
+
+
+if __name__ == "__main__":
+    run_all([test_interrupted_runs, test_killed_run, test_killed_run_with_memory,
+             test_killed_run_that_stops_early, test_killed_at_each_of_the_last_writes,
+             test_resume_of_a_finished_file_changes_nothing,
+             test_extended_runs_equal_longer_ones, test_extended_run_keeps_its_spacing,
+             test_unfinished_runs_are_extended_too, test_ends_that_make_no_sense,
+             test_a_kill_while_extending_leaves_a_whole_file,
+             test_two_processes_never_write_one_file])

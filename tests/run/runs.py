@@ -1,0 +1,165 @@
+"""Running the program, and comparing the files it writes. For the tests beside this file."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BINARY = os.environ["POPFLOW_BINARY"]
+
+try:
+    import h5py
+    import numpy as np
+    import xarray
+except ImportError as missing:
+    print(f"not checked: {missing}")
+    sys.exit(0)
+
+# What a run that was cut may differ in from one that was not.
+FREE_GROUPS = ("provenance", "restart")
+FREE_ATTRIBUTES = ("history",)
+
+
+class Folder:
+    """A new empty folder, removed at the end."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="popflow-test-")
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Ended:
+    """How a program ended: `code` is the exit code, negative for a signal."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+def popflow(*args, folder=None, code=None, timeout=60, **surroundings):
+    done = subprocess.run([BINARY, *map(str, args)], cwd=folder, capture_output=True, text=True,
+                          errors="replace", timeout=timeout, **surroundings)
+    if code is not None and done.returncode != code:
+        raise AssertionError(f"popflow {' '.join(map(str, args))}\nended with {done.returncode}, "
+                             f"not {code}:\n{done.stdout}{done.stderr}")
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def start(*args, folder=None):
+    return subprocess.Popen([BINARY, *map(str, args)], cwd=folder, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def cut(args, folder, after, by=signal.SIGINT):
+    """Starts a run and sends it a signal `after` seconds; its exit code."""
+    process = start(*args, folder=folder)
+    time.sleep(after)
+    process.send_signal(by)
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def plain(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def same(a, b):
+    """The same bits, a NaN being equal to a NaN."""
+    a, b = np.asarray(plain(a)), np.asarray(plain(b))
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return a.tobytes() == b.tobytes() or bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def contents(file, free_attributes=(), free_groups=FREE_GROUPS):
+    """All datasets and attributes of a file by their paths."""
+    found = {}
+
+    def add_attributes(where, item):
+        for key, value in item.attrs.items():
+            hidden = ("REFERENCE_LIST", "DIMENSION_LIST")
+            if key not in hidden and key not in FREE_ATTRIBUTES and key not in free_attributes:
+                found[f"{where}@{key}"] = value
+
+    def visit(name, item):
+        if name.split("/")[0] in free_groups:
+            return
+        add_attributes(name, item)
+        if isinstance(item, h5py.Dataset):
+            found[name] = item[()]
+
+    add_attributes("", file)
+    file.visititems(visit)
+    return found
+
+
+def last_slot(file):
+    """The newest restart slot."""
+    restart = file["restart"]
+    slot = int(np.argmax(restart["sequence"][()]))
+    names = [name for name in restart if name not in ("sequence", "checksum")]
+    return {name: restart[name][slot] for name in names
+            if restart[name].shape and restart[name].shape[0] == 2 and name != "restart_slot"}
+
+
+def first_difference(a, b):
+    a, b = np.asarray(plain(a)), np.asarray(plain(b))
+    if a.shape != b.shape or not a.shape or a.dtype != b.dtype:
+        return f"{a!r} and {b!r}"
+    where = tuple(np.argwhere(~((a == b) | ((a != a) & (b != b))))[0])
+    return f"at {tuple(map(int, where))}: {a[where]!r} and {b[where]!r}"
+
+
+def difference(path, other, free_attributes=(), free_groups=FREE_GROUPS, slots=True):
+    """The first thing in which two files differ; None if they are equal."""
+    with h5py.File(path, "r") as a, h5py.File(other, "r") as b:
+        one = contents(a, free_attributes, free_groups)
+        two = contents(b, free_attributes, free_groups)
+        if list(one) != list(two):
+            return f"names: {sorted(set(one) ^ set(two))}"
+        for name, value in one.items():
+            if not same(value, two[name]):
+                return f"{name}: {first_difference(value, two[name])}"
+        if slots:
+            one, two = last_slot(a), last_slot(b)
+            for name, value in one.items():
+                if not same(value, two[name]):
+                    return f"restart/{name}: {first_difference(value, two[name])}"
+    return None
+
+
+def check_equal(path, other, **free):
+    found = difference(path, other, **free)
+    check(found is None, f"{path} and {other} differ in {found}")
+
+
+def attribute(path, name, group="/"):
+    with h5py.File(path, "r") as file:
+        return plain(file[group].attrs[name])
+
+
+def run_all(tests):
+    """Runs the functions, says which fails, and exits."""
+    random.seed(20240607)
+    failed = 0
+    for test in tests:
+        began = time.monotonic()
+        try:
+            test()
+            verdict = "passed"
+        except Exception as problem:  # whatever it is, it is the finding
+            failed += 1
+            verdict = f"FAILED: {type(problem).__name__}: {problem}"
+        print(f"{test.__name__} ({time.monotonic() - began:.1f} s): {verdict}", flush=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# label: fast
+"""Runs that stop early, and which saves hold what."""
+
+import os
+import signal
+import time
+
+from runs import Folder, attribute, check, h5py, np, popflow, run_all, start
+
+SMALL = ["--vocab-size", 5, "--context-length", 30]
+# The explicit step is too long for the flow.
+DIVERGES = SMALL + ["--method", "euler", "--dt", 5, "--t-end", 2000]
+
+
+def run(folder, *args, code=0):
+    path = os.path.join(folder, "run.h5")
+    popflow("run", "scb", *args, "-o", path, "--force", code=code)
+    return path
+
+
+def check_early_stop(path, status, planned, state="all"):
+    with h5py.File(path, "r") as file:
+        check(file.attrs["status"] == status or file.attrs["status"].decode() == status,
+              f"status {file.attrs['status']}")
+        check(len(str(attribute(path, "status_message"))) > 10, "no sentence")
+        done = int(file["saves_done"][()])
+        times = file["time"][()]
+        check(0 < done < len(planned), f"{done} saves")
+        check(np.array_equal(times[:done - 1], planned[:done - 1]), "early times moved")
+        stop = times[done - 1]
+        check(planned[done - 2] < stop <= planned[done - 1], f"stopped at {stop}")
+        check(np.array_equal(times[done:], planned[done:]), "later times are not the planned ones")
+        for name in attribute(path, "observables").split():
+            check(np.all(np.isfinite(file[name][:done])), f"{name} of a counted save")
+            check(np.all(np.isnan(file[name][done:])), f"{name} beyond the stop")
+        for name in attribute(path, "state_fields").split():
+            if state == "all":
+                check(np.all(np.isfinite(file[name][:done])), f"{name} of a counted save")
+                check(np.all(np.isnan(file[name][done:])), f"{name} beyond the stop")
+            elif state == "ends":
+                check(list(file["time_state"]) == [0, stop], f"ends at {list(file['time_state'])}")
+                check(np.all(np.isfinite(file[name][()])), f"{name} at the ends")
+            else:
+                check(name not in file, f"{name} is in the file")
+        for name in ("steps", "step_min", "step_max"):
+            values = file["statistics"][name][()]
+            check(np.all(values[1:done] > 0), f"{name} of a counted save")
+            check(np.all(np.isnan(values[done:]) if name != "steps" else values[done:] == -1),
+                  f"{name} beyond the stop")
+        return stop
+
+
+def test_divergence():
+    planned = np.arange(41) * 50.0
+    with Folder() as folder:
+        for state in ("all", "ends", "none"):
+            path = run(folder, *DIVERGES, "--saves", 41, "--state", state, code=4)
+            stop = check_early_stop(path, "diverged", planned, state)
+            check(attribute(path, "diverged_at") == stop, "diverged_at")
+
+
+def test_step_limit():
+    with Folder() as folder:
+        args = SMALL + ["--t-end", 100, "--saves", 11, "--max-steps", 60]
+        path = run(folder, *args, code=6)
+        check_early_stop(path, "step_limit", np.arange(11) * 10.0)
+        check(np.isnan(attribute(path, "diverged_at")), "diverged_at")
+        with h5py.File(path, "r") as file:
+            steps = file["statistics"]
+            check(steps["accepted_steps"][()] + steps["rejected_steps"][()] == 60, "steps")
+
+
+def test_steady():
+    with Folder() as folder:
+        args = SMALL + ["--t-end", 20000, "--saves", 21, "--stop-when", "steady"]
+        path = run(folder, *args, "--steady-tolerance", 1e-5)
+        stop = check_early_stop(path, "steady", np.arange(21) * 1000.0)
+        check(np.isnan(attribute(path, "diverged_at")), "diverged_at")
+        with h5py.File(path, "r") as file:
+            done = int(file["saves_done"][()])
+            check(file["excess_loss"][done - 1] < 1e-8, "steady away from the minimum")
+        # Off by default.
+        path = run(folder, *args[:-2])
+        check(attribute(path, "status") == "complete" and stop < 20000, "stopped unasked")
+
+
+def test_steady_in_signal_coordinates():
+    with Folder() as folder:
+        # The last phase creeps at a rate of 1/T.
+        path = run(folder, "--coordinates", "signal", "--context-length", 1000, "--t-end", 1e6,
+                   "--saves", 11, "--stop-when", "steady")
+        check(attribute(path, "status") == "steady", "not steady after a thousand lengths")
+        with h5py.File(path, "r") as file:
+            last = int(file["saves_done"][()]) - 1
+            check(abs(file["signal_V"][last] - 1) < 1e-5, f"signal_V {file['signal_V'][last]}")
+            check(abs(file["signal_A"][last] - 1) < 1e-5, f"signal_A {file['signal_A'][last]}")
+
+
+def test_the_plateau_at_the_start_is_not_steady():
+    with Folder() as folder:
+        for coordinates in ("signal", "support"):
+            path = run(folder, "--coordinates", coordinates, "--context-length", 1e9, "--saves",
+                       11, "--stop-when", "steady")
+            with h5py.File(path, "r") as file:
+                last = int(file["saves_done"][()]) - 1
+                check(file["signal_V"][last] * file["signal_A"][last] > 0.9, "stopped at the start")
+                check(len(file["events/time"]) == 3 and np.all(file["events/time"][()] > 0),
+                      "events")
+
+
+def test_a_stop_where_nothing_was_done_yet():
+    with Folder() as folder:
+        path = run(folder, *SMALL, "--max-steps", 1, "--t-end", 10, "--saves", 1, code=6)
+        with h5py.File(path, "r") as file:
+            check(file["saves_done"][()] == 1 and 0 < file["time"][0] < 10, "the only save")
+            check(np.isfinite(file["loss"][0]), "the last values")
+            check(np.all(np.isfinite(file["V"][0])), "the last state")
+
+
+def test_choices_of_saves():
+    with Folder() as folder:
+        def times(*args):
+            with h5py.File(run(folder, *SMALL, *args), "r") as file:
+                done = file["saves_done"][()]
+                check(done == len(file["time"]), f"{done} saves are done")
+                check(np.all(np.isfinite(file["loss"][()])), "a save holds nothing")
+                return file["time"][()]
+
+        check(np.array_equal(times("--t-end", 7), np.linspace(0, 7, 201)), "default")
+        check(list(times("--t-end", 7, "--saves", 1)) == [7], "one save")
+        check(list(times("--t-end", 7, "--saves", 2)) == [0, 7], "two saves")
+        check(list(times("--t-end", 7, "--save-at", "0.5,2")) == [0.5, 2, 7], "given times")
+        check(list(times("--t-end", 7, "--save-at", "0,7")) == [0, 7], "given end")
+        check(list(times("--t-end", 1, "--saves", 8, "--save-spacing", "log")) ==
+              [0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1], "log")
+        check(list(times("--t-end", 8, "--saves", 5, "--save-spacing", "log", "--save-first", 1))
+              == [0, 1, 2, 4, 8], "log from 1")
+        check(list(times("--t-end", 8, "--saves", 1, "--save-spacing", "log")) == [8], "log, one")
+        check(list(times("--t-end", 8, "--saves", 2, "--save-spacing", "log")) == [0, 8], "log, two")
+        for args in (["--save-at", "1,9", "--t-end", 8], ["--save-at", "2,1"],
+                     ["--save-at", "1", "--saves", 3], ["--save-at", "-1,2"], ["--saves", 0],
+                     ["--save-spacing", "log", "--save-first", 9, "--t-end", 8],
+                     ["--save-at", "1", "--save-spacing", "log"], ["--t-end", 0]):
+            done = popflow("run", "scb", *SMALL, *args, folder=folder, code=2)
+            check(any(word in done.err for word in args[::2]), done.err)
+
+
+def test_choices_of_states():
+    with Folder() as folder:
+        for state, axis in (("all", "time"), ("ends", "time_state"), ("none", None)):
+            for saves in (1, 5):
+                path = run(folder, *SMALL, "--t-end", 9, "--saves", saves, "--state", state)
+                with h5py.File(path, "r") as file:
+                    check(("V" in file) == (axis is not None), f"V with --state {state}")
+                    check(("time_state" in file) == (state == "ends"), "time_state")
+                    if axis is None:
+                        continue
+                    rows = 2 if state == "ends" else saves
+                    check(file["V"].shape == (rows, 5, 5) and file["A"].shape == (rows, 30, 5),
+                          f"shapes with --state {state}")
+                    check(file["V"].dims[0][0].name == "/" + axis, "first axis")
+                    check(np.all(np.isfinite(file["V"][()])), "a row holds nothing")
+                    if state == "ends":
+                        check(list(file["time_state"]) == [0, 9], "the ends")
+
+
+def test_signals():
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        with Folder() as folder:
+            path = os.path.join(folder, "run.h5")
+            process = start("run", "scb", "--vocab-size", 15, "--context-length", 2000, "--rtol",
+                            1e-12, "--saves", 5, "-o", path)
+            while not os.path.exists(path):
+                time.sleep(0.001)
+            process.send_signal(number)
+            message = process.communicate(timeout=60)[1]
+            check(process.returncode == code, f"code {process.returncode}")
+            check("resume" in message, message)
+            with h5py.File(path, "r") as file:
+                check(attribute(path, "status") == "interrupted", "status")
+                done = int(file["saves_done"][()])
+                check(np.array_equal(file["time"][()], np.linspace(0, file["time"][-1], 5)),
+                      "an interrupted run moves no time")
+                check(np.all(np.isnan(file["loss"][done:])), "an interrupted run adds no save")
+                check(np.max(file["restart/slot_time"][()]) > 0 or done < 2, "no restart slot")
+
+
+if __name__ == "__main__":
+    run_all([test_divergence, test_step_limit, test_steady, test_steady_in_signal_coordinates,
+             test_the_plateau_at_the_start_is_not_steady, test_a_stop_where_nothing_was_done_yet,
+             test_choices_of_saves, test_choices_of_states, test_signals])
