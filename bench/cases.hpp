@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -23,9 +25,21 @@ struct Case {
     x.resize(system->shape().state_size());
     dxdt.resize(x.size());
     system->start(x);
-    const double scale = 0.1 / static_cast<double>(config.own.integer("context-length"));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += scale * static_cast<double>(i % 17);
     std::fill(dxdt.begin(), dxdt.end(), 0.0);
+    const auto T = static_cast<std::size_t>(config.own.integer("context-length"));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] += 0.1 / static_cast<double>(T) * static_cast<double>(i % 17);
+    if (config.own.word("coordinates") != "full") return;
+    for (int again = 0; again < 2; ++again) conserve_sums(T);  // what rounding left, too
+  }
+
+  /// On the flow every attention column sums to one.
+  void conserve_sums(std::size_t T) {
+    const std::ptrdiff_t attention = config.own.integer("vocab-size") * static_cast<long>(T);
+    for (double* column = x.end() - attention; column != x.end(); column += T) {
+      const double mean = std::accumulate(column, column + T, 0.0) / static_cast<double>(T);
+      for (std::size_t i = 0; i < T; ++i) column[i] -= mean;
+    }
   }
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kTask = 32 * 1024;
 // A column whose sum is off by less is off by rounding alone. What is neglected then, VV delta / T
 // in each entry, is as small against the entries' own 1/T.
-constexpr double kRoundingOfSum = 1e-13;
+constexpr double kRoundingOfSum = 1e-12;
 }  // namespace
 
 FullAttention::FullAttention(Columns columns, Workers& workers)

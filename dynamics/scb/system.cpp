@@ -75,7 +75,7 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
                                            coordinates_ == Coordinates::signal, natural);
   else
     value_ = std::make_unique<FullValue>(transition_, start_.V0, variant_.inverse_frequency,
-                                         natural);
+                                         natural, workers);
   switch (coordinates_) {
     case Coordinates::full:
       attention_ = std::make_unique<FullAttention>(columns, workers);

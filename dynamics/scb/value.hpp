@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 
@@ -21,7 +23,7 @@ class FullValue : public ValuePart {
  public:
   /// `natural` is the field's natural size (1/T).
   FullValue(const Transition& transition, Eigen::MatrixXd V0, bool inverse_frequency,
-            double natural);
+            double natural, Workers& workers);
   [[nodiscard]] std::vector<StateBlock> blocks() const override;
   [[nodiscard]] std::vector<std::string> fields() const override { return {"V"}; }
   void start(double* x) const override;
@@ -34,8 +36,12 @@ class FullValue : public ValuePart {
 
  private:
   [[nodiscard]] Eigen::VectorXd mean(const double* x) const;  ///< V mu
+  /// Calls body(m) for all columns, on all threads where there are many.
+  void each_column(const std::function<void(Eigen::Index)>& body) const;
   const Transition& p_;
+  Workers& workers_;
   Eigen::MatrixXd V0_;
+  Eigen::VectorXd m0_;  ///< V0 mu
   bool inverse_frequency_;
   double natural_;
 };

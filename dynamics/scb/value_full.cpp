@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "dynamics/scb/value.hpp"
@@ -15,11 +16,22 @@ Transition::Transition(const Eigen::MatrixXd& P, const Eigen::VectorXd& stationa
 }
 
 FullValue::FullValue(const Transition& transition, Eigen::MatrixXd V0, bool inverse_frequency,
-                     double natural)
+                     double natural, Workers& workers)
     : p_(transition),
+      workers_(workers),
       V0_(std::move(V0)),
+      m0_(V0_ * transition.mu),
       inverse_frequency_(inverse_frequency),
       natural_(natural) {}
+
+void FullValue::each_column(const std::function<void(Eigen::Index)>& body) const {
+  constexpr Eigen::Index kGroup = 32;
+  const auto tasks = static_cast<std::size_t>((p_.size() + kGroup - 1) / kGroup);
+  workers_.run(tasks, static_cast<std::size_t>(V0_.size()), [&](std::size_t task) {
+    const Eigen::Index begin = static_cast<Eigen::Index>(task) * kGroup;
+    for (Eigen::Index m = begin; m < std::min(p_.size(), begin + kGroup); ++m) body(m);
+  });
+}
 
 std::vector<StateBlock> FullValue::blocks() const {
   return {{"V", static_cast<std::size_t>(V0_.size()), natural_}};
@@ -28,7 +40,7 @@ std::vector<StateBlock> FullValue::blocks() const {
 void FullValue::start(double* x) const { std::fill_n(x, V0_.size(), 0.0); }
 
 Eigen::VectorXd FullValue::mean(const double* x) const {
-  return V0_ * p_.mu + Map(x, p_.size(), p_.size()) * p_.mu;
+  return m0_ + Map(x, p_.size(), p_.size()) * p_.mu;
 }
 
 double FullValue::signal(const double* x) const {
@@ -42,16 +54,14 @@ double FullValue::signal(const double* x) const {
 Coupling FullValue::coupling(const double* x, double /*t*/) const {
   const Map D(x, p_.size(), p_.size());
   const Eigen::VectorXd Vmu = mean(x);
-  Coupling c;
-  Eigen::VectorXd v(p_.size());
-  for (Eigen::Index m = 0; m < p_.size(); ++m) {
-    v = V0_.col(m) + D.col(m) - Vmu;  // centred: tr(V'V Sigma) = sum_m mu_m |V_m - V mu|^2
-    c.PV += p_.mu[m] * v.dot(p_.centred.col(m));
-    c.VV += p_.mu[m] * v.squaredNorm();
-  }
-  c.along = Vmu.dot(p_.mean);
-  c.norm2 = Vmu.squaredNorm();
-  return c;
+  // Centred: tr(V'V Sigma) = sum_m mu_m |V_m - V mu|^2. Column by column, then added in order.
+  Eigen::VectorXd PV(p_.size()), VV(p_.size());
+  each_column([&](Eigen::Index m) {
+    const auto v = V0_.col(m) + D.col(m) - Vmu;
+    PV[m] = v.dot(p_.centred.col(m));
+    VV[m] = v.squaredNorm();
+  });
+  return {PV.dot(p_.mu), VV.dot(p_.mu), Vmu.dot(p_.mean), Vmu.squaredNorm()};
 }
 
 void FullValue::derivative(const double* x, const Drive& drive, double* dx) const {
@@ -60,10 +70,11 @@ void FullValue::derivative(const double* x, const Drive& drive, double* dx) cons
   const Eigen::VectorXd Vmu = mean(x);
   // -(gradient) diag(1/mu) = c_q P~ + c_s (P mu) 1' - c_2 (V - V mu 1') - c_ss V mu 1'
   const Eigen::VectorXd shift = drive.s * p_.mean + (drive.two - drive.ss) * Vmu;
-  for (Eigen::Index m = 0; m < p_.size(); ++m) {
+  each_column([&](Eigen::Index m) {
     const double weight = inverse_frequency_ ? 1.0 : p_.mu[m];
-    out.col(m) = weight * (drive.q * p_.centred.col(m) - drive.two * (V0_.col(m) + D.col(m)) + shift);
-  }
+    out.col(m) =
+        weight * (drive.q * p_.centred.col(m) - drive.two * (V0_.col(m) + D.col(m)) + shift);
+  });
 }
 
 ValueReport FullValue::report(const double* x, double /*t*/) const {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include "popflow/flow_driver.hpp"
 #include "popflow/registry.hpp"
@@ -209,7 +210,8 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   const std::string path = output_of(config);
   const bool force = config.options.has("force") && config.options.flag("force");
   const bool dry = config.options.has("dry-run") && config.options.flag("dry-run");
-  if (!force && !dry && fs::exists(path))
+  std::error_code unknown;  // making the file will say why
+  if (!force && !dry && fs::exists(path, unknown))
     throw UsageError("the output " + path + " exists; --force replaces it");
   Experiment experiment(config);
   if (dry) {

@@ -58,7 +58,7 @@ Schedule make_schedule(const Parameters& options, double t_end) {
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
   if (saves == 1) return {t_end};
   if (options.word("save-spacing") == "linear") return linear(saves, t_end);
-  const double first = options.has("save-first") ? options.real("save-first") : 1e-6 * t_end;
+  const double first = options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
   if (first >= t_end)
     throw UsageError("--save-first is " + shortest(first) + "; it must be below the end at " +
                      shortest(t_end));

@@ -101,18 +101,16 @@ def test_transfer():
 
 
 def test_threads():
-    for number, args in enumerate((["--vocab-size", 9, "--context-length", 30000],
-                                   ["--vocab-size", 9, "--context-length", 30000, "--attention",
-                                    "softmax", "--t-end", 10],
-                                   ["--vocab-size", 200, "--context-length", 300, "--t-end", 5],
-                                   ["--vocab-size", 150, "--coordinates", "support",
-                                    "--sparsity", 300])):
+    for args in (["--vocab-size", 9, "--context-length", 30000, "--t-end", 30],
+                 ["--vocab-size", 9, "--context-length", 30000, "--t-end", 5, "--attention",
+                  "softmax"],
+                 ["--vocab-size", 200, "--context-length", 300, "--t-end", 2],
+                 ["--vocab-size", 150, "--coordinates", "support", "--sparsity", 300]):
         with Folder() as folder:
             more = [*args, "--saves", 4, "--state", "ends"]
             files = [run(folder, str(threads), *more, "--threads", threads)
-                     for threads in (1, 2, 3)]
-            for other in files[1:]:
-                check_equal(files[0], other, free_attributes=("threads", "config"))
+                     for threads in (1, 2)]
+            check_equal(*files, free_attributes=("threads", "config"))
 
 
 def test_options_that_change_no_number():

@@ -1,0 +1,156 @@
+// The program from end to end, on its own files.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <sstream>
+
+#include "popflow/data_file.hpp"
+#include "support/program.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace popflow::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using Args = std::vector<std::string>;
+
+const Args kSmall = {"run", "scb", "--vocab-size", "4", "--context-length", "12", "--saves", "5",
+                     "--t-end", "8"};
+
+Args with(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+/// Runs the program in `folder`; its standard output.
+std::string done(const ScratchFolder& folder, const Args& args, int code = 0) {
+  const Finished finished = popflow(args, {.folder = folder.path()});
+  INFO(finished.err);
+  REQUIRE(finished.code == code);
+  return finished.out;
+}
+
+/// The program refuses in at most five lines and leaves no new file; what it said.
+std::string refused(const ScratchFolder& folder, int code, const Args& args) {
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), {});
+  };
+  const auto before = count();
+  const Finished finished = popflow(args, {.folder = folder.path()});
+  INFO(finished.err);
+  CHECK(finished.code == code);
+  CHECK_THAT(finished.err, Contains("popflow: error: "));
+  CHECK(std::count(finished.err.begin(), finished.err.end(), '\n') <= 5);
+  CHECK(count() == before);
+  return finished.err;
+}
+
+TEST_CASE("a run is written, shown and printed", "[fast][cli]") {
+  const ScratchFolder folder;
+  const std::string summary = done(folder, kSmall);
+  CHECK_THAT(summary, Contains("complete") && Contains("scb-flow.h5") && Contains("loss"));
+  const DataFile file(folder.file("scb-flow.h5"));
+  CHECK(file.text_attribute("", "status") == "complete");
+  CHECK(file.read("saves_done").integers[0] == 5);
+  CHECK(file.read("time").values == std::vector<double>{0, 2, 4, 6, 8});
+  CHECK(file.shape("V") == std::vector<std::size_t>{5, 4, 4});
+  CHECK(file.shape("A") == std::vector<std::size_t>{5, 12, 4});
+
+  CHECK_THAT(done(folder, {"info", "scb-flow.h5"}), Contains("complete") && Contains("history"));
+  std::istringstream table(done(folder, {"info", "scb-flow.h5", "--csv"}));
+  std::string line;
+  std::getline(table, line);
+  CHECK_THAT(line, Catch::StartsWith("time,loss,excess_loss,"));
+  const std::vector<double> losses = file.read("loss").values;
+  for (std::size_t save = 0; save < 5; ++save) {
+    std::getline(table, line);
+    std::istringstream row(line);
+    std::string cell;
+    std::getline(row, cell, ',');
+    CHECK(std::stod(cell) == 2.0 * static_cast<double>(save));
+    std::getline(row, cell, ',');
+    CHECK(std::stod(cell) == losses[save]);
+  }
+  CHECK_FALSE(std::getline(table, line));
+}
+
+TEST_CASE("an output that is there is kept", "[fast][cli]") {
+  const ScratchFolder folder;
+  done(folder, with(kSmall, {"--quiet"}));
+  CHECK_THAT(refused(folder, 2, kSmall), Contains("--force"));
+  CHECK(DataFile(folder.file("scb-flow.h5")).read("time").values.back() == 8);
+  done(folder, with(kSmall, {"--force", "--save-at", "1"}), 2);  // contradicts --saves
+  CHECK(DataFile(folder.file("scb-flow.h5")).read("time").values.size() == 5);
+  done(folder, with(kSmall, {"--force", "--project", "none"}));
+}
+
+TEST_CASE("a quiet run says nothing, a dry one writes nothing", "[fast][cli]") {
+  const ScratchFolder folder;
+  const Finished quiet = popflow(with(kSmall, {"--quiet", "-o", "q.h5"}),
+                                 {.folder = folder.path()});
+  CHECK(quiet.code == 0);
+  CHECK(quiet.out.empty());
+  CHECK(quiet.err.empty());
+  const std::string plan = done(folder, with(kSmall, {"--dry-run"}));
+  CHECK_THAT(plan, Contains("memory") && Contains("file") && Contains("vocab-size = 4"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("scb-flow.h5")));
+}
+
+TEST_CASE("a finished run is left alone, and can be extended", "[fast][cli]") {
+  const ScratchFolder folder;
+  done(folder, with(kSmall, {"-o", "a.h5"}));
+  const Finished again = popflow({"resume", "a.h5"}, {.folder = folder.path()});
+  CHECK(again.code == 0);
+  CHECK_THAT(again.err, Contains("finished"));
+  CHECK_THAT(refused(folder, 2, {"resume", "a.h5", "--t-end", "3"}), Contains("--t-end is 3"));
+  done(folder, {"resume", "a.h5", "--t-end", "12"});
+  Args longer = with(kSmall, {"-o", "b.h5"});
+  longer[7] = "7";
+  longer[9] = "12";
+  done(folder, longer);
+  const DataFile a(folder.file("a.h5"));
+  const DataFile b(folder.file("b.h5"));
+  for (const char* name : {"time", "V", "A", "loss", "statistics/steps"})
+    CHECK(a.read(name).values == b.read(name).values);
+  CHECK(a.text_attribute("parameters", "config") == b.text_attribute("parameters", "config"));
+}
+
+TEST_CASE("ways to end have their codes", "[fast][cli]") {
+  const ScratchFolder folder;
+  const auto status = [&](const Args& more, int code) {
+    done(folder, with(kSmall, with({"--force"}, more)), code);
+    return *DataFile(folder.file("scb-flow.h5")).text_attribute("", "status");
+  };
+  CHECK(status({}, 0) == "complete");
+  CHECK(status({"--max-steps", "4"}, 6) == "step_limit");
+  Args longer = with(kSmall, {"--force", "--method", "euler", "--dt", "60"});
+  longer[9] = "9000";
+  done(folder, longer, 4);
+  const DataFile diverged(folder.file("scb-flow.h5"));
+  CHECK(diverged.text_attribute("", "status") == "diverged");
+  CHECK(std::isfinite(*diverged.number_attribute("", "diverged_at")));
+  longer = with(kSmall, {"--force", "--stop-when", "steady", "--steady-tolerance", "1e-3"});
+  longer[9] = "9000";
+  done(folder, longer);
+  CHECK(DataFile(folder.file("scb-flow.h5")).text_attribute("", "status") == "steady");
+}
+
+TEST_CASE("sizes beyond the machine are named", "[fast][cli]") {
+  const ScratchFolder folder;
+  const auto said = [&](const Args& more) { return refused(folder, 2, with({"run", "scb"}, more)); };
+  CHECK_THAT(said({"--vocab-size", "1e9"}), Contains("--vocab-size 1000000000") &&
+                                                Contains("memory"));
+  CHECK_THAT(said({"--vocab-size", "9e15", "--context-length", "9e15"}), Contains("memory"));
+  CHECK_THAT(said({"--saves", "1e12"}), Contains("disk") || Contains("memory"));
+  CHECK_THAT(said({"--context-length", "3", "--sparsity", "4"}), Contains("--sparsity"));
+}
+
+TEST_CASE("a folder that is not there is an error of output", "[fast][cli]") {
+  const ScratchFolder folder;
+  CHECK_THAT(refused(folder, 5, with(kSmall, {"-o", "no/where.h5"})), Contains("no/where.h5"));
+  refused(folder, 5, with(kSmall, {"-o", std::string(300, 'x')}));
+}
+
+}  // namespace
+}  // namespace popflow::test

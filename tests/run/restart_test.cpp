@@ -1,0 +1,134 @@
+// Restart slots: the newest whole one counts.
+
+#include "run/restart.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "popflow/error.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// A file with nothing but restart slots.
+struct SlotFile {
+  explicit SlotFile(const System& of)
+      : system(of), file(TrajectoryFile::create(folder.file("run.h5"), layout(), false)) {}
+
+  [[nodiscard]] GroupSpec layout() const {
+    GroupSpec root;
+    root.attributes = {{"format", std::string("popflow")}};
+    root.groups = {restart_group(system, {"linear", 0.25})};
+    return root;
+  }
+  /// Writes the slot of save `saves`, at whose time all entries of the state are `saves`.
+  void write(RestartWriter& writer, std::int64_t saves, bool ended = false) {
+    State x(system.shape().state_size());
+    std::fill(x.begin(), x.end(), static_cast<double>(saves));
+    std::vector<double> memory(FlowDriver::memory_size(system), 0.5);
+    writer.write({&x, static_cast<double>(saves), memory}, saves, ended);
+  }
+  [[nodiscard]] Restart read(Slots which = Slots::all) const {
+    return read_restart(DataFile(folder.file("run.h5")), system, which);
+  }
+
+  const System& system;
+  ScratchFolder folder;
+  TrajectoryFile file;
+};
+
+TEST_CASE("the newest slot is read", "[fast][run]") {
+  const ToySystem system(oscillator());
+  SlotFile slots(system);
+  CHECK_THROWS_AS(slots.read(), InputError);
+  RestartWriter writer(slots.file, 0);
+  for (std::int64_t saves = 1; saves < 6; ++saves) {
+    slots.write(writer, saves);
+    const Restart restart = slots.read();
+    CHECK(restart.saves == saves);
+    CHECK(restart.sequence == saves - 1);
+    CHECK(restart.t == static_cast<double>(saves));
+    CHECK(restart.x[1] == static_cast<double>(saves));
+    CHECK(restart.memory.size() == FlowDriver::memory_size(system));
+    CHECK_FALSE(restart.ended);
+  }
+}
+
+TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
+  const ToySystem system(oscillator());
+  const std::string part = GENERATE("state", "driver", "slot_time", "saves", "ended", "checksum",
+                                    "sequence");
+  INFO(part);
+  SlotFile slots(system);
+  RestartWriter writer(slots.file, 0);
+  slots.write(writer, 1);
+  slots.write(writer, 2);  // lies second
+  const std::size_t second = slots.file.size("restart/" + part) / 2;
+  if (part == "state" || part == "driver" || part == "slot_time")
+    slots.file.write("restart/" + part, second, 0.125);
+  else
+    slots.file.write("restart/" + part, second, std::int64_t{7});
+  CHECK(slots.read().saves == 1);
+}
+
+TEST_CASE("a run goes on from before its stop", "[fast][run]") {
+  const ToySystem system(oscillator());
+  SlotFile slots(system);
+  RestartWriter writer(slots.file, 0);
+  slots.write(writer, 1);
+  slots.write(writer, 2);
+  slots.write(writer, 3, true);
+  CHECK(slots.read(Slots::all).saves == 3);
+  CHECK(slots.read(Slots::all).ended);
+  CHECK(slots.read(Slots::going_on).saves == 2);
+  // The next slot takes the place of the stop's.
+  RestartWriter again(slots.file, slots.read(Slots::going_on).sequence + 1);
+  slots.write(again, 3);
+  CHECK(slots.read(Slots::going_on).saves == 3);
+}
+
+TEST_CASE("slots of another system are refused", "[fast][run]") {
+  const ToySystem system(oscillator());
+  SlotFile slots(system);
+  RestartWriter writer(slots.file, 0);
+  slots.write(writer, 1);
+  const ToySystem other(decay());
+  CHECK_THROWS_AS(read_restart(DataFile(slots.folder.file("run.h5")), other, Slots::all),
+                  InputError);
+}
+
+TEST_CASE("the spacing is kept", "[fast][run]") {
+  const ToySystem system(oscillator());
+  const SlotFile slots(system);
+  const Spacing spacing = read_spacing(DataFile(slots.folder.file("run.h5")));
+  CHECK(spacing.kind == "linear");
+  CHECK(spacing.step == 0.25);
+}
+
+TEST_CASE("a file is written by one at a time", "[fast][run]") {
+  const ToySystem system(oscillator());
+  const SlotFile slots(system);
+  const std::string path = slots.folder.file("run.h5");
+  CHECK_THROWS_WITH(TrajectoryFile::open(path), Catch::Contains("another process"));
+  CHECK(DataFile(path).has_dataset("restart/state"));  // reading is free
+}
+
+TEST_CASE("a file must have what its run writes", "[fast][run]") {
+  const ToySystem system(oscillator());
+  const SlotFile slots(system);
+  GroupSpec layout = slots.layout();
+  CHECK_NOTHROW(slots.file.require(layout));
+  GroupSpec longer = layout;
+  longer.groups[0].dimensions[1].size += 1;
+  CHECK_THROWS_AS(slots.file.require(longer), InputError);
+  GroupSpec other = layout;
+  other.groups[0].variables[0].type = NumberType::int64;
+  CHECK_THROWS_AS(slots.file.require(other), InputError);
+  GroupSpec more = layout;
+  more.groups[0].variables.push_back({"more", {}, NumberType::float64, {}, {}});
+  CHECK_THROWS_AS(slots.file.require(more), InputError);
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,106 @@
+// When a run is recorded, and how it goes on beyond its end.
+
+#include "run/schedule.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "popflow/error.hpp"
+#include "popflow/run_config.hpp"
+
+namespace popflow::test {
+namespace {
+
+Parameters options(const std::vector<std::pair<std::string, std::string>>& given) {
+  Parameters parameters(run_options());
+  for (const auto& [name, text] : given) parameters.set(name, text, Origin::command_line);
+  return parameters;
+}
+
+Schedule schedule(const std::vector<std::pair<std::string, std::string>>& given, double end) {
+  return make_schedule(options(given), end);
+}
+
+TEST_CASE("schedules are as the options say", "[fast][run]") {
+  CHECK(schedule({{"saves", "1"}}, 3) == Schedule{3});
+  CHECK(schedule({{"saves", "4"}}, 3) == Schedule{0, 1, 2, 3});
+  CHECK(schedule({}, 50).size() == 201);
+  CHECK(schedule({}, 50).back() == 50);
+  CHECK(schedule({{"save-at", "0.5,2"}}, 3) == Schedule{0.5, 2, 3});
+  CHECK(schedule({{"save-at", "0,3"}}, 3) == Schedule{0, 3});
+  const auto log = [](const std::string& saves, const std::string& first) {
+    return std::vector<std::pair<std::string, std::string>>{
+        {"save-spacing", "log"}, {"saves", saves}, {"save-first", first}};
+  };
+  CHECK(schedule(log("5", "0.01"), 10) == Schedule{0, 0.01, 0.1, 1, 10});
+  CHECK(schedule(log("2", "0.01"), 10) == Schedule{0, 10});
+  CHECK(schedule(log("1", "0.01"), 10) == Schedule{10});
+  CHECK(schedule({{"save-spacing", "log"}, {"saves", "3"}}, 10) == Schedule{0, 1e-5, 10});
+  CHECK_THROWS_AS(schedule(log("5", "10"), 10), UsageError);
+  CHECK_THROWS_AS(schedule({{"save-at", "1,4"}}, 3), UsageError);
+}
+
+TEST_CASE("every schedule increases and ends at the end", "[fast][run]") {
+  for (const double end : {0.1, 1.0 / 3, 83.0, 1e9}) {
+    for (const char* saves : {"2", "3", "7", "201", "1000"}) {
+      for (const char* spacing : {"linear", "log"}) {
+        const Schedule times = schedule({{"saves", saves}, {"save-spacing", spacing}}, end);
+        INFO(end << " " << saves << " " << spacing);
+        CHECK(times.size() == std::stoul(saves));
+        CHECK(times.front() == 0);
+        CHECK(times.back() == end);
+        CHECK(std::adjacent_find(times.begin(), times.end(), std::greater_equal<>()) ==
+              times.end());
+      }
+    }
+  }
+}
+
+/// The schedule of `given` up to `end`, extended to each of `ends`.
+Schedule extended(const std::vector<std::pair<std::string, std::string>>& given, double end,
+                  const std::vector<double>& ends) {
+  const Parameters parameters = options(given);
+  Schedule times = make_schedule(parameters, end);
+  const Spacing spacing = spacing_of(times, parameters);
+  for (const double next : ends) times = extend_schedule(times, spacing, next);
+  return times;
+}
+
+TEST_CASE("a longer schedule goes on at the same spacing", "[fast][run]") {
+  CHECK(extended({{"saves", "3"}}, 4, {8}) == Schedule{0, 2, 4, 6, 8});
+  CHECK(extended({{"saves", "3"}}, 4, {7}) == Schedule{0, 2, 4, 6, 7});
+  CHECK(extended({{"saves", "3"}}, 4, {7, 10}) == Schedule{0, 2, 4, 6, 7, 9, 10});
+  CHECK(extended({{"saves", "3"}}, 4, {4.5}) == Schedule{0, 2, 4, 4.5});
+  CHECK(extended({{"saves", "1"}}, 4, {8}) == Schedule{4, 8});
+  CHECK(extended({{"save-at", "1,2"}}, 4, {8, 9}) == Schedule{1, 2, 4, 8, 9});
+  CHECK(extended({{"save-spacing", "log"}, {"saves", "4"}, {"save-first", "1"}}, 100, {5000}) ==
+        Schedule{0, 1, 10, 100, 1000, 5000});
+  CHECK(extended({{"save-spacing", "log"}, {"saves", "2"}}, 4, {8}) == Schedule{0, 4, 8});
+}
+
+TEST_CASE("an extended schedule has the bits of the longer one", "[fast][run]") {
+  for (const double end : {10.0, 50.0, 83.0, 1e9}) {
+    const auto times = extended({{"saves", "201"}}, end, {2 * end, 3 * end});
+    CHECK(times == schedule({{"saves", "601"}}, 3 * end));
+  }
+  const std::vector<std::pair<std::string, std::string>> log = {
+      {"save-spacing", "log"}, {"saves", "17"}, {"save-first", "0.001"}};
+  auto longer = log;
+  longer[1].second = "29";
+  CHECK(extended(log, 100, {1000, 1e6}) == schedule(longer, 1e6));
+}
+
+TEST_CASE("options can be found for every schedule", "[fast][run]") {
+  const auto [given, end, next] = GENERATE(table<std::string, double, double>(
+      {{"saves=3", 4, 8}, {"saves=3", 4, 7}, {"saves=1", 4, 8}, {"save-at=1,2", 4, 8},
+       {"save-spacing=log", 4, 8}, {"save-spacing=log", 4, 4e6}}));
+  const std::size_t equals = given.find('=');
+  Parameters parameters = options({{given.substr(0, equals), given.substr(equals + 1)}});
+  const Schedule first = make_schedule(parameters, end);
+  const Schedule times = extend_schedule(first, spacing_of(first, parameters), next);
+  describe_schedule(times, parameters);
+  CHECK(parameters.real("t-end") == next);
+  CHECK(make_schedule(parameters, next) == times);
+}
+
+}  // namespace
+}  // namespace popflow::test
