@@ -102,7 +102,7 @@ void BM_create_and_record(benchmark::State& state) {
     for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
     c.config.options.resolve("t-end", schedule.back());
     const GroupSpec layout = run_layout(*c.system, c.config, schedule,
-                                      spacing_of(schedule, c.config.options), StateSaves::all, 1);
+                                        spacing_of(schedule, c.config.options), StateSaves::all, 1);
     TrajectoryFile file = TrajectoryFile::create(path, layout, true);
     for (std::size_t save = 0; save < kSaves; ++save) {
       for (std::size_t field = 0; field < c.system->shape().fields.size(); ++field) {

@@ -30,17 +30,21 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
   if (coordinates != Coordinates::signal) return;
   const std::string key = "--coordinates signal needs ";
   if (variant.softmax)
-    throw UsageError(key + "--attention linear: with softmax the columns leave the line from 1/T "
-                           "to q_k; support coordinates are exact");
+    throw UsageError(key +
+                     "--attention linear: with softmax the columns leave the line from 1/T "
+                     "to q_k; support coordinates are exact");
   if (!variant.inverse_frequency)
-    throw UsageError(key + "--preconditioner inverse-frequency: without it every column moves at "
-                           "a rate of its own; support coordinates are exact");
+    throw UsageError(key +
+                     "--preconditioner inverse-frequency: without it every column moves at "
+                     "a rate of its own; support coordinates are exact");
   if (!variant.project)
-    throw UsageError(key + "--project attention: without it the columns' sums move; support "
-                           "coordinates are exact");
+    throw UsageError(key +
+                     "--project attention: without it the columns' sums move; support "
+                     "coordinates are exact");
   if (l1 > 0)
-    throw UsageError(key + "--l1 0: a threshold leaves the line from 1/T to q_k; support "
-                           "coordinates are exact");
+    throw UsageError(key +
+                     "--l1 0: a threshold leaves the line from 1/T to q_k; support "
+                     "coordinates are exact");
 }
 
 /// The sizes that the given parameters ask for must fit the machine before anything is drawn.
@@ -60,8 +64,7 @@ void require_room(const Ingredients& from, Coordinates coordinates) {
 
 Eigen::MatrixXd standard_start(const Problem& problem, const std::string& word) {
   const Eigen::Index N = problem.vocabulary();
-  if (word == "uniform")
-    return Eigen::MatrixXd::Constant(N, N, 1 / static_cast<double>(N));
+  if (word == "uniform") return Eigen::MatrixXd::Constant(N, N, 1 / static_cast<double>(N));
   return problem.mu.replicate(1, N);
 }
 

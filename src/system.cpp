@@ -41,8 +41,7 @@ std::string describe_bytes(double bytes) {
 }
 
 double physical_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
 void require_memory(double doubles, const std::string& what) {

@@ -11,11 +11,11 @@ namespace popflow::scb {
 
 /// The constants of one column, the query k.
 struct Query {
-  double mu = 0;     ///< mu_k
-  double q_sum = 0;  ///< 1'q_k (1 up to the rounding of what was read)
-  double q_norm2 = 0;          ///< |q_k|^2
-  double q_deviation2 = 0;     ///< |q_k - 1/T|^2
-  Eigen::Index support = 0;    ///< used slots
+  double mu = 0;             ///< mu_k
+  double q_sum = 0;          ///< 1'q_k (1 up to the rounding of what was read)
+  double q_norm2 = 0;        ///< |q_k|^2
+  double q_deviation2 = 0;   ///< |q_k - 1/T|^2
+  Eigen::Index support = 0;  ///< used slots
 };
 
 /// What a column's derivative needs of the column itself.

@@ -225,7 +225,8 @@ void FullAttention::field(std::size_t i, const double* x, const FieldSink& sink)
       for (std::size_t row = 0; row < count; ++row) {
         for (std::size_t k = begin; k < end; ++k) {
           const double value = x[k * rows_ + first + row];
-          piece[row * columns + k] = normalise ? std::exp(value - high[k]) / total[k] : base + value;
+          piece[row * columns + k] =
+              normalise ? std::exp(value - high[k]) / total[k] : base + value;
         }
       }
     }

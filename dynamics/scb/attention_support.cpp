@@ -99,8 +99,7 @@ AttentionReport SupportAttention::report(const double* x) const {
 double SupportAttention::signal(const double* x) const {
   double sum = 0;
   for (Eigen::Index k = 0; k < columns_.size(); ++k)
-    sum += columns_.query(k).mu *
-           columns_.signal(k, moments(k, weights(k, column(x, k))));
+    sum += columns_.query(k).mu * columns_.signal(k, moments(k, weights(k, column(x, k))));
   return sum;
 }
 
@@ -173,8 +172,7 @@ std::optional<AttentionLinearization> SupportAttention::linearize(const double* 
       da.diagonal() += a;
       const Eigen::RowVectorXd dnorm2 = 2 * many.cwiseProduct(a).transpose() * da;
       const Eigen::RowVectorXd dq = q.transpose() * da;
-      const Eigen::VectorXd linear =
-          (c.PV * q - c.VV * a).array() + (c.VV * m.norm2 - c.PV * m.q);
+      const Eigen::VectorXd linear = (c.PV * q - c.VV * a).array() + (c.VV * m.norm2 - c.PV * m.q);
       own = (linear - c.VV * a).cwiseProduct(used).asDiagonal() * da;
       own += used.cwiseProduct(a) * (c.VV * dnorm2 - c.PV * dq);
       own *= weight;

@@ -6,7 +6,8 @@ namespace {
 
 constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
 
-constexpr const char* kEquations = R"(Data. Vocabulary N, context length T. P is column-stochastic, P[n,m] = Pr(next = n | m), with
+constexpr const char* kEquations =
+    R"(Data. Vocabulary N, context length T. P is column-stochastic, P[n,m] = Pr(next = n | m), with
 stationary distribution mu > 0. Column q_k of Q is a probability vector over the T positions with
 few non-zeros. A sample: x_1..x_T, x_{T+1} i.i.d. from mu; with k = x_{T+1}, a position s ~ q_k;
 the target y ~ P[:, x_s].
@@ -57,47 +58,85 @@ the zeros, and their second order holds only while no entry reaches zero, so the
 
 ParameterTable parameters() {
   ParameterTable t;
-  t.push_back({.name = "vocab-size", .kind = Kind::integer, .default_text = "10",
-               .meaning = "number of tokens", .symbol = "N", .range = {2, kLargest}});
-  t.push_back({.name = "context-length", .kind = Kind::integer, .default_text = "1000",
-               .meaning = "number of positions", .symbol = "T", .range = {1, kLargest}});
-  t.push_back({.name = "sparsity", .kind = Kind::integer, .default_text = "2",
-               .meaning = "positions that matter to a query, drawn at random", .symbol = "S",
+  t.push_back({.name = "vocab-size",
+               .kind = Kind::integer,
+               .default_text = "10",
+               .meaning = "number of tokens",
+               .symbol = "N",
+               .range = {2, kLargest}});
+  t.push_back({.name = "context-length",
+               .kind = Kind::integer,
+               .default_text = "1000",
+               .meaning = "number of positions",
+               .symbol = "T",
                .range = {1, kLargest}});
-  t.push_back({.name = "transition-concentration", .kind = Kind::real, .default_text = "0.3",
+  t.push_back({.name = "sparsity",
+               .kind = Kind::integer,
+               .default_text = "2",
+               .meaning = "positions that matter to a query, drawn at random",
+               .symbol = "S",
+               .range = {1, kLargest}});
+  t.push_back({.name = "transition-concentration",
+               .kind = Kind::real,
+               .default_text = "0.3",
                .meaning = "Dirichlet concentration of the drawn columns of P",
                .range = {.low = 0, .low_open = true}});
-  t.push_back({.name = "position-concentration", .kind = Kind::real, .default_text = "0",
+  t.push_back({.name = "position-concentration",
+               .kind = Kind::real,
+               .default_text = "0",
                .meaning = "Dirichlet concentration of the drawn weights of q_k; 0: equal weights",
                .range = {.low = 0}});
-  t.push_back({.name = "attention", .kind = Kind::word, .default_text = "linear",
+  t.push_back({.name = "attention",
+               .kind = Kind::word,
+               .default_text = "linear",
                .meaning = "train A itself, or logits under a softmax",
                .words = {"linear", "softmax"}});
-  t.push_back({.name = "preconditioner", .kind = Kind::word, .default_text = "inverse-frequency",
+  t.push_back({.name = "preconditioner",
+               .kind = Kind::word,
+               .default_text = "inverse-frequency",
                .meaning = "divide gradients by mu (the paper's flow), or not",
                .words = {"inverse-frequency", "none"}});
-  t.push_back({.name = "project", .kind = Kind::word, .default_text = "attention",
+  t.push_back({.name = "project",
+               .kind = Kind::word,
+               .default_text = "attention",
                .meaning = "keep 1'a_k = 1 by (I - 11'/T); no effect with softmax",
                .words = {"attention", "none"}});
-  t.push_back({.name = "coordinates", .kind = Kind::word, .default_text = "full",
+  t.push_back({.name = "coordinates",
+               .kind = Kind::word,
+               .default_text = "full",
                .meaning = "state of the flow; support and signal are exact reductions",
                .words = {"full", "support", "signal"}});
-  t.push_back({.name = "init-value", .kind = Kind::word, .default_text = "",
+  t.push_back({.name = "init-value",
+               .kind = Kind::word,
+               .default_text = "",
                .meaning = "start of V: mu 1', 11'/N, or the V0 of the problem file",
                .words = {"stationary", "uniform", "problem"},
                .default_note = "stationary, or problem where the file has V0"});
-  t.push_back({.name = "init-mix", .kind = Kind::real, .default_text = "",
+  t.push_back({.name = "init-mix",
+               .kind = Kind::real,
+               .default_text = "",
                .meaning = "transfer: start from theta V + (1 - theta) mu 1' with the V of "
                           "--init-from, and from uniform attention",
-               .symbol = "theta", .range = {0, 1}});
-  t.push_back({.name = "l1", .kind = Kind::real, .default_text = "0",
+               .symbol = "theta",
+               .range = {0, 1}});
+  t.push_back({.name = "l1",
+               .kind = Kind::real,
+               .default_text = "0",
                .meaning = "l1 penalty on the attention; needs --dt, the splitting step",
-               .symbol = "lambda", .range = {.low = 0}});
-  t.push_back({.name = "text", .kind = Kind::path, .default_text = "",
+               .symbol = "lambda",
+               .range = {.low = 0}});
+  t.push_back({.name = "text",
+               .kind = Kind::path,
+               .default_text = "",
                .meaning = "take P and mu from the bigrams of a text (UTF-8)"});
-  t.push_back({.name = "text-unit", .kind = Kind::word, .default_text = "char",
-               .meaning = "what counts as a token of the text", .words = {"char", "word"}});
-  t.push_back({.name = "counts", .kind = Kind::path, .default_text = "",
+  t.push_back({.name = "text-unit",
+               .kind = Kind::word,
+               .default_text = "char",
+               .meaning = "what counts as a token of the text",
+               .words = {"char", "word"}});
+  t.push_back({.name = "counts",
+               .kind = Kind::path,
+               .default_text = "",
                .meaning = "take P and mu from a table of bigram counts: from, to, count, "
                           "separated by tabs"});
   return t;
@@ -119,34 +158,73 @@ SystemInfo make_info() {
                      {"slot", "place in the list of a query's support positions"},
                      {"position", "position in the context (full coordinates)"}};
   const std::string paper = "arXiv 2410.23438";
-  info.fields = {
-      {"V", {"token_out", "token_in"}, "V", "value matrix", paper + ", section 2",
-       "full coordinates, or preconditioner none"},
-      {"A", {"position", "query"}, "A", "attention weights", paper + ", section 2",
-       "full coordinates"},
-      {"W", {"position", "query"}, "W", "attention logits", paper + ", section 2",
-       "full coordinates, softmax"},
-      {"A_support", {"slot", "query"}, "A", "attention weights at the support positions",
-       "exact reduction of the flow", "support coordinates"},
-      {"A_off", {"query"}, "A", "attention weight of every position off the support",
-       "exact reduction of the flow", "support coordinates"},
-      {"alpha_V", {}, "alpha_V", "share of P - mu 1' in V", "exact reduction of the flow",
-       "support or signal coordinates, inverse-frequency"},
-      {"rho_V", {}, "rho_V", "share of the start R0 left in V", "exact reduction of the flow",
-       "support or signal coordinates, inverse-frequency"},
-      {"beta_mu", {}, "beta_mu", "share of mu 1' in V", "exact reduction of the flow",
-       "support coordinates, inverse-frequency"},
-      {"beta_0", {}, "beta_0", "share of the start m0 1' left in V",
-       "exact reduction of the flow", "support coordinates, inverse-frequency"},
-      {"alpha_A", {}, "alpha_A", "share of q_k - 1/T in a_k", "exact reduction of the flow",
-       "signal coordinates"}};
+  info.fields = {{"V",
+                  {"token_out", "token_in"},
+                  "V",
+                  "value matrix",
+                  paper + ", section 2",
+                  "full coordinates, or preconditioner none"},
+                 {"A",
+                  {"position", "query"},
+                  "A",
+                  "attention weights",
+                  paper + ", section 2",
+                  "full coordinates"},
+                 {"W",
+                  {"position", "query"},
+                  "W",
+                  "attention logits",
+                  paper + ", section 2",
+                  "full coordinates, softmax"},
+                 {"A_support",
+                  {"slot", "query"},
+                  "A",
+                  "attention weights at the support positions",
+                  "exact reduction of the flow",
+                  "support coordinates"},
+                 {"A_off",
+                  {"query"},
+                  "A",
+                  "attention weight of every position off the support",
+                  "exact reduction of the flow",
+                  "support coordinates"},
+                 {"alpha_V",
+                  {},
+                  "alpha_V",
+                  "share of P - mu 1' in V",
+                  "exact reduction of the flow",
+                  "support or signal coordinates, inverse-frequency"},
+                 {"rho_V",
+                  {},
+                  "rho_V",
+                  "share of the start R0 left in V",
+                  "exact reduction of the flow",
+                  "support or signal coordinates, inverse-frequency"},
+                 {"beta_mu",
+                  {},
+                  "beta_mu",
+                  "share of mu 1' in V",
+                  "exact reduction of the flow",
+                  "support coordinates, inverse-frequency"},
+                 {"beta_0",
+                  {},
+                  "beta_0",
+                  "share of the start m0 1' left in V",
+                  "exact reduction of the flow",
+                  "support coordinates, inverse-frequency"},
+                 {"alpha_A",
+                  {},
+                  "alpha_A",
+                  "share of q_k - 1/T in a_k",
+                  "exact reduction of the flow",
+                  "signal coordinates"}};
   info.observables = {
       {"loss", "L", "population loss", paper + ", section 2"},
       {"excess_loss", "L - L*", "population loss above its minimum", paper + ", section 2"},
       {"signal_V", "tr(V'P Sigma)/K_P", "signal of the value matrix; 1 at V = P",
        paper + ", section 4"},
-      {"signal_A", "sum_k mu_k <a_k - 1/T, q_k - 1/T>/kappa",
-       "signal of the attention; 1 at A = Q", paper + ", section 4"},
+      {"signal_A", "sum_k mu_k <a_k - 1/T, q_k - 1/T>/kappa", "signal of the attention; 1 at A = Q",
+       paper + ", section 4"},
       {"distance_P", "|V - P|_F", "distance of V from the transition matrix", paper},
       {"distance_Q", "|A - Q|_F", "distance of the attention from Q", paper},
       {"attention_sum_error", "max_k |1'a_k - 1|", "largest error of an attention column's sum",
@@ -168,10 +246,9 @@ SystemInfo make_info() {
       {"stationary_error", InvariantInfo::Form::zero,
        "V mu = mu: kept with the projection or softmax and the inverse-frequency preconditioner, "
        "from V0 mu = mu (from another start V mu - mu decays as exp(-t), exactly)"}};
-  info.constants = {
-      {"K_P", "K_P", "tr(P'P Sigma)"},
-      {"kappa", "kappa", "sum_k mu_k |q_k|^2 - 1/T"},
-      {"loss_minimum", "L*", "population loss at V = P, A = Q"}};
+  info.constants = {{"K_P", "K_P", "tr(P'P Sigma)"},
+                    {"kappa", "kappa", "sum_k mu_k |q_k|^2 - 1/T"},
+                    {"loss_minimum", "L*", "population loss at V = P, A = Q"}};
   return info;
 }
 

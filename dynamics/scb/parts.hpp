@@ -22,10 +22,10 @@ struct Coupling {
 
 /// What V sees of the attention, with s_k = 1'a_k.
 struct Drive {
-  double q = 0;   ///< c_q  = sum_k mu_k <q_k, a_k>
-  double two = 0; ///< c_2  = sum_k mu_k |a_k|^2
-  double s = 0;   ///< c_s  = sum_k mu_k s_k
-  double ss = 0;  ///< c_ss = sum_k mu_k s_k^2
+  double q = 0;    ///< c_q  = sum_k mu_k <q_k, a_k>
+  double two = 0;  ///< c_2  = sum_k mu_k |a_k|^2
+  double s = 0;    ///< c_s  = sum_k mu_k s_k
+  double ss = 0;   ///< c_ss = sum_k mu_k s_k^2
 };
 
 /// What the observables need of V, with E = V - P and u = V mu - P mu: differences from the
@@ -44,14 +44,14 @@ struct ValueReport {
 
 /// What the observables need of the attention, with delta_k = s_k - 1.
 struct AttentionReport {
-  double signal = 0;      ///< sum_k mu_k <a_k - 1/T, q_k - 1/T>
-  double norm2 = 0;       ///< sum_k mu_k |a_k|^2
-  double a_diff = 0;      ///< sum_k mu_k <a_k, a_k - q_k>
-  double diff2 = 0;       ///< sum_k mu_k |a_k - q_k|^2
-  double delta = 0;       ///< sum_k mu_k delta_k
-  double delta2 = 0;      ///< sum_k mu_k delta_k^2
-  double distance = 0;    ///< |A - Q|_F
-  double sum_error = 0;   ///< max_k |delta_k|
+  double signal = 0;     ///< sum_k mu_k <a_k - 1/T, q_k - 1/T>
+  double norm2 = 0;      ///< sum_k mu_k |a_k|^2
+  double a_diff = 0;     ///< sum_k mu_k <a_k, a_k - q_k>
+  double diff2 = 0;      ///< sum_k mu_k |a_k - q_k|^2
+  double delta = 0;      ///< sum_k mu_k delta_k
+  double delta2 = 0;     ///< sum_k mu_k delta_k^2
+  double distance = 0;   ///< |A - Q|_F
+  double sum_error = 0;  ///< max_k |delta_k|
 };
 
 /// Which of the paper's variants is run.
@@ -63,15 +63,15 @@ struct Variant {
 
 /// Derivatives of a reduced V for implicit methods, nz its number of scalars.
 struct ValueLinearization {
-  Eigen::MatrixXd own;                      ///< nz x nz: d(derivative)/d(scalars), drive fixed
-  Eigen::Matrix<double, Eigen::Dynamic, 4> by_drive;     ///< nz x 4: by (q, two, s, ss)
-  Eigen::Matrix<double, 4, Eigen::Dynamic> coupling;     ///< 4 x nz: of (PV, VV, along, norm2)
-  Eigen::VectorXd by_time;                  ///< 4: explicit time derivative of the coupling
+  Eigen::MatrixXd own;  ///< nz x nz: d(derivative)/d(scalars), drive fixed
+  Eigen::Matrix<double, Eigen::Dynamic, 4> by_drive;  ///< nz x 4: by (q, two, s, ss)
+  Eigen::Matrix<double, 4, Eigen::Dynamic> coupling;  ///< 4 x nz: of (PV, VV, along, norm2)
+  Eigen::VectorXd by_time;  ///< 4: explicit time derivative of the coupling
 };
 
 /// Derivatives of a reduced attention for implicit methods, ny its number of weights.
 struct AttentionLinearization {
-  Eigen::MatrixXd own;                      ///< ny x ny: d(derivative)/d(weights), coupling fixed
+  Eigen::MatrixXd own;  ///< ny x ny: d(derivative)/d(weights), coupling fixed
   Eigen::Matrix<double, Eigen::Dynamic, 4> by_coupling;  ///< ny x 4: by (PV, VV, along, norm2)
   Eigen::Matrix<double, 4, Eigen::Dynamic> drive;        ///< 4 x ny: of (q, two, s, ss)
 };
@@ -93,7 +93,8 @@ class ValuePart {
   /// The recorded field fields()[i].
   virtual void field(std::size_t i, const double* x, const FieldSink& sink) const = 0;
   /// For implicit methods; only reduced coordinates have it.
-  [[nodiscard]] virtual std::optional<ValueLinearization> linearize(const double* /*x*/, double /*t*/,
+  [[nodiscard]] virtual std::optional<ValueLinearization> linearize(const double* /*x*/,
+                                                                    double /*t*/,
                                                                     const Drive& /*drive*/) const {
     return std::nullopt;
   }

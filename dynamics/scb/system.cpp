@@ -27,8 +27,9 @@ std::size_t size_of(const std::vector<StateBlock>& blocks) {
 template <class Matrix>
 std::vector<typename Matrix::Scalar> row_major(const Matrix& m) {
   std::vector<typename Matrix::Scalar> out(static_cast<std::size_t>(m.size()));
-  Eigen::Map<Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic,
-                           Eigen::RowMajor>>(out.data(), m.rows(), m.cols()) = m;
+  Eigen::Map<
+      Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+      out.data(), m.rows(), m.cols()) = m;
   return out;
 }
 
@@ -60,13 +61,12 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
   kappa_ = columns.kappa();
   const double kappa_0 = kappa_ + columns.uniform();
   loss_minimum_ = 0.5 * (1 - transition_.mean.squaredNorm() - kappa_0 * transition_.K_P);
-  no_signal_V_ =
-      transition_.K_P <= kNothing * problem_.P.colwise().squaredNorm().dot(problem_.mu);
+  no_signal_V_ = transition_.K_P <= kNothing * problem_.P.colwise().squaredNorm().dot(problem_.mu);
   no_signal_A_ = kappa_ <= kNothing * kappa_0;
   if (coordinates_ == Coordinates::signal && (no_signal_V_ || no_signal_A_))
-    throw UsageError(std::string("--coordinates signal: there is no signal to follow, because ") +
-                     (no_signal_V_ ? "every column of P is mu (K_P = 0)"
-                                   : "Q is uniform (kappa = 0)"));
+    throw UsageError(
+        std::string("--coordinates signal: there is no signal to follow, because ") +
+        (no_signal_V_ ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
 
   const double natural = columns.uniform();
   const bool scalars = coordinates_ != Coordinates::full && variant_.inverse_frequency;
@@ -124,15 +124,15 @@ void Scb::describe() {
   shape_.dimensions = dimensions();
   shape_.fields = value_->fields();
   for (const std::string& field : attention_->fields()) shape_.fields.push_back(field);
-  shape_.constants = {
-      {"K_P", transition_.K_P}, {"kappa", kappa_}, {"loss_minimum", loss_minimum_}};
+  shape_.constants = {{"K_P", transition_.K_P}, {"kappa", kappa_}, {"loss_minimum", loss_minimum_}};
 
   shape_.events = {"boosted", "aligned"};
   if (variant_.project && !variant_.softmax) shape_.events.emplace_back("fast_phase_end");
   if (!(variant_.project || variant_.softmax)) return;
   shape_.invariants.emplace_back("attention_sum_error");
   const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
-  if ((sums.array() - 1).abs().maxCoeff() < 1e-9) shape_.invariants.emplace_back("column_sum_error");
+  if ((sums.array() - 1).abs().maxCoeff() < 1e-9)
+    shape_.invariants.emplace_back("column_sum_error");
   if (variant_.inverse_frequency &&
       (start_.V0 * problem_.mu - problem_.mu).cwiseAbs().maxCoeff() < 1e-9)
     shape_.invariants.emplace_back("stationary_error");
@@ -187,8 +187,7 @@ double Scb::growth_rate() const {
   // Near the start the signals v = tr(V'P Sigma) and u = sum_k mu_k <q_k, a_k - 1/T> obey
   // dv/dt = a (1/T + u), du/dt = b v.
   if (variant_.inverse_frequency) return std::sqrt(transition_.K_P * kappa_);
-  const double a =
-      transition_.centred.colwise().squaredNorm().dot(problem_.mu.cwiseAbs2());
+  const double a = transition_.centred.colwise().squaredNorm().dot(problem_.mu.cwiseAbs2());
   const Columns columns(problem_.Q, problem_.mu, variant_);
   double b = 0;
   for (Eigen::Index k = 0; k < columns.size(); ++k)

@@ -91,8 +91,8 @@ ValueReport ScalarValue::report(const double* x, double t) const {
                            2 * rho * miss * RP_ + miss * miss * PP_;
   r.distance = std::sqrt(std::max(0.0, distance2));
   const double common = beta.mu * p_.mean.sum() + beta.zero * m0_.sum() - 1;
-  r.column_sum_error = std::max(std::abs(common + rho * R0_column_low_),
-                                std::abs(common + rho * R0_column_high_));
+  r.column_sum_error =
+      std::max(std::abs(common + rho * R0_column_low_), std::abs(common + rho * R0_column_high_));
   r.stationary_error = (Vmu - p_.mu).cwiseAbs().maxCoeff();
   return r;
 }

@@ -41,8 +41,8 @@ class DataFile {
   [[nodiscard]] std::vector<double> read_slab(const std::string& name,
                                               const std::vector<std::size_t>& prefix) const;
   /// Rows [first, first+count) along the dimension after `prefix`, row-major.
-  void read_rows(const std::string& name, const std::vector<std::size_t>& prefix,
-                 std::size_t first, std::size_t count, double* out) const;
+  void read_rows(const std::string& name, const std::vector<std::size_t>& prefix, std::size_t first,
+                 std::size_t count, double* out) const;
 
   // Attributes of the group or dataset `object` ("" or "/" is the root); nothing if absent.
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,

@@ -8,11 +8,11 @@ namespace popflow {
 /// What the program ends with, for each way in which a run can end badly or well.
 enum class ExitCode : int {
   success = 0,
-  usage = 2,       ///< the command line: a word, a range, a contradiction, a size beyond the machine
-  input = 3,       ///< a file to be read is missing or wrong
-  diverged = 4,    ///< the trajectory left the finite numbers
-  output = 5,      ///< a file could not be written
-  limit = 6,       ///< step limit, or step-size underflow without growth
+  usage = 2,     ///< the command line: a word, a range, a contradiction, a size beyond the machine
+  input = 3,     ///< a file to be read is missing or wrong
+  diverged = 4,  ///< the trajectory left the finite numbers
+  output = 5,    ///< a file could not be written
+  limit = 6,     ///< step limit, or step-size underflow without growth
   interrupted = 130,
   terminated = 143,
 };

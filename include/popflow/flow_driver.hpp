@@ -46,13 +46,13 @@ class FlowDriver {
   struct Options {
     std::string method = "dopri5";  ///< as on the command line
     double rtol = 1e-8;
-    double atol = 1e-10;                     ///< times each block's scale
-    std::optional<double> dt = {};           ///< fixed step, or first step; a must for fixed-step
-                                             ///< methods and proximal terms (UsageError)
-    std::int64_t max_steps = 100'000'000;    ///< accepted and rejected together
+    double atol = 1e-10;                   ///< times each block's scale
+    std::optional<double> dt = {};         ///< fixed step, or first step; a must for fixed-step
+                                           ///< methods and proximal terms (UsageError)
+    std::int64_t max_steps = 100'000'000;  ///< accepted and rejected together
     std::optional<double> steady_tolerance = {};  ///< stop when steady
-    std::function<bool()> interrupted = {};  ///< asked before every step
-    std::function<void(double)> on_step = {};  ///< told the time after every accepted step
+    std::function<bool()> interrupted = {};       ///< asked before every step
+    std::function<void(double)> on_step = {};     ///< told the time after every accepted step
   };
 
   /// Starts at the System's start and time 0.
@@ -108,7 +108,7 @@ class FlowDriver {
   std::unique_ptr<Internals> in_;
   State x_, x_new_;
   double t_ = 0;
-  double dt_ = 0;              ///< step size to try next; 0: none chosen yet
+  double dt_ = 0;  ///< step size to try next; 0: none chosen yet
   bool inside_interval_ = false;
   StepStatistics counts_;
   IntervalSteps interval_;
@@ -122,7 +122,7 @@ class FlowDriver {
     double low = 0;  ///< where its present rise began
   };
   Quiet quiet_;
-  State at_target_;            ///< only for methods that resume from targets alone
+  State at_target_;  ///< only for methods that resume from targets alone
   double t_at_target_ = 0;
   std::vector<double> memory_at_target_;
 };

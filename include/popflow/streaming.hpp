@@ -23,7 +23,8 @@ inline std::size_t to_line(const double* at, std::size_t n) {
   return std::min(n, past == 0 ? 0 : (64 - past) / sizeof(double));
 }
 
-/// Stores two numbers to an address that is a multiple of 16, past the caches where the machine can.
+/// Stores two numbers to an address that is a multiple of 16, past the caches where the machine
+/// can.
 inline void store_pair_past_caches(double* to, Pair pair) {
 #if defined(__SSE2__)
   _mm_stream_pd(to, pair);

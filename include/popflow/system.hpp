@@ -28,8 +28,8 @@ struct FieldInfo {
   std::string name;
   std::vector<std::string> dimensions;  ///< without run and time
   std::string symbol;
-  std::string meaning;  ///< becomes long_name
-  std::string source;   ///< equation or section
+  std::string meaning;    ///< becomes long_name
+  std::string source;     ///< equation or section
   std::string when = {};  ///< in which variant it is there; empty: always
 };
 
@@ -91,11 +91,11 @@ struct StateBlock {
 
 /// The names chosen from SystemInfo, and the sizes.
 struct Shape {
-  std::vector<StateBlock> blocks;            ///< in the order of the state vector
-  std::vector<DimensionSpec> dimensions;     ///< of fields and problem
-  std::vector<std::string> fields;           ///< recorded state fields of this variant
-  std::vector<std::string> invariants;       ///< observables of the invariants that hold here
-  std::vector<std::string> events;           ///< events that are defined here
+  std::vector<StateBlock> blocks;         ///< in the order of the state vector
+  std::vector<DimensionSpec> dimensions;  ///< of fields and problem
+  std::vector<std::string> fields;        ///< recorded state fields of this variant
+  std::vector<std::string> invariants;    ///< observables of the invariants that hold here
+  std::vector<std::string> events;        ///< events that are defined here
   std::vector<std::pair<std::string, double>> constants;
   [[nodiscard]] std::size_t state_size() const;
 };

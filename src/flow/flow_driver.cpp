@@ -50,8 +50,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       x_(system.shape().state_size()),
       x_new_(system.shape().state_size()) {
   in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
-  if (system.has_proximal())
-    in_->stepper = make_proximal(std::move(in_->stepper), system);
+  if (system.has_proximal()) in_->stepper = make_proximal(std::move(in_->stepper), system);
   if (!in_->stepper->adaptive() && !options_.dt)
     throw UsageError(system.has_proximal()
                          ? "--l1 needs --dt, the splitting step"
@@ -101,9 +100,8 @@ Outcome FlowDriver::advance(double target) {
     if (!rejected && options_.interrupted && options_.interrupted())
       return ended(Outcome::Kind::interrupted, "interrupted at " + at(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
-      return ended(Outcome::Kind::step_limit,
-                   "the limit of " + std::to_string(options_.max_steps) +
-                       " steps (--max-steps) was reached at " + at(t_));
+      return ended(Outcome::Kind::step_limit, "the limit of " + std::to_string(options_.max_steps) +
+                                                  " steps (--max-steps) was reached at " + at(t_));
     if (adaptive && dt_ < smallest_step(t_)) return underflow(finite);
 
     const double remaining = target - t_;
@@ -187,15 +185,15 @@ Outcome FlowDriver::underflow(bool finite) {
   // at a kink or a jump it does not.
   double outwards = 0;
   for (std::size_t i = 0; i < x_.size(); ++i) outwards += x_[i] * x_new_[i];
-  const double own_time = scaled_norm(workers_, in_->tolerance, x_) /
-                          scaled_norm(workers_, in_->tolerance, x_new_);
+  const double own_time =
+      scaled_norm(workers_, in_->tolerance, x_) / scaled_norm(workers_, in_->tolerance, x_new_);
   const bool blow_up = own_time < 1e-8 * std::max(std::abs(t_), smallest_step(t_)) && outwards > 0;
   if (blow_up || !finite) {
     // The blow-up is within a few of the smallest steps, that is to the rounding of t.
-    Outcome outcome = ended(Outcome::Kind::diverged,
-                            (blow_up ? "the state grows without bound at "
-                                     : "the trajectory left the finite numbers at ") +
-                                at(t_));
+    Outcome outcome =
+        ended(Outcome::Kind::diverged, (blow_up ? "the state grows without bound at "
+                                                : "the trajectory left the finite numbers at ") +
+                                           at(t_));
     outcome.diverged_at = t_;
     return outcome;
   }
@@ -238,8 +236,8 @@ void FlowDriver::still_the_noise(double norm, double h) {
   constexpr double kNear = 100;
   constexpr double kTightest = 64 * kEpsilon;  // errors below are rounding
   if (!(norm < kNear * noise)) return tolerance.tighten(1);
-  tolerance.tighten(std::min(
-      1.0, std::max(0.1 * *options_.steady_tolerance / noise, kTightest / options_.rtol)));
+  tolerance.tighten(
+      std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, kTightest / options_.rtol)));
 }
 
 // ---- events
@@ -305,10 +303,10 @@ double FlowDriver::locate(std::size_t event, double h, double g_new) {
   double high = 1;
   if (g_new > 0 && watch.value < 0 && low < 1) {
     std::uintmax_t iterations = 60;
-    high = boost::math::tools::toms748_solve(g, low, 1.0, watch.value, g_new,
-                                             boost::math::tools::eps_tolerance<double>(45),
-                                             iterations)
-               .second;
+    high =
+        boost::math::tools::toms748_solve(g, low, 1.0, watch.value, g_new,
+                                          boost::math::tools::eps_tolerance<double>(45), iterations)
+            .second;
   }
   probe(high * h);
   return t_ + high * h;

@@ -48,8 +48,7 @@ struct Experiment {
   bool states_were_cut = false;
   InterruptGuard guard;
 
-  explicit Experiment(const RunConfig& from)
-      : config(from), workers(threads_of(from.options)) {
+  explicit Experiment(const RunConfig& from) : config(from), workers(threads_of(from.options)) {
     system = find_system(config.system).make({config.own, config.options, workers});
     if (!config.options.has("t-end")) config.options.resolve("t-end", system->default_end());
     schedule = make_schedule(config.options, config.options.real("t-end"));
@@ -113,12 +112,18 @@ void require_disk(const std::string& path, double bytes) {
 
 std::string status_word(Outcome::Kind kind) {
   switch (kind) {
-    case Outcome::Kind::reached: return "complete";
-    case Outcome::Kind::steady: return "steady";
-    case Outcome::Kind::diverged: return "diverged";
-    case Outcome::Kind::step_limit: return "step_limit";
-    case Outcome::Kind::underflow: return "underflow";
-    case Outcome::Kind::interrupted: return "interrupted";
+    case Outcome::Kind::reached:
+      return "complete";
+    case Outcome::Kind::steady:
+      return "steady";
+    case Outcome::Kind::diverged:
+      return "diverged";
+    case Outcome::Kind::step_limit:
+      return "step_limit";
+    case Outcome::Kind::underflow:
+      return "underflow";
+    case Outcome::Kind::interrupted:
+      return "interrupted";
   }
   return "";
 }
@@ -126,10 +131,13 @@ std::string status_word(Outcome::Kind kind) {
 ExitCode exit_code(Outcome::Kind kind) {
   switch (kind) {
     case Outcome::Kind::reached:
-    case Outcome::Kind::steady: return ExitCode::success;
-    case Outcome::Kind::diverged: return ExitCode::diverged;
+    case Outcome::Kind::steady:
+      return ExitCode::success;
+    case Outcome::Kind::diverged:
+      return ExitCode::diverged;
     case Outcome::Kind::step_limit:
-    case Outcome::Kind::underflow: return ExitCode::limit;
+    case Outcome::Kind::underflow:
+      return ExitCode::limit;
     case Outcome::Kind::interrupted:
       return InterruptGuard::signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   }
@@ -165,8 +173,7 @@ void close(TrajectoryFile& file, const Outcome& outcome, const Schedule& schedul
            const Provenance& provenance) {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   std::string message = outcome.message;
-  if (outcome.kind == Outcome::Kind::reached)
-    message = "reached t = " + shortest(schedule.back());
+  if (outcome.kind == Outcome::Kind::reached) message = "reached t = " + shortest(schedule.back());
   file.sync();
   file.set_attributes({{"", "status", status_word(outcome.kind)},
                        {"", "status_message", message},
@@ -223,8 +230,9 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   FlowDriver driver(*experiment.system, experiment.workers, experiment.driver_options(screen));
   for (const std::string& remark : experiment.system->remarks()) screen.message(remark);
   if (experiment.states_were_cut)
-    screen.message("all states would take more than 1 GiB: only the first and the last are "
-                   "recorded (--state all records all)");
+    screen.message(
+        "all states would take more than 1 GiB: only the first and the last are "
+        "recorded (--state all records all)");
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
   // Under its final name the file can be resumed from the first moment.

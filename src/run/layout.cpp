@@ -112,14 +112,13 @@ GroupSpec provenance_group(unsigned threads) {
 GroupSpec statistics_group() {
   GroupSpec group;
   group.name = "statistics";
-  group.variables = {
-      count("rhs_evaluations", "evaluations of the right-hand side"),
-      count("accepted_steps", "steps taken"),
-      count("rejected_steps", "steps tried and not taken"),
-      count("sampled_gradients", "per-sample gradients drawn"),
-      variable("steps", {"time"}, "steps since the save before", NumberType::int64),
-      variable("step_min", {"time"}, "smallest step since the save before"),
-      variable("step_max", {"time"}, "largest step since the save before")};
+  group.variables = {count("rhs_evaluations", "evaluations of the right-hand side"),
+                     count("accepted_steps", "steps taken"),
+                     count("rejected_steps", "steps tried and not taken"),
+                     count("sampled_gradients", "per-sample gradients drawn"),
+                     variable("steps", {"time"}, "steps since the save before", NumberType::int64),
+                     variable("step_min", {"time"}, "smallest step since the save before"),
+                     variable("step_max", {"time"}, "largest step since the save before")};
   return group;
 }
 
@@ -128,24 +127,25 @@ GroupSpec events_group(const Shape& shape) {
   group.name = "events";
   if (shape.events.empty()) return group;
   group.dimensions = {places("event", shape.events.size(), "place in the order of finding")};
-  VariableSpec kind = variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
+  VariableSpec kind =
+      variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
   std::vector<std::int8_t> values;
   for (std::size_t i = 0; i < shape.events.size(); ++i)
     values.push_back(static_cast<std::int8_t>(i));
   kind.attributes.push_back({"flag_values", values});
   kind.attributes.push_back({"flag_meanings", joined(shape.events)});
-  group.variables = {kind, variable("time", {"event"}, "flow time at which it happened"),
-                     variable("run", {"event"}, "run in which it happened (-1: none)",
-                              NumberType::int64),
-                     variable("index", {"event"}, "which token or the like (-1: none)",
-                              NumberType::int64)};
+  group.variables = {
+      kind, variable("time", {"event"}, "flow time at which it happened"),
+      variable("run", {"event"}, "run in which it happened (-1: none)", NumberType::int64),
+      variable("index", {"event"}, "which token or the like (-1: none)", NumberType::int64)};
   return group;
 }
 
 void add_state(GroupSpec& root, const System& system, StateSaves saves, double t_end) {
   if (saves == StateSaves::none) return;
   if (saves == StateSaves::ends)
-    root.dimensions.push_back(axis("time_state", {0, t_end}, "flow time of the start and the stop"));
+    root.dimensions.push_back(
+        axis("time_state", {0, t_end}, "flow time of the start and the stop"));
   for (const std::string& name : system.shape().fields) {
     const FieldInfo& info = field_info(system, name);
     std::vector<std::string> dimensions = {saves == StateSaves::all ? "time" : "time_state"};
@@ -167,8 +167,8 @@ void add_observables(GroupSpec& root, const System& system) {
       for (const InvariantInfo& invariant : system.info().invariants)
         if (invariant.observable == info.name)
           observable.attributes.push_back(
-              {"invariant", std::string(invariant.form == InvariantInfo::Form::zero ? "zero"
-                                                                                    : "constant")});
+              {"invariant",
+               std::string(invariant.form == InvariantInfo::Form::zero ? "zero" : "constant")});
     }
     root.variables.push_back(std::move(observable));
   }
@@ -249,9 +249,8 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Schedu
   for (const VariableSpec& constant : system.constants_of_fields())
     root.variables.push_back(constant);
 
-  root.groups = {system.problem(),           parameters_group(config),
-                 provenance_group(threads),  statistics_group(),
-                 events_group(system.shape()), restart_group(system, spacing)};
+  root.groups = {system.problem(),   parameters_group(config),     provenance_group(threads),
+                 statistics_group(), events_group(system.shape()), restart_group(system, spacing)};
   return root;
 }
 

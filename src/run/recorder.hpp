@@ -19,8 +19,8 @@ class Recorder {
  public:
   struct Options {
     StateSaves state = StateSaves::all;
-    double checkpoint_every = 30;   ///< seconds
-    std::int64_t next_sequence = 0; ///< of the restart slots
+    double checkpoint_every = 30;    ///< seconds
+    std::int64_t next_sequence = 0;  ///< of the restart slots
   };
   Recorder(const System& system, TrajectoryFile& file, Schedule schedule, Options options);
 

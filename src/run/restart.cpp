@@ -57,7 +57,8 @@ GroupSpec restart_group(const System& system, const Spacing& spacing) {
   dimension("driver_value", FlowDriver::memory_size(system), "number of the driver's memory");
   group.variables = {
       slot_variable("state", {"state_element"}, "integration state"),
-      slot_variable("driver", {"driver_value"}, "step size, counts, events as the driver keeps them"),
+      slot_variable("driver", {"driver_value"},
+                    "step size, counts, events as the driver keeps them"),
       slot_variable("slot_time", {}, "flow time"),
       slot_variable("saves", {}, "saves that precede it", NumberType::int64),
       slot_variable("ended", {}, "1: the run stopped there before its end", NumberType::int64),
@@ -83,8 +84,7 @@ void RestartWriter::write(const FlowDriver::ResumePoint& point, std::int64_t sav
 Restart read_restart(const DataFile& file, const System& system, Slots which) {
   const std::size_t size = system.shape().state_size();
   const std::size_t memory = FlowDriver::memory_size(system);
-  if (!file.has_dataset("restart/state"))
-    throw InputError(file.path() + " holds no restart data");
+  if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no restart data");
   if (file.shape("restart/state") != std::vector<std::size_t>{kSlots, size} ||
       file.shape("restart/driver") != std::vector<std::size_t>{kSlots, memory})
     throw InputError(file.path() + " was written by a program whose state of " +
@@ -124,8 +124,9 @@ Spacing read_spacing(const DataFile& file) {
   const std::optional<std::string> kind = file.text_attribute("restart", "spacing");
   const std::optional<double> step = file.number_attribute("restart", "spacing_step");
   if (!kind || !step)
-    throw InputError(file.path() + " does not say how its times are spaced (attributes 'spacing' "
-                                   "and 'spacing_step' of group 'restart')");
+    throw InputError(file.path() +
+                     " does not say how its times are spaced (attributes 'spacing' "
+                     "and 'spacing_step' of group 'restart')");
   return {*kind, *step};
 }
 

@@ -49,8 +49,8 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
     return;
   }
   // Row by row along the first axis: a state of all saves need not fit the memory.
-  std::vector<double> row(std::accumulate(shape.begin() + 1, shape.end(), std::size_t{1},
-                                          std::multiplies<>()));
+  std::vector<double> row(
+      std::accumulate(shape.begin() + 1, shape.end(), std::size_t{1}, std::multiplies<>()));
   // Of a state at the ends, the stop's row belongs to the new end.
   const std::size_t rows = variable.dimensions[0] == "time_state" ? 1 : shape[0];
   for (std::size_t i = 0; i < rows; ++i) {
@@ -145,8 +145,8 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
   const bool unfinished = status == "running" || status == "interrupted";
   if (options.t_end && *options.t_end > end) {
     if (!unfinished && status != "complete")
-      throw UsageError(path + " ended as '" + status + "' and cannot be extended to t = " +
-                       shortest(*options.t_end));
+      throw UsageError(path + " ended as '" + status +
+                       "' and cannot be extended to t = " + shortest(*options.t_end));
     plan.extends = true;
     plan.spacing = read_spacing(file);
     plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end);

@@ -30,15 +30,15 @@ RunConfig config_of_file(const DataFile& file);
 struct ResumePlan {
   ResumePlan(RunConfig from_file, RunConfig as_recorded)
       : config(std::move(from_file)), recorded(std::move(as_recorded)) {}
-  RunConfig config;           ///< with the problem read from the file
-  RunConfig recorded;         ///< as a longer file says it: the run's own, to its new end
-  bool finished = false;      ///< nothing to do
-  std::string why_finished;   ///< in words
-  bool extends = false;       ///< the end is later than the file's: a new file is laid out
+  RunConfig config;          ///< with the problem read from the file
+  RunConfig recorded;        ///< as a longer file says it: the run's own, to its new end
+  bool finished = false;     ///< nothing to do
+  std::string why_finished;  ///< in words
+  bool extends = false;      ///< the end is later than the file's: a new file is laid out
   Schedule schedule;
   Spacing spacing;
   double wall_time = 0;
-  std::int64_t resumed = 0;   ///< how often the run was resumed before
+  std::int64_t resumed = 0;  ///< how often the run was resumed before
 };
 
 /// Reads the file and weighs it against the options. Throws InputError for a wrong file, UsageError

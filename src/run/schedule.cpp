@@ -58,7 +58,8 @@ Schedule make_schedule(const Parameters& options, double t_end) {
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
   if (saves == 1) return {t_end};
   if (options.word("save-spacing") == "linear") return linear(saves, t_end);
-  const double first = options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
+  const double first =
+      options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
   if (first >= t_end)
     throw UsageError("--save-first is " + shortest(first) + "; it must be below the end at " +
                      shortest(t_end));
@@ -70,8 +71,7 @@ Spacing spacing_of(const Schedule& schedule, const Parameters& options) {
   if (!options.has("save-at") && options.word("save-spacing") == "linear" && n >= 2)
     return {"linear", schedule[1] - schedule[0]};
   if (!options.has("save-at") && options.word("save-spacing") == "log" && n >= 3)
-    return {"log",
-            std::pow(schedule.back() / schedule[1], 1 / static_cast<double>(n - 2))};
+    return {"log", std::pow(schedule.back() / schedule[1], 1 / static_cast<double>(n - 2))};
   return {"listed", 0};
 }
 

@@ -28,21 +28,66 @@ class ThreadedAlgebra {
   explicit ThreadedAlgebra(Workers& workers) : workers_(&workers) {}
 
   // odeint calls for_eachN(s1, ..., sN, op).
-  template <class... A> void for_each1(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each2(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each3(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each4(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each5(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each6(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each7(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each8(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each9(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each10(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each11(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each12(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each13(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each14(A&&... a) { each(std::forward_as_tuple(a...)); }
-  template <class... A> void for_each15(A&&... a) { each(std::forward_as_tuple(a...)); }
+  template <class... A>
+  void for_each1(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each2(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each3(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each4(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each5(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each6(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each7(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each8(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each9(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each10(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each11(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each12(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each13(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each14(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
+  template <class... A>
+  void for_each15(A&&... a) {
+    each(std::forward_as_tuple(a...));
+  }
 
  private:
   template <class... A>
@@ -55,7 +100,8 @@ class ThreadedAlgebra {
         error_norm(out, op, std::get<I + 1>(all).data()...);
       else
         combine(out, op, std::get<I + 1>(all).data()...);
-    }(std::make_index_sequence<inputs>{});
+    }
+    (std::make_index_sequence<inputs>{});
   }
 
   template <class Op, class... In>

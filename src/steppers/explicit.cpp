@@ -18,8 +18,8 @@ namespace {
 namespace odeint = boost::numeric::odeint;
 using Operations = odeint::default_operations;
 template <template <class, class, class, class, class, class, class> class Method>
-using Of = Method<State, double, State, double, ThreadedAlgebra, Operations,
-                  odeint::initially_resizer>;
+using Of =
+    Method<State, double, State, double, ThreadedAlgebra, Operations, odeint::initially_resizer>;
 
 // odeint's own order of a method's local error, h^5 for dopri5's embedded solution and h^8 for
 // fehlberg78's.
@@ -123,8 +123,7 @@ std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& r
                                                const Tolerance& tolerance, Workers& workers) {
   if (method == "dopri5") return std::make_unique<Dopri5>(rhs, tolerance, workers);
   if (method == "fehlberg78") return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
-  if (method == "rk4")
-    return std::make_unique<FixedStep<Of<odeint::runge_kutta4>>>(rhs, workers);
+  if (method == "rk4") return std::make_unique<FixedStep<Of<odeint::runge_kutta4>>>(rhs, workers);
   if (method == "euler") return std::make_unique<FixedStep<Of<odeint::euler>>>(rhs, workers);
   throw std::logic_error("no method " + method);
 }

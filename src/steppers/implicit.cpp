@@ -66,12 +66,10 @@ class Implicit : public Stepper {
 std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance,
                                           Workers& /*workers*/) {
   if (!rhs.system().has_jacobian())
-    throw UsageError("--method rosenbrock4 needs a Jacobian; " +
-                     rhs.system().why_no_jacobian());
-  require_memory(2.0 * static_cast<double>(tolerance.size()) *
-                     static_cast<double>(tolerance.size()),
-                 "--method rosenbrock4: the Jacobian of " + std::to_string(tolerance.size()) +
-                     " variables");
+    throw UsageError("--method rosenbrock4 needs a Jacobian; " + rhs.system().why_no_jacobian());
+  require_memory(
+      2.0 * static_cast<double>(tolerance.size()) * static_cast<double>(tolerance.size()),
+      "--method rosenbrock4: the Jacobian of " + std::to_string(tolerance.size()) + " variables");
   return std::make_unique<Implicit>(rhs, tolerance);
 }
 

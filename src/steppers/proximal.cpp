@@ -16,8 +16,8 @@ class Proximal : public Stepper {
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     smooth_->reset();  // the proximal map has moved the state since the last smooth step
-    const Trial trial = smooth_->adaptive() ? integrate(x, t, h, x_new)
-                                            : smooth_->attempt(x, t, h, x_new);
+    const Trial trial =
+        smooth_->adaptive() ? integrate(x, t, h, x_new) : smooth_->attempt(x, t, h, x_new);
     if (trial.accepted) system_.proximal(x_new, h);
     return {trial.accepted, trial.finite, h};
   }

@@ -23,9 +23,9 @@ std::unique_ptr<Stepper> make_stepper(const std::string& method, Rhs& rhs,
 }
 
 double stepper_states(const std::string& method, double state_size) {
-  if (method == "dopri5") return 2 + 8;            // k1..k7 and a trial point
-  if (method == "fehlberg78") return 2 + 14;       // k1..k13 and a trial point
-  if (method == "bulirsch_stoer") return 2 + 18;   // the extrapolation table, scaled copies
+  if (method == "dopri5") return 2 + 8;           // k1..k7 and a trial point
+  if (method == "fehlberg78") return 2 + 14;      // k1..k13 and a trial point
+  if (method == "bulirsch_stoer") return 2 + 18;  // the extrapolation table, scaled copies
   if (method == "rosenbrock4") return 2 + 14 + 2 * state_size;  // and the Jacobian, twice
   if (method == "rk4") return 2 + 5;
   return 2 + 1;  // euler

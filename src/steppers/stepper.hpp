@@ -30,8 +30,8 @@ class Rhs {
 /// What came of trying a step.
 struct Trial {
   bool accepted = false;
-  bool finite = true;   ///< false: a NaN or an infinity turned up
-  double next = 0;      ///< the step size to try next (adaptive methods)
+  bool finite = true;  ///< false: a NaN or an infinity turned up
+  double next = 0;     ///< the step size to try next (adaptive methods)
 };
 
 /// A one-step method. The caller owns the loop: it tries a step, looks at what came out, and only

@@ -15,8 +15,8 @@ namespace {
 using Catch::Matchers::Contains;
 using Args = std::vector<std::string>;
 
-const Args kSmall = {"run", "scb", "--vocab-size", "4", "--context-length", "12", "--saves", "5",
-                     "--t-end", "8"};
+const Args kSmall = {"run",     "scb", "--vocab-size", "4", "--context-length", "12",
+                     "--saves", "5",   "--t-end",      "8"};
 
 Args with(Args args, const Args& more) {
   args.insert(args.end(), more.begin(), more.end());
@@ -87,8 +87,8 @@ TEST_CASE("an output that is there is kept", "[fast][cli]") {
 
 TEST_CASE("a quiet run says nothing, a dry one writes nothing", "[fast][cli]") {
   const ScratchFolder folder;
-  const Finished quiet = popflow(with(kSmall, {"--quiet", "-o", "q.h5"}),
-                                 {.folder = folder.path()});
+  const Finished quiet =
+      popflow(with(kSmall, {"--quiet", "-o", "q.h5"}), {.folder = folder.path()});
   CHECK(quiet.code == 0);
   CHECK(quiet.out.empty());
   CHECK(quiet.err.empty());
@@ -138,9 +138,11 @@ TEST_CASE("ways to end have their codes", "[fast][cli]") {
 
 TEST_CASE("sizes beyond the machine are named", "[fast][cli]") {
   const ScratchFolder folder;
-  const auto said = [&](const Args& more) { return refused(folder, 2, with({"run", "scb"}, more)); };
-  CHECK_THAT(said({"--vocab-size", "1e9"}), Contains("--vocab-size 1000000000") &&
-                                                Contains("memory"));
+  const auto said = [&](const Args& more) {
+    return refused(folder, 2, with({"run", "scb"}, more));
+  };
+  CHECK_THAT(said({"--vocab-size", "1e9"}),
+             Contains("--vocab-size 1000000000") && Contains("memory"));
   CHECK_THAT(said({"--vocab-size", "9e15", "--context-length", "9e15"}), Contains("memory"));
   CHECK_THAT(said({"--saves", "1e12"}), Contains("disk") || Contains("memory"));
   CHECK_THAT(said({"--context-length", "3", "--sparsity", "4"}), Contains("--sparsity"));

@@ -63,12 +63,12 @@ TEST_CASE("the place in a step does not matter", "[fast][flow]") {
 TEST_CASE("several events in one step come in the order of time", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
   INFO(method);
-  const Toy toy = with_events({{"late", ""}, {"early", ""}, {"middle", ""}},
-                              [](auto, double t, auto g) {
-                                g[0] = t - 0.53;
-                                g[1] = t - 0.511;
-                                g[2] = t - 0.52;
-                              });
+  const Toy toy =
+      with_events({{"late", ""}, {"early", ""}, {"middle", ""}}, [](auto, double t, auto g) {
+        g[0] = t - 0.53;
+        g[1] = t - 0.511;
+        g[2] = t - 0.52;
+      });
   const auto [events, statistics] = run(toy, 1, {.method = method, .rtol = 1e-3, .dt = 0.5});
   REQUIRE(events.size() == 3);
   CHECK(events[0].event == 1);
@@ -82,35 +82,36 @@ TEST_CASE("several events in one step come in the order of time", "[fast][flow]"
 TEST_CASE("an event that waits for another is looked for from there on", "[fast][flow]") {
   SECTION("not before, even if its function crossed earlier") {
     // sin t is upward at 0 and at 2 pi; the other happens at 2.
-    const Toy toy = with_events({{"second", "", "first"}, {"first", ""}},
-                                [](auto x, double t, auto g) {
-                                  g[0] = -x[1] - 0.1;  // sin t - 0.1
-                                  g[1] = t - 2.5 * kPi / 2;
-                                });
+    const Toy toy =
+        with_events({{"second", "", "first"}, {"first", ""}}, [](auto x, double t, auto g) {
+          g[0] = -x[1] - 0.1;  // sin t - 0.1
+          g[1] = t - 2.5 * kPi / 2;
+        });
     const auto [events, statistics] = run(toy, 20);
     REQUIRE(events.size() == 2);
     CHECK(events[0].event == 1);
     CHECK(events[1].time == Approx(2 * kPi + std::asin(0.1)).margin(1e-7));
   }
   SECTION("in the same step") {
-    const Toy toy = with_events({{"c", "", "b"}, {"b", "", "a"}, {"a", ""}},
-                                [](auto, double t, auto g) {
-                                  g[0] = t - 0.53;
-                                  g[1] = t - 0.52;
-                                  g[2] = t - 0.51;
-                                });
-    const auto [events, statistics] = run(toy, 1, {.method = "fehlberg78", .rtol = 1e-3, .dt = 0.5});
+    const Toy toy =
+        with_events({{"c", "", "b"}, {"b", "", "a"}, {"a", ""}}, [](auto, double t, auto g) {
+          g[0] = t - 0.53;
+          g[1] = t - 0.52;
+          g[2] = t - 0.51;
+        });
+    const auto [events, statistics] =
+        run(toy, 1, {.method = "fehlberg78", .rtol = 1e-3, .dt = 0.5});
     REQUIRE(events.size() == 3);
     CHECK(events[0].event == 2);
     CHECK(events[2].event == 0);
     CHECK(events[2].time == Approx(0.53).margin(1e-12));
   }
   SECTION("at once if its function is not below zero then") {
-    const Toy toy = with_events({{"first", ""}, {"second", "", "first"}},
-                                [](auto, double t, auto g) {
-                                  g[0] = t - 0.5;
-                                  g[1] = 1;
-                                });
+    const Toy toy =
+        with_events({{"first", ""}, {"second", "", "first"}}, [](auto, double t, auto g) {
+          g[0] = t - 0.5;
+          g[1] = 1;
+        });
     const auto [events, statistics] = run(toy, 1);
     REQUIRE(events.size() == 2);
     CHECK(events[0].time == Approx(0.5).margin(1e-12));
@@ -133,12 +134,12 @@ TEST_CASE("an event that is true at the start is at the start", "[fast][flow]") 
 }
 
 TEST_CASE("an event on the last step, and at the very end, is found", "[fast][flow]") {
-  const Toy toy = with_events({{"before", ""}, {"at", ""}, {"after", ""}},
-                              [](auto, double t, auto g) {
-                                g[0] = t - (1 - 1e-9);
-                                g[1] = t - 1;
-                                g[2] = t - (1 + 1e-9);
-                              });
+  const Toy toy =
+      with_events({{"before", ""}, {"at", ""}, {"after", ""}}, [](auto, double t, auto g) {
+        g[0] = t - (1 - 1e-9);
+        g[1] = t - 1;
+        g[2] = t - (1 + 1e-9);
+      });
   const auto [events, statistics] = run(toy, 1);
   REQUIRE(events.size() == 2);
   CHECK(events[0].time == Approx(1 - 1e-9).epsilon(1e-13));

@@ -77,10 +77,7 @@ TEST_CASE("statistics count all work", "[fast][flow]") {
   INFO(method);
   std::vector<double> steps;
   double last = 0;
-  Run run(toy, {.method = method,
-                .dt = 1.0,
-                .steady_tolerance = 1e-12,
-                .on_step = [&](double t) {
+  Run run(toy, {.method = method, .dt = 1.0, .steady_tolerance = 1e-12, .on_step = [&](double t) {
                   steps.push_back(t - last);
                   last = t;
                 }});

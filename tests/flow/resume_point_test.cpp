@@ -26,10 +26,9 @@ std::vector<double> all_of(const FlowDriver& driver) {
   std::vector<double> all(driver.state().begin(), driver.state().end());
   const StepStatistics s = driver.statistics();
   const IntervalSteps& i = driver.interval();
-  all.insert(all.end(),
-             {driver.time(), static_cast<double>(s.evaluations), static_cast<double>(s.accepted),
-              static_cast<double>(s.rejected), static_cast<double>(i.number), i.smallest,
-              i.largest});
+  all.insert(all.end(), {driver.time(), static_cast<double>(s.evaluations),
+                         static_cast<double>(s.accepted), static_cast<double>(s.rejected),
+                         static_cast<double>(i.number), i.smallest, i.largest});
   for (const FoundEvent& event : driver.events())
     all.insert(all.end(), {static_cast<double>(event.event), event.time});
   return all;
@@ -70,8 +69,7 @@ TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
     cut_options.interrupted = [&] { return asked++ == cut; };
     FlowDriver begun(system, workers, cut_options);
     std::size_t next = 0;
-    while (next < kTargets.size() &&
-           begun.advance(kTargets[next]).kind == Outcome::Kind::reached)
+    while (next < kTargets.size() && begun.advance(kTargets[next]).kind == Outcome::Kind::reached)
       ++next;
     const FlowDriver::ResumePoint point = begun.resume_point();
     FlowDriver resumed(system, workers, options);

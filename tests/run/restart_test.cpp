@@ -57,8 +57,8 @@ TEST_CASE("the newest slot is read", "[fast][run]") {
 
 TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
   const ToySystem system(oscillator());
-  const std::string part = GENERATE("state", "driver", "slot_time", "saves", "ended", "checksum",
-                                    "sequence");
+  const std::string part =
+      GENERATE("state", "driver", "slot_time", "saves", "ended", "checksum", "sequence");
   INFO(part);
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0);

@@ -90,9 +90,13 @@ TEST_CASE("an extended schedule has the bits of the longer one", "[fast][run]") 
 }
 
 TEST_CASE("options can be found for every schedule", "[fast][run]") {
-  const auto [given, end, next] = GENERATE(table<std::string, double, double>(
-      {{"saves=3", 4, 8}, {"saves=3", 4, 7}, {"saves=1", 4, 8}, {"save-at=1,2", 4, 8},
-       {"save-spacing=log", 4, 8}, {"save-spacing=log", 4, 4e6}}));
+  const auto [given, end, next] =
+      GENERATE(table<std::string, double, double>({{"saves=3", 4, 8},
+                                                   {"saves=3", 4, 7},
+                                                   {"saves=1", 4, 8},
+                                                   {"save-at=1,2", 4, 8},
+                                                   {"save-spacing=log", 4, 8},
+                                                   {"save-spacing=log", 4, 4e6}}));
   const std::size_t equals = given.find('=');
   Parameters parameters = options({{given.substr(0, equals), given.substr(equals + 1)}});
   const Schedule first = make_schedule(parameters, end);

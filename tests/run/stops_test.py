@@ -29,7 +29,7 @@ def check_early_stop(path, status, planned, state="all"):
         check(0 < done < len(planned), f"{done} saves")
         check(np.array_equal(times[:done - 1], planned[:done - 1]), "early times moved")
         stop = times[done - 1]
-        check(planned[done - 2] < stop <= planned[done - 1], f"stopped at {stop}")
+        check(planned[done - 2] < stop < planned[done - 1], f"stopped at {stop}")
         check(np.array_equal(times[done:], planned[done:]), "later times are not the planned ones")
         for name in attribute(path, "observables").split():
             check(np.all(np.isfinite(file[name][:done])), f"{name} of a counted save")

@@ -27,8 +27,8 @@ double reached(const std::string& method, double dt, double t) {
 }
 
 TEST_CASE("splitting converges at first order", "[fast][steppers]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4",
-                                      "rk4", "euler");
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
   double before = 0;
   for (const double dt : {0.02, 0.01, 0.005}) {

@@ -249,8 +249,19 @@ Eigen::VectorXd random_state(const Scb& system, double size, std::uint64_t seed)
   return x;
 }
 
+namespace {
+
+/// A wrong flow may need steps without end: fail instead.
+FlowDriver::Options limited(FlowDriver::Options options) {
+  constexpr std::int64_t kMaxSteps = 400'000;
+  options.max_steps = std::min(options.max_steps, kMaxSteps);
+  return options;
+}
+
+}  // namespace
+
 Flow::Flow(const System& system, FlowDriver::Options options)
-    : system_(system), driver_(system, pool(), std::move(options)) {}
+    : system_(system), driver_(system, pool(), limited(std::move(options))) {}
 
 Eigen::VectorXd Flow::to(double t) {
   const Outcome outcome = driver_.advance(t);

@@ -119,7 +119,8 @@ inline Toy square(double start) {
 /// x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t, without bound at t = 1, but so slowly that
 /// x is still below 10 when 1 - t rounds to nothing.
 inline Toy slow_blow_up() {
-  return one(0, [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });
+  return one(0,
+             [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });
 }
 
 /// x' = sqrt(1 - t), which is no number beyond t = 1: x(1) = 2/3.
