@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "popflow/system.hpp"
 
 namespace popflow {
 
@@ -56,6 +57,8 @@ Schedule make_schedule(const Parameters& options, double t_end) {
     return times;
   }
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
+  // Times and their copies, and at least one number of every observable for each.
+  require_memory(8.0 * static_cast<double>(saves), "--saves " + options.text("saves"));
   if (saves == 1) return {t_end};
   if (options.word("save-spacing") == "linear") return linear(saves, t_end);
   const double first =
