@@ -7,7 +7,6 @@ usage: bench/report.py [BUILD_FOLDER]     (default build/bench; see bench/README
 import json
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile

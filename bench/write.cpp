@@ -65,29 +65,34 @@ void BM_plain_write(benchmark::State& state) {
   count_bytes(state);
 }
 
-void BM_record_states(benchmark::State& state) {
+TrajectoryFile create_file(const std::string& path) {
   bench::Case& c = medium();
-  const std::string path = scratch("states.h5");
   Schedule schedule;
   for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
   c.config.options.resolve("t-end", schedule.back());
   const GroupSpec layout = run_layout(*c.system, c.config, schedule,
                                       spacing_of(schedule, c.config.options), StateSaves::all, 1);
-  TrajectoryFile file = TrajectoryFile::create(path, layout, true);
-  std::vector<std::size_t> sizes;
-  for (const std::string& name : c.system->shape().fields)
-    sizes.push_back(field_size(*c.system, field_info(*c.system, name)));
-  for (auto _ : state) {
-    for (std::size_t save = 0; save < kSaves; ++save) {
-      for (std::size_t field = 0; field < sizes.size(); ++field) {
-        const std::string& name = c.system->shape().fields[field];
-        c.system->field(field, c.x, 0, [&](std::size_t first, std::span<const double> values) {
-          file.write(name, save * sizes[field] + first, values);
-        });
-      }
+  return TrajectoryFile::create(path, layout, true);
+}
+
+void record_all(TrajectoryFile& file) {
+  const bench::Case& c = medium();
+  const std::vector<std::string>& fields = c.system->shape().fields;
+  for (std::size_t save = 0; save < kSaves; ++save) {
+    for (std::size_t field = 0; field < fields.size(); ++field) {
+      const std::size_t begin = save * field_size(*c.system, field_info(*c.system, fields[field]));
+      c.system->field(field, c.x, 0, [&](std::size_t first, std::span<const double> values) {
+        file.write(fields[field], begin + first, values);
+      });
     }
-    file.sync();
   }
+  file.sync();
+}
+
+void BM_record_states(benchmark::State& state) {
+  const std::string path = scratch("states.h5");
+  TrajectoryFile file = create_file(path);
+  for (auto _ : state) record_all(file);
   std::filesystem::remove(path);
   count_bytes(state);
 }
@@ -95,25 +100,10 @@ void BM_record_states(benchmark::State& state) {
 /// A run's whole writing, from no file to the last state: what is not recorded yet must read as
 /// NaN at every moment, so each byte is written twice.
 void BM_create_and_record(benchmark::State& state) {
+  const std::string path = scratch("whole.h5");
   for (auto _ : state) {
-    bench::Case& c = medium();
-    const std::string path = scratch("whole.h5");
-    Schedule schedule;
-    for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
-    c.config.options.resolve("t-end", schedule.back());
-    const GroupSpec layout = run_layout(*c.system, c.config, schedule,
-                                        spacing_of(schedule, c.config.options), StateSaves::all, 1);
-    TrajectoryFile file = TrajectoryFile::create(path, layout, true);
-    for (std::size_t save = 0; save < kSaves; ++save) {
-      for (std::size_t field = 0; field < c.system->shape().fields.size(); ++field) {
-        const std::string& name = c.system->shape().fields[field];
-        const std::size_t size = field_size(*c.system, field_info(*c.system, name));
-        c.system->field(field, c.x, 0, [&](std::size_t first, std::span<const double> values) {
-          file.write(name, save * size + first, values);
-        });
-      }
-    }
-    file.sync();
+    TrajectoryFile file = create_file(path);
+    record_all(file);
     std::filesystem::remove(path);
   }
   count_bytes(state);
