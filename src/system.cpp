@@ -16,6 +16,14 @@ std::size_t Shape::state_size() const {
                          [](std::size_t sum, const StateBlock& block) { return sum + block.size; });
 }
 
+std::size_t Shape::size_of(const std::vector<std::string>& names) const {
+  std::size_t size = 1;
+  for (const std::string& name : names)
+    for (const DimensionSpec& dimension : dimensions)
+      if (dimension.name == name) size *= dimension.size;
+  return size;
+}
+
 void System::jacobian(std::span<const double> /*x*/, double /*t*/,
                       Eigen::Ref<Eigen::MatrixXd> /*j*/,
                       std::span<double> /*time_derivative*/) const {
@@ -25,6 +33,29 @@ void System::jacobian(std::span<const double> /*x*/, double /*t*/,
 void System::event_functions(std::span<const double> /*x*/, double /*t*/,
                              std::span<double> /*values*/) const {
   if (!shape().events.empty()) throw std::logic_error(info().name + " states events it has not");
+}
+
+void System::passage_functions(std::span<const double> /*x*/, double /*t*/,
+                               std::span<double> /*values*/) const {
+  if (!shape().passages.empty())
+    throw std::logic_error(info().name + " states passages it has not");
+}
+
+void System::closed_form(double /*t*/, std::span<double> /*x*/) const {
+  throw std::logic_error(info().name + " has no closed form");
+}
+
+const PassageInfo& passage_info(const System& system, const std::string& name) {
+  for (const PassageInfo& info : system.info().passages)
+    if (info.name == name) return info;
+  throw std::logic_error(system.info().name + " has a passage it does not describe: " + name);
+}
+
+std::size_t passage_items(const System& system) {
+  std::size_t items = 0;
+  for (const std::string& name : system.shape().passages)
+    items += system.shape().size_of(passage_info(system, name).dimensions);
+  return items;
 }
 
 std::string describe_bytes(double bytes) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/scb/text_units.hpp"
+#include "dynamics/common/text_units.hpp"
 
 namespace popflow::scb {
 

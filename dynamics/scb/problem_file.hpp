@@ -6,9 +6,6 @@
 
 namespace popflow::scb {
 
-/// Columns of P, mu and Q must sum to 1, and P mu equal mu, this closely.
-inline constexpr double problem_tolerance = 1e-9;
-
 /// Reads a problem from an HDF5 or netCDF-4 file, from its root or, where that holds no P, from
 /// its group `problem` (a run's file):
 ///   P(token_out, token_in); mu(token), computed when absent;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "dynamics/common/datasets.hpp"
 #include "dynamics/scb.hpp"
 #include "popflow/error.hpp"
 
@@ -21,30 +22,6 @@ constexpr double kDenseBytes = 64.0 * 1024 * 1024;
 std::size_t size_of(const std::vector<StateBlock>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
                          [](std::size_t sum, const StateBlock& b) { return sum + b.size; });
-}
-
-/// Row-major copy of a matrix, as files hold it.
-template <class Matrix>
-std::vector<typename Matrix::Scalar> row_major(const Matrix& m) {
-  std::vector<typename Matrix::Scalar> out(static_cast<std::size_t>(m.size()));
-  Eigen::Map<
-      Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-      out.data(), m.rows(), m.cols()) = m;
-  return out;
-}
-
-VariableSpec dataset(std::string name, std::vector<std::string> dimensions, std::string long_name) {
-  VariableSpec variable;
-  variable.name = std::move(name);
-  variable.dimensions = std::move(dimensions);
-  variable.attributes = {{"long_name", std::move(long_name)}, {"units", std::string("1")}};
-  return variable;
-}
-
-double two_digits(double value) {
-  if (!(value > 0) || !std::isfinite(value)) return value;
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return std::ceil(value / unit) * unit;
 }
 
 }  // namespace
@@ -105,12 +82,7 @@ std::vector<DimensionSpec> Scb::dimensions() const {
            {"slot", static_cast<std::size_t>(problem_.Q.slots())},
            {"position", static_cast<std::size_t>(problem_.Q.context_length)}}) {
     if (name == "position" && coordinates_ != Coordinates::full) continue;
-    DimensionSpec dimension;
-    dimension.name = name;
-    dimension.size = size;
-    for (const DimensionInfo& known : info().dimensions)
-      if (known.name == name) dimension.attributes.push_back({"long_name", known.meaning});
-    dimension.attributes.push_back({"units", std::string("1")});
+    DimensionSpec dimension = popflow::dimension(info(), name, size);
     if (size == N && name != "slot" && name != "position" && !problem_.labels.empty())
       dimension.attributes.push_back({"labels", joined_labels(problem_.labels)});
     dimensions.push_back(std::move(dimension));

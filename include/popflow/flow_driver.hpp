@@ -71,6 +71,9 @@ class FlowDriver {
   /// Those found so far, in the order of time.
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return found_; }
 
+  /// When each item of the System's passages passed its level; NaN: not yet.
+  [[nodiscard]] const std::vector<double>& passages() const;
+
   /// All that a driver must know beside the state to go on to the same bits, as numbers.
   struct ResumePoint {
     const State* x = nullptr;
@@ -94,6 +97,9 @@ class FlowDriver {
   bool find_events(double h, double t_new);
   [[nodiscard]] double locate(std::size_t event, double h, double g_new);
   void probe(double span);
+  bool find_passages(double h, double t_new);
+  [[nodiscard]] bool find_switch(double h, double t_new);
+  void switch_now();
   [[nodiscard]] std::vector<double> event_values(const State& x, double t) const;
   [[nodiscard]] bool rhs_is_finite();
   [[nodiscard]] Outcome underflow(bool finite);
@@ -101,7 +107,7 @@ class FlowDriver {
   void still_the_noise(double norm, double h);
   [[nodiscard]] Outcome ended(Outcome::Kind kind, const std::string& message) const;
 
-  struct Internals;  // stepper, tolerance, right-hand side
+  struct Internals;  // stepper, tolerance, right-hand side, passages
   const System& system_;
   Workers& workers_;
   Options options_;
@@ -110,6 +116,7 @@ class FlowDriver {
   double t_ = 0;
   double dt_ = 0;  ///< step size to try next; 0: none chosen yet
   bool inside_interval_ = false;
+  std::optional<double> to_switch_;  ///< length of the step that ends where the mode does
   StepStatistics counts_;
   IntervalSteps interval_;
   std::vector<Watch> watches_;

@@ -58,6 +58,22 @@ struct InvariantInfo {
   std::string meaning;  ///< what is conserved, and when
 };
 
+/// The times at which many items (tokens, say) each pass a level for the first time: a dataset of
+/// its own, since events have room for few.
+struct PassageInfo {
+  std::string name;
+  std::vector<std::string> dimensions;
+  std::string symbol;
+  std::string meaning;
+  std::string source;
+};
+
+/// Where a run can have ended, in the system's own terms.
+struct OutcomeInfo {
+  std::string word;  ///< at most 16 letters
+  std::string meaning;
+};
+
 struct ConstantInfo {
   std::string name;
   std::string symbol;
@@ -77,6 +93,8 @@ struct SystemInfo {
   std::vector<EventInfo> events;
   std::vector<InvariantInfo> invariants;
   std::vector<ConstantInfo> constants;
+  std::vector<PassageInfo> passages = {};
+  std::vector<OutcomeInfo> outcomes = {};  ///< beside "undecided"; empty: the system has none
 };
 
 // ---- What one instance (a problem in chosen coordinates) holds.
@@ -97,7 +115,10 @@ struct Shape {
   std::vector<std::string> invariants;    ///< observables of the invariants that hold here
   std::vector<std::string> events;        ///< events that are defined here
   std::vector<std::pair<std::string, double>> constants;
+  std::vector<std::string> passages = {};  ///< passages that are defined here
   [[nodiscard]] std::size_t state_size() const;
+  /// Product of the sizes of dimensions that `dimensions` names.
+  [[nodiscard]] std::size_t size_of(const std::vector<std::string>& names) const;
 };
 
 /// Takes elements [first, first + values.size()) of a row-major field. Large fields come in pieces,
@@ -149,7 +170,37 @@ class System {
                      const FieldSink& sink) const = 0;
   /// The functions whose upward zero crossings are the events shape().events, in that order.
   virtual void event_functions(std::span<const double> x, double t, std::span<double> values) const;
+  /// The functions whose first upward zero crossings are shape().passages, all items of one after
+  /// those of another, row-major; NaN for an item that has none.
+  virtual void passage_functions(std::span<const double> x, double t,
+                                 std::span<double> values) const;
+
+  /// One of info().outcomes for a run that has come to x, or "undecided".
+  [[nodiscard]] virtual std::string outcome(std::span<const double> /*x*/, double /*t*/) const {
+    return "undecided";
+  }
+
+  /// The exact state at time t of a run from the start, where there is a closed form.
+  [[nodiscard]] virtual bool has_closed_form() const { return false; }
+  virtual void closed_form(double t, std::span<double> x) const;
+
+  // A right-hand side that jumps on surfaces (a relu's kink) is smooth between them: such a System
+  // keeps the mode it is in (which side, or sliding along) as entries of the state with a zero
+  // derivative (methods keep those up to rounding only), and says when it ends. No step crosses a
+  // surface in the wrong mode.
+
+  /// Number of functions that are positive as long as the present mode is the right one.
+  [[nodiscard]] virtual std::size_t switches() const { return 0; }
+  virtual void switch_functions(std::span<const double> /*x*/, double /*t*/,
+                                std::span<double> /*values*/) const {}
+  /// One of them has come down to zero: enters the mode that holds from here on.
+  virtual void switch_mode(std::span<double> /*x*/, double /*t*/) const {}
 };
+
+/// Items of all of a system's passages together.
+std::size_t passage_items(const System& system);
+/// The SystemInfo entry of a passage.
+const PassageInfo& passage_info(const System& system, const std::string& name);
 
 /// Bytes in words: "1.6 MB" (powers of 1000).
 std::string describe_bytes(double bytes);

@@ -85,6 +85,17 @@ std::string system_chapter(const SystemInfo& info) {
   text += table("Events", {"name", "meaning", "after"}, rows);
 
   rows.clear();
+  for (const auto& row : info.passages) {
+    rows.push_back({code(row.name + "(" + join(row.dimensions, ", ") + ")"), cell(row.symbol),
+                    cell(row.meaning), cell(row.source)});
+  }
+  text += table("Times of first passage", {"dataset", "symbol", "meaning", "source"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.outcomes) rows.push_back({code(row.word), cell(row.meaning)});
+  text += table("Outcomes", {"outcome", "meaning"}, rows);
+
+  rows.clear();
   for (const auto& row : info.constants) {
     rows.push_back({code(row.name), cell(row.symbol), cell(row.meaning)});
   }

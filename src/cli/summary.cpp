@@ -172,6 +172,27 @@ std::string events(const DataFile& file) {
   return cli::join(found, ", ");
 }
 
+/// "time_to_90: 12 of 20, from t = 3.1 to t = 80".
+void add_passages(const DataFile& file, Rows& rows) {
+  const SystemInfo* info = known_system(text(file, "", "system"));
+  if (info == nullptr) return;
+  for (const auto& passage : info->passages) {
+    if (!file.has_dataset(passage.name)) continue;
+    const auto times = file.read(passage.name).values;
+    std::size_t passed = 0;
+    double first = INFINITY, last = -INFINITY;
+    for (const double time : times) {
+      if (std::isnan(time)) continue;
+      ++passed;
+      first = std::min(first, time);
+      last = std::max(last, time);
+    }
+    std::string line = std::to_string(passed) + " of " + std::to_string(times.size());
+    if (passed > 0) line += ", from t = " + rounded(first) + " to t = " + rounded(last);
+    rows.push_back({passage.name, line});
+  }
+}
+
 std::string steps(const DataFile& file) {
   const auto accepted = whole_number(file, "statistics/accepted_steps");
   if (!accepted) return "";
@@ -253,6 +274,8 @@ std::string summarize(const DataFile& file) {
   add(above, "sizes", sizes(file));
   add(above, "constants", constants(file));
   add(above, "events", events(file));
+  add_passages(file, above);
+  add(above, "outcome", text(file, "", "outcome"));
   Rows below;
   add(below, "evaluations", count(file, "statistics/rhs_evaluations"));
   add(below, "steps", steps(file));

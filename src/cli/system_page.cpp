@@ -106,6 +106,16 @@ std::string system_page(const SystemInfo& info) {
   page += section("Events", rows);
 
   rows.clear();
+  for (const auto& row : info.passages)
+    rows.push_back({row.name + "(" + join(row.dimensions, ", ") + ")",
+                    details(row.name, row.symbol, row.meaning, row.source)});
+  page += section("Times of first passage", rows);
+
+  rows.clear();
+  for (const auto& row : info.outcomes) rows.push_back({row.word, row.meaning});
+  page += section("Outcomes (attribute of the file; undecided: none of these)", rows);
+
+  rows.clear();
   for (const auto& row : info.constants)
     rows.push_back({row.name, details(row.name, row.symbol, row.meaning)});
   page += section("Constants of the problem (attributes of the file)", rows);

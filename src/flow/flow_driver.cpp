@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "flow/passages.hpp"
 #include "popflow/error.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
@@ -39,6 +40,7 @@ struct FlowDriver::Internals {
   Rhs rhs;
   Tolerance tolerance;
   std::unique_ptr<Stepper> stepper;
+  Passages passages;
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -46,7 +48,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       workers_(workers),
       options_(std::move(options)),
       in_(new Internals{Rhs(system), Tolerance(system.shape().blocks, options_.rtol, options_.atol),
-                        nullptr}),
+                        nullptr, Passages(system)}),
       x_(system.shape().state_size()),
       x_new_(system.shape().state_size()) {
   in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
@@ -57,6 +59,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                          : "--method " + options_.method + " needs --dt, its step");
   if (options_.dt) dt_ = *options_.dt;
   system.start(x_);
+  in_->passages.start(x_, t_);
   watches_.resize(system.shape().events.size());
   const std::vector<double> values = event_values(x_, t_);
   for (std::size_t event = 0; event < watches_.size(); ++event) {
@@ -96,8 +99,8 @@ Outcome FlowDriver::advance(double target) {
   bool finite = true;  // of the last trial
 
   while (t_ < target) {
-    // Not between a rejection and its repetition, which remember each other.
-    if (!rejected && options_.interrupted && options_.interrupted())
+    // Not between a step and its repetition, which remember each other.
+    if (!rejected && !to_switch_ && options_.interrupted && options_.interrupted())
       return ended(Outcome::Kind::interrupted, "interrupted at " + at(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return ended(Outcome::Kind::step_limit, "the limit of " + std::to_string(options_.max_steps) +
@@ -112,11 +115,13 @@ Outcome FlowDriver::advance(double target) {
       h = remaining;
     else if (adaptive && h > 0.5 * remaining)
       h = 0.5 * remaining;
+    if (to_switch_) h = *to_switch_;
     const double t_new = h == remaining ? target : t_ + h;
 
     const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
     if (!trial.accepted) {
       ++counts_.rejected;
+      to_switch_.reset();
       if (!trial.finite && (!adaptive || (finite && !rhs_is_finite()))) {
         Outcome outcome = ended(Outcome::Kind::diverged,
                                 "the trajectory left the finite numbers after " + at(t_));
@@ -128,7 +133,8 @@ Outcome FlowDriver::advance(double target) {
       dt_ = std::min(trial.next, h);
       continue;
     }
-    if (watching() && find_events(h, t_new)) {
+    if (!to_switch_ && find_switch(h, t_new)) continue;  // with a step that ends there
+    if ((watching() && find_events(h, t_new)) || find_passages(h, t_new)) {
       in_->stepper->reset();
       continue;  // the same step once more: locating has overwritten where it leads
     }
@@ -146,6 +152,7 @@ Outcome FlowDriver::advance(double target) {
     }
     rejected = false;
     finite = true;
+    if (to_switch_) switch_now();
     if (options_.on_step) options_.on_step(t_);
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
@@ -333,13 +340,67 @@ void FlowDriver::probe(double span) {
   }
 }
 
+bool FlowDriver::find_passages(double h, double t_new) {
+  Passages& passages = in_->passages;
+  if (passages.none_left()) return false;
+  if (!passages.step_to(x_new_, t_new)) return false;
+  passages.locate(t_, h, [&](double part) -> const State& {
+    probe(part * h);
+    return x_new_;
+  });
+  return true;
+}
+
+const std::vector<double>& FlowDriver::passages() const { return in_->passages.times(); }
+
+// ---- modes
+
+bool FlowDriver::find_switch(double h, double t_new) {
+  if (system_.switches() == 0) return false;
+  std::vector<double> values(system_.switches());
+  const auto lowest = [&](const State& x, double t) {
+    system_.switch_functions(x, t, values);
+    const double low = *std::min_element(values.begin(), values.end());
+    return std::isnan(low) ? -1.0 : low;
+  };
+  const double after = lowest(x_new_, t_new);
+  if (after >= 0) return false;
+  const double before = lowest(x_, t_);
+  if (before <= 0) {
+    // The mode was over before the step: no length is left to step in it. This counts as a step,
+    // so that a System that never leaves the place ends at the limit.
+    ++counts_.rejected;
+    switch_now();
+    return true;
+  }
+  std::uintmax_t iterations = 60;
+  const auto g = [&](double part) {
+    probe(part * h);
+    return lowest(x_new_, t_ + part * h);
+  };
+  const double end =
+      boost::math::tools::toms748_solve(g, 0.0, 1.0, before, after,
+                                        boost::math::tools::eps_tolerance<double>(45), iterations)
+          .second;
+  to_switch_ = end * h;
+  in_->stepper->reset();
+  return true;
+}
+
+void FlowDriver::switch_now() {
+  to_switch_.reset();
+  system_.switch_mode(x_, t_);
+  in_->stepper->reset();
+}
+
 // ---- resuming
 
-// quiet (4), tightening, dt, inside, evaluations, accepted, rejected, interval (3)
+// quiet (4), tightening, dt, inside, evaluations, accepted, rejected, interval (3); then four
+// numbers an event and the time of each passage
 constexpr std::size_t kMemory = 13;
 
 std::size_t FlowDriver::memory_size(const System& system) {
-  return kMemory + 4 * system.shape().events.size();
+  return kMemory + 4 * system.shape().events.size() + passage_items(system);
 }
 
 std::vector<double> FlowDriver::memory() const {
@@ -366,6 +427,7 @@ std::vector<double> FlowDriver::memory() const {
     const Watch& watch = watches_[event];
     m.insert(m.end(), {static_cast<double>(watch.stage), watch.time, watch.value, rank});
   }
+  m.insert(m.end(), passages().begin(), passages().end());
   return m;
 }
 
@@ -396,6 +458,8 @@ void FlowDriver::restore(State x, double t, const std::vector<double>& m) {
             [](const auto& a, const auto& b) { return a.first < b.first; });
   found_.clear();
   for (const auto& [rank, event] : ranked) found_.push_back(event);
+  in_->passages.restore(x_, t_, std::span(m).last(passages().size()));
+  to_switch_.reset();
   in_->stepper->reset();
 }
 

@@ -169,17 +169,23 @@ struct Provenance {
   double before = 0;  ///< wall time of the run before it was resumed
 };
 
-void close(TrajectoryFile& file, const Outcome& outcome, const Schedule& schedule,
-           const Provenance& provenance) {
+void close(TrajectoryFile& file, const Outcome& outcome, const FlowDriver& driver,
+           const Experiment& experiment, const Provenance& provenance) {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   std::string message = outcome.message;
-  if (outcome.kind == Outcome::Kind::reached) message = "reached t = " + shortest(schedule.back());
+  if (outcome.kind == Outcome::Kind::reached)
+    message = "reached t = " + shortest(experiment.schedule.back());
+  std::vector<TrajectoryFile::AttributeChange> changes = {
+      {"", "status", status_word(outcome.kind)},
+      {"", "status_message", message},
+      {"", "diverged_at", outcome.diverged_at},
+      {"provenance", "ended", timestamp()},
+      {"provenance", "wall_time", provenance.before + wall.count()}};
+  const System& system = *experiment.system;
+  if (!system.info().outcomes.empty())
+    changes.push_back({"", "outcome", system.outcome(driver.state(), driver.time())});
   file.sync();
-  file.set_attributes({{"", "status", status_word(outcome.kind)},
-                       {"", "status_message", message},
-                       {"", "diverged_at", outcome.diverged_at},
-                       {"provenance", "ended", timestamp()},
-                       {"provenance", "wall_time", provenance.before + wall.count()}});
+  file.set_attributes(changes);
 }
 
 ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen) {
@@ -243,7 +249,7 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   recorder.checkpoint(0, driver);
   file.publish(force);
   const Outcome outcome = drive(driver, recorder, 0);
-  close(file, outcome, experiment.schedule, provenance);
+  close(file, outcome, driver, experiment, provenance);
   return report(path, outcome, screen);
 }
 
@@ -278,7 +284,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
                     {experiment->state, experiment->config.options.real("checkpoint-every"),
                      restart.sequence + 1});
   const Outcome outcome = drive(driver, recorder, static_cast<std::size_t>(restart.saves));
-  close(file, outcome, experiment->schedule, provenance);
+  close(file, outcome, driver, *experiment, provenance);
   return report(path, outcome, screen);
 }
 

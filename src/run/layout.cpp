@@ -174,6 +174,16 @@ void add_observables(GroupSpec& root, const System& system) {
   }
 }
 
+void add_passages(GroupSpec& root, const System& system) {
+  for (const std::string& name : system.shape().passages) {
+    const PassageInfo& info = passage_info(system, name);
+    VariableSpec times = variable(name, info.dimensions, info.meaning);
+    times.attributes.push_back({"symbol", info.symbol});
+    times.attributes.push_back({"source", info.source});
+    root.variables.push_back(std::move(times));
+  }
+}
+
 }  // namespace
 
 StateSaves state_saves(const std::string& word) {
@@ -202,11 +212,7 @@ const FieldInfo& field_info(const System& system, const std::string& name) {
 }
 
 std::size_t field_size(const System& system, const FieldInfo& field) {
-  std::size_t size = 1;
-  for (const std::string& name : field.dimensions)
-    for (const DimensionSpec& dimension : system.shape().dimensions)
-      if (dimension.name == name) size *= dimension.size;
-  return size;
+  return system.shape().size_of(field.dimensions);
 }
 
 double state_bytes(const System& system) {
@@ -237,6 +243,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Schedu
                      {"observables", joined(observables)},
                      {"state_fields", joined(system.shape().fields)},
                      {"invariants", joined(system.shape().invariants)}};
+  if (!info.outcomes.empty()) root.attributes.push_back({"outcome", std::string("undecided"), 16});
   for (const auto& [name, value] : system.shape().constants)
     root.attributes.push_back({name, value});
 
@@ -246,6 +253,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Schedu
   root.variables = {count("saves_done", "saves that hold data; the rest are NaN")};
   add_observables(root, system);
   add_state(root, system, saves, schedule.back());
+  add_passages(root, system);
   for (const VariableSpec& constant : system.constants_of_fields())
     root.variables.push_back(constant);
 

@@ -31,6 +31,7 @@ void Recorder::stop(std::size_t i, const FlowDriver& driver) {
   } else {
     record_work(driver);
     record_events(driver);
+    record_passages(driver);
   }
   if (options_.state == StateSaves::ends) {
     file_.write("time_state", 1, driver.time());
@@ -58,6 +59,7 @@ void Recorder::record(std::size_t i, const FlowDriver& driver) {
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);
   record_events(driver);
+  record_passages(driver);
   file_.write("saves_done", 0, static_cast<std::int64_t>(i + 1));
 }
 
@@ -93,6 +95,15 @@ void Recorder::record_events(const FlowDriver& driver) {
     file_.write("events/time", i, events[i].time);
     file_.write("events/run", i, std::int64_t{0});
     file_.write("events/kind", i, static_cast<std::int8_t>(events[i].event));
+  }
+}
+
+void Recorder::record_passages(const FlowDriver& driver) {
+  std::size_t first = 0;
+  for (const std::string& name : system_.shape().passages) {
+    const std::size_t items = system_.shape().size_of(passage_info(system_, name).dimensions);
+    file_.write(name, 0, std::span(driver.passages()).subspan(first, items));
+    first += items;
   }
 }
 

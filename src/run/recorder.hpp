@@ -42,6 +42,7 @@ class Recorder {
   void record_steps(std::size_t i, const FlowDriver& driver);
   void record_work(const FlowDriver& driver);
   void record_events(const FlowDriver& driver);
+  void record_passages(const FlowDriver& driver);
 
   const System& system_;
   TrajectoryFile& file_;

@@ -42,6 +42,24 @@ class Ended:
         self.code, self.out, self.err = code, out, err
 
 
+def systems():
+    """The names of the systems that the program offers."""
+    return [line.split()[0] for line in popflow("systems", code=0).out.splitlines()]
+
+
+def examples():
+    """(system, options that make the problem, other options), as in dynamics/*/examples.txt."""
+    source = os.environ["POPFLOW_SOURCE_DIR"]
+    for system in systems():
+        with open(os.path.join(source, "tests", "dynamics", system, "examples.txt")) as lines:
+            for line in lines:
+                if line.strip() and not line.startswith("#"):
+                    words = [os.path.join(source, word) if word.startswith("data/") else word
+                             for word in line.split()]
+                    bar = words.index("|")
+                    yield system, words[:bar], words[bar + 1:]
+
+
 def popflow(*args, folder=None, code=None, timeout=60, **surroundings):
     done = subprocess.run([BINARY, *map(str, args)], cwd=folder, capture_output=True, text=True,
                           errors="replace", timeout=timeout, **surroundings)

@@ -27,6 +27,11 @@ struct Toy {
                      std::span<double> time_derivative)>
       jacobian = {};
   std::function<void(std::span<double> x, double dt)> proximal = {};
+  std::size_t items = 0;  ///< of one passage
+  Function passage_functions = {};
+  std::size_t switches = 0;
+  Function switch_functions = {};
+  std::function<void(std::span<double> x, double t)> switch_mode = {};
 };
 
 class ToySystem : public System {
@@ -37,6 +42,10 @@ class ToySystem : public System {
     info_.events = toy_.events;
     shape_.blocks = {{"x", toy_.start.size(), toy_.scale}};
     for (const EventInfo& event : toy_.events) shape_.events.push_back(event.name);
+    if (toy_.items == 0) return;
+    info_.passages = {{"passed", {"item"}, "", "time of passing", "a test"}};
+    shape_.passages = {"passed"};
+    shape_.dimensions.push_back({"item", toy_.items, DimensionSpec::Coordinate::index, {}, {}});
   }
 
   [[nodiscard]] const SystemInfo& info() const override { return info_; }
@@ -68,6 +77,16 @@ class ToySystem : public System {
                        std::span<double> values) const override {
     if (toy_.event_functions) toy_.event_functions(x, t, values);
   }
+  void passage_functions(std::span<const double> x, double t,
+                         std::span<double> values) const override {
+    toy_.passage_functions(x, t, values);
+  }
+  [[nodiscard]] std::size_t switches() const override { return toy_.switches; }
+  void switch_functions(std::span<const double> x, double t,
+                        std::span<double> values) const override {
+    toy_.switch_functions(x, t, values);
+  }
+  void switch_mode(std::span<double> x, double t) const override { toy_.switch_mode(x, t); }
 
  private:
   Toy toy_;

@@ -1,4 +1,4 @@
-#include "dynamics/scb/text_units.hpp"
+#include "dynamics/common/text_units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 #include "popflow/error.hpp"
 
-namespace popflow::scb {
+namespace popflow {
 namespace {
 
 struct Interval {
@@ -246,4 +246,4 @@ std::string label_of(std::string_view unit) {
   return label;
 }
 
-}  // namespace popflow::scb
+}  // namespace popflow

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace popflow::scb {
+namespace popflow {
 
 /// What a text is cut into. Both: UTF-8, A to Z made lower-case, a leading byte-order mark left
 /// out.
@@ -28,4 +28,4 @@ std::size_t find_invalid_utf8(std::string_view text);
 /// A unit as a label: a space is shown as U+2423 (open box), a control character as its number.
 std::string label_of(std::string_view unit);
 
-}  // namespace popflow::scb
+}  // namespace popflow

@@ -1,0 +1,147 @@
+#include "dynamics/common/problem_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "popflow/parameter.hpp"
+
+namespace popflow {
+
+std::string in_words(const std::vector<std::size_t>& shape) {
+  std::string words;
+  for (const std::size_t size : shape) words += (words.empty() ? "" : ", ") + std::to_string(size);
+  return "(" + words + ")";
+}
+
+std::string entry_name(const std::string& name, Eigen::Index row, Eigen::Index column) {
+  return name + "[" + std::to_string(row) + "," + std::to_string(column) + "]";
+}
+
+std::string entry_name(const std::string& name, Eigen::Index i) {
+  return name + "[" + std::to_string(i) + "]";
+}
+
+const char* probability_fault(double value) {
+  if (!std::isfinite(value)) return "; every entry must be finite";
+  return value < 0 ? "; no entry may be negative" : nullptr;
+}
+
+ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>& any_of)
+    : file_(path) {
+  for (const std::string group : {"", "problem"}) {
+    group_ = group;
+    if (std::any_of(any_of.begin(), any_of.end(), [&](const auto& name) { return has(name); }))
+      return;
+  }
+  std::string names;
+  for (const std::string& name : any_of) names += (names.empty() ? "" : " or ") + name;
+  throw wrong("holds no dataset " + names + ", neither at its root nor in a group problem");
+}
+
+std::string ProblemFile::inside(const std::string& name) const {
+  return group_.empty() ? name : group_ + "/" + name;
+}
+
+bool ProblemFile::has(const std::string& name) const { return file_.has_dataset(inside(name)); }
+
+std::vector<std::size_t> ProblemFile::shape(const std::string& name) const {
+  return file_.shape(inside(name));
+}
+
+InputError ProblemFile::bad(const std::string& what) const {
+  return InputError(file_.path() + ": " + what);
+}
+
+InputError ProblemFile::wrong(const std::string& what) const {
+  return InputError(file_.path() + " " + what);
+}
+
+ProblemFile::Matrix ProblemFile::matrix(const std::string& name) const {
+  const std::vector<std::size_t> size = shape(name);
+  if (size.size() != 2) throw bad(name + " has shape " + in_words(size) + "; it must be a matrix");
+  const DataArray array = file_.read(inside(name));
+  return Eigen::Map<const Matrix>(array.values.data(), static_cast<Eigen::Index>(size[0]),
+                                  static_cast<Eigen::Index>(size[1]));
+}
+
+ProblemFile::Matrix ProblemFile::matrix(const std::string& name, std::size_t rows,
+                                        std::size_t columns, const std::string& because) const {
+  require_shape(name, rows, columns, because);
+  return matrix(name);
+}
+
+Eigen::VectorXd ProblemFile::vector(const std::string& name) const {
+  const std::vector<std::size_t> size = shape(name);
+  const auto long_axes = std::count_if(size.begin(), size.end(), [](auto n) { return n != 1; });
+  if (size.empty() || size.size() > 2 || long_axes > 1)
+    throw bad(name + " has shape " + in_words(size) + "; it must be a vector");
+  const DataArray array = file_.read(inside(name));
+  return Eigen::Map<const Eigen::VectorXd>(array.values.data(),
+                                           static_cast<Eigen::Index>(array.values.size()));
+}
+
+Eigen::VectorXd ProblemFile::vector(const std::string& name, std::size_t size,
+                                    const std::string& because) const {
+  const std::vector<std::size_t> found = shape(name);
+  const auto long_axes = std::count_if(found.begin(), found.end(), [](auto n) { return n != 1; });
+  std::size_t elements = 1;
+  for (const std::size_t n : found) elements *= n;
+  if (found.empty() || found.size() > 2 || long_axes > 1 || elements != size)
+    throw bad(name + " has shape " + in_words(found) + "; it must be (" + std::to_string(size) +
+              "), as " + because);
+  return vector(name);
+}
+
+void ProblemFile::require_shape(const std::string& name, std::size_t rows, std::size_t columns,
+                                const std::string& because) const {
+  const std::vector<std::size_t> found = shape(name);
+  const std::vector<std::size_t> expected = {rows, columns};
+  if (found != expected)
+    throw bad(name + " has shape " + in_words(found) + "; it must be " + in_words(expected) +
+              ", as " + because);
+}
+
+void ProblemFile::require_finite(const std::string& name,
+                                 const Eigen::Ref<const Matrix>& values) const {
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    for (Eigen::Index j = 0; j < values.cols(); ++j) {
+      if (std::isfinite(values(i, j))) continue;
+      throw bad((values.cols() == 1 ? entry_name(name, i) : entry_name(name, i, j)) + " is " +
+                shortest(values(i, j)) + "; every entry must be finite");
+    }
+  }
+}
+
+void ProblemFile::require_probability(const std::string& name, Eigen::Index row,
+                                      Eigen::Index column, double value) const {
+  if (const char* reason = probability_fault(value))
+    throw bad(entry_name(name, row, column) + " is " + shortest(value) + reason);
+}
+
+void ProblemFile::require_columns_sum_to_one(const std::string& name,
+                                             const Eigen::RowVectorXd& sums) const {
+  for (Eigen::Index k = 0; k < sums.size(); ++k) {
+    if (std::abs(sums[k] - 1) <= problem_tolerance) continue;
+    throw bad("column " + std::to_string(k) + " of " + name + " sums to " + shortest(sums[k]) +
+              "; every column must sum to 1 within " + shortest(problem_tolerance));
+  }
+}
+
+void ProblemFile::require_columns_of_probabilities(const std::string& name,
+                                                   const Matrix& values) const {
+  for (Eigen::Index i = 0; i < values.rows(); ++i)
+    for (Eigen::Index j = 0; j < values.cols(); ++j) require_probability(name, i, j, values(i, j));
+  require_columns_sum_to_one(name, values.colwise().sum());
+}
+
+void ProblemFile::require_distribution(const std::string& name,
+                                       const Eigen::VectorXd& values) const {
+  for (Eigen::Index i = 0; i < values.size(); ++i)
+    if (const char* reason = probability_fault(values[i]))
+      throw bad(entry_name(name, i) + " is " + shortest(values[i]) + reason);
+  if (std::abs(values.sum() - 1) > problem_tolerance)
+    throw bad(name + " sums to " + shortest(values.sum()) + "; it must sum to 1 within " +
+              shortest(problem_tolerance));
+}
+
+}  // namespace popflow

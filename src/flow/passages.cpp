@@ -1,0 +1,101 @@
+#include "flow/passages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <limits>
+
+namespace popflow {
+
+namespace {
+
+constexpr std::size_t kNodes = 5;
+constexpr std::array<double, kNodes> kPart = {0, 0.25, 0.5, 0.75, 1};
+constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
+
+/// The polynomial through the values at kPart (Lagrange).
+double interpolated(const std::array<double, kNodes>& values, double part) {
+  double sum = 0;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    double weight = 1;
+    for (std::size_t j = 0; j < kNodes; ++j)
+      if (j != i) weight *= (part - kPart[j]) / (kPart[i] - kPart[j]);
+    sum += weight * values[i];
+  }
+  return sum;
+}
+
+/// Where the values first become non-negative; the last one is.
+double first_root(const std::array<double, kNodes>& values) {
+  std::size_t end = 1;
+  while (end + 1 < kNodes && !(values[end] >= 0)) ++end;
+  const double low = values[end - 1];
+  const double high = values[end];
+  if (!(low < 0) || !(high > 0)) return kPart[end];
+  const auto g = [&](double part) { return interpolated(values, part); };
+  std::uintmax_t iterations = 60;
+  return boost::math::tools::toms748_solve(g, kPart[end - 1], kPart[end], low, high,
+                                           boost::math::tools::eps_tolerance<double>(45),
+                                           iterations)
+      .second;
+}
+
+}  // namespace
+
+Passages::Passages(const System& system)
+    : system_(system),
+      times_(passage_items(system), kNotYet),
+      values_(times_.size(), kNotYet),
+      values_new_(times_.size(), kNotYet) {}
+
+void Passages::start(const State& x, double t) {
+  if (times_.empty()) return;
+  system_.passage_functions(x, t, values_);
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    if (values_[i] >= 0) times_[i] = t;
+  count_left();
+}
+
+void Passages::restore(const State& x, double t, std::span<const double> times) {
+  if (times_.empty()) return;
+  std::copy(times.begin(), times.end(), times_.begin());
+  system_.passage_functions(x, t, values_);
+  count_left();
+}
+
+void Passages::count_left() {
+  left_ = 0;
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    left_ += std::isnan(times_[i]) && !std::isnan(values_[i]) ? 1 : 0;
+}
+
+bool Passages::step_to(const State& x_new, double t_new) {
+  system_.passage_functions(x_new, t_new, values_new_);
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    if (values_new_[i] >= 0 && std::isnan(times_[i])) return true;
+  values_.swap(values_new_);
+  return false;
+}
+
+void Passages::locate(double t, double h,
+                      const std::function<const State&(double part)>& state_at) {
+  std::vector<std::size_t> passing;
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    if (values_new_[i] >= 0 && std::isnan(times_[i])) passing.push_back(i);
+  std::vector<std::array<double, kNodes>> values(passing.size());
+  const auto note = [&](std::size_t node, const std::vector<double>& all) {
+    for (std::size_t k = 0; k < passing.size(); ++k) values[k][node] = all[passing[k]];
+  };
+  note(0, values_);
+  note(kNodes - 1, values_new_);
+  for (std::size_t node = 1; node + 1 < kNodes; ++node) {
+    system_.passage_functions(state_at(kPart[node]), t + kPart[node] * h, values_new_);
+    note(node, values_new_);
+  }
+  for (std::size_t k = 0; k < passing.size(); ++k)
+    times_[passing[k]] = t + first_root(values[k]) * h;
+  left_ -= passing.size();
+}
+
+}  // namespace popflow

@@ -1,0 +1,87 @@
+// Many items' first passages are located within a step.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "popflow/flow_driver.hpp"
+#include "support/slopes.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+constexpr std::size_t kItems = 40;
+
+double rate(std::size_t i) { return 0.5 + 0.1 * static_cast<double>(i); }
+
+/// x_i' = 1 - rate_i x_i from 0: x_i reaches half of its limit at log 2 / rate_i.
+Toy relaxations() {
+  Toy toy;
+  toy.start.assign(kItems, 0.0);
+  toy.rhs = [](auto x, double, auto out) {
+    for (std::size_t i = 0; i < kItems; ++i) out[i] = 1 - rate(i) * x[i];
+  };
+  toy.items = kItems;
+  toy.passage_functions = [](auto x, double, auto values) {
+    for (std::size_t i = 0; i < kItems; ++i) values[i] = x[i] * rate(i) - 0.5;
+  };
+  return toy;
+}
+
+double worst_error(const std::vector<double>& times) {
+  double worst = 0;
+  for (std::size_t i = 0; i < kItems; ++i)
+    worst = std::max(worst, std::abs(times[i] * rate(i) / std::log(2.0) - 1));
+  return worst;
+}
+
+std::vector<double> passages(const Toy& toy, double end, FlowDriver::Options options) {
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, std::move(options));
+  REQUIRE(driver.advance(end).kind == Outcome::Kind::reached);
+  return driver.passages();
+}
+
+TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][flow]") {
+  CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
+  CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-5);
+  std::vector<double> steps, errors;
+  for (const double dt : {0.1, 0.05, 0.025}) {
+    steps.push_back(dt);
+    errors.push_back(worst_error(passages(relaxations(), 4, {.method = "rk4", .dt = dt})));
+  }
+  CHECK(log_log_slope(steps, errors) > 3.7);
+}
+
+TEST_CASE("what has passed at the start has passed then, what cannot pass never does",
+          "[fast][flow]") {
+  Toy toy = relaxations();
+  toy.start[3] = 10;
+  toy.passage_functions = [](auto x, double, auto values) {
+    for (std::size_t i = 0; i < kItems; ++i) values[i] = x[i] * rate(i) - 0.5;
+    values[5] = std::nan("");
+    values[6] = x[6] * rate(6) - 2;
+  };
+  const auto times = passages(toy, 4, {});
+  CHECK(times[3] == 0);
+  CHECK(std::isnan(times[5]));
+  CHECK(std::isnan(times[6]));
+}
+
+TEST_CASE("passages do not change the trajectory", "[fast][flow]") {
+  Toy without = relaxations();
+  without.items = 0;
+  const ToySystem one(relaxations());
+  const ToySystem other(without);
+  Workers workers(1);
+  FlowDriver a(one, workers, {}), b(other, workers, {});
+  a.advance(4);
+  b.advance(4);
+  CHECK(std::memcmp(a.state().data(), b.state().data(), kItems * sizeof(double)) == 0);
+  CHECK(a.statistics().accepted == b.statistics().accepted);
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# label: fast
+"""What the files of every system must hold to, in every variant of its examples.txt."""
+
+import os
+
+from runs import (Folder, attribute, check, check_equal, examples, h5py, np, popflow, run_all,
+                  systems, xarray)
+
+# Whole text of the options differs by what says where the problem came from.
+BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
+
+
+def run(folder, name, system, *args):
+    """Runs in a folder of its own, so that files differ by no name."""
+    own = os.path.join(folder, name)
+    os.makedirs(own)
+    popflow("run", system, *args, "-o", "run.h5", folder=own, code=0)
+    return os.path.join(own, "run.h5")
+
+
+def short(args):
+    return [*args, "--saves", 5]
+
+
+def check_described(path):
+    with h5py.File(path) as file:
+        def look(name, item):
+            if not isinstance(item, h5py.Dataset):
+                return
+            if item.attrs.get("NAME", b"").startswith(b"This is a netCDF dimension but not"):
+                return  # a size alone
+            check("long_name" in item.attrs and item.attrs["units"] == "1", f"{name}: no words")
+            if item.attrs.get("CLASS") == b"DIMENSION_SCALE":
+                return
+            for axis in item.dims:
+                check(len(axis) == 1, f"{name}: an axis without a scale")
+            check(item.dtype.kind in "fi", f"{name}: type {item.dtype}")
+
+        file.visititems(look)
+        names = attribute(path, "observables").split() + attribute(path, "state_fields").split()
+        for name in names:
+            check(file[name].attrs["symbol"] and file[name].attrs["source"], f"{name}: no source")
+
+
+def check_opens(path):
+    for engine in ("h5netcdf", "netcdf4"):
+        for group in (None, "problem", "statistics", "events", "restart"):
+            with xarray.open_dataset(path, engine=engine, group=group) as data:
+                data.load()
+
+
+def test_files_are_labelled_and_open():
+    for system, problem, others in examples():
+        with Folder() as folder:
+            path = run(folder, "run", system, *short(problem + others))
+            check_described(path)
+            check_opens(path)
+
+
+def test_a_file_gives_its_run_again():
+    """From its own problem, and from its own configuration."""
+    for system, problem, others in examples():
+        with Folder() as folder:
+            first = run(folder, "first", system, *short(problem + others))
+            again = run(folder, "again", system, *short(others), "--problem", first)
+            check_equal(first, again, free_groups=BUT_FOR_THE_SOURCE)
+            config = os.path.join(folder, "run.cfg")
+            with open(config, "w") as text:
+                text.write(attribute(first, "config", "parameters"))
+            check_equal(first, run(folder, "config", system, "--config", config))
+
+
+def test_a_file_is_extended_to_the_bits_of_the_longer_run():
+    for system, problem, others in examples():
+        with Folder() as folder:
+            half = run(folder, "half", system, *short(problem + others))
+            end = float(attribute(half, "t-end", "parameters"))
+            if attribute(half, "status") != "complete":
+                continue
+            args = [word for word in others]
+            if "--t-end" in args:
+                del args[args.index("--t-end"):args.index("--t-end") + 2]
+            whole = run(folder, "whole", system, *problem, *args, "--saves", 9, "--t-end",
+                        repr(2 * end))
+            popflow("resume", half, "--t-end", repr(2 * end), code=0)
+            with h5py.File(half) as a, h5py.File(whole) as b:
+                if not np.array_equal(a["time"][()], b["time"][()]):
+                    continue  # the end has more digits than its double: other roundings
+            check_equal(half, whole, free_groups=("provenance", "restart", "parameters"),
+                        slots=False)
+
+
+def test_starting_from_a_file_starts_there():
+    for system, problem, others in examples():
+        with Folder() as folder:
+            if any(word.startswith("--init-value") for word in others):
+                continue  # says where to start, too
+            first = run(folder, "first", system, *short(problem + others))
+            if attribute(first, "status") != "complete":
+                continue
+            other = run(folder, "next", system, *short(problem + others), "--init-from", first)
+            with h5py.File(first) as a, h5py.File(other) as b:
+                for name in ("loss", "attention_entropy"):
+                    if name in a:
+                        check(np.isclose(a[name][-1], b[name][0], rtol=1e-9),
+                              f"{system} {problem + others}: {name} starts elsewhere")
+
+
+def test_a_value_that_cannot_be_is_refused_by_name():
+    for system in systems():
+        page = popflow("run", system, "--help", code=0).out
+        keys = [line.split()[0] for line in page.splitlines()
+                if line.startswith("  --") and line.split()[1] in ("N", "X", "WORD")]
+        check(len(keys) > 15, f"{system}: only {keys}")
+        with Folder() as folder:
+            for key in keys:
+                ended = popflow("run", system, key, "no-such-value", folder=folder)
+                check(ended.code == 2, f"{system} {key}: exit code {ended.code}")
+                for part in (key, "no-such-value"):
+                    check(part in ended.err, f"{system} {key}: {ended.err}")
+                check(len(ended.err.splitlines()) <= 5, f"{system} {key}: {ended.err}")
+            check(not os.listdir(folder), f"{system}: refused runs left {os.listdir(folder)}")
+
+
+if __name__ == "__main__":
+    run_all([test_files_are_labelled_and_open, test_a_file_gives_its_run_again,
+             test_a_file_is_extended_to_the_bits_of_the_longer_run,
+             test_starting_from_a_file_starts_there,
+             test_a_value_that_cannot_be_is_refused_by_name])

@@ -1,0 +1,72 @@
+#include "support/examples.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "popflow/registry.hpp"
+
+namespace popflow::test {
+
+std::string Example::text() const {
+  std::string text = system;
+  for (const std::string& word : words) text += " " + word;
+  return text;
+}
+
+std::vector<Example> examples() {
+  const char* source = std::getenv("POPFLOW_SOURCE_DIR");
+  if (source == nullptr)
+    throw std::runtime_error("POPFLOW_SOURCE_DIR does not say where tests are");
+  std::vector<Example> all;
+  for (const RegistryRow& row : registry()) {
+    const std::string path =
+        std::string(source) + "/tests/dynamics/" + row.info().name + "/examples.txt";
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("there is no " + path);
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty() || line.starts_with('#')) continue;
+      Example example{row.info().name, {}};
+      std::istringstream stream(line);
+      for (std::string word; stream >> word;) {
+        if (word.starts_with("data/")) word = std::string(source) + "/" + word;
+        if (word != "|") example.words.push_back(word);
+      }
+      all.push_back(std::move(example));
+    }
+  }
+  return all;
+}
+
+Made::Made(const Example& example, unsigned threads)
+    : config(parse_run(example.system, example.words)),
+      workers(threads),
+      system(find_system(example.system).make({config.own, config.options, workers})) {
+  const Parameters& o = config.options;
+  end = o.has("t-end") ? o.real("t-end") : system->default_end();
+  options.method = o.word("method");
+  options.rtol = o.real("rtol");
+  options.atol = o.real("atol");
+  if (o.has("dt")) options.dt = o.real("dt");
+}
+
+std::vector<double> Made::start() const {
+  std::vector<double> x(system->shape().state_size());
+  system->start(x);
+  return x;
+}
+
+std::vector<double> Made::rhs(const std::vector<double>& x, double t) const {
+  std::vector<double> dxdt(x.size());
+  system->rhs(x, t, dxdt);
+  return dxdt;
+}
+
+std::vector<double> Made::observe(std::span<const double> x, double t) const {
+  std::vector<double> values(system->info().observables.size());
+  system->observe(x, t, values);
+  return values;
+}
+
+}  // namespace popflow::test
