@@ -51,15 +51,19 @@ def main() -> None:
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bench").resolve()
     size = ["--vocab-size", "500", "--context-length", "100000", "--sparsity", "3"]
     k = kernels(build)
-    numpy = float(subprocess.run(["/usr/bin/python3", ROOT / "bench" / "rhs_numpy.py"], check=True,
-                                 capture_output=True, text=True).stdout)
+    tuned, as_it_reads = map(float, subprocess.run(
+        ["/usr/bin/python3", ROOT / "bench" / "rhs_numpy.py"], check=True, capture_output=True,
+        text=True).stdout.split())
     binary = build / "popflow"
 
     print("| what | measured | wanted |\n| --- | --- | --- |")
     row("y = c x over the same arrays", f"{k['scale'][1] / 1e9:.1f} GB/s")
     row("right-hand side, full, N=500 T=100000",
         f"{k['rhs'][0] * 1e3:.1f} ms, {k['scale'][0] / k['rhs'][0]:.0%} of y = c x", "70%")
-    row("the same in NumPy", f"{numpy * 1e3:.0f} ms, {numpy / k['rhs'][0]:.1f} times ours", "10")
+    row("the same in NumPy, tuned", f"{tuned * 1e3:.0f} ms, {tuned / k['rhs'][0]:.1f} times ours",
+        "10")
+    row("the same in NumPy, as it reads",
+        f"{as_it_reads * 1e3:.0f} ms, {as_it_reads / k['rhs'][0]:.1f} times ours", "10")
     row("dopri5 step, full",
         f"{k['dopri5_step'][0] * 1e3:.0f} ms, "
         f"{k['dopri5_step'][1] / k['scale'][1]:.0%} of y = c x for its tableau's traffic")

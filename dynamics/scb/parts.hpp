@@ -66,7 +66,6 @@ struct ValueLinearization {
   Eigen::MatrixXd own;  ///< nz x nz: d(derivative)/d(scalars), drive fixed
   Eigen::Matrix<double, Eigen::Dynamic, 4> by_drive;  ///< nz x 4: by (q, two, s, ss)
   Eigen::Matrix<double, 4, Eigen::Dynamic> coupling;  ///< 4 x nz: of (PV, VV, along, norm2)
-  Eigen::VectorXd by_time;  ///< 4: explicit time derivative of the coupling
 };
 
 /// Derivatives of a reduced attention for implicit methods, ny its number of weights.

@@ -248,8 +248,6 @@ void Scb::jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::Matrix
   j.bottomLeftCorner(ny, nz) = attention->by_coupling * value->coupling;
   j.bottomRightCorner(ny, ny) = attention->own;
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
-  Eigen::Map<Eigen::VectorXd>(time_derivative.data() + nz, ny) =
-      attention->by_coupling * value->by_time;
 }
 
 void Scb::proximal(std::span<double> x, double dt) const {

@@ -117,7 +117,6 @@ std::optional<ValueLinearization> ScalarValue::linearize(const double* x, double
   l.own = Eigen::MatrixXd::Zero(n, n);
   l.by_drive = Eigen::MatrixXd::Zero(n, 4);
   l.coupling = Eigen::MatrixXd::Zero(4, n);
-  l.by_time = Eigen::VectorXd::Zero(4);
 
   l.own(kAlpha, kAlpha) = l.own(kRho, kRho) = -drive.two;
   l.by_drive(kAlpha, 0) = 1;
@@ -128,15 +127,10 @@ std::optional<ValueLinearization> ScalarValue::linearize(const double* x, double
   l.coupling(1, kAlpha) = 2 * (rho * x_ + alpha * p_.K_P);
   l.coupling(1, kRho) = 2 * (rho * y_ + alpha * x_);
 
+  if (known_mean_) return l;  // the linear projected attention does not see the mean
+
   const Mean beta = mean_of(x, t);
   const Eigen::VectorXd Vmu = beta.mu * p_.mean + beta.zero * m0_;
-  if (known_mean_) {
-    // The linear projected attention does not see the mean, but the coupling carries it.
-    const Eigen::VectorXd rate = beta.zero * (p_.mean - m0_);
-    l.by_time(2) = rate.dot(p_.mean);
-    l.by_time(3) = 2 * rate.dot(Vmu);
-    return l;
-  }
   l.own(kBetaMu, kBetaMu) = l.own(kBeta0, kBeta0) = -drive.ss;
   l.by_drive(kBetaMu, 2) = 1;
   l.by_drive(kBetaMu, 3) = -x[kBetaMu];

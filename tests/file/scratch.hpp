@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "popflow/trajectory_file.hpp"
+#include "support/source_folder.hpp"
 
 namespace popflow::file_test {
 
@@ -72,9 +73,7 @@ inline bool have_readers() {
 }
 
 /// The script that opens files with every reader.
-inline std::string readers_script() {
-  return (std::filesystem::path(__FILE__).parent_path() / "readers.py").string();
-}
+inline std::string readers_script() { return test::source_file("tests/file/readers.py"); }
 
 inline std::vector<Attribute> described(const std::string& meaning) {
   return {{"long_name", meaning}, {"units", std::string("1")}};

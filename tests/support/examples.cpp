@@ -1,11 +1,11 @@
 #include "support/examples.hpp"
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include "popflow/registry.hpp"
+#include "support/source_folder.hpp"
 
 namespace popflow::test {
 
@@ -21,8 +21,7 @@ std::vector<Example> examples() {
     throw std::runtime_error("POPFLOW_SOURCE_DIR does not say where tests are");
   std::vector<Example> all;
   for (const RegistryRow& row : registry()) {
-    const std::string path =
-        std::string(source) + "/tests/dynamics/" + row.info().name + "/examples.txt";
+    const std::string path = source_file("tests/dynamics/" + row.info().name + "/examples.txt");
     std::ifstream file(path);
     if (!file) throw std::runtime_error("there is no " + path);
     for (std::string line; std::getline(file, line);) {
@@ -30,7 +29,7 @@ std::vector<Example> examples() {
       Example example{row.info().name, {}};
       std::istringstream stream(line);
       for (std::string word; stream >> word;) {
-        if (word.starts_with("data/")) word = std::string(source) + "/" + word;
+        if (word.starts_with("data/")) word = source_file(word);
         if (word != "|") example.words.push_back(word);
       }
       all.push_back(std::move(example));

@@ -7,6 +7,7 @@
 #include "dynamics/scb/problem_setup.hpp"
 #include "popflow/error.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/source_folder.hpp"
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -27,8 +28,7 @@ Labels units(std::string_view text, TextUnit unit) {
 }
 
 std::string real_counts(const std::string& name) {
-  const std::filesystem::path here(__FILE__);
-  return (here.parent_path() / "../../../data/counts" / name).string();
+  return popflow::test::source_file("data/counts/" + name);
 }
 
 }  // namespace
