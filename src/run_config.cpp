@@ -1,6 +1,8 @@
 #include "popflow/run_config.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 
 #include "cli/config_file.hpp"
 #include "cli/words.hpp"
@@ -54,8 +56,33 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
   for (const auto& line : cli::config_lines(text, name)) apply(config, line, folder);
 }
 
-void check_step(const Parameters& options) {
+bool one_of(const std::string& word, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The method that the mode takes where none is given, and none that it does not take.
+void settle_method(Parameters& options) {
+  const std::string& mode = options.word("mode");
+  if (mode == "sgd") return;  // has no methods: one without effect
+  const bool sde = mode == "sde";
+  if (!options.has("method"))
+    options.resolve("method", std::string(sde ? "euler_maruyama" : "dopri5"));
   const std::string& method = options.word("method");
+  const bool of_sde = one_of(method, {"euler_maruyama", "heun", "srk", "gradient_descent"});
+  if (of_sde == sde) return;
+  throw UsageError("--method " + method + " is for --mode " + (sde ? "flow" : "sde") + "; " + mode +
+                   " takes " +
+                   (sde ? "euler_maruyama, heun, srk or gradient_descent"
+                        : "dopri5, fehlberg78, bulirsch_stoer, rosenbrock4, rk4 or euler"));
+}
+
+void check_step(const Parameters& options) {
+  if (options.word("mode") == "sgd") return;
+  const std::string& method = options.word("method");
+  if (method == "gradient_descent" && options.given("dt") &&
+      options.real("dt") != options.real("learning-rate"))
+    throw UsageError("--method gradient_descent always takes steps of the learning rate; leave out "
+                     "--dt");
   if ((method == "euler" || method == "rk4") && !options.has("dt")) {
     throw UsageError("--method " + method + " takes fixed steps; give their size with --dt");
   }
@@ -144,6 +171,7 @@ RunConfig parse_run(const std::string& system, const ParameterTable& own,
   for (const auto& [key, value] : words.options) {
     owner(config, key)->set(key, value, Origin::command_line);
   }
+  settle_method(config.options);
   check(config.options);
   return config;
 }
@@ -167,6 +195,7 @@ RunConfig from_config_text(const std::string& system, const ParameterTable& own,
                            const std::string& text) {
   RunConfig config{system, Parameters(run_options()), Parameters(own), {}};
   apply_text(config, text, "the stored configuration", {});
+  settle_method(config.options);
   return config;
 }
 

@@ -45,6 +45,11 @@ void System::closed_form(double /*t*/, std::span<double> /*x*/) const {
   throw std::logic_error(info().name + " has no closed form");
 }
 
+void System::add_sampled(std::span<const double> /*x*/, double /*t*/, const SampleKey& /*key*/,
+                         std::span<const double> /*weights*/, std::span<double> /*out*/) const {
+  throw std::logic_error(why_no_samples());
+}
+
 const PassageInfo& passage_info(const System& system, const std::string& name) {
   for (const PassageInfo& info : system.info().passages)
     if (info.name == name) return info;

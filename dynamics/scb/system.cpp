@@ -66,6 +66,8 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       break;
   }
   value_size_ = size_of(value_->blocks());
+  if (coordinates_ == Coordinates::full)
+    sampler_ = std::make_unique<Sampler>(problem_, variant_, workers);
   describe();
 }
 
@@ -294,6 +296,35 @@ void Scb::event_functions(std::span<const double> x, double /*t*/, std::span<dou
   if (values.size() > 2) {
     const auto T = static_cast<double>(problem_.Q.context_length);
     values[2] = (1 - signal_V) * (1 - signal_V) / T - kappa_ * (1 - product) * (1 - product);
+  }
+}
+
+// ---- noise
+
+std::string Scb::why_no_samples() const {
+  return "single samples leave the reduced coordinates; use --coordinates full";
+}
+
+std::string Scb::why_no_noise() const {
+  if (coordinates_ == Coordinates::full) return "";
+  return "with noise only --coordinates full is exact: noise moves every entry on its own way";
+}
+
+void Scb::add_sampled(std::span<const double> x, double t, const SampleKey& key,
+                      std::span<const double> weights, std::span<double> out) const {
+  sampler_->add(value_->matrix(x.data(), t), x.data() + value_size_, key, weights, out.data(),
+                out.data() + value_size_);
+}
+
+void Scb::project_noise(std::span<double> noise) const {
+  // What every single sample keeps with the projection: 1'V and 1'a (with softmax 1'w).
+  if (!(variant_.project || variant_.softmax)) return;
+  const Eigen::Index N = problem_.vocabulary();
+  Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
+  Eigen::Map<Eigen::MatrixXd> A(noise.data() + value_size_, problem_.Q.context_length, N);
+  for (Eigen::Index k = 0; k < N; ++k) {
+    V.col(k).array() -= V.col(k).mean();
+    A.col(k).array() -= A.col(k).mean();
   }
 }
 

@@ -5,6 +5,7 @@
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
+#include "dynamics/scb/sampler.hpp"
 #include "dynamics/scb/value.hpp"
 #include "popflow/system.hpp"
 
@@ -47,6 +48,13 @@ class Scb : public System {
   void event_functions(std::span<const double> x, double t,
                        std::span<double> values) const override;
 
+  [[nodiscard]] bool has_samples() const override { return sampler_ != nullptr; }
+  [[nodiscard]] std::string why_no_samples() const override;
+  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
+                   std::span<const double> weights, std::span<double> out) const override;
+  [[nodiscard]] std::string why_no_noise() const override;
+  void project_noise(std::span<double> noise) const override;
+
   // For starts from this system's state.
   [[nodiscard]] Eigen::MatrixXd value_matrix(std::span<const double> x, double t) const;
   [[nodiscard]] std::span<const double> attention_state(std::span<const double> x) const;
@@ -68,6 +76,7 @@ class Scb : public System {
   Transition transition_;
   std::unique_ptr<ValuePart> value_;
   std::unique_ptr<AttentionPart> attention_;
+  std::unique_ptr<Sampler> sampler_;  ///< full coordinates
   std::size_t value_size_ = 0;
   double kappa_ = 0;
   double loss_minimum_ = 0;

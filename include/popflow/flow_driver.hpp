@@ -8,40 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "popflow/outcome.hpp"
-#include "popflow/state.hpp"
+#include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
 
 class Stepper;
 
-/// An event of the System that has happened: which (its place in Shape::events), and when.
-struct FoundEvent {
-  std::size_t event = 0;
-  double time = 0;
-};
-
-/// Counts of a driver's work.
-struct StepStatistics {
-  std::int64_t evaluations = 0;  ///< of the right-hand side
-  std::int64_t accepted = 0;
-  std::int64_t rejected = 0;
-};
-
-/// Steps between two targets.
-struct IntervalSteps {
-  std::int64_t number = 0;
-  double smallest = std::numeric_limits<double>::quiet_NaN();
-  double largest = std::numeric_limits<double>::quiet_NaN();
-};
-
 /// Moves a System's state along its population flow.
 ///
 /// Owns the step loop, because odeint's controlled steppers take a NaN error estimate for a small
 /// one. Arrives exactly at each target and starts its stepper afresh there, carrying the step size
 /// alone, so that a run cut at a target goes on to the same bits.
-class FlowDriver {
+class FlowDriver : public Driver {
  public:
   struct Options {
     std::string method = "dopri5";  ///< as on the command line
@@ -57,35 +36,20 @@ class FlowDriver {
 
   /// Starts at the System's start and time 0.
   FlowDriver(const System& system, Workers& workers, Options options);
-  ~FlowDriver();
+  ~FlowDriver() override;
 
-  /// Integrates up to `target` (not before the current time). If it ends otherwise than reached,
-  /// state() and time() are the last good ones.
-  Outcome advance(double target);
+  Outcome advance(double target) override;
+  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] double time() const override { return t_; }
+  [[nodiscard]] StepStatistics statistics() const override;
+  [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
+  [[nodiscard]] const std::vector<FoundEvent>& events() const override { return found_; }
+  [[nodiscard]] const std::vector<double>& passages() const override;
 
-  [[nodiscard]] const State& state() const { return x_; }
-  [[nodiscard]] double time() const { return t_; }
-  [[nodiscard]] StepStatistics statistics() const;
-  /// Steps since the last target that was reached before the current one.
-  [[nodiscard]] const IntervalSteps& interval() const { return interval_; }
-  /// Those found so far, in the order of time.
-  [[nodiscard]] const std::vector<FoundEvent>& events() const { return found_; }
-
-  /// When each item of the System's passages passed its level; NaN: not yet.
-  [[nodiscard]] const std::vector<double>& passages() const;
-
-  /// All that a driver must know beside the state to go on to the same bits, as numbers.
-  struct ResumePoint {
-    const State* x = nullptr;
-    double t = 0;
-    std::vector<double> memory;
-  };
-  /// Length of ResumePoint::memory for a system.
-  static std::size_t memory_size(const System& system);
-  /// From where the run can be resumed: here, or (methods with a private memory) the last target.
-  [[nodiscard]] ResumePoint resume_point() const;
-  /// Goes on from a resume point; `x` must have the system's size.
-  void restore(State x, double t, const std::vector<double>& memory);
+  [[nodiscard]] std::size_t memory_size() const override;
+  /// Here, or (methods with a private memory) at the last target.
+  [[nodiscard]] ResumePoint resume_point() const override;
+  void restore(State x, double t, const std::vector<double>& memory) override;
 
  private:
   struct Watch;  // of one event

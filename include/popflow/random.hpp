@@ -71,4 +71,16 @@ class RandomStream {
   double spare_ = 0;  ///< the second normal of a pair
 };
 
+/// Where a minibatch's samples come from: sample i has the stream of number first + i, whoever asks
+/// and on whichever thread.
+struct SampleKey {
+  std::uint64_t seed = 1;
+  Purpose purpose = Purpose::samples;
+  std::uint32_t run = 0;
+  std::uint64_t first = 0;
+  [[nodiscard]] RandomStream stream(std::uint64_t i) const {
+    return {seed, purpose, run, first + i};
+  }
+};
+
 }  // namespace popflow

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "popflow/parameter.hpp"
+#include "popflow/random.hpp"
 #include "popflow/trajectory_file.hpp"
 #include "popflow/workers.hpp"
 
@@ -183,6 +184,23 @@ class System {
   /// The exact state at time t of a run from the start, where there is a closed form.
   [[nodiscard]] virtual bool has_closed_form() const { return false; }
   virtual void closed_form(double t, std::span<double> x) const;
+
+  // ---- Noise: how one minibatch gradient is drawn. All else about noise is no System's business.
+
+  /// Is there a sampled model in these coordinates? A System without one says why.
+  [[nodiscard]] virtual bool has_samples() const { return false; }
+  [[nodiscard]] virtual std::string why_no_samples() const {
+    return info().name + " has no sampled model";
+  }
+  /// Adds sum_i weights[i] v_i to `out`, v_i being minus the gradient of sample i at x, with the
+  /// flow's own preconditioner and projection: the expectation of v_i is rhs (in the limit that the
+  /// flow takes). Sample i comes from key.stream(i). `out` may be x itself.
+  virtual void add_sampled(std::span<const double> x, double t, const SampleKey& key,
+                           std::span<const double> weights, std::span<double> out) const;
+  /// Why the coordinates allow no noise at all, because they are not exact in law; empty: they do.
+  [[nodiscard]] virtual std::string why_no_noise() const { return ""; }
+  /// Projects noise on the linear invariants that every single sample keeps.
+  virtual void project_noise(std::span<double> /*noise*/) const {}
 
   // A right-hand side that jumps on surfaces (a relu's kink) is smooth between them: such a System
   // keeps the mode it is in (which side, or sliding along) as entries of the state with a zero

@@ -399,8 +399,8 @@ void FlowDriver::switch_now() {
 // numbers an event and the time of each passage
 constexpr std::size_t kMemory = 13;
 
-std::size_t FlowDriver::memory_size(const System& system) {
-  return kMemory + 4 * system.shape().events.size() + passage_items(system);
+std::size_t FlowDriver::memory_size() const {
+  return kMemory + 4 * watches_.size() + passages().size();
 }
 
 std::vector<double> FlowDriver::memory() const {
@@ -431,13 +431,13 @@ std::vector<double> FlowDriver::memory() const {
   return m;
 }
 
-FlowDriver::ResumePoint FlowDriver::resume_point() const {
+ResumePoint FlowDriver::resume_point() const {
   if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, t_, memory()};
   return {&at_target_, t_at_target_, memory_at_target_};
 }
 
 void FlowDriver::restore(State x, double t, const std::vector<double>& m) {
-  if (x.size() != x_.size() || m.size() != memory_size(system_))
+  if (x.size() != x_.size() || m.size() != memory_size())
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
   t_ = t;

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <limits>
 #include <stdexcept>
 
-#include "popflow/flow_driver.hpp"
 #include "popflow/version.hpp"
 #include "run/restart.hpp"
+#include "run/status.hpp"
 
 namespace popflow {
 
@@ -33,9 +34,15 @@ VariableSpec variable(std::string name, std::vector<std::string> dimensions,
   return v;
 }
 
-VariableSpec count(const std::string& name, const std::string& long_name) {
-  VariableSpec v = variable(name, {}, long_name, NumberType::int64);
-  v.data = std::vector<std::int64_t>{0};
+/// The dimensions of something that every run has: its own after `run`, where there is one.
+std::vector<std::string> of_each_run(const Plan& plan, std::vector<std::string> own = {}) {
+  if (plan.ensemble) own.insert(own.begin(), "run");
+  return own;
+}
+
+VariableSpec count(const Plan& plan, const std::string& name, const std::string& long_name) {
+  VariableSpec v = variable(name, of_each_run(plan), long_name, NumberType::int64);
+  v.data = std::vector<std::int64_t>(plan.runs, 0);
   return v;
 }
 
@@ -109,24 +116,24 @@ GroupSpec provenance_group(unsigned threads) {
   return group;
 }
 
-GroupSpec statistics_group() {
+GroupSpec statistics_group(const Plan& plan) {
   GroupSpec group;
   group.name = "statistics";
-  group.variables = {count("rhs_evaluations", "evaluations of the right-hand side"),
-                     count("accepted_steps", "steps taken"),
-                     count("rejected_steps", "steps tried and not taken"),
-                     count("sampled_gradients", "per-sample gradients drawn"),
-                     variable("steps", {"time"}, "steps since the save before", NumberType::int64),
-                     variable("step_min", {"time"}, "smallest step since the save before"),
-                     variable("step_max", {"time"}, "largest step since the save before")};
+  group.variables = {count(plan, "rhs_evaluations", "evaluations of the right-hand side"),
+                     count(plan, "accepted_steps", "steps taken"),
+                     count(plan, "rejected_steps", "steps tried and not taken"),
+                     count(plan, "sampled_gradients", "per-sample gradients drawn"),
+                     variable("steps", of_each_run(plan, {"time"}), "steps since the save before", NumberType::int64),
+                     variable("step_min", of_each_run(plan, {"time"}), "smallest step since the save before"),
+                     variable("step_max", of_each_run(plan, {"time"}), "largest step since the save before")};
   return group;
 }
 
-GroupSpec events_group(const Shape& shape) {
+GroupSpec events_group(const Shape& shape, const Plan& plan) {
   GroupSpec group;
   group.name = "events";
   if (shape.events.empty()) return group;
-  group.dimensions = {places("event", shape.events.size(), "place in the order of finding")};
+  group.dimensions = {places("event", shape.events.size() * plan.runs, "place in the order of finding")};
   VariableSpec kind =
       variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
   std::vector<std::int8_t> values;
@@ -141,14 +148,15 @@ GroupSpec events_group(const Shape& shape) {
   return group;
 }
 
-void add_state(GroupSpec& root, const System& system, StateSaves saves, double t_end) {
-  if (saves == StateSaves::none) return;
-  if (saves == StateSaves::ends)
+void add_state(GroupSpec& root, const System& system, const Plan& plan) {
+  if (plan.saves == StateSaves::none) return;
+  if (plan.saves == StateSaves::ends)
     root.dimensions.push_back(
-        axis("time_state", {0, t_end}, "flow time of the start and the stop"));
+        axis("time_state", {0, plan.schedule.back()}, "flow time of the start and the stop"));
   for (const std::string& name : system.shape().fields) {
     const FieldInfo& info = field_info(system, name);
-    std::vector<std::string> dimensions = {saves == StateSaves::all ? "time" : "time_state"};
+    std::vector<std::string> dimensions =
+        of_each_run(plan, {plan.saves == StateSaves::all ? "time" : "time_state"});
     dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
     VariableSpec field = variable(name, std::move(dimensions), info.meaning);
     field.attributes.push_back({"symbol", info.symbol});
@@ -157,10 +165,10 @@ void add_state(GroupSpec& root, const System& system, StateSaves saves, double t
   }
 }
 
-void add_observables(GroupSpec& root, const System& system) {
+void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
   const std::vector<std::string>& held = system.shape().invariants;
   for (const ObservableInfo& info : system.info().observables) {
-    VariableSpec observable = variable(info.name, {"time"}, info.meaning);
+    VariableSpec observable = variable(info.name, of_each_run(plan, {"time"}), info.meaning);
     observable.attributes.push_back({"symbol", info.symbol});
     observable.attributes.push_back({"source", info.source});
     if (std::find(held.begin(), held.end(), info.name) != held.end()) {
@@ -174,14 +182,49 @@ void add_observables(GroupSpec& root, const System& system) {
   }
 }
 
-void add_passages(GroupSpec& root, const System& system) {
+void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
   for (const std::string& name : system.shape().passages) {
     const PassageInfo& info = passage_info(system, name);
-    VariableSpec times = variable(name, info.dimensions, info.meaning);
+    VariableSpec times = variable(name, of_each_run(plan, info.dimensions), info.meaning);
     times.attributes.push_back({"symbol", info.symbol});
     times.attributes.push_back({"source", info.source});
     root.variables.push_back(std::move(times));
   }
+}
+
+VariableSpec flags(const std::string& name, const std::string& long_name, std::size_t runs,
+                   const std::vector<std::string>& words) {
+  VariableSpec v = variable(name, {"run"}, long_name, NumberType::int8);
+  std::vector<std::int8_t> values;
+  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
+  v.attributes.push_back({"flag_values", values});
+  v.attributes.push_back({"flag_meanings", joined(words)});
+  v.data = std::vector<std::int8_t>(runs, 0);
+  return v;
+}
+
+/// What an ensemble says of each of its runs.
+void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
+  if (!plan.ensemble) return;
+  root.variables.push_back(flags("status", "how the run stands", plan.runs,
+                                 {status_words.begin(), status_words.end()}));
+  root.variables.push_back(
+      variable("diverged_at", {"run"}, "flow time at which the run diverged (NaN: it did not)"));
+  root.variables.push_back(variable("stop_time", {"run"}, "flow time at which the run ended"));
+  if (info.outcomes.empty()) return;
+  std::vector<std::string> words = {"undecided"};
+  for (const OutcomeInfo& outcome : info.outcomes) words.push_back(outcome.word);
+  root.variables.push_back(flags("outcome", "where the run has ended", plan.runs, words));
+}
+
+/// The step at each time, where time is counted in steps.
+void add_steps(GroupSpec& root, const Plan& plan) {
+  if (!(plan.step_length > 0)) return;
+  VariableSpec step = variable("step", {"time"}, "step of the method", NumberType::int64);
+  std::vector<std::int64_t> numbers;
+  for (const double time : plan.schedule) numbers.push_back(std::llround(time / plan.step_length));
+  step.data = std::move(numbers);
+  root.variables.push_back(std::move(step));
 }
 
 }  // namespace
@@ -222,8 +265,8 @@ double state_bytes(const System& system) {
   return bytes;
 }
 
-GroupSpec run_layout(const System& system, const RunConfig& config, const Schedule& schedule,
-                     const Spacing& spacing, StateSaves saves, unsigned threads) {
+GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& plan,
+                     unsigned threads) {
   const SystemInfo& info = system.info();
   std::vector<std::string> observables;
   for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
@@ -247,18 +290,26 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Schedu
   for (const auto& [name, value] : system.shape().constants)
     root.attributes.push_back({name, value});
 
-  root.dimensions = {axis("time", schedule, "flow time")};
+  if (plan.ensemble)
+    root.dimensions.push_back(places("run", plan.runs, "run with noise of its own"));
+  root.dimensions.push_back(axis("time", plan.schedule, "flow time"));
   for (const DimensionSpec& dimension : system.shape().dimensions)
     root.dimensions.push_back(dimension);
-  root.variables = {count("saves_done", "saves that hold data; the rest are NaN")};
-  add_observables(root, system);
-  add_state(root, system, saves, schedule.back());
-  add_passages(root, system);
+  root.variables = {count(plan, "saves_done", "saves that hold data; the rest are NaN")};
+  add_ends(root, info, plan);
+  add_steps(root, plan);
+  add_observables(root, system, plan);
+  add_state(root, system, plan);
+  add_passages(root, system, plan);
   for (const VariableSpec& constant : system.constants_of_fields())
     root.variables.push_back(constant);
 
-  root.groups = {system.problem(),   parameters_group(config),     provenance_group(threads),
-                 statistics_group(), events_group(system.shape()), restart_group(system, spacing)};
+  root.groups = {system.problem(),
+                 parameters_group(config),
+                 provenance_group(threads),
+                 statistics_group(plan),
+                 events_group(system.shape(), plan),
+                 restart_group(system, plan.spacing, plan.driver_memory, plan.runs)};
   return root;
 }
 

@@ -15,9 +15,20 @@ enum class StateSaves { all, ends, none };
 StateSaves state_saves(const std::string& word);
 std::string word_of(StateSaves saves);
 
+/// How a run's group is laid out.
+struct Plan {
+  Schedule schedule;
+  Spacing spacing;
+  StateSaves saves = StateSaves::all;
+  std::size_t driver_memory = 0;
+  bool ensemble = false;    ///< there is a dimension run
+  std::size_t runs = 1;
+  double step_length = 0;   ///< flow time of a step, for drivers that take whole steps; else 0
+};
+
 /// The whole structure of a run's group, with what is known before it starts.
-GroupSpec run_layout(const System& system, const RunConfig& config, const Schedule& schedule,
-                     const Spacing& spacing, StateSaves saves, unsigned threads);
+GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& plan,
+                     unsigned threads);
 
 /// Bytes that the state fields of one save take.
 double state_bytes(const System& system);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/status.hpp"
+
 namespace popflow {
 
 Recorder::Recorder(const System& system, TrajectoryFile& file, Schedule schedule, Options options)
@@ -9,24 +11,24 @@ Recorder::Recorder(const System& system, TrajectoryFile& file, Schedule schedule
       file_(file),
       schedule_(std::move(schedule)),
       options_(options),
-      restart_(file, options.next_sequence),
+      restart_(file, options.run, options.next_sequence),
       last_checkpoint_(std::chrono::steady_clock::now()) {
   for (const std::string& name : system.shape().fields)
     field_sizes_.push_back(field_size(system, field_info(system, name)));
 }
 
-void Recorder::save(std::size_t i, const FlowDriver& driver) {
+void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == schedule_.size();
   if (last || i == 0 || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver);
 }
 
-void Recorder::stop(std::size_t i, const FlowDriver& driver) {
+void Recorder::stop(std::size_t i, const Driver& driver) {
   // A run that stops where it was last saved has nothing to add.
   const bool recorded = i > 0 && schedule_[i - 1] == driver.time();
   if (!recorded) {
-    file_.write("time", i, driver.time());
+    if (!options_.ensemble) file_.write("time", i, driver.time());
     record(i, driver);
   } else {
     record_work(driver);
@@ -34,36 +36,55 @@ void Recorder::stop(std::size_t i, const FlowDriver& driver) {
     record_passages(driver);
   }
   if (options_.state == StateSaves::ends) {
-    file_.write("time_state", 1, driver.time());
+    if (!options_.ensemble) file_.write("time_state", 1, driver.time());
     record_state(1, driver);
   }
   checkpoint(recorded ? i : i + 1, driver, true);
 }
 
-void Recorder::start_state(const FlowDriver& driver) {
+void Recorder::finish(const Outcome& outcome, const Driver& driver) {
+  if (!options_.ensemble) return;
+  const std::size_t run = options_.run;
+  file_.write("diverged_at", run, outcome.diverged_at);
+  file_.write("stop_time", run, driver.time());
+  const auto& outcomes = system_.info().outcomes;
+  if (!outcomes.empty()) {
+    const std::string word = system_.outcome(driver.state(), driver.time());
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+      if (outcomes[i].word == word) file_.write("outcome", run, static_cast<std::int8_t>(i + 1));
+  }
+  // Last: it says that the others are there.
+  file_.write("status", run, static_cast<std::int8_t>(status_of(outcome.kind)));
+}
+
+void Recorder::start_state(const Driver& driver) {
   if (options_.state == StateSaves::ends) record_state(0, driver);
 }
 
-void Recorder::checkpoint(std::size_t next, const FlowDriver& driver, bool ended) {
+void Recorder::checkpoint(std::size_t next, const Driver& driver, bool ended) {
   restart_.write(driver.resume_point(), static_cast<std::int64_t>(next), ended);
   file_.sync();
   last_checkpoint_ = std::chrono::steady_clock::now();
 }
 
-void Recorder::record(std::size_t i, const FlowDriver& driver) {
+void Recorder::record(std::size_t i, const Driver& driver) {
   std::vector<double> values(system_.info().observables.size());
   system_.observe(driver.state(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
-    file_.write(system_.info().observables[k].name, i, values[k]);
+    file_.write(system_.info().observables[k].name, place(i), values[k]);
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);
   record_events(driver);
   record_passages(driver);
-  file_.write("saves_done", 0, static_cast<std::int64_t>(i + 1));
+  file_.write("saves_done", options_.run, static_cast<std::int64_t>(i + 1));
 }
 
-void Recorder::record_state(std::size_t row, const FlowDriver& driver) {
+std::size_t Recorder::place(std::size_t i) const { return options_.run * schedule_.size() + i; }
+
+void Recorder::record_state(std::size_t row, const Driver& driver) {
+  const std::size_t rows = options_.state == StateSaves::all ? schedule_.size() : 2;
+  row += options_.run * rows;
   for (std::size_t field = 0; field < field_sizes_.size(); ++field) {
     const std::string& name = system_.shape().fields[field];
     const std::size_t begin = row * field_sizes_[field];
@@ -74,35 +95,37 @@ void Recorder::record_state(std::size_t row, const FlowDriver& driver) {
   }
 }
 
-void Recorder::record_steps(std::size_t i, const FlowDriver& driver) {
+void Recorder::record_steps(std::size_t i, const Driver& driver) {
   const IntervalSteps& steps = driver.interval();
-  file_.write("statistics/steps", i, steps.number);
-  file_.write("statistics/step_min", i, steps.smallest);
-  file_.write("statistics/step_max", i, steps.largest);
+  file_.write("statistics/steps", place(i), steps.number);
+  file_.write("statistics/step_min", place(i), steps.smallest);
+  file_.write("statistics/step_max", place(i), steps.largest);
   record_work(driver);
 }
 
-void Recorder::record_work(const FlowDriver& driver) {
+void Recorder::record_work(const Driver& driver) {
   const StepStatistics total = driver.statistics();
-  file_.write("statistics/rhs_evaluations", 0, total.evaluations);
-  file_.write("statistics/accepted_steps", 0, total.accepted);
-  file_.write("statistics/rejected_steps", 0, total.rejected);
+  file_.write("statistics/rhs_evaluations", options_.run, total.evaluations);
+  file_.write("statistics/accepted_steps", options_.run, total.accepted);
+  file_.write("statistics/rejected_steps", options_.run, total.rejected);
+  file_.write("statistics/sampled_gradients", options_.run, total.samples);
 }
 
-void Recorder::record_events(const FlowDriver& driver) {
+void Recorder::record_events(const Driver& driver) {
   const std::vector<FoundEvent>& events = driver.events();
+  const std::size_t first = options_.run * system_.shape().events.size();
   for (std::size_t i = 0; i < events.size(); ++i) {
-    file_.write("events/time", i, events[i].time);
-    file_.write("events/run", i, std::int64_t{0});
-    file_.write("events/kind", i, static_cast<std::int8_t>(events[i].event));
+    file_.write("events/time", first + i, events[i].time);
+    file_.write("events/run", first + i, static_cast<std::int64_t>(options_.run));
+    file_.write("events/kind", first + i, static_cast<std::int8_t>(events[i].event));
   }
 }
 
-void Recorder::record_passages(const FlowDriver& driver) {
+void Recorder::record_passages(const Driver& driver) {
   std::size_t first = 0;
   for (const std::string& name : system_.shape().passages) {
     const std::size_t items = system_.shape().size_of(passage_info(system_, name).dimensions);
-    file_.write(name, 0, std::span(driver.passages()).subspan(first, items));
+    file_.write(name, options_.run * items, std::span(driver.passages()).subspan(first, items));
     first += items;
   }
 }

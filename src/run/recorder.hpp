@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "popflow/flow_driver.hpp"
+#include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 #include "popflow/trajectory_file.hpp"
 #include "run/layout.hpp"
@@ -13,7 +13,8 @@
 
 namespace popflow {
 
-/// Decides what of a run goes into its file, and when. Data are written before the count that
+/// Decides what of a run goes into its file, and when. Several may write to one file at once, each
+/// its own run. Data are written before the count that
 /// says that they are there.
 class Recorder {
  public:
@@ -21,28 +22,34 @@ class Recorder {
     StateSaves state = StateSaves::all;
     double checkpoint_every = 30;    ///< seconds
     std::int64_t next_sequence = 0;  ///< of the restart slots
+    bool ensemble = false;           ///< the file has a dimension run
+    std::size_t run = 0;
   };
   Recorder(const System& system, TrajectoryFile& file, Schedule schedule, Options options);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
   /// The run has arrived at save i of the schedule.
-  void save(std::size_t i, const FlowDriver& driver);
+  void save(std::size_t i, const Driver& driver);
   /// The run has ended before save i: that save takes the time and state of the stop.
-  void stop(std::size_t i, const FlowDriver& driver);
+  void stop(std::size_t i, const Driver& driver);
   /// The full state at the start, where only the ends are kept.
-  void start_state(const FlowDriver& driver);
+  void start_state(const Driver& driver);
+  /// How the run ended, where the file holds more than one.
+  void finish(const Outcome& outcome, const Driver& driver);
   /// Restart data now, `next` being the save that the run is on its way to.
-  void checkpoint(std::size_t next, const FlowDriver& driver) { checkpoint(next, driver, false); }
+  void checkpoint(std::size_t next, const Driver& driver) { checkpoint(next, driver, false); }
 
  private:
-  void checkpoint(std::size_t next, const FlowDriver& driver, bool ended);
-  void record(std::size_t i, const FlowDriver& driver);
-  void record_state(std::size_t row, const FlowDriver& driver);
-  void record_steps(std::size_t i, const FlowDriver& driver);
-  void record_work(const FlowDriver& driver);
-  void record_events(const FlowDriver& driver);
-  void record_passages(const FlowDriver& driver);
+  void checkpoint(std::size_t next, const Driver& driver, bool ended);
+  void record(std::size_t i, const Driver& driver);
+  /// Of save i of this run among those of all runs.
+  [[nodiscard]] std::size_t place(std::size_t i) const;
+  void record_state(std::size_t row, const Driver& driver);
+  void record_steps(std::size_t i, const Driver& driver);
+  void record_work(const Driver& driver);
+  void record_events(const Driver& driver);
+  void record_passages(const Driver& driver);
 
   const System& system_;
   TrajectoryFile& file_;

@@ -12,7 +12,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kSlots = 2;
+constexpr std::size_t kSlots = 2;  // of a run
 
 std::int64_t checksum(const double* x, std::size_t size, const std::vector<double>& memory,
                       double t, std::int64_t saves, std::int64_t ended, std::int64_t sequence) {
@@ -40,7 +40,8 @@ VariableSpec slot_variable(const std::string& name, const std::vector<std::strin
 
 }  // namespace
 
-GroupSpec restart_group(const System& system, const Spacing& spacing) {
+GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_t driver_memory,
+                        std::size_t runs) {
   GroupSpec group;
   group.name = "restart";
   group.attributes = {{"spacing", spacing.kind}, {"spacing_step", spacing.step}};
@@ -52,9 +53,9 @@ GroupSpec restart_group(const System& system, const Spacing& spacing) {
     d.attributes = {{"long_name", std::string(long_name)}, {"units", std::string("1")}};
     group.dimensions.push_back(std::move(d));
   };
-  dimension("restart_slot", kSlots, "slots are written in turn");
+  dimension("restart_slot", kSlots * runs, "two slots a run, written in turn");
   dimension("state_element", system.shape().state_size(), "number of the integration state");
-  dimension("driver_value", FlowDriver::memory_size(system), "number of the driver's memory");
+  dimension("driver_value", driver_memory, "number of the driver's memory");
   group.variables = {
       slot_variable("state", {"state_element"}, "integration state"),
       slot_variable("driver", {"driver_value"},
@@ -67,9 +68,9 @@ GroupSpec restart_group(const System& system, const Spacing& spacing) {
   return group;
 }
 
-void RestartWriter::write(const FlowDriver::ResumePoint& point, std::int64_t saves, bool ended) {
+void RestartWriter::write(const ResumePoint& point, std::int64_t saves, bool ended) {
   const State& x = *point.x;
-  const std::size_t slot = static_cast<std::size_t>(sequence_) % kSlots;
+  const std::size_t slot = run_ * kSlots + static_cast<std::size_t>(sequence_) % kSlots;
   file_.write("restart/state", slot * x.size(), std::span<const double>(x));
   file_.write("restart/driver", slot * point.memory.size(), std::span<const double>(point.memory));
   file_.write("restart/slot_time", slot, point.t);
@@ -81,12 +82,14 @@ void RestartWriter::write(const FlowDriver::ResumePoint& point, std::int64_t sav
   ++sequence_;
 }
 
-Restart read_restart(const DataFile& file, const System& system, Slots which) {
+std::optional<Restart> find_restart(const DataFile& file, const System& system, std::size_t run,
+                                    Slots which) {
   const std::size_t size = system.shape().state_size();
-  const std::size_t memory = FlowDriver::memory_size(system);
   if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no restart data");
-  if (file.shape("restart/state") != std::vector<std::size_t>{kSlots, size} ||
-      file.shape("restart/driver") != std::vector<std::size_t>{kSlots, memory})
+  const std::vector<std::size_t> states = file.shape("restart/state");
+  const std::vector<std::size_t> drivers = file.shape("restart/driver");
+  if (states.size() != 2 || states[0] < (run + 1) * kSlots || states[1] != size ||
+      drivers.size() != 2 || drivers[0] != states[0])
     throw InputError(file.path() + " was written by a program whose state of " +
                      system.info().name + " is laid out differently");
   const DataArray times = file.read("restart/slot_time");
@@ -94,14 +97,16 @@ Restart read_restart(const DataFile& file, const System& system, Slots which) {
   const DataArray ended = file.read("restart/ended");
   const DataArray sequence = file.read("restart/sequence");
   const DataArray sums = file.read("restart/checksum");
-  if (times.values.size() != kSlots)
+  if (times.values.size() != states[0])
     throw InputError(file.path() + " is damaged: 'restart/slot_time' has another shape");
   for (const DataArray* whole : {&saves, &ended, &sequence, &sums})
-    if (whole->integers.size() != kSlots)
+    if (whole->integers.size() != states[0])
       throw InputError(file.path() + " is damaged: group 'restart' has other shapes");
 
-  std::array<std::size_t, kSlots> newest_first = {0, 1};
-  if (sequence.integers[1] > sequence.integers[0]) newest_first = {1, 0};
+  const std::size_t first = run * kSlots;
+  std::array<std::size_t, kSlots> newest_first = {first, first + 1};
+  if (sequence.integers[first + 1] > sequence.integers[first])
+    std::swap(newest_first[0], newest_first[1]);
   for (const std::size_t slot : newest_first) {
     if (sequence.integers[slot] < 0) continue;
     if (which == Slots::going_on && ended.integers[slot] != 0) continue;
@@ -117,7 +122,13 @@ Restart read_restart(const DataFile& file, const System& system, Slots which) {
                  restart.sequence) == sums.integers[slot])
       return restart;
   }
-  throw InputError(file.path() + " holds no whole restart data");
+  return std::nullopt;
+}
+
+Restart read_restart(const DataFile& file, const System& system, Slots which) {
+  std::optional<Restart> restart = find_restart(file, system, 0, which);
+  if (!restart) throw InputError(file.path() + " holds no whole restart data");
+  return std::move(*restart);
 }
 
 Spacing read_spacing(const DataFile& file) {

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "popflow/data_file.hpp"
-#include "popflow/flow_driver.hpp"
+#include "popflow/driver.hpp"
+#include "popflow/state.hpp"
 #include "popflow/system.hpp"
 #include "popflow/trajectory_file.hpp"
 #include "run/schedule.hpp"
@@ -19,21 +20,24 @@ struct Restart {
   std::int64_t saves = 0;      ///< the next save's place in the schedule
   bool ended = false;          ///< the run stopped there before its end
   std::int64_t sequence = -1;  ///< of the slot; the newer is the larger
-  std::vector<double> memory;  ///< FlowDriver::ResumePoint::memory
+  std::vector<double> memory;  ///< ResumePoint::memory
 };
 
-/// Two slots, written in turn, each with a checksum over all it holds: one is always whole.
-GroupSpec restart_group(const System& system, const Spacing& spacing);
+/// Two slots a run, written in turn, each with a checksum over all it holds: one is always whole.
+GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_t driver_memory,
+                        std::size_t runs);
 
-/// Writes slots of one run's file.
+/// Writes the slots of one run.
 class RestartWriter {
  public:
   /// `next` is the sequence number of the first slot it writes.
-  RestartWriter(TrajectoryFile& file, std::int64_t next) : file_(file), sequence_(next) {}
-  void write(const FlowDriver::ResumePoint& point, std::int64_t saves, bool ended);
+  RestartWriter(TrajectoryFile& file, std::size_t run, std::int64_t next)
+      : file_(file), run_(run), sequence_(next) {}
+  void write(const ResumePoint& point, std::int64_t saves, bool ended);
 
  private:
   TrajectoryFile& file_;
+  std::size_t run_;
   std::int64_t sequence_;
 };
 
@@ -45,8 +49,11 @@ enum class Slots {
   going_on,
 };
 
-/// The newest whole slot of a file. Throws InputError if there is none, or if its sizes are not
-/// this system's.
+/// The newest whole slot of a run, or nothing. Throws InputError if the file has no slots, or if
+/// their sizes are not this system's.
+std::optional<Restart> find_restart(const DataFile& file, const System& system, std::size_t run,
+                                    Slots which);
+/// The same of a file's only run; throws InputError if there is none.
 Restart read_restart(const DataFile& file, const System& system, Slots which);
 
 /// How the schedule of a file's run goes on beyond its end.

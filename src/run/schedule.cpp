@@ -1,11 +1,13 @@
 #include "run/schedule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/system.hpp"
+#include "run/modes.hpp"
 
 namespace popflow {
 
@@ -44,9 +46,7 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   return times;
 }
 
-}  // namespace
-
-Schedule make_schedule(const Parameters& options, double t_end) {
+Schedule planned(const Parameters& options, double t_end) {
   if (options.has("save-at")) {
     Schedule times = options.reals("save-at");
     for (const double time : times)
@@ -67,6 +67,21 @@ Schedule make_schedule(const Parameters& options, double t_end) {
     throw UsageError("--save-first is " + shortest(first) + "; it must be below the end at " +
                      shortest(t_end));
   return logarithmic(saves, first, t_end);
+}
+
+/// The nearest whole steps; those that fall on one are merged.
+Schedule rounded_to_steps(Schedule times, double step) {
+  for (double& time : times) time = std::round(time / step) * step;
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+}  // namespace
+
+Schedule make_schedule(const Parameters& options, double t_end) {
+  Schedule times = planned(options, t_end);
+  const double step = step_length(options);
+  return step > 0 ? rounded_to_steps(std::move(times), step) : times;
 }
 
 Spacing spacing_of(const Schedule& schedule, const Parameters& options) {

@@ -167,7 +167,7 @@ TEST_CASE("a run that is cut goes on to the same bits", "[fast][properties]") {
       std::int64_t asked = 0;
       options.interrupted = [&] { return asked++ == cut; };
       const Went begun(made, end, options);
-      const FlowDriver::ResumePoint point = begun.driver.resume_point();
+      const ResumePoint point = begun.driver.resume_point();
       FlowDriver resumed(*made.system, const_cast<Workers&>(made.workers), made.options);
       resumed.restore(*point.x, point.t, point.memory);
       CHECK(resumed.advance(end).kind == whole.outcome.kind);

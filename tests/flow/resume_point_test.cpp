@@ -71,7 +71,7 @@ TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
     std::size_t next = 0;
     while (next < kTargets.size() && begun.advance(kTargets[next]).kind == Outcome::Kind::reached)
       ++next;
-    const FlowDriver::ResumePoint point = begun.resume_point();
+    const ResumePoint point = begun.resume_point();
     FlowDriver resumed(system, workers, options);
     resumed.restore(*point.x, point.t, point.memory);
     for (; next < kTargets.size(); ++next) {
@@ -93,7 +93,7 @@ TEST_CASE("a driver that is resumed at a target goes on to the same bits", "[fas
   FlowDriver whole(system, workers, options);
   for (std::size_t cut = 0; cut <= kTargets.size(); ++cut) {
     FlowDriver resumed(system, workers, options);
-    const FlowDriver::ResumePoint point = whole.resume_point();
+    const ResumePoint point = whole.resume_point();
     resumed.restore(*point.x, point.t, point.memory);
     FlowDriver rest(system, workers, options);
     rest.restore(*point.x, point.t, point.memory);
@@ -110,7 +110,7 @@ TEST_CASE("a resume point of another system is refused", "[fast][flow]") {
   Workers workers(1);
   FlowDriver driver(system, workers, {});
   FlowDriver others(other, workers, {});
-  const FlowDriver::ResumePoint point = others.resume_point();
+  const ResumePoint point = others.resume_point();
   CHECK_THROWS(driver.restore(*point.x, point.t, point.memory));
 }
 

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "popflow/driver.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// The population flow with Gaussian noise that mimics minibatches, in the sense of Ito:
+///
+///   dx = f(x) dt + sqrt(eta/B) C(x)^(1/2) dW          (Li, Tai, E 2017, arXiv 1511.06251)
+///
+/// with f the System's right-hand side, eta the learning rate, B the batch size and C the covariance
+/// of one sample's gradient as the noise model says. With modified_equation = 2 the drift is
+/// f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2) xi, which
+/// makes the weak error against SGD of order eta^2 (Li, Tai, E 2019).
+///
+/// Methods, all converging to the Ito solution:
+/// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise.
+/// - heun: the improved Euler drift; strong order 1, weak order 2; additive noise (isotropic) only.
+/// - srk: SRA1 of Roessler (2010), strong order 3/2, weak order 2; additive noise only.
+/// - gradient_descent: no discretisation of the SDE but noisy gradient descent, x <- x + eta f +
+///   eta/sqrt(B) C^(1/2) xi, steps of eta.
+///
+/// Between two targets the steps are equal and at most dt.
+class SdeDriver : public Driver {
+ public:
+  struct Options {
+    std::string method = "euler_maruyama";
+    double learning_rate = 0.01;
+    std::int64_t batch_size = 128;
+    double dt = 0.001;
+    std::string noise = "batch";  ///< batch, diagonal, isotropic
+    double noise_scale = 1;       ///< isotropic: C = noise_scale^2 I
+    std::int64_t noise_samples = 128;
+    std::int64_t modified_equation = 1;
+    std::uint64_t seed = 1;
+    std::uint32_t run = 0;
+    /// Brownian increments are sums of this many finer ones, so that runs with steps dt, dt/2, ...
+    /// and 2m, m, ... share a path.
+    std::int64_t path_parts = 1;
+    DriverHooks hooks = {};
+  };
+  /// Throws UsageError for a method or a noise model that the System or the noise does not allow,
+  /// with the reason.
+  SdeDriver(const System& system, Workers& workers, Options options);
+  ~SdeDriver() override;
+
+  Outcome advance(double target) override;
+  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] double time() const override { return t_; }
+  [[nodiscard]] StepStatistics statistics() const override;
+  [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
+  [[nodiscard]] const std::vector<FoundEvent>& events() const override;
+  [[nodiscard]] const std::vector<double>& passages() const override;
+  [[nodiscard]] std::size_t memory_size() const override;
+  [[nodiscard]] ResumePoint resume_point() const override;
+  void restore(State x, double t, const std::vector<double>& memory) override;
+
+ private:
+  struct Internals;
+  void step(double h);
+  void drift(const State& x, double t, State& f);
+  /// v - (eta/2) J_f(x) v.
+  void subtract_half_jacobian(State& v);
+  void each(const std::function<void(std::size_t)>& body) const;
+
+  const System& system_;
+  Workers& workers_;
+  Options options_;
+  std::unique_ptr<Internals> in_;
+  State x_;
+  double t_ = 0;
+  double begin_ = 0;         ///< of the present interval between targets
+  std::int64_t inside_ = 0;  ///< steps taken in it
+  std::int64_t steps_ = 0;
+  std::int64_t evaluations_ = 0;
+  IntervalSteps interval_;
+};
+
+}  // namespace popflow

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "popflow/driver.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// Sampled stochastic gradient descent: x <- x + eta times the mean of `batch_size` sampled v_i
+/// (minus gradients), then the proximal term, if any, with step eta. Flow time is t = eta step.
+///
+/// With svag = l > 1 the interpolation between SGD and its SDE of Li, Malladi, Arora (2021), arXiv
+/// 2102.12470: steps of eta/l along r+ g1 + r- g2, r+- = (1 +- sqrt(2l - 1))/2, of two independent
+/// batches; t = (eta/l) step.
+class SgdDriver : public Driver {
+ public:
+  struct Options {
+    double learning_rate = 0.01;
+    std::int64_t batch_size = 128;
+    std::int64_t svag = 1;
+    std::uint64_t seed = 1;
+    std::uint32_t run = 0;
+    DriverHooks hooks = {};
+  };
+  /// Throws UsageError where the System has no sampled model.
+  SgdDriver(const System& system, Workers& workers, Options options);
+  ~SgdDriver() override;
+
+  /// Flow time of one step.
+  static double step_length(const Options& options);
+
+  /// `target` must be a whole number of steps, up to rounding.
+  Outcome advance(double target) override;
+  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] double time() const override;
+  [[nodiscard]] StepStatistics statistics() const override;
+  [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
+  [[nodiscard]] const std::vector<FoundEvent>& events() const override;
+  [[nodiscard]] const std::vector<double>& passages() const override;
+  [[nodiscard]] std::size_t memory_size() const override;
+  [[nodiscard]] ResumePoint resume_point() const override;
+  void restore(State x, double t, const std::vector<double>& memory) override;
+
+ private:
+  struct Internals;
+  void step();
+  const System& system_;
+  Options options_;
+  std::unique_ptr<Internals> in_;
+  State x_;
+  std::int64_t steps_ = 0;
+  IntervalSteps interval_;
+};
+
+}  // namespace popflow

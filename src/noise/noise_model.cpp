@@ -1,0 +1,201 @@
+#include "noise/noise_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "noise/normals.hpp"
+#include "popflow/error.hpp"
+#include "steppers/tolerance.hpp"
+
+namespace popflow {
+
+namespace {
+
+double amplitude(const SdeDriver::Options& o) {
+  return std::sqrt(o.learning_rate / static_cast<double>(o.batch_size));
+}
+
+/// y += a x
+void add_scaled(Workers& workers, double a, const State& x, State& y) {
+  in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) y[i] += a * x[i];
+  });
+}
+
+/// C = noise_scale^2 I in the flow's own coordinates, projected on the linear invariants.
+class Isotropic : public NoiseModel {
+ public:
+  Isotropic(const System& system, Workers& workers, const SdeDriver::Options& options)
+      : system_(system),
+        workers_(workers),
+        options_(options),
+        normals_(system.shape().state_size()),
+        sum_(system.shape().state_size()) {}
+
+  [[nodiscard]] bool additive() const override { return true; }
+
+  void add(const State& /*x*/, const PathStep& step, State& out) override {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    const double part = std::sqrt(step.h / static_cast<double>(step.parts));
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      draw(2 * (step.first + static_cast<std::uint64_t>(p)));
+      add_scaled(workers_, part, normals_, sum_);
+    }
+    finish(sum_, out);
+  }
+
+  void add_with_area(const PathStep& step, State& out, State& area) override {
+    // Over a part of length d, with increment w and an independent normal u:
+    // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    State areas(sum_.size());
+    std::fill(areas.begin(), areas.end(), 0.0);
+    const double d = step.h / static_cast<double>(step.parts);
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      const std::uint64_t number = step.first + static_cast<std::uint64_t>(p);
+      draw(2 * number);
+      add_scaled(workers_, std::sqrt(d), normals_, sum_);
+      const double rest = step.h - static_cast<double>(p + 1) * d;
+      add_scaled(workers_, std::sqrt(d) * (0.5 * d + rest), normals_, areas);
+      draw(2 * number + 1);
+      add_scaled(workers_, 0.5 * d * std::sqrt(d / 3), normals_, areas);
+    }
+    finish(sum_, out);
+    finish(areas, area);
+  }
+
+ private:
+  void draw(std::uint64_t number) {
+    fill_normals(workers_, options_.seed, options_.run, number, normals_);
+  }
+  void finish(State& noise, State& out) {
+    system_.project_noise(noise);
+    add_scaled(workers_, amplitude(options_) * options_.noise_scale, noise, out);
+  }
+
+  const System& system_;
+  Workers& workers_;
+  SdeDriver::Options options_;
+  State normals_, sum_;
+};
+
+/// What the models that sample share: M fresh samples for every stretch of length eta. They stay
+/// the same within it, so that a path that is refined there keeps its covariance.
+class Sampling : public NoiseModel {
+ public:
+  Sampling(const System& system, Workers& workers, const SdeDriver::Options& options)
+      : system_(system),
+        workers_(workers),
+        options_(options),
+        samples_(static_cast<std::size_t>(options.noise_samples)),
+        weights_(samples_) {}
+  [[nodiscard]] std::int64_t samples() const override { return drawn_; }
+  void set_samples(std::int64_t samples) override { drawn_ = samples; }
+
+ protected:
+  [[nodiscard]] SampleKey key(const PathStep& step) const {
+    const double stretch = std::floor(step.t / options_.learning_rate + 1e-6);
+    return {options_.seed, Purpose::bootstrap, options_.run,
+            static_cast<std::uint64_t>(stretch) * samples_};
+  }
+  const System& system_;
+  Workers& workers_;
+  SdeDriver::Options options_;
+  std::size_t samples_;
+  std::vector<double> weights_;
+  std::int64_t drawn_ = 0;
+};
+
+/// The covariance of M sampled gradients, by the multiplier bootstrap:
+/// (M-1)^(-1/2) sum_i zeta_i (g_i - mean g) = (M-1)^(-1/2) sum_i (zeta_i - mean zeta) g_i.
+class BatchNoise : public Sampling {
+ public:
+  using Sampling::Sampling;
+
+  void add(const State& x, const PathStep& step, State& out) override {
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      RandomStream random(options_.seed, Purpose::noise, options_.run,
+                          step.first + static_cast<std::uint64_t>(p));
+      for (double& weight : weights_) weight += random.normal();
+    }
+    double mean = 0;
+    for (const double weight : weights_) mean += weight;
+    mean /= static_cast<double>(samples_);
+    const double scale =
+        amplitude(options_) *
+        std::sqrt(step.h / static_cast<double>(step.parts) / static_cast<double>(samples_ - 1));
+    for (double& weight : weights_) weight = scale * (weight - mean);
+    system_.add_sampled(x, step.t, key(step), weights_, out);
+    drawn_ += static_cast<std::int64_t>(samples_);
+  }
+};
+
+/// The variances of M sampled gradients alone. Each sample's gradient is written out whole: M
+/// passes over the state.
+class DiagonalNoise : public Sampling {
+ public:
+  DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
+      : Sampling(system, workers, options),
+        gradient_(system.shape().state_size()),
+        mean_(gradient_.size()),
+        squares_(gradient_.size()) {}
+
+  void add(const State& x, const PathStep& step, State& out) override {
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+    std::fill(squares_.begin(), squares_.end(), 0.0);
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    for (std::size_t i = 0; i < samples_; ++i) {
+      weights_[i] = 1;
+      if (i > 0) weights_[i - 1] = 0;
+      std::fill(gradient_.begin(), gradient_.end(), 0.0);
+      system_.add_sampled(x, step.t, key(step), weights_, gradient_);
+      // Welford's running mean and sum of squares.
+      for (std::size_t j = 0; j < gradient_.size(); ++j) {
+        const double before = gradient_[j] - mean_[j];
+        mean_[j] += before / static_cast<double>(i + 1);
+        squares_[j] += before * (gradient_[j] - mean_[j]);
+      }
+    }
+    drawn_ += static_cast<std::int64_t>(samples_);
+    const double scale =
+        amplitude(options_) *
+        std::sqrt(step.h / static_cast<double>(step.parts) / static_cast<double>(samples_ - 1));
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      fill_normals(workers_, options_.seed, options_.run,
+                   step.first + static_cast<std::uint64_t>(p), gradient_);
+      add_scaled(workers_, scale, gradient_, mean_);
+    }
+    for (std::size_t j = 0; j < mean_.size(); ++j) out[j] += std::sqrt(squares_[j]) * mean_[j];
+  }
+
+ private:
+  State gradient_, mean_, squares_;
+};
+
+}  // namespace
+
+void NoiseModel::add_with_area(const PathStep& /*step*/, State& /*out*/, State& /*area*/) {
+  throw std::logic_error("only additive noise has an area");
+}
+
+std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
+                                       const SdeDriver::Options& options) {
+  if (const std::string reason = system.why_no_noise(); !reason.empty())
+    throw UsageError("--mode sde: " + reason);
+  if (options.noise == "isotropic") return std::make_unique<Isotropic>(system, workers, options);
+  if (!system.has_samples())
+    throw UsageError("--noise " + options.noise + ": " + system.why_no_samples() +
+                     "; --noise isotropic works");
+  if (options.noise_samples < 2)
+    throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
+                     "; a covariance needs at least 2 samples");
+  if (options.noise == "batch") return std::make_unique<BatchNoise>(system, workers, options);
+  if (options.noise == "diagonal") return std::make_unique<DiagonalNoise>(system, workers, options);
+  throw std::logic_error("no noise " + options.noise);
+}
+
+}  // namespace popflow

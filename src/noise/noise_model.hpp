@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "popflow/sde_driver.hpp"
+#include "popflow/state.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// One step of a Brownian path: from t over h, as a sum of `parts` increments, the first of which
+/// has the number `first` on the path.
+struct PathStep {
+  double t = 0;
+  double h = 0;
+  std::uint64_t first = 0;
+  std::int64_t parts = 1;
+};
+
+/// The Gaussian noise of an SDE: a covariance C(x), and where its randomness comes from.
+class NoiseModel {
+ public:
+  virtual ~NoiseModel() = default;
+  /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
+  virtual void add(const State& x, const PathStep& step, State& out) = 0;
+  /// Does C not depend on x? Then the methods for additive noise apply.
+  [[nodiscard]] virtual bool additive() const { return false; }
+  /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
+  virtual void add_with_area(const PathStep& step, State& out, State& area);
+  /// Per-sample gradients drawn so far.
+  [[nodiscard]] virtual std::int64_t samples() const { return 0; }
+  virtual void set_samples(std::int64_t /*samples*/) {}
+};
+
+/// The model that the options name. Throws UsageError with the reason where the System does not
+/// allow it.
+std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
+                                       const SdeDriver::Options& options);
+
+}  // namespace popflow

@@ -1,0 +1,119 @@
+#include "popflow/sgd_driver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "noise/crossings.hpp"
+#include "noise/guarded_state.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow {
+
+struct SgdDriver::Internals {
+  explicit Internals(const System& system, Workers& workers, const State& start)
+      : crossings(system), guard(workers, start) {}
+  Crossings crossings;
+  GuardedState guard;
+  std::vector<double> weights;
+};
+
+SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
+    : system_(system),
+      options_(std::move(options)),
+      x_(system.shape().state_size()) {
+  if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
+  system.start(x_);
+  in_ = std::make_unique<Internals>(system, workers, x_);
+  in_->crossings.look(x_, 0);
+}
+
+SgdDriver::~SgdDriver() = default;
+
+double SgdDriver::step_length(const Options& options) {
+  return options.learning_rate / static_cast<double>(options.svag);
+}
+
+double SgdDriver::time() const { return static_cast<double>(steps_) * step_length(options_); }
+
+StepStatistics SgdDriver::statistics() const {
+  StepStatistics statistics;
+  statistics.accepted = steps_;
+  statistics.samples = steps_ * options_.batch_size * (options_.svag > 1 ? 2 : 1);
+  return statistics;
+}
+
+const std::vector<FoundEvent>& SgdDriver::events() const { return in_->crossings.events(); }
+const std::vector<double>& SgdDriver::passages() const { return in_->crossings.passages(); }
+
+void SgdDriver::step() {
+  const double h = step_length(options_);
+  const auto batch = static_cast<std::size_t>(options_.batch_size);
+  const std::size_t draws = options_.svag > 1 ? 2 * batch : batch;
+  const double part = h / static_cast<double>(batch);
+  if (options_.svag > 1) {
+    const double root = std::sqrt(2 * static_cast<double>(options_.svag) - 1);
+    in_->weights.assign(draws, part * (1 + root) / 2);
+    std::fill(in_->weights.begin() + options_.batch_size, in_->weights.end(),
+              part * (1 - root) / 2);
+  } else {
+    in_->weights.assign(draws, part);
+  }
+  const SampleKey key{options_.seed, Purpose::samples, options_.run,
+                      static_cast<std::uint64_t>(steps_) * draws};
+  system_.add_sampled(x_, time(), key, in_->weights, x_);
+  if (system_.has_proximal()) system_.proximal(x_, h);
+  ++steps_;
+}
+
+Outcome SgdDriver::advance(double target) {
+  const double h = step_length(options_);
+  const auto last = static_cast<std::int64_t>(std::llround(target / h));
+  interval_ = {};
+  while (steps_ < last) {
+    if (options_.hooks.interrupted && options_.hooks.interrupted())
+      return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
+    step();
+    ++interval_.number;
+    interval_.smallest = interval_.largest = h;
+    if (!in_->guard.good(x_, steps_, steps_ == last)) {
+      const std::int64_t beyond = steps_;
+      steps_ = in_->guard.take_back(x_);
+      Outcome outcome{Outcome::Kind::diverged, time(),
+                      "the trajectory left the finite numbers between steps " +
+                          std::to_string(steps_) + " and " + std::to_string(beyond) +
+                          "; the learning rate may be too large"};
+      outcome.diverged_at = time();
+      return outcome;
+    }
+    in_->crossings.look(x_, time());
+    if (options_.hooks.on_step) options_.hooks.on_step(time());
+  }
+  return {Outcome::Kind::reached, time(), ""};
+}
+
+// ---- resuming
+
+std::size_t SgdDriver::memory_size() const { return 4 + in_->crossings.memory_size(); }
+
+ResumePoint SgdDriver::resume_point() const {
+  ResumePoint point{&x_, time(), {}};
+  point.memory = {static_cast<double>(steps_), static_cast<double>(interval_.number),
+                  interval_.smallest, interval_.largest};
+  in_->crossings.write_memory(point.memory);
+  return point;
+}
+
+void SgdDriver::restore(State x, double /*t*/, const std::vector<double>& memory) {
+  if (x.size() != x_.size() || memory.size() != memory_size())
+    throw std::invalid_argument("a resume point of another system");
+  x_ = std::move(x);
+  steps_ = static_cast<std::int64_t>(memory[0]);
+  interval_ = {static_cast<std::int64_t>(memory[1]), memory[2], memory[3]};
+  in_->crossings.restore(std::span(memory).subspan(4));
+  in_->guard.keep(x_, steps_);
+}
+
+}  // namespace popflow

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "popflow/driver.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// Does the mode have runs that differ by their noise?
+bool is_ensemble(const Parameters& options);
+
+/// Flow time of a step where time is counted in whole steps (sgd, noisy gradient descent); else 0.
+double step_length(const Parameters& options);
+
+/// Fills in what the mode leaves to be worked out (t-end, dt, noise-samples) and checks it. Throws
+/// UsageError for contradictions.
+void settle_mode(Parameters& options, const System& system);
+
+/// What moves the state in this mode, at its start.
+std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
+                                    const Parameters& options, std::uint32_t run,
+                                    DriverHooks hooks);
+
+}  // namespace popflow
