@@ -32,6 +32,10 @@ struct Toy {
   std::size_t switches = 0;
   Function switch_functions = {};
   std::function<void(std::span<double> x, double t)> switch_mode = {};
+  /// v_i of one sample, added with its weight.
+  std::function<void(std::span<const double> x, RandomStream& random, double weight,
+                     std::span<double> out)>
+      sample = {};
 };
 
 class ToySystem : public System {
@@ -80,6 +84,15 @@ class ToySystem : public System {
   void passage_functions(std::span<const double> x, double t,
                          std::span<double> values) const override {
     toy_.passage_functions(x, t, values);
+  }
+  [[nodiscard]] bool has_samples() const override { return static_cast<bool>(toy_.sample); }
+  void add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+                   std::span<const double> weights, std::span<double> out) const override {
+    const std::vector<double> here(x.begin(), x.end());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      RandomStream random = key.stream(i);
+      toy_.sample(here, random, weights[i], out);
+    }
   }
   [[nodiscard]] std::size_t switches() const override { return toy_.switches; }
   void switch_functions(std::span<const double> x, double t,
@@ -199,6 +212,25 @@ inline Toy lasso(double start, double target, double lambda) {
   toy.proximal = [lambda](std::span<double> x, double dt) {
     for (double& entry : x)
       entry = std::copysign(std::max(std::abs(entry) - lambda * dt, 0.0), entry);
+  };
+  return toy;
+}
+
+/// Quadratic loss (x - n)^2 / 2 with n normal of variance sigma^2: v = n - x, C = sigma^2. SGD is
+/// an autoregression, its SDE an Ornstein-Uhlenbeck process.
+inline Toy noisy_quadratic(double start, double sigma) {
+  Toy toy = decay(1, start);
+  toy.sample = [sigma](auto x, RandomStream& random, double weight, auto out) {
+    out[0] += weight * (sigma * random.normal() - x[0]);
+  };
+  return toy;
+}
+
+/// v = (a + b n) x with n standard normal: C = b^2 x^2. The SDE is geometric Brownian motion.
+inline Toy noisy_growth(double a, double b) {
+  Toy toy = growth(a, 1);
+  toy.sample = [a, b](auto x, RandomStream& random, double weight, auto out) {
+    out[0] += weight * (a + b * random.normal()) * x[0];
   };
   return toy;
 }

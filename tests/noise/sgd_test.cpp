@@ -1,0 +1,121 @@
+// Sampled steps against what they are on a quadratic loss, and resuming of both noisy drivers.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "popflow/sde_driver.hpp"
+#include "popflow/sgd_driver.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+TEST_CASE("SGD on a quadratic loss is the autoregression of its samples", "[fast][noise]") {
+  const ToySystem system(noisy_quadratic(3, 1));
+  Workers workers(1);
+  const double eta = 0.1;
+  SgdDriver driver(system, workers, {.learning_rate = eta, .batch_size = 2, .seed = 9, .run = 4});
+  REQUIRE(driver.advance(5 * eta).kind == Outcome::Kind::reached);
+  double x = 3;
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    double mean = 0;
+    for (const std::uint64_t i : {2 * step, 2 * step + 1})
+      mean += RandomStream(9, Purpose::samples, 4, i).normal() / 2;
+    x += eta * (mean - x);
+  }
+  CHECK(driver.state()[0] == Approx(x).epsilon(1e-14));
+  CHECK(driver.time() == 5 * eta);
+  CHECK(driver.statistics().samples == 10);
+}
+
+TEST_CASE("SVAG has the variance between SGD's and the SDE's", "[fast][noise]") {
+  // Stationary: steps h = eta/l with noise of variance l times a batch's (r+^2 + r-^2 = l):
+  // h^2 l sigma^2 / (1 - (1 - h)^2) = (eta sigma^2 / 2) / (1 - h/2).
+  const ToySystem system(noisy_quadratic(0, 1));
+  Workers workers(1);
+  const double eta = 0.8;
+  for (const std::int64_t l : {1, 2, 8}) {
+    double squares = 0;
+    constexpr std::uint32_t kRuns = 8000;
+    for (std::uint32_t run = 0; run < kRuns; ++run) {
+      SgdDriver driver(system, workers,
+                       {.learning_rate = eta, .batch_size = 1, .svag = l, .run = run});
+      REQUIRE(driver.advance(8 * eta).kind == Outcome::Kind::reached);
+      squares += driver.state()[0] * driver.state()[0];
+    }
+    const double variance = squares / kRuns;
+    const double exact = eta / 2 / (1 - eta / static_cast<double>(l) / 2);
+    INFO("l = " << l);
+    CHECK(std::abs(variance - exact) < 5 * exact * std::sqrt(2.0 / kRuns));
+  }
+}
+
+TEST_CASE("a learning rate that is too large is found out, with the last good state",
+          "[fast][noise]") {
+  const ToySystem system(noisy_quadratic(1, 1));
+  Workers workers(1);
+  SgdDriver driver(system, workers, {.learning_rate = 3, .batch_size = 1});
+  const Outcome outcome = driver.advance(3e4);
+  CHECK(outcome.kind == Outcome::Kind::diverged);
+  CHECK(std::abs(driver.state()[0]) <= 1e70);
+  CHECK(std::abs(driver.state()[0]) > 1e68);
+  CHECK(outcome.diverged_at == driver.time());
+}
+
+std::unique_ptr<Driver> make(const System& system, Workers& workers, int kind,
+                             const DriverHooks& hooks) {
+  switch (kind) {
+    case 0:
+      return std::make_unique<SgdDriver>(
+          system, workers, SgdDriver::Options{.learning_rate = 0.05, .svag = 2, .hooks = hooks});
+    case 1:
+      return std::make_unique<SdeDriver>(
+          system, workers, SdeDriver::Options{.dt = 0.03, .noise = "isotropic", .hooks = hooks});
+    default:
+      return std::make_unique<SdeDriver>(
+          system, workers,
+          SdeDriver::Options{.learning_rate = 0.1, .dt = 0.03, .noise_samples = 5, .hooks = hooks});
+  }
+}
+
+TEST_CASE("a noisy run that is cut goes on to the same bits", "[fast][noise]") {
+  Toy toy = noisy_quadratic(2, 0.5);
+  toy.events = {{"half", ""}, {"quarter", "", "half"}};
+  toy.event_functions = [](auto x, double, auto g) {
+    g[0] = 1 - x[0];
+    g[1] = 0.5 - x[0];
+  };
+  const ToySystem system(toy);
+  Workers workers(1);
+  for (const int kind : {0, 1, 2}) {
+    const std::vector<double> targets = {0.5, 1.25, 3};
+    const auto whole = make(system, workers, kind, {});
+    for (const double target : targets) whole->advance(target);
+    for (const int cut : {0, 7, 16, 17, 50}) {
+      INFO("driver " << kind << ", cut after " << cut);
+      int asked = 0;
+      const auto begun = make(system, workers, kind, {[&] { return asked++ == cut; }, {}});
+      std::size_t next = 0;
+      while (next < targets.size() &&
+             begun->advance(targets[next]).kind == Outcome::Kind::reached)
+        ++next;
+      const ResumePoint point = begun->resume_point();
+      const auto resumed = make(system, workers, kind, {});
+      resumed->restore(*point.x, point.t, point.memory);
+      for (; next < targets.size(); ++next)
+        REQUIRE(resumed->advance(targets[next]).kind == Outcome::Kind::reached);
+      CHECK(std::memcmp(resumed->state().data(), whole->state().data(), sizeof(double)) == 0);
+      CHECK(resumed->statistics().accepted == whole->statistics().accepted);
+      CHECK(resumed->statistics().samples == whole->statistics().samples);
+      CHECK(resumed->interval().number == whole->interval().number);
+      REQUIRE(resumed->events().size() == whole->events().size());
+      for (std::size_t i = 0; i < whole->events().size(); ++i)
+        CHECK(resumed->events()[i].time == whole->events()[i].time);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace popflow::test
