@@ -111,19 +111,19 @@ double Markov::passage_time() const {
 }
 
 double Markov::default_end() const {
-  constexpr double kDecades = 20;  // of e, at the final rate
+  constexpr double kTimes = 20;  // of 1 over the final rate
+  const double spread = chain_.pi0 * chain_.pi1;
+  // Where the approach is slower than exponential, at a pace of the curvature.
+  const double creep = 100 / (spread * spread);
   if (free_bias_) {
-    // The limit is not known; the bias relaxes at a rate of pi0 pi1 or so.
-    const double relaxation = kDecades / (chain_.pi0 * chain_.pi1);
+    // The limit is not known; the bias relaxes at a rate of the spread or so.
     const double line = std::abs(chain_.slope_at_line);
-    return two_digits(std::abs(start_.b) + relaxation + (line > 0 ? kDecades / line : relaxation) +
-                      2 * passage_time());
+    const double relaxation = std::abs(start_.b) + kTimes / spread;
+    return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
   }
   if (rests()) return 10;
   const double rate = final_rate(chain_, limit_, limit_point_);
-  if (rate > 0) return two_digits(passage_time() + kDecades / rate);
-  // Slower than exponential, at a pace of the curvature.
-  return two_digits(passage_time() + 100 / (chain_.pi0 * chain_.pi1 * chain_.pi0 * chain_.pi1));
+  return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
 }
 
 std::vector<std::string> Markov::remarks() const {
@@ -272,9 +272,10 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   constexpr double kSmall = 1e-6;
   const Gradient g = gradient(x);
   const double line = std::abs(chain_.slope_at_line);
-  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * (line > 0 ? line : 1))) return "undecided";
-  const double gap = chain_.entropy - chain_.entropy_rate;
-  if (chain_.independent() || excess_loss(chain_, g.logits) < 0.01 * gap) return "global";
+  const double excess = excess_loss(chain_, g.logits);
+  if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
+  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * line)) return "undecided";
+  if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
   const double e = x[0];
   const double w = x[1];
   if (e == 0) return word(limit_of(chain_, e, w));
