@@ -150,10 +150,7 @@ std::vector<std::string> Markov::remarks() const {
     remarks.emplace_back(
         "on its way w falls below the smallest number a double holds and is then kept where it is: "
         "the energy is not, the limit is the same");
-  // Of w from the start, 4 e^2 g_1, or of the approach to the limit.
-  const double fastest = std::max(4 * start_.e * start_.e * chain_.pair_change,
-                                  final_rate(chain_, limit_, limit_point_));
-  if (fastest * default_end() > 1e5)
+  if (final_rate(chain_, limit_, limit_point_) * default_end() > 1e5)
     remarks.emplace_back("the flow is stiff: --method rosenbrock4 takes far fewer steps");
   return remarks;
 }
