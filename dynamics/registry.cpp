@@ -1,6 +1,7 @@
 #include "popflow/registry.hpp"
 
 #include "dynamics/scb.hpp"
+#include "dynamics/topic.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -8,6 +9,7 @@ namespace popflow {
 const std::vector<RegistryRow>& registry() {
   static const std::vector<RegistryRow> rows = {
       {scb::info, scb::make},
+      {topic::info, topic::make},
   };
   return rows;
 }

@@ -1,0 +1,328 @@
+#include "dynamics/topic/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dynamics/common/datasets.hpp"
+#include "dynamics/topic.hpp"
+
+namespace popflow::topic {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+constexpr const char* kValueNames[] = {"value_same_word", "value_same_topic", "value_other_topic",
+                                       "value_mask"};
+constexpr const char* kLogitNames[] = {"logit_same_word", "logit_same_topic", "logit_other_topic",
+                                       "logit_mask_key",  "logit_word_key",   "logit_mask_mask"};
+
+template <class S>
+Values<S> read_values(const S* x) {
+  return {x[0], x[1], x[2], x[3]};
+}
+template <class S>
+Logits<S> read_logits(const S* x) {
+  return {x[0], x[1], x[2], x[3], x[4], x[5]};
+}
+template <class S>
+Block<S> read_block(const S* x) {
+  return {x[0], x[1], x[2], x[3]};
+}
+
+// Offsets in the state.
+constexpr std::size_t kAttention = value_entries;  // what follows W_V
+constexpr std::size_t kBlocks = 4;                 // in factors: the blocks follow the scalars
+
+template <class S>
+Factors<S> read_factors(const S* x) {
+  return {{x[0], x[2], read_block(x + kBlocks)}, {x[1], x[3], read_block(x + kBlocks + 4)}};
+}
+template <class S>
+void write_factors(const Factors<S>& f, S* x) {
+  x[0] = f.key.within;
+  x[1] = f.query.within;
+  x[2] = f.key.between;
+  x[3] = f.query.between;
+  std::copy(f.key.block.begin(), f.key.block.end(), x + kBlocks);
+  std::copy(f.query.block.begin(), f.query.block.end(), x + kBlocks + 4);
+}
+template <class S>
+Subspaces<S> read_embedding(const S* x) {
+  return {x[0], x[1], read_block(x + 2)};
+}
+
+/// A matrix's entries that multiply the input, by their kind.
+template <class S>
+Values<S> value_part(const Logits<S>& e) {
+  return {e[logit_same_word], e[logit_same_topic], e[logit_other_topic], e[logit_word_key]};
+}
+
+template <class S>
+Logits<S> uniform_attention() {
+  Logits<S> logits;
+  logits.fill(S(0.0));
+  return logits;
+}
+
+}  // namespace
+
+std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale) {
+  const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
+  if (variant.train == Train::embedding)
+    return {{"embedding_within", 1, of_factors},
+            {"embedding_between", 1, of_factors},
+            {"embedding_block", 4, of_factors}};
+  // Outputs sum v entries of a topic and n of all, and are of order 1/(tau v) per word.
+  const double of_topic = 1 / data.v(), of_other = 1 / data.n();
+  std::vector<StateBlock> blocks = {{kValueNames[same_word], 1, of_topic},
+                                    {kValueNames[same_topic], 1, of_topic},
+                                    {kValueNames[other_topic], 1, of_other},
+                                    {kValueNames[mask_column], 1, of_other}};
+  if (!variant.attends()) return blocks;
+  if (!variant.factored) {
+    for (const char* name : kLogitNames) blocks.push_back({name, 1, 1});
+    return blocks;
+  }
+  for (const char* name : {"key_within", "query_within", "key_between", "query_between"})
+    blocks.push_back({name, 1, of_factors});
+  for (const char* name : {"key_block", "query_block"}) blocks.push_back({name, 4, of_factors});
+  return blocks;
+}
+
+Topic::Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
+             std::vector<std::string> remarks)
+    : data_(data),
+      variant_(variant),
+      start_(std::move(start)),
+      remarks_(std::move(remarks)),
+      queries_(queries(data)),
+      value_flow_(data, variant.l2) {
+  optimum_norm_ = value_norm(value_flow_.optimum(values(start_)));
+  if (variant_.attends() && variant_.factored)
+    key_norm_ = std::sqrt(squared_norm(factors(start_).key, data_));
+  describe(init_scale);
+}
+
+const SystemInfo& Topic::info() const { return topic::info(); }
+
+void Topic::describe(double init_scale) {
+  shape_.blocks = state_blocks(data_, variant_, init_scale);
+  bool has_block = false;
+  for (const StateBlock& block : shape_.blocks) {
+    shape_.fields.push_back(block.name);
+    has_block = has_block || block.size > 1;
+  }
+  // What the state's numbers make: no part of the state, but what one wants to see.
+  if (variant_.train == Train::embedding)
+    shape_.fields.insert(shape_.fields.end(), std::begin(kValueNames), std::end(kValueNames));
+  if (variant_.attends() && variant_.factored)
+    shape_.fields.insert(shape_.fields.end(), std::begin(kLogitNames), std::end(kLogitNames));
+  if (has_block)
+    shape_.dimensions = {dimension(info(), "block_out", 2), dimension(info(), "block_in", 2)};
+
+  if (variant_.train == Train::joint || variant_.train == Train::value)
+    shape_.events.emplace_back("stage1_end");
+  if (variant_.attends() && variant_.factored) shape_.events.emplace_back("stage2_start");
+  shape_.constants = {{"z_mask", data_.z_mask()},
+                      {"z_inside", data_.z_inside()},
+                      {"z_outside", data_.z_outside()},
+                      {"value_norm_optimum", value_norm(value_flow_.optimum())}};
+}
+
+GroupSpec Topic::problem() const {
+  GroupSpec group;
+  group.name = "problem";
+  group.attributes = {{"topics", data_.topics},
+                      {"words_per_topic", data_.words_per_topic},
+                      {"topics_per_document", data_.topics_per_document},
+                      {"mask_prob", data_.mask_prob},
+                      {"keep_prob", data_.keep_prob},
+                      {"random_prob", data_.random_prob}};
+  std::size_t first = 0;
+  for (const StateBlock& block : shape_.blocks) {
+    std::vector<std::string> dimensions;
+    if (block.size > 1) dimensions = {"block_out", "block_in"};
+    VariableSpec variable = dataset(block.name, dimensions, "start of " + block.name);
+    const auto begin = start_.begin() + static_cast<std::ptrdiff_t>(first);
+    variable.data = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(block.size));
+    group.variables.push_back(std::move(variable));
+    first += block.size;
+  }
+  return group;
+}
+
+double Topic::default_end() const { return 2e5; }
+
+void Topic::start(std::span<double> x) const { std::copy(start_.begin(), start_.end(), x.begin()); }
+
+template <class S>
+void Topic::flow(const S* x, S* dxdt) const {
+  if (variant_.train == Train::embedding) {
+    // E = W_E'W_E: dW_E/dt = -W_E (G + G') with G = dL/dE.
+    const Subspaces<S> factor = read_embedding(x);
+    const Subspaces<S> E = multiply(transpose(factor), factor);
+    const Gradient<S> g =
+        loss_gradient(data_, queries_, value_part(entries(E, data_)), uniform_attention<S>());
+    const Values<S>& by = g.value;
+    Subspaces<S> G = subspaces<S>(
+        {by[same_word], by[same_topic], by[other_topic], S(0.0), by[mask_column], S(0.0)}, data_);
+    G.within += 2 * variant_.l2 * E.within;
+    G.between += 2 * variant_.l2 * E.between;
+    for (std::size_t i = 0; i < 4; ++i) G.block[i] += 2 * variant_.l2 * E.block[i];
+    drop_empty(G, data_);
+    Block<S> twice = transpose(G.block);
+    for (std::size_t i = 0; i < 4; ++i) twice[i] += G.block[i];
+    const Block<S> by_block = multiply(factor.block, twice);
+    dxdt[0] = -2 * factor.within * G.within;
+    dxdt[1] = -2 * factor.between * G.between;
+    for (std::size_t i = 0; i < 4; ++i) dxdt[2 + i] = -by_block[i];
+    return;
+  }
+
+  const Values<S> W = read_values(x);
+  Logits<S> logits = uniform_attention<S>();
+  Factors<S> factor;
+  const bool factored = variant_.attends() && variant_.factored;
+  if (factored) {
+    factor = read_factors(x + kAttention);
+    logits = entries(multiply(transpose(factor.key), factor.query), data_);
+  } else if (variant_.attends()) {
+    logits = read_logits(x + kAttention);
+  }
+
+  const Gradient<S> g = loss_gradient(data_, queries_, W, logits);
+  const auto multiplicity = value_multiplicities(data_);
+  for (std::size_t i = 0; i < value_entries; ++i) {
+    if (variant_.train == Train::attention || multiplicity[i] == 0)
+      dxdt[i] = S(0.0);
+    else
+      dxdt[i] = -g.value[i] - 2 * variant_.l2 * W[i];
+  }
+  if (factored) {
+    // dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda.
+    Subspaces<S> G = subspaces(g.logit, data_);
+    drop_empty(G, data_);
+    Factors<S> down{multiply(factor.query, transpose(G)), multiply(factor.key, G)};
+    write_factors(down, dxdt + kAttention);
+    for (std::size_t i = 0; i < 12; ++i) dxdt[kAttention + i] = -dxdt[kAttention + i];
+  } else if (variant_.attends()) {
+    for (std::size_t i = 0; i < logit_entries; ++i) dxdt[kAttention + i] = -g.logit[i];
+  }
+}
+
+void Topic::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+  flow(x.data(), dxdt.data());
+}
+
+void Topic::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+                     std::span<double> time_derivative) const {
+  std::array<Dual, largest_state> at, derivative;
+  at.fill(Dual(0.0));
+  derivative.fill(Dual(0.0));
+  for (std::size_t i = 0; i < x.size(); ++i) at[i] = Dual(x[i], largest_state, static_cast<int>(i));
+  flow(at.data(), derivative.data());
+  const auto size = static_cast<Eigen::Index>(x.size());
+  for (Eigen::Index i = 0; i < size; ++i)
+    j.row(i) = derivative[static_cast<std::size_t>(i)].derivatives().head(size).transpose();
+  std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+}
+
+Values<double> Topic::values(std::span<const double> x) const {
+  if (variant_.train != Train::embedding) return read_values(x.data());
+  const Subspaces<double> factor = read_embedding(x.data());
+  return value_part(entries(multiply(transpose(factor), factor), data_));
+}
+
+Logits<double> Topic::logits(std::span<const double> x) const {
+  if (!variant_.attends()) return uniform_attention<double>();
+  if (!variant_.factored) return read_logits(x.data() + kAttention);
+  const Factors<double> factor = factors(x);
+  return entries(multiply(transpose(factor.key), factor.query), data_);
+}
+
+Factors<double> Topic::factors(std::span<const double> x) const {
+  return read_factors(x.data() + kAttention);
+}
+
+double Topic::value_norm(const Values<double>& W) const {
+  const auto multiplicity = value_multiplicities(data_);
+  double sum = 0;
+  for (std::size_t i = 0; i < value_entries; ++i) sum += multiplicity[i] * W[i] * W[i];
+  return std::sqrt(sum);
+}
+
+void Topic::observe(std::span<const double> x, double /*t*/, std::span<double> values_out) const {
+  const Values<double> W = values(x);
+  const Logits<double> logit = logits(x);
+  double penalty = 0;
+  double norm_value = value_norm(W);
+  if (variant_.train == Train::embedding) {
+    const Subspaces<double> factor = read_embedding(x.data());
+    norm_value = std::sqrt(squared_norm(multiply(transpose(factor), factor), data_));
+  }
+  penalty = variant_.l2 * norm_value * norm_value;
+
+  // A word of the document asks; weights relative to how often the key occurs.
+  const double known[] = {logit[logit_same_word], logit[logit_same_topic], logit[logit_other_topic],
+                          logit[logit_mask_key]};
+  const double frequency[] = {
+      data_.z_inside(), (data_.v() - 1) * data_.z_inside(),
+      (data_.tau() - 1) * data_.v() * data_.z_inside() + data_.outside() * data_.z_outside(),
+      data_.z_mask()};
+  const double shift = *std::max_element(std::begin(known), std::end(known));
+  double sum = 0;
+  for (std::size_t i = 0; i < 4; ++i) sum += frequency[i] * std::exp(known[i] - shift);
+  const auto relative = [&](LogitEntry entry) { return std::exp(logit[entry] - shift) / sum; };
+
+  double norm_logit = 0;
+  const auto logit_of = logit_multiplicities(data_);
+  for (std::size_t i = 0; i < logit_entries; ++i) norm_logit += logit_of[i] * logit[i] * logit[i];
+
+  double norm_key = kNone, norm_query = kNone;
+  if (variant_.attends() && variant_.factored) {
+    const Factors<double> factor = factors(x);
+    norm_key = std::sqrt(squared_norm(factor.key, data_));
+    norm_query = std::sqrt(squared_norm(factor.query, data_));
+  }
+  const double numbers[] = {loss_gradient(data_, queries_, W, logit).loss + penalty,
+                            variant_.train == Train::value ? value_flow_.excess_loss(W) : kNone,
+                            relative(logit_same_word),
+                            data_.words_per_topic > 1 ? relative(logit_same_topic) : kNone,
+                            data_.topics > 1 ? relative(logit_other_topic) : kNone,
+                            norm_value,
+                            std::sqrt(norm_logit),
+                            norm_key,
+                            norm_query};
+  std::copy(std::begin(numbers), std::end(numbers), values_out.begin());
+}
+
+void Topic::field(std::size_t i, std::span<const double> x, double /*t*/,
+                  const FieldSink& sink) const {
+  if (i < shape_.blocks.size()) {
+    std::size_t first = 0;
+    for (std::size_t block = 0; block < i; ++block) first += shape_.blocks[block].size;
+    sink(0, x.subspan(first, shape_.blocks[i].size));
+    return;
+  }
+  const std::size_t which = i - shape_.blocks.size();
+  const double value = variant_.train == Train::embedding ? values(x)[which] : logits(x)[which];
+  sink(0, {&value, 1});
+}
+
+void Topic::event_functions(std::span<const double> x, double /*t*/,
+                            std::span<double> functions) const {
+  std::size_t i = 0;
+  if (variant_.train == Train::joint || variant_.train == Train::value)
+    functions[i++] = 0.01 * optimum_norm_ - std::abs(value_norm(values(x)) - optimum_norm_);
+  if (variant_.attends() && variant_.factored)
+    functions[i++] = std::sqrt(squared_norm(factors(x).key, data_)) - 2 * key_norm_;
+}
+
+void Topic::closed_form(double t, std::span<double> x) const {
+  const Values<double> W = value_flow_.at(t, values(start_));
+  std::copy(W.begin(), W.end(), x.begin());
+}
+
+}  // namespace popflow::topic
