@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/topic.hpp"
@@ -153,7 +154,57 @@ GroupSpec Topic::problem() const {
   return group;
 }
 
-double Topic::default_end() const { return 2e5; }
+double Topic::attention_time() const {
+  // Near uniform attention, with W_V where it is fixed, or at the end of its own training.
+  const Values<double> start = values(start_);
+  const Values<double> W = variant_.train == Train::attention ? start : value_flow_.optimum(start);
+  const Gradient<double> g = loss_gradient(data_, queries_, W, uniform_attention<double>());
+  if (!variant_.factored) {
+    double fastest = 0;
+    for (const double by : g.logit) fastest = std::max(fastest, std::abs(by));
+    return 4 / fastest;
+  }
+  // Factors grow as exp(r t), each subspace at its own rate, until they are of order 1.
+  Subspaces<double> G = subspaces(g.logit, data_);
+  drop_empty(G, data_);
+  const double r = std::max(std::abs(G.within), std::abs(G.between));
+  const double block = std::sqrt(multiply(transpose(G.block), G.block)[0]);
+  return 2 * (1 + std::max(0.0, std::log(data_.n()) / 2 - std::log(key_norm_))) /
+         (r > 0 ? r : block);
+}
+
+double Topic::default_end() const {
+  const double from_zero = 10 / value_flow_.slowest_rate({0, 0, 0, 0});
+  switch (variant_.train) {
+    case Train::value:
+      return two_digits(10 / value_flow_.slowest_rate(values(start_)));
+    case Train::embedding:
+      // The embedding's inner products start at the square of its size.
+      return two_digits(4 * from_zero);
+    default:
+      break;
+  }
+  // Where the attention hardly matters (one topic, say) it takes for ever.
+  constexpr double kPatience = 1000;
+  const double limit = kPatience * from_zero;
+  const double time = attention_time();
+  return two_digits(time < limit ? std::max(time, from_zero) : limit);
+}
+
+std::vector<std::string> Topic::remarks() const {
+  std::vector<std::string> remarks = remarks_;
+  // An explicit method's step is at most about 3.3 over the fastest rate, however slow the rest.
+  constexpr double kExplicit = 3.3, kMany = 1000;
+  const double rate = value_flow_.fastest_rate();
+  if (variant_.train == Train::attention || default_end() * rate < kExplicit * kMany)
+    return remarks;
+  std::ostringstream text;
+  text.precision(2);
+  text << "W_V settles at the rate " << rate << ", which holds explicit methods to steps of "
+       << kExplicit / rate << "; --method rosenbrock4 is not bound by it";
+  remarks.push_back(text.str());
+  return remarks;
+}
 
 void Topic::start(std::span<double> x) const { std::copy(start_.begin(), start_.end(), x.begin()); }
 

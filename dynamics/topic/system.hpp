@@ -43,7 +43,7 @@ class Topic : public System {
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+  [[nodiscard]] std::vector<std::string> remarks() const override;
 
   void start(std::span<double> x) const override;
   void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
@@ -70,6 +70,8 @@ class Topic : public System {
 
  private:
   void describe(double init_scale);
+  /// Time in which the attention, from near uniform, takes its shape.
+  [[nodiscard]] double attention_time() const;
   /// The right-hand side in numbers of any kind.
   template <class S>
   void flow(const S* x, S* dxdt) const;

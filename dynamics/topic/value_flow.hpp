@@ -27,6 +27,7 @@ class ValueFlow {
   [[nodiscard]] Values<double> at(double t, const Values<double>& start) const;
   /// Loss, with the l2 term, above its minimum: a sum of squares in which nothing cancels.
   [[nodiscard]] double excess_loss(const Values<double>& W) const;
+  [[nodiscard]] double fastest_rate() const { return rate(0); }
   /// The slowest rate at which the flow from `start` comes to its end.
   [[nodiscard]] double slowest_rate(const Values<double>& start) const;
 
