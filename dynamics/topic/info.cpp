@@ -176,8 +176,7 @@ std::vector<FieldInfo> fields() {
 SystemInfo make_info() {
   SystemInfo info;
   info.name = "topic";
-  info.title =
-      "Topic models: one-layer attention learns topic structure, masked-language-model loss";
+  info.title = "Topic models: one-layer attention with the masked-language-model loss";
   info.source =
       "Li, Li, Risteski, How Do Transformers Learn Topic Structure: Towards a Mechanistic "
       "Understanding, ICML 2023, arXiv 2303.04245";

@@ -34,6 +34,27 @@ std::vector<std::vector<Eigen::Index>> choices(Eigen::Index n, Eigen::Index coun
   return all;
 }
 
+std::vector<Eigen::Index> words_of(const std::vector<Eigen::Index>& topics, Eigen::Index v) {
+  std::vector<Eigen::Index> words;
+  for (const Eigen::Index topic : topics)
+    for (Eigen::Index i = 0; i < v; ++i) words.push_back(1 + topic * v + i);
+  return words;
+}
+
+/// What an infinitely long document shows: unselected words and kept ones, random ones, masks.
+Eigen::VectorXd frequencies(const Data& data, const std::vector<Eigen::Index>& topics) {
+  const Eigen::Index n = data.topics * data.words_per_topic;
+  const std::vector<Eigen::Index> words = words_of(topics, data.words_per_topic);
+  Eigen::VectorXd input = Eigen::VectorXd::Zero(n + 1);
+  input[0] = data.mask_prob * (1 - data.keep_prob - data.random_prob);
+  for (Eigen::Index word = 1; word <= n; ++word)
+    input[word] += data.mask_prob * data.random_prob / static_cast<double>(n);
+  for (const Eigen::Index word : words)
+    input[word] +=
+        (1 - data.mask_prob + data.mask_prob * data.keep_prob) / static_cast<double>(words.size());
+  return input;
+}
+
 }  // namespace
 
 LossGradient position_loss(const Matrices& at, const Eigen::VectorXd& input, Eigen::Index query,
@@ -61,19 +82,10 @@ LossGradient enumerated(const Data& data, const Matrices& at, Scored scored) {
   const auto documents = choices(data.topics, data.topics_per_document);
   LossGradient sum = nothing(at);
   for (const std::vector<Eigen::Index>& topics : documents) {
-    std::vector<Eigen::Index> words;
-    for (const Eigen::Index topic : topics)
-      for (Eigen::Index i = 0; i < v; ++i) words.push_back(1 + topic * v + i);
+    const std::vector<Eigen::Index> words = words_of(topics, v);
     const double each = 1 / static_cast<double>(words.size());
 
-    // What an infinitely long document shows: unselected words and kept ones, random ones, masks.
-    Eigen::VectorXd input = Eigen::VectorXd::Zero(n + 1);
-    input[0] = data.mask_prob * masked;
-    for (Eigen::Index word = 1; word <= n; ++word)
-      input[word] += data.mask_prob * data.random_prob / static_cast<double>(n);
-    for (const Eigen::Index word : words)
-      input[word] += each * (1 - data.mask_prob + data.mask_prob * data.keep_prob);
-
+    const Eigen::VectorXd input = frequencies(data, topics);
     for (const Eigen::Index word : words) {
       const double share = each / static_cast<double>(documents.size());
       add(sum, share * masked, position_loss(at, input, 0, word, scored));
@@ -86,14 +98,14 @@ LossGradient enumerated(const Data& data, const Matrices& at, Scored scored) {
   return sum;
 }
 
-LossGradient sampled(const Data& data, const Matrices& at, std::int64_t length,
-                     RandomStream& random) {
+Document sampled(const Data& data, const Matrices& at, std::int64_t length, RandomStream& random) {
   const Eigen::Index v = data.words_per_topic;
   const auto n = static_cast<std::uint64_t>(data.topics * v);
   std::vector<Eigen::Index> order(static_cast<std::size_t>(data.topics));
   std::iota(order.begin(), order.end(), 0);
   for (std::size_t i = 0; i < static_cast<std::size_t>(data.topics_per_document); ++i)
     std::swap(order[i], order[i + random.below(order.size() - i)]);
+  order.resize(static_cast<std::size_t>(data.topics_per_document));
 
   struct Position {
     Eigen::Index shown, word;
@@ -101,8 +113,7 @@ LossGradient sampled(const Data& data, const Matrices& at, std::int64_t length,
   std::vector<Position> selected;
   Eigen::VectorXd input = Eigen::VectorXd::Zero(at.value.rows());
   for (std::int64_t i = 0; i < length; ++i) {
-    const Eigen::Index topic =
-        order[random.below(static_cast<std::uint64_t>(data.topics_per_document))];
+    const Eigen::Index topic = order[random.below(order.size())];
     const Eigen::Index word =
         1 + topic * v + static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(v)));
     Eigen::Index shown = word;
@@ -116,11 +127,14 @@ LossGradient sampled(const Data& data, const Matrices& at, std::int64_t length,
     }
     input[shown] += 1 / static_cast<double>(length);
   }
-  LossGradient mean = nothing(at);
-  if (selected.empty()) mean.loss = std::numeric_limits<double>::quiet_NaN();
-  for (const Position& position : selected)
-    add(mean, 1 / static_cast<double>(selected.size()),
-        position_loss(at, input, position.shown, position.word, Scored::all));
+  Document mean{nothing(at), nothing(at)};
+  if (selected.empty()) mean.sampled.loss = std::numeric_limits<double>::quiet_NaN();
+  const Eigen::VectorXd limit = frequencies(data, order);
+  const double share = 1 / static_cast<double>(selected.size());
+  for (const Position& position : selected) {
+    add(mean.sampled, share, position_loss(at, input, position.shown, position.word, Scored::all));
+    add(mean.infinite, share, position_loss(at, limit, position.shown, position.word, Scored::all));
+  }
   return mean;
 }
 

@@ -33,9 +33,13 @@ LossGradient position_loss(const Matrices& at, const Eigen::VectorXd& input, Eig
 /// Without the l2 term.
 LossGradient enumerated(const Data& data, const Matrices& at, Scored scored = Scored::all);
 
-/// Mean over the selected positions of one sampled document of `length` words; nothing (a loss of
-/// NaN) if none is selected.
-LossGradient sampled(const Data& data, const Matrices& at, std::int64_t length,
-                     RandomStream& random);
+/// Mean over the selected positions of a document; a loss of NaN if none is selected.
+struct Document {
+  LossGradient sampled;
+  /// The same positions, had the document been infinitely long: what differs is the bias of its
+  /// length, and little else.
+  LossGradient infinite;
+};
+Document sampled(const Data& data, const Matrices& at, std::int64_t length, RandomStream& random);
 
 }  // namespace popflow::topic::test
