@@ -199,32 +199,39 @@ TEST_CASE("topic: symmetric factors stay in their three subspaces in the full fl
   std::vector<double> x = {0, 0, 0, 0, scale, scale, scale, scale};
   x.insert(x.end(), {scale, 0, 0, scale, scale, 0, 0, scale});
   const auto system = make_at(data, {Train::joint, true, l2}, x);
-  Eigen::MatrixXd W = Eigen::MatrixXd::Zero(13, 13);
-  Eigen::MatrixXd K = scale * Eigen::MatrixXd::Identity(13, 13), Q = K;
+  const Eigen::MatrixXd start = scale * Eigen::MatrixXd::Identity(13, 13);
   const auto flow = [&](const Eigen::MatrixXd& w, const Eigen::MatrixXd& k,
                         const Eigen::MatrixXd& q) {
     const LossGradient g = enumerated(data, {w, k.transpose() * q});
     return std::array<Eigen::MatrixXd, 3>{-g.by.value - 2 * l2 * w, -q * g.by.logit.transpose(),
                                           -k * g.by.logit};
   };
-  const double h = 4;
-  constexpr int steps = 60;
-  for (int step = 0; step < steps; ++step) {
-    const auto k1 = flow(W, K, Q);
-    const auto k2 = flow(W + h / 2 * k1[0], K + h / 2 * k1[1], Q + h / 2 * k1[2]);
-    const auto k3 = flow(W + h / 2 * k2[0], K + h / 2 * k2[1], Q + h / 2 * k2[2]);
-    const auto k4 = flow(W + h * k3[0], K + h * k3[1], Q + h * k3[2]);
-    W += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]);
-    K += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]);
-    Q += h / 6 * (k1[2] + 2 * k2[2] + 2 * k3[2] + k4[2]);
-  }
-  const std::vector<double> end = after(*system, h * steps);
+  const double t = 120;
+  const std::vector<double> end = after(*system, t);
   const Matrices reduced = full(*system, end);
   const Factors<double> factors = system->factors(end);
-  CHECK((W - reduced.value).cwiseAbs().maxCoeff() < 1e-7);
-  CHECK((K - full_factor(data, factors.key)).cwiseAbs().maxCoeff() < 1e-7);
-  CHECK((Q - full_factor(data, factors.query)).cwiseAbs().maxCoeff() < 1e-7);
-  CHECK((K - scale * Eigen::MatrixXd::Identity(13, 13)).norm() > 0.05);
+  const Eigen::MatrixXd key = full_factor(data, factors.key);
+  CHECK((key - start).norm() > 0.05);
+  std::vector<double> step_sizes, errors;
+  for (const int steps : {30, 60, 120}) {
+    const double h = t / steps;
+    Eigen::MatrixXd W = Eigen::MatrixXd::Zero(13, 13), K = start, Q = start;
+    for (int step = 0; step < steps; ++step) {
+      const auto k1 = flow(W, K, Q);
+      const auto k2 = flow(W + h / 2 * k1[0], K + h / 2 * k1[1], Q + h / 2 * k1[2]);
+      const auto k3 = flow(W + h / 2 * k2[0], K + h / 2 * k2[1], Q + h / 2 * k2[2]);
+      const auto k4 = flow(W + h * k3[0], K + h * k3[1], Q + h * k3[2]);
+      W += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]);
+      K += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]);
+      Q += h / 6 * (k1[2] + 2 * k2[2] + 2 * k3[2] + k4[2]);
+    }
+    step_sizes.push_back(h);
+    errors.push_back((W - reduced.value).norm() + (K - key).norm() +
+                     (Q - full_factor(data, factors.query)).norm());
+  }
+  INFO("errors " << errors[0] << ", " << errors[1] << ", " << errors[2]);
+  CHECK(errors[2] < 1e-6);
+  CHECK(log_log_slope(step_sizes, errors) == Approx(4).margin(0.5));
 }
 
 TEST_CASE("topic: norms and attention are those of the full matrices", "[fast][topic]") {
