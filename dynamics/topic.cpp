@@ -29,14 +29,14 @@ Variant variant_of(const Parameters& own) {
 
 /// The problem file with start values, if there is one.
 std::optional<ProblemFile> open_problem(const Ingredients& from,
-                                        const std::vector<StateBlock>& blocks) {
+                                        const std::vector<StartField>& fields) {
   if (!from.shared.has("problem")) return std::nullopt;
   std::vector<std::string> names;
-  for (const StateBlock& block : blocks) names.push_back(block.name);
+  for (const StartField& field : fields) names.push_back(field.name);
   // A file of another variant still says what the data are.
-  for (const FieldInfo& field : info().fields)
-    if (std::find(names.begin(), names.end(), field.name) == names.end())
-      names.push_back(field.name);
+  for (const FieldInfo& other : info().fields)
+    if (std::find(names.begin(), names.end(), other.name) == names.end())
+      names.push_back(other.name);
   return ProblemFile(from.shared.word("problem"), names);
 }
 
@@ -96,25 +96,25 @@ std::string default_value_init(const Variant& variant) {
   return "zero";
 }
 
-bool starts_with(const StateBlock& block, const char* beginning) {
-  return block.name.rfind(beginning, 0) == 0;
+bool starts_with(const StartField& field, const char* beginning) {
+  return field.name.rfind(beginning, 0) == 0;
 }
 
 /// The start by the options alone.
 std::vector<double> standard_start(const Parameters& own, const Data& data, const Variant& variant,
-                                   const std::vector<StateBlock>& blocks) {
+                                   const std::vector<StartField>& fields) {
   const double scale = own.real("init-scale");
   const std::string& word = own.word("value-init");
   Values<double> W = {0, 0, 0, 0};
   if (word == "identity") W[same_word] = scale;
   if (word == "optimum") W = ValueFlow(data, variant.l2).optimum();
   std::vector<double> x;
-  for (const StateBlock& block : blocks) {
-    if (starts_with(block, "value_"))
+  for (const StartField& field : fields) {
+    if (starts_with(field, "value_"))
       x.push_back(W[x.size()]);
-    else if (starts_with(block, "logit_"))
+    else if (starts_with(field, "logit_"))
       x.push_back(0);
-    else if (block.size == 1)
+    else if (field.size == 1)
       x.push_back(scale);
     else
       x.insert(x.end(), {scale, 0, 0, scale});
@@ -123,28 +123,28 @@ std::vector<double> standard_start(const Parameters& own, const Data& data, cons
 }
 
 /// Puts the file's start values in the place of the standard ones.
-void read_start(const ProblemFile& file, const std::vector<StateBlock>& blocks,
+void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
                 std::vector<double>& x) {
   auto place = x.begin();
-  for (const StateBlock& block : blocks) {
-    if (file.has(block.name)) {
-      if (block.size == 1) {
-        const std::vector<std::size_t> shape = file.shape(block.name);
-        const DataArray number = file.file().read(file.inside(block.name));
+  for (const StartField& field : fields) {
+    if (file.has(field.name)) {
+      if (field.size == 1) {
+        const std::vector<std::size_t> shape = file.shape(field.name);
+        const DataArray number = file.file().read(file.inside(field.name));
         if (number.values.size() != 1)
-          throw file.bad(block.name + " has shape " + in_words(shape) + "; it must be one number");
+          throw file.bad(field.name + " has shape " + in_words(shape) + "; it must be one number");
         if (!std::isfinite(number.values[0]))
-          throw file.bad(block.name + " is " + shortest(number.values[0]) +
+          throw file.bad(field.name + " is " + shortest(number.values[0]) +
                          "; every start value must be finite");
         *place = number.values[0];
       } else {
         const ProblemFile::Matrix m =
-            file.matrix(block.name, 2, 2, "a block acts on the constant vector and [MASK]");
-        file.require_finite(block.name, m);
+            file.matrix(field.name, 2, 2, "a block acts on the constant vector and [MASK]");
+        file.require_finite(field.name, m);
         std::copy_n(m.data(), 4, place);
       }
     }
-    place += static_cast<std::ptrdiff_t>(block.size);
+    place += static_cast<std::ptrdiff_t>(field.size);
   }
 }
 
@@ -180,26 +180,28 @@ std::unique_ptr<System> make(Ingredients from) {
   Parameters& own = from.own;
   const Variant variant = variant_of(own);
   const double scale = own.real("init-scale");
-  std::vector<StateBlock> blocks = state_blocks(Data{}, variant, scale);
-  const std::optional<ProblemFile> file = open_problem(from, blocks);
+  const std::vector<StartField> fields = start_fields(variant);
+  const std::optional<ProblemFile> file = open_problem(from, fields);
   if (file) resolve_from_file(own, *file);
   const Data data = data_of(own);
-  blocks = state_blocks(data, variant, scale);
   if (!own.has("value-init")) own.resolve("value-init", default_value_init(variant));
 
   std::vector<std::string> remarks;
-  std::vector<double> x = standard_start(own, data, variant, blocks);
+  std::vector<double> x = standard_start(own, data, variant, fields);
   if (file) {
-    read_start(*file, blocks, x);
-    for (const FieldInfo& field : info().fields) {
-      const bool used = std::any_of(blocks.begin(), blocks.end(),
-                                    [&](const StateBlock& b) { return b.name == field.name; });
-      if (!used && file->has(field.name))
-        remarks.push_back(field.name + " of " + file->file().path() +
+    read_start(*file, fields, x);
+    for (const FieldInfo& other : info().fields) {
+      const bool used = std::any_of(fields.begin(), fields.end(),
+                                    [&](const StartField& f) { return f.name == other.name; });
+      if (!used && file->has(other.name))
+        remarks.push_back(other.name + " of " + file->file().path() +
                           " is no start value of this variant and is not used");
     }
   }
-  if (const auto last = whole_start(from, info(), blocks)) x = *last;
+  if (const auto last = whole_start(from, info(), state_blocks(data, variant, scale))) {
+    x = *last;
+    to_fields(variant, x);
+  }
   refuse_degenerate(own, data, variant, x);
   if (variant.train == Train::attention &&
       std::all_of(x.begin(), x.begin() + value_entries, [](double w) { return w == 0; }))

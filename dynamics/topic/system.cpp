@@ -36,18 +36,11 @@ Block<S> read_block(const S* x) {
 constexpr std::size_t kAttention = value_entries;  // what follows W_V
 constexpr std::size_t kBlocks = 4;                 // in factors: the blocks follow the scalars
 
+// Of the factors' scalars the state holds half the sum, then half the difference.
 template <class S>
 Factors<S> read_factors(const S* x) {
-  return {{x[0], x[2], read_block(x + kBlocks)}, {x[1], x[3], read_block(x + kBlocks + 4)}};
-}
-template <class S>
-void write_factors(const Factors<S>& f, S* x) {
-  x[0] = f.key.within;
-  x[1] = f.query.within;
-  x[2] = f.key.between;
-  x[3] = f.query.between;
-  std::copy(f.key.block.begin(), f.key.block.end(), x + kBlocks);
-  std::copy(f.query.block.begin(), f.query.block.end(), x + kBlocks + 4);
+  return {{S(x[0] + x[1]), S(x[2] + x[3]), read_block(x + kBlocks)},
+          {S(x[0] - x[1]), S(x[2] - x[3]), read_block(x + kBlocks + 4)}};
 }
 template <class S>
 Subspaces<S> read_embedding(const S* x) {
@@ -69,37 +62,71 @@ Logits<S> uniform_attention() {
 
 }  // namespace
 
-std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale) {
-  const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
+std::vector<StartField> start_fields(const Variant& variant) {
   if (variant.train == Train::embedding)
-    return {{"embedding_within", 1, of_factors},
-            {"embedding_between", 1, of_factors},
-            {"embedding_block", 4, of_factors}};
-  // Outputs sum v entries of a topic and n of all, and are of order 1/(tau v) per word.
-  const double of_topic = 1 / data.v(), of_other = 1 / data.n();
-  std::vector<StateBlock> blocks = {{kValueNames[same_word], 1, of_topic},
-                                    {kValueNames[same_topic], 1, of_topic},
-                                    {kValueNames[other_topic], 1, of_other},
-                                    {kValueNames[mask_column], 1, of_other}};
-  if (!variant.attends()) return blocks;
+    return {{"embedding_within"}, {"embedding_between"}, {"embedding_block", 4}};
+  std::vector<StartField> fields;
+  for (const char* name : kValueNames) fields.push_back({name});
+  if (!variant.attends()) return fields;
   if (!variant.factored) {
-    for (const char* name : kLogitNames) blocks.push_back({name, 1, 1});
-    return blocks;
+    for (const char* name : kLogitNames) fields.push_back({name});
+    return fields;
   }
   for (const char* name : {"key_within", "query_within", "key_between", "query_between"})
-    blocks.push_back({name, 1, of_factors});
-  for (const char* name : {"key_block", "query_block"}) blocks.push_back({name, 4, of_factors});
+    fields.push_back({name});
+  for (const char* name : {"key_block", "query_block"}) fields.push_back({name, 4});
+  return fields;
+}
+
+std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale) {
+  const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
+  // Outputs sum v entries of a topic and n of all, and are of order 1/(tau v) per word.
+  const double of_topic = 1 / data.v(), of_other = 1 / data.n();
+  const double of_value[] = {of_topic, of_topic, of_other, of_other};
+  std::vector<StateBlock> blocks;
+  for (const StartField& field : start_fields(variant)) {
+    double scale = of_factors;
+    if (variant.train != Train::embedding && blocks.size() < value_entries)
+      scale = of_value[blocks.size()];
+    else if (variant.attends() && !variant.factored)
+      scale = 1;
+    blocks.push_back({field.name, field.size, scale});
+  }
+  if (variant.attends() && variant.factored) {
+    const char* names[] = {"within_mean", "within_gap", "between_mean", "between_gap"};
+    for (std::size_t i = 0; i < 4; ++i) blocks[kAttention + i].name = names[i];
+  }
   return blocks;
+}
+
+void to_state(const Variant& variant, std::span<double> numbers) {
+  if (!variant.attends() || !variant.factored) return;
+  for (const std::size_t i : {kAttention, kAttention + 2}) {
+    const double key = numbers[i], query = numbers[i + 1];
+    numbers[i] = 0.5 * (key + query);
+    numbers[i + 1] = 0.5 * (key - query);
+  }
+}
+
+void to_fields(const Variant& variant, std::span<double> numbers) {
+  if (!variant.attends() || !variant.factored) return;
+  for (const std::size_t i : {kAttention, kAttention + 2}) {
+    const double mean = numbers[i], gap = numbers[i + 1];
+    numbers[i] = mean + gap;
+    numbers[i + 1] = mean - gap;
+  }
 }
 
 Topic::Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
              std::vector<std::string> remarks)
     : data_(data),
       variant_(variant),
-      start_(std::move(start)),
+      start_fields_(std::move(start)),
+      start_(start_fields_),
       remarks_(std::move(remarks)),
       queries_(queries(data)),
       value_flow_(data, variant.l2) {
+  to_state(variant_, start_);
   optimum_norm_ = value_norm(value_flow_.optimum(values(start_)));
   if (variant_.attends() && variant_.factored)
     key_norm_ = std::sqrt(squared_norm(factors(start_).key, data_));
@@ -111,9 +138,9 @@ const SystemInfo& Topic::info() const { return topic::info(); }
 void Topic::describe(double init_scale) {
   shape_.blocks = state_blocks(data_, variant_, init_scale);
   bool has_block = false;
-  for (const StateBlock& block : shape_.blocks) {
-    shape_.fields.push_back(block.name);
-    has_block = has_block || block.size > 1;
+  for (const StartField& field : start_fields(variant_)) {
+    shape_.fields.push_back(field.name);
+    has_block = has_block || field.size > 1;
   }
   // What the state's numbers make: no part of the state, but what one wants to see.
   if (variant_.train == Train::embedding)
@@ -142,14 +169,14 @@ GroupSpec Topic::problem() const {
                       {"keep_prob", data_.keep_prob},
                       {"random_prob", data_.random_prob}};
   std::size_t first = 0;
-  for (const StateBlock& block : shape_.blocks) {
+  for (const StartField& field : start_fields(variant_)) {
     std::vector<std::string> dimensions;
-    if (block.size > 1) dimensions = {"block_out", "block_in"};
-    VariableSpec variable = dataset(block.name, dimensions, "start of " + block.name);
-    const auto begin = start_.begin() + static_cast<std::ptrdiff_t>(first);
-    variable.data = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(block.size));
+    if (field.size > 1) dimensions = {"block_out", "block_in"};
+    VariableSpec variable = dataset(field.name, dimensions, "start of " + field.name);
+    const auto begin = start_fields_.begin() + static_cast<std::ptrdiff_t>(first);
+    variable.data = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(field.size));
     group.variables.push_back(std::move(variable));
-    first += block.size;
+    first += field.size;
   }
   return group;
 }
@@ -255,9 +282,18 @@ void Topic::flow(const S* x, S* dxdt) const {
     // dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda.
     Subspaces<S> G = subspaces(g.logit, data_);
     drop_empty(G, data_);
-    Factors<S> down{multiply(factor.query, transpose(G)), multiply(factor.key, G)};
-    write_factors(down, dxdt + kAttention);
-    for (std::size_t i = 0; i < 12; ++i) dxdt[kAttention + i] = -dxdt[kAttention + i];
+    const S* at = x + kAttention;
+    S* down = dxdt + kAttention;
+    down[0] = -at[0] * G.within;
+    down[1] = at[1] * G.within;
+    down[2] = -at[2] * G.between;
+    down[3] = at[3] * G.between;
+    const Block<S> by_key = multiply(factor.query.block, transpose(G.block));
+    const Block<S> by_query = multiply(factor.key.block, G.block);
+    for (std::size_t i = 0; i < 4; ++i) {
+      down[kBlocks + i] = -by_key[i];
+      down[kBlocks + 4 + i] = -by_query[i];
+    }
   } else if (variant_.attends()) {
     for (std::size_t i = 0; i < logit_entries; ++i) dxdt[kAttention + i] = -g.logit[i];
   }
@@ -352,9 +388,12 @@ void Topic::observe(std::span<const double> x, double /*t*/, std::span<double> v
 void Topic::field(std::size_t i, std::span<const double> x, double /*t*/,
                   const FieldSink& sink) const {
   if (i < shape_.blocks.size()) {
+    std::array<double, largest_state> numbers;
+    std::copy(x.begin(), x.end(), numbers.begin());
+    to_fields(variant_, {numbers.data(), x.size()});
     std::size_t first = 0;
     for (std::size_t block = 0; block < i; ++block) first += shape_.blocks[block].size;
-    sink(0, x.subspan(first, shape_.blocks[i].size));
+    sink(0, {numbers.data() + first, shape_.blocks[i].size});
     return;
   }
   const std::size_t which = i - shape_.blocks.size();

@@ -22,9 +22,21 @@ struct Variant {
   [[nodiscard]] bool attends() const { return train == Train::joint || train == Train::attention; }
 };
 
-/// The state of a variant: blocks one after the other, each also a recorded field and a dataset of
-/// the problem file, by the same name. Scales are those of `data`, factors those of `init_scale`.
+/// A recorded field that is part of the state, and a dataset of the problem file by the same name.
+struct StartField {
+  std::string name;
+  std::size_t size = 1;  ///< 4: a 2 x 2 block, row-major
+};
+/// Those of a variant, in the order in which their numbers are strung together.
+std::vector<StartField> start_fields(const Variant& variant);
+
+/// The integration state: the same numbers, but for the factors' scalars, of which it holds half
+/// the sum and half the difference of key and query. Equal ones, which is how they start, then stay
+/// equal to the last bit with any method. Were they to part by rounding, their product could become
+/// negative, which it cannot in the flow, and the run would go elsewhere.
 std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale);
+void to_state(const Variant& variant, std::span<double> numbers);
+void to_fields(const Variant& variant, std::span<double> numbers);
 
 /// Factors of the logit matrix.
 template <class S>
@@ -35,7 +47,7 @@ struct Factors {
 /// The flow in symmetric coordinates.
 class Topic : public System {
  public:
-  /// `start` has the sizes of state_blocks().
+  /// `start` are the numbers of start_fields().
   Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
         std::vector<std::string> remarks);
 
@@ -79,7 +91,8 @@ class Topic : public System {
 
   Data data_;
   Variant variant_;
-  std::vector<double> start_;
+  std::vector<double> start_fields_;  ///< as in files
+  std::vector<double> start_;         ///< the state
   std::vector<std::string> remarks_;
   std::vector<Query> queries_;
   ValueFlow value_flow_;

@@ -28,8 +28,9 @@ std::string describe(const Data& data) {
   return text;
 }
 
-std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant, std::vector<double> x) {
-  return std::make_unique<Topic>(data, variant, std::move(x), 0.1, std::vector<std::string>{});
+std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
+                               std::vector<double> fields) {
+  return std::make_unique<Topic>(data, variant, std::move(fields), 0.1, std::vector<std::string>{});
 }
 
 std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,

@@ -18,7 +18,9 @@ std::string describe(const Data& data);
 /// A system at a start with independent normal numbers of size `size` for its state.
 std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,
                                    std::uint64_t seed);
-std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant, std::vector<double> x);
+/// A system that starts at the given numbers of start_fields().
+std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
+                               std::vector<double> fields);
 
 std::vector<double> start_of(const System& system);
 std::vector<double> rhs_of(const System& system, const std::vector<double>& x);

@@ -36,11 +36,12 @@ double largest_difference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
   return (a - b).cwiseAbs().maxCoeff();
 }
 
+// From half sums and half differences, which is linear, so that it serves velocities too.
 Subspaces<double> key_of(const std::vector<double>& x) {
-  return {x[4], x[6], {x[8], x[9], x[10], x[11]}};
+  return {x[4] + x[5], x[6] + x[7], {x[8], x[9], x[10], x[11]}};
 }
 Subspaces<double> query_of(const std::vector<double>& x) {
-  return {x[5], x[7], {x[12], x[13], x[14], x[15]}};
+  return {x[4] - x[5], x[6] - x[7], {x[12], x[13], x[14], x[15]}};
 }
 
 }  // namespace

@@ -171,6 +171,24 @@ TEST_CASE("topic: balance of the factors and sums of logit columns are conserved
   CHECK((sums(after(*direct, 2000)) - sums(start_of(*direct))).cwiseAbs().maxCoeff() < 1e-8);
 }
 
+TEST_CASE("topic: equal factors stay equal to the last bit, so that their product has no sign",
+          "[fast][topic]") {
+  // Long after the between-topics factors have decayed, where rounding once decided.
+  const Data data;
+  const double scale = 0.01;
+  std::vector<double> x = {0, 0, 0, 0, scale, scale, scale, scale};
+  x.insert(x.end(), {scale, 0, 0, scale, scale, 0, 0, scale});
+  const auto system = make_at(data, {Train::joint, true, 1e-4}, x);
+  const std::vector<double> end = after(*system, 1e8, "rosenbrock4", 1e-8);
+  CHECK(end[5] == 0);
+  CHECK(end[7] == 0);
+  const double between = system->factors(end).key.between;
+  CHECK(std::abs(between) < 1e-12);
+  const Logits<double> logit = system->logits(end);
+  CHECK(logit[logit_same_word] > 6);
+  CHECK(subspaces(logit, data).between == Approx(0).margin(1e-12));
+}
+
 TEST_CASE("topic: d = s with a = b is invariant, and unstable", "[fast][topic]") {
   const Data data{4, 3, 2, 0.15, 0.1, 0.1};
   const std::vector<double> on = {0.2, 0.2, -0.01, 0.05, 0.4, 0.4, -0.3, 0.1, -0.2, 0.3};
