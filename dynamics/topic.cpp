@@ -152,26 +152,32 @@ bool equal(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
 }
 
-/// Starts from which the flow does not say where it goes.
+/// Starts from which the flow does not say where it goes, or does not go at all. `file` is the one
+/// that the start was read from, or empty.
 void refuse_degenerate(const Parameters& own, const Data& data, const Variant& variant,
-                       const std::vector<double>& x) {
-  const auto logit = x.begin() + value_entries;
-  if (variant.train == Train::joint && !variant.factored && data.words_per_topic > 1 &&
-      equal(x[same_word], x[same_topic]) && equal(logit[logit_same_word], logit[logit_same_topic]))
-    throw UsageError(
-        "--train joint with --parameterization direct cannot start from equal entries for the "
-        "same word and the same topic (--value-init " +
-        own.text("value-init") + ", --init-scale " + own.text("init-scale") +
-        "): such states are an invariant but unstable manifold, so that rounding would decide "
-        "where the run goes; use --value-init identity with an --init-scale other than 0");
+                       const std::vector<double>& x, const std::string& file) {
+  const std::string options =
+      "--value-init " + own.text("value-init") + " with --init-scale " + own.text("init-scale");
+  const auto refuse = [&](const std::string& why) {
+    if (file.empty()) throw UsageError(options + " starts " + why);
+    throw InputError(file + " starts " + why);
+  };
+  if (variant.train == Train::joint && !variant.factored && data.words_per_topic > 1) {
+    const auto logit = x.begin() + value_entries;
+    if (equal(x[same_word], x[same_topic]) &&
+        equal(logit[logit_same_word], logit[logit_same_topic]))
+      refuse(
+          "from equal entries for the same word and for its topic; with --train joint and "
+          "--parameterization direct such states are an invariant but unstable manifold, on "
+          "which rounding would decide where the run goes. --value-init identity with an "
+          "--init-scale other than 0 is off it, to the side of its sign");
+  }
   const bool factors = variant.train == Train::embedding || (variant.attends() && variant.factored);
   if (!factors) return;
   const std::size_t first = variant.train == Train::embedding ? 0 : value_entries;
   if (std::all_of(x.begin() + static_cast<std::ptrdiff_t>(first), x.end(),
                   [](double number) { return number == 0; }))
-    throw UsageError("--init-scale " + own.text("init-scale") +
-                     " starts every factor at 0, where its gradient is 0 for ever; it must not be "
-                     "0 here");
+    refuse("every factor at 0, where its gradient is 0 for ever; --init-scale must not be 0 here");
 }
 
 }  // namespace
@@ -202,7 +208,12 @@ std::unique_ptr<System> make(Ingredients from) {
     x = *last;
     to_fields(variant, x);
   }
-  refuse_degenerate(own, data, variant, x);
+  std::string source;
+  if (file && std::any_of(fields.begin(), fields.end(),
+                          [&](const StartField& f) { return file->has(f.name); }))
+    source = file->file().path();
+  if (from.shared.has("init-from")) source = from.shared.word("init-from");
+  refuse_degenerate(own, data, variant, x, source);
   if (variant.train == Train::attention &&
       std::all_of(x.begin(), x.begin() + value_entries, [](double w) { return w == 0; }))
     remarks.emplace_back("W_V stays 0, so that the attention has no gradient");

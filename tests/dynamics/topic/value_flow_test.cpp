@@ -252,6 +252,31 @@ TEST_CASE("topic: symmetric factors stay in their three subspaces in the full fl
   CHECK(log_log_slope(step_sizes, errors) == Approx(4).margin(0.5));
 }
 
+TEST_CASE("topic: embeddings within a topic feel the penalty alone", "[fast][topic]") {
+  const double scale = 0.5, l2 = 0.02;
+  for (const Data& data : small_data()) {
+    if (data.words_per_topic == 1) continue;
+    INFO(describe(data));
+    const auto system =
+        make_at(data, {Train::embedding, true, l2}, {scale, scale, scale, 0, 0, scale});
+    for (const double t : {10.0, 300.0}) {
+      const Values<double> E = system->values(after(*system, t));
+      CHECK(E[same_word] - E[same_topic] ==
+            Approx(1 / (1 / (scale * scale) + 8 * l2 * t)).epsilon(1e-8));
+    }
+  }
+}
+
+TEST_CASE("topic: without kept words nothing tells keys apart", "[fast][topic]") {
+  const Data data{4, 3, 2, 0.15, 0, 0.2};
+  const auto system =
+      make_at(data, {Train::joint, false, 1e-4}, {0.02, 0.01, 0, 0, 0, 0, 0, 0, 0, 0});
+  const auto seen = observe(*system, after(*system, 1e6, "rosenbrock4", 1e-9));
+  CHECK(seen.at("attention_same_word") == Approx(seen.at("attention_other_topic")).epsilon(1e-2));
+  CHECK(seen.at("attention_same_topic") == Approx(seen.at("attention_other_topic")).epsilon(1e-2));
+  CHECK(std::abs(seen.at("attention_same_word") - 1) > 0.01);
+}
+
 TEST_CASE("topic: norms and attention are those of the full matrices", "[fast][topic]") {
   for (const Data& data : small_data()) {
     if (data.z_inside() == 0) continue;
