@@ -88,7 +88,8 @@ def test_problem_files():
             check(attribute(out, "mask-prob", "parameters") == 0.3, "mask-prob")
             for name, expected in (("value_mask", 0.7), ("value_same_word", 0),
                                    ("key_within", 0.2), ("query_within", 0.01)):
-                check(np.isclose(start(out, name), expected, rtol=1e-15), f"{name}: {start(out, name)}")
+                found = start(out, name)
+                check(np.isclose(found, expected, rtol=1e-15), f"{name}: {found}")
             check(np.array_equal(start(out, "key_block"), block), "key_block")
             # W_K and W_Q that differ, again from the run's own file.
             again = os.path.join(folder, "again.h5")
