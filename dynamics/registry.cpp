@@ -2,6 +2,7 @@
 
 #include "dynamics/markov.hpp"
 #include "dynamics/scb.hpp"
+#include "dynamics/topic.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -10,6 +11,7 @@ const std::vector<RegistryRow>& registry() {
   static const std::vector<RegistryRow> rows = {
       {scb::info, scb::make},
       {markov::info, markov::make},
+      {topic::info, topic::make},
   };
   return rows;
 }
