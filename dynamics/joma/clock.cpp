@@ -70,19 +70,16 @@ double linear_clock(const Attention& attention, const Line& line, double s) {
   const double moved = -std::expm1(-s) * line.length;
   const double y = p + moved;
   const auto R = [&](double u) { return std::hypot(u, std::sqrt(C)); };
-  if (p == 0 && C == 0) return kNone;  // b = 0: it never starts
+  if (p == 0 && C == 0) return kNone;                        // b = 0: it never starts
   if (m == 0 && C == 0) return std::expm1(s) / line.length;  // du/u^2
   const double Rm = R(m);
   const double first = C + m * p;
   const double last = C + m * y;
   // N(u) = C (m - u)^2 / D(u) with D(u) = R(m) R(u) - C - m u, for where N itself would cancel.
   const double rise = moved * (y + p) / (R(y) + R(p));  // R(y) - R(p)
-  if (first >= 0)
-    return (s + std::log1p((m * moved + Rm * rise) / (first + Rm * R(p)))) / Rm;
-  if (last < 0)
-    return (std::log1p((m * moved - Rm * rise) / (Rm * R(y) - last)) - s) / Rm;
-  const double log_N_first =
-      std::log(C) + 2 * std::log(line.length) - std::log(Rm * R(p) - first);
+  if (first >= 0) return (s + std::log1p((m * moved + Rm * rise) / (first + Rm * R(p)))) / Rm;
+  if (last < 0) return (std::log1p((m * moved - Rm * rise) / (Rm * R(y) - last)) - s) / Rm;
+  const double log_N_first = std::log(C) + 2 * std::log(line.length) - std::log(Rm * R(p) - first);
   return (s + std::log(last + Rm * R(y)) - log_N_first) / Rm;
 }
 

@@ -126,8 +126,7 @@ class Full : public Coordinates {
   template <class Body>
   void each_node(Body&& body) const {
     const auto nodes = static_cast<std::size_t>(problem_.goal.rows());
-    for (std::size_t k = 0; k < nodes; ++k)
-      body(problem_.goal.data() + k * tokens_, k * tokens_);
+    for (std::size_t k = 0; k < nodes; ++k) body(problem_.goal.data() + k * tokens_, k * tokens_);
   }
   const Problem& problem_;
   const Start& start_;
@@ -167,10 +166,9 @@ class Reduced : public Coordinates {
   void growths(const double* x, std::size_t begin, std::size_t end, double* out) const override {
     for (std::size_t l = begin; l < end; ++l) {
       const double length = lines_.length[l];
-      out[l - begin] = problem_.has_target
-                           ? (lines_.along[l] - length * exponential_m1(-x[l])) *
-                                 (length * exponential(-x[l]))
-                           : (lines_.along[l] + length * x[l]) * length;
+      out[l - begin] = problem_.has_target ? (lines_.along[l] - length * exponential_m1(-x[l])) *
+                                                 (length * exponential(-x[l]))
+                                           : (lines_.along[l] + length * x[l]) * length;
     }
   }
 

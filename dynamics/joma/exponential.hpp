@@ -50,7 +50,7 @@ inline SplitExponential split_exponential(double x) {
   return {power, r + r2 * (even + r * odd)};
 }
 
-/// e^x within 1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
+/// e^x within 1.1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
 inline double exponential(double x) {
   const SplitExponential split = split_exponential(x);
   return split.power + split.power * split.rest;

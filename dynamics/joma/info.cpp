@@ -131,11 +131,12 @@ ParameterTable parameters() {
                .meaning = "start of every v_kl",
                .symbol = "v0",
                .range = number});
-  t.push_back({.name = "coordinates",
-               .kind = Kind::word,
-               .default_text = "reduced",
-               .meaning = "state of the flow; both are exact, euler's steps are the paper's in full",
-               .words = {"reduced", "full"}});
+  t.push_back(
+      {.name = "coordinates",
+       .kind = Kind::word,
+       .default_text = "reduced",
+       .meaning = "state of the flow; both are exact, euler's steps are the paper's in full",
+       .words = {"reduced", "full"}});
   return t;
 }
 
@@ -167,9 +168,9 @@ SystemInfo make_info() {
        "spread of the clocks T_l over tokens, beside their mean: 0 but for the integrator's error "
        "(NaN without targets)",
        paper + ", section 4"}};
-  info.events = {{"entropy_falls", "the attention's entropy first falls"},
-                 {"entropy_minimum", "it first rises again: the entropy's minimum",
-                  "entropy_falls"}};
+  info.events = {
+      {"entropy_falls", "the attention's entropy first falls"},
+      {"entropy_minimum", "it first rises again: the entropy's minimum", "entropy_falls"}};
   info.constants = {{"blow_up_time", "t*", "first blow-up of a token (drives, exp attention)"}};
   info.passages = {{"time_to_90",
                     {"node", "token"},

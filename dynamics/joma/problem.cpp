@@ -109,8 +109,7 @@ Matrix draw_uniform(Eigen::Index nodes, Eigen::Index tokens, double low, double 
   Matrix values(nodes, tokens);
   for (Eigen::Index k = 0; k < nodes; ++k) {
     RandomStream random(seed, Purpose::problem, 0, static_cast<std::uint64_t>(k));
-    for (Eigen::Index l = 0; l < tokens; ++l)
-      values(k, l) = low + (high - low) * random.uniform();
+    for (Eigen::Index l = 0; l < tokens; ++l) values(k, l) = low + (high - low) * random.uniform();
   }
   return values;
 }
@@ -121,7 +120,8 @@ Matrix tree_probabilities(Eigen::Index nodes, int depth, double rho) {
   for (Eigen::Index k = 0; k < nodes; ++k) {
     for (Eigen::Index l = 0; l < leaves; ++l) {
       // The paths to two leaves part at the highest bit in which their numbers differ.
-      const auto height = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(l ^ (k % leaves))));
+      const auto height =
+          static_cast<int>(std::bit_width(static_cast<std::uint64_t>(l ^ (k % leaves))));
       values(k, l) = 0.5 * (1 + std::pow(rho * rho, height));
     }
   }
@@ -140,10 +140,10 @@ Problem make_problem(Ingredients from) {
                  "--nodes " + own.text("nodes") + " with " + own.text("tokens") + " tokens");
   Problem problem;
   problem.has_target = own.word("activation") == "nonlinear";
-  problem.goal = tree ? tree_probabilities(own.integer("nodes"),
-                                           static_cast<int>(own.integer("tree-depth")),
-                                           own.real("tree-correlation"))
-                      : drawn_uniform(from);
+  problem.goal =
+      tree ? tree_probabilities(own.integer("nodes"), static_cast<int>(own.integer("tree-depth")),
+                                own.real("tree-correlation"))
+           : drawn_uniform(from);
   return problem;
 }
 

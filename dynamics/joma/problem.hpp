@@ -13,9 +13,9 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 
 /// What the nodes are driven by, or drawn to, and where they start.
 struct Problem {
-  bool has_target = false;  ///< goal holds targets mu (nonlinear activation), else drives Delta
-  Matrix goal;              ///< (node, token)
-  std::optional<Matrix> v0; ///< a start that came with the problem
+  bool has_target = false;   ///< goal holds targets mu (nonlinear activation), else drives Delta
+  Matrix goal;               ///< (node, token)
+  std::optional<Matrix> v0;  ///< a start that came with the problem
 };
 
 /// Entries of a problem and the temperature stay within this, so that no square overflows.

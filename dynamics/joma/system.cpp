@@ -42,8 +42,8 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
       reduced_(reduced),
       parts_((lines_.size() + kPiece - 1) / kPiece) {
   hold_rates();
-  coordinates_ = reduced ? reduced_coordinates(problem_, start_, lines_)
-                         : full_coordinates(problem_, start_);
+  coordinates_ =
+      reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
   if (!reduced && attention_.kind == Kind::softmax) weights_.resize(tokens());
   describe();
 }
@@ -103,7 +103,8 @@ void Joma::describe() {
   shape_.fields = {"v"};
   shape_.events = {"entropy_falls", "entropy_minimum"};
   if (problem_.has_target) shape_.passages = {"time_to_90"};
-  if (!problem_.has_target && attention_.kind == Kind::exponential && std::isfinite(first_blow_up()))
+  if (!problem_.has_target && attention_.kind == Kind::exponential &&
+      std::isfinite(first_blow_up()))
     shape_.constants = {{"blow_up_time", first_blow_up()}};
 }
 
@@ -238,7 +239,7 @@ void Joma::event_functions(std::span<const double> x, double /*t*/,
   const Reference ref = reference(x);
   struct Sums {
     double p = 0, u = 0, w = 0, uu = 0, uw = 0, noise = 0;
-    bool even = true;  ///< all attention equal
+    bool even = true;  ///< all attention equal, but for rounding
   };
   const double unit = std::sqrt(std::max(ref.square + attention_.offset, 0.0));
   const auto log_rate = [&](double square, double growth, double w) {
@@ -264,18 +265,18 @@ void Joma::event_functions(std::span<const double> x, double /*t*/,
       coordinates_->growths(x.data(), from, to, growths);
       for (std::size_t l = from; l < to; ++l) {
         const double w = log_ratio(squares[l - from], ref.square);
-        if (w != 0) sums.even = false;
+        const double size = (squares[l - from] + ref.square) * attention_.inverse();
+        if (!(std::abs(w) <= 4 * kEpsilon * std::max(size, 1.0))) sums.even = false;
         if (l == ref.token || !(w > kLowestExponent)) continue;
         const double p = exponential(w);
         const double rate = log_rate(squares[l - from], growths[l - from], w);
         const double u = rate - ref_rate;
-        const double blur = std::abs(w) + (squares[l - from] + ref.square) * attention_.inverse();
         sums.p += p;
         sums.u += p * u;
         sums.w += p * w;
         sums.uu += p * u * u;
         sums.uw += p * u * w;
-        sums.noise += p * (std::abs(rate) + std::abs(ref_rate)) * blur;
+        sums.noise += p * (std::abs(rate) + std::abs(ref_rate)) * (std::abs(w) + size);
       }
     }
   });
@@ -433,8 +434,7 @@ double Joma::closed_progress(std::size_t token, double t) const {
     const double C = line.across + attention_.offset;
     if (line.length == 0) return t * std::sqrt(C);
     const double turn = line.length * t;
-    if (C == 0)
-      return line.along * std::expm1(line.along < 0 ? -turn : turn) / line.length;
+    if (C == 0) return line.along * std::expm1(line.along < 0 ? -turn : turn) / line.length;
     const double root = std::sqrt(C);
     return 2 * root * std::cosh(std::asinh(line.along / root) + 0.5 * turn) *
            std::sinh(0.5 * turn) / line.length;
@@ -469,9 +469,9 @@ void Joma::closed_form(double t, std::span<double> x) const {
 // ---- what to say before it starts
 
 double Joma::default_end() const {
-  double longest = 0;   // clock by which all have nearly learned
-  double weights = 0;   // sum of attention before its softmax, at the end
-  double fastest = 0;   // longest line
+  double longest = 0;         // clock by which all have nearly learned
+  double weights = 0;         // sum of attention before its softmax, at the end
+  double fastest = 0;         // longest line
   double sooner = kInfinity;  // first blow-up, were the attention exponential
   for (std::size_t l = 0; l < tokens(); ++l) {
     const Line line = lines_.at(l);
