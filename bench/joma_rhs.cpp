@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dynamics/joma/attention.hpp"
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 #include "popflow/registry.hpp"
 #include "popflow/run_config.hpp"
 #include "popflow/state.hpp"
@@ -66,7 +66,12 @@ void BM_joma_library_exp(benchmark::State& state) {
 
 void BM_joma_own_exp(benchmark::State& state) {
   Million m({});
-  for (auto _ : state) m.each([](double x) { return joma::exponential(-x); });
+  for (auto _ : state) {
+    joma::in_pieces(m.workers, m.x.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::copy(m.x.begin() + begin, m.x.begin() + end, m.dxdt.begin() + begin);
+      joma::exponentials(end - begin, -1, 700, 0, m.dxdt.data() + begin);
+    });
+  }
   per_token(state);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 
 namespace popflow::joma {
 
@@ -18,40 +19,16 @@ void Attention::apply(std::size_t count, double* values) const {
     for (std::size_t i = 0; i < count; ++i) values[i] = std::sqrt(values[i] + c);
     return;
   }
-  const double factor = inverse();
-  const double highest = highest_exponent;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double z = values[i] * factor;
-    values[i] = exponential((z > highest ? highest : z) + c);
-  }
+  exponentials(count, inverse(), highest_exponent, c, values);
 }
 
 Attention::Part Attention::apply_softmax(std::size_t count, double* values) const {
-  // Lanes of their own, added in order: the same bits however the compiler vectorises.
-  constexpr std::size_t kLanes = 8;
   const double factor = inverse();
-  double high[kLanes];
-  double sum[kLanes] = {};
-  std::fill(std::begin(high), std::end(high), values[0]);
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      high[lane] = values[i + lane] > high[lane] ? values[i + lane] : high[lane];
-  for (; i < count; ++i) high[0] = std::max(high[0], values[i]);
+  double high = values[0];
+  for (std::size_t i = 1; i < count; ++i) high = std::max(high, values[i]);
   Part part;
-  part.largest = *std::max_element(std::begin(high), std::end(high)) * factor;
-
-  for (i = 0; i + kLanes <= count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      values[i + lane] = exponential(values[i + lane] * factor - part.largest);
-      sum[lane] += values[i + lane];
-    }
-  }
-  for (; i < count; ++i) {
-    values[i] = exponential(values[i] * factor - part.largest);
-    sum[0] += values[i];
-  }
-  for (const double lane : sum) part.sum += lane;
+  part.largest = high * factor;
+  part.sum = shifted_exponentials(count, factor, part.largest, values);
   return part;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 
 namespace popflow::joma {
 namespace {
@@ -13,52 +14,59 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kPoints = 10;
 
-/// The integral of f over [low, high] by Gauss's rule with ten points in each of `panels` parts.
-template <class F>
-double integral(F&& f, double low, double high, int panels) {
-  const auto& node = boost::math::quadrature::gauss<double, kPoints>::abscissa();
-  const auto& weight = boost::math::quadrature::gauss<double, kPoints>::weights();
-  const double half = 0.5 * (high - low) / panels;
-  double sum = 0;
-  for (int panel = 0; panel < panels; ++panel) {
-    const double middle = low + (2 * panel + 1) * half;
-    for (std::size_t i = 0; i < node.size(); ++i)
-      sum += weight[i] * (f(middle + half * node[i]) + f(middle - half * node[i]));
+/// Gauss's rule with ten points on [-1, 1], point by point.
+struct Rule {
+  double node[kPoints];
+  double weight[kPoints];
+  Rule() {
+    const auto& half = boost::math::quadrature::gauss<double, kPoints>::abscissa();
+    const auto& weights = boost::math::quadrature::gauss<double, kPoints>::weights();
+    for (std::size_t i = 0; i < half.size(); ++i) {
+      node[2 * i] = half[i];
+      node[2 * i + 1] = -half[i];
+      weight[2 * i] = weight[2 * i + 1] = weights[i];
+    }
   }
-  return half * sum;
-}
+};
 
-/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)) with 1/g = exp(-S/(2 tau^2)).
-/// Below x = 1/2 the singularity at the target is split off: 1/(x g(0)) gives a logarithm, and what
-/// is left is smooth.
-double exponential_clock(const Attention& attention, const Line& line, double s) {
-  const double factor = attention.inverse();
-  const auto slowness = [&](double x) {
-    const double y = line.along + line.length * (1 - x);
-    return exponential(-(y * y + line.across) * factor);
-  };
-  // Panels of 2 tau: there ten points leave less than 1e-15 of a Gaussian. A way of more than
-  // thousands of tau is one that rates held at highest_exponent cut short.
-  const auto panels = [&](double low, double high) {
-    const double way = (high - low) * line.length / (2 * attention.temperature);
-    return static_cast<int>(std::clamp(std::ceil(way), 1.0, 1000.0));
-  };
-  const double now = std::exp(-s);
-  const double half = 0.5;
-  if (now >= half) {
-    // From 1 - E = e^{-s}, with E = 1 - e^{-s} accurate near the start.
-    const double E = -std::expm1(-s);
-    const auto at = [&](double e) {
-      const double y = line.along + line.length * e;
-      return exponential(-(y * y + line.across) * factor) / (1 - e);
-    };
-    return integral(at, 0, E, panels(0, E));
+/// 1/g = exp(-S/(2 tau^2)) on a token's line, at x = e^{-s}.
+struct Slowness {
+  double factor;
+  Line line;
+  double tau;
+
+  /// The integral of (1/g(x) - minus)/x over [low, low + width].
+  [[nodiscard]] double integral(double low, double width, double minus) const {
+    static const Rule rule;
+    // Panels of 2 tau: there ten points leave less than 1e-15 of a Gaussian. A way of more than
+    // thousands of tau is one that rates held at highest_exponent cut short.
+    const double way = width * line.length / (2 * tau);
+    const int panels = static_cast<int>(std::clamp(std::ceil(way), 1.0, 1000.0));
+    const double half = 0.5 * width / panels;
+    double sum = 0;
+    for (int panel = 0; panel < panels; ++panel) {
+      const double middle = low + (2 * panel + 1) * half;
+      double x[kPoints];
+      double value[kPoints];
+      for (int i = 0; i < kPoints; ++i) x[i] = middle + half * rule.node[i];
+      slownesses(kPoints, factor, line.along, line.length, line.across, x, value);
+      for (int i = 0; i < kPoints; ++i) value[i] = rule.weight[i] * (value[i] - minus) / x[i];
+      for (int i = 0; i < kPoints; ++i) sum += value[i];
+    }
+    return half * sum;
   }
-  const double at_target = slowness(0);
-  return integral([&](double x) { return slowness(x) / x; }, half, 1, panels(half, 1)) +
-         (s - std::log(2.0)) * at_target +
-         integral([&](double x) { return (slowness(x) - at_target) / x; }, now, half,
-                  panels(now, half));
+};
+
+/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). Below x = 1/2 the singularity
+/// at the target is split off: 1/(x g(0)) gives a logarithm, and what is left is smooth.
+double exponential_clock(const Attention& attention, const Line& line, double s) {
+  const Slowness slowness{attention.inverse(), line, attention.temperature};
+  constexpr double kHalf = 0.5;
+  const double now = std::exp(-s);
+  if (now >= kHalf) return slowness.integral(now, -std::expm1(-s), 0);
+  const double at_target = exponential(-(line.end() * line.end() + line.across) * slowness.factor);
+  return slowness.integral(kHalf, kHalf, 0) + (s - std::log(2.0)) * at_target +
+         slowness.integral(now, kHalf - now, at_target);
 }
 
 /// With m the target on the line, C = across + c, R(u) = sqrt(u^2 + C):

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 
 namespace popflow::joma {
 
@@ -149,10 +149,7 @@ class Reduced : public Coordinates {
     const double* along = lines_.along.data();
     const double* length = lines_.length.data();
     if (problem_.has_target)
-      for (std::size_t l = begin; l < end; ++l) {
-        const double y = along[l] - length[l] * exponential_m1(-x[l]);
-        out[l - begin] = y * y;
-      }
+      target_squares(end - begin, along + begin, length + begin, x + begin, out);
     else
       for (std::size_t l = begin; l < end; ++l) {
         const double y = along[l] + length[l] * x[l];
@@ -164,12 +161,13 @@ class Reduced : public Coordinates {
   }
 
   void growths(const double* x, std::size_t begin, std::size_t end, double* out) const override {
-    for (std::size_t l = begin; l < end; ++l) {
-      const double length = lines_.length[l];
-      out[l - begin] = problem_.has_target ? (lines_.along[l] - length * exponential_m1(-x[l])) *
-                                                 (length * exponential(-x[l]))
-                                           : (lines_.along[l] + length * x[l]) * length;
-    }
+    const double* along = lines_.along.data();
+    const double* length = lines_.length.data();
+    if (problem_.has_target)
+      target_growths(end - begin, along + begin, length + begin, x + begin, out);
+    else
+      for (std::size_t l = begin; l < end; ++l)
+        out[l - begin] = (along[l] + length[l] * x[l]) * length[l];
   }
 
   void derivative(const double* /*x*/, const double* b, std::size_t begin, std::size_t end,
@@ -182,15 +180,10 @@ class Reduced : public Coordinates {
     const double* v0 = start_.v0.data() + node * size();
     const double* ahead = start_.ahead.data() + node * size();
     const double* goal = problem_.goal.data() + node * size();
-    for (std::size_t l = begin; l < end; ++l) {
-      const double s = x[l];
-      if (!problem_.has_target)
-        out[l - begin] = v0[l] + s * ahead[l];
-      else if (s < 0.5)  // accurate near the start, and near the target
-        out[l - begin] = v0[l] - std::expm1(-s) * ahead[l];
-      else
-        out[l - begin] = goal[l] - std::exp(-s) * ahead[l];
-    }
+    if (problem_.has_target)
+      target_values(end - begin, goal + begin, v0 + begin, ahead + begin, x + begin, out);
+    else
+      for (std::size_t l = begin; l < end; ++l) out[l - begin] = v0[l] + x[l] * ahead[l];
   }
 
   void deviations(const double* x, std::size_t node, std::size_t begin, std::size_t end,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 #include "popflow/random.hpp"
 
 using namespace popflow;
@@ -50,4 +51,35 @@ TEST_CASE("Exponentials at their ends", "[fast][joma]") {
   CHECK(exponential_m1(-INFINITY) == -1);
   CHECK(std::isnan(exponential(NAN)));
   CHECK(std::isnan(exponential_m1(NAN)));
+}
+
+TEST_CASE("Arrays of any length have the bits of single numbers", "[fast][joma]") {
+  RandomStream random(2, Purpose::test);
+  for (const std::size_t count : {1, 2, 3, 7, 8, 9, 100}) {
+    std::vector<double> s(count), along(count), length(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      s[i] = 20 * random.uniform();
+      along[i] = random.normal();
+      length[i] = random.uniform();
+    }
+    std::vector<double> out = s;
+    exponentials(count, -1.5, 30, 0.25, out.data());
+    for (std::size_t i = 0; i < count; ++i) CHECK(out[i] == exponential(-1.5 * s[i] + 0.25));
+    out = s;
+    double sum = shifted_exponentials(count, 2, 40, out.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(out[i] == exponential(2 * s[i] - 40));
+      sum -= out[i];
+    }
+    CHECK(std::abs(sum) < 1e-12);
+    target_squares(count, along.data(), length.data(), s.data(), out.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double y = along[i] - length[i] * exponential_m1(-s[i]);
+      CHECK(out[i] == y * y);
+    }
+    target_growths(count, along.data(), length.data(), s.data(), out.data());
+    for (std::size_t i = 0; i < count; ++i)
+      CHECK(out[i] == (along[i] - length[i] * exponential_m1(-s[i])) *
+                          (length[i] * exponential(-s[i])));
+  }
 }
