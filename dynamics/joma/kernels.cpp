@@ -1,11 +1,5 @@
 #include "dynamics/joma/kernels.hpp"
 
-// gcc vectorises no comparison that might raise a floating-point exception flag. Nobody here reads
-// the flags; no value changes.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-trapping-math")
-#endif
-
 #include "dynamics/joma/exponential.hpp"
 
 // AVX2 has no fused multiply-add, so both versions round alike. Sanitizers start up too late for
