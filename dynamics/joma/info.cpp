@@ -92,7 +92,7 @@ ParameterTable parameters() {
                .default_text = "1",
                .meaning = "temperature of the attention; no effect on linear attention",
                .symbol = "tau",
-               .range = {1 / kLargestNumber, kLargestNumber}});
+               .range = {1e-50, kLargestNumber}});
   t.push_back({.name = "offset",
                .kind = Kind::real,
                .default_text = "0",

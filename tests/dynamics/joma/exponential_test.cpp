@@ -79,7 +79,7 @@ TEST_CASE("Arrays of any length have the bits of single numbers", "[fast][joma]"
     }
     target_growths(count, along.data(), length.data(), s.data(), out.data());
     for (std::size_t i = 0; i < count; ++i)
-      CHECK(out[i] == (along[i] - length[i] * exponential_m1(-s[i])) *
-                          (length[i] * exponential(-s[i])));
+      CHECK(out[i] ==
+            (along[i] - length[i] * exponential_m1(-s[i])) * (length[i] * exponential(-s[i])));
   }
 }
