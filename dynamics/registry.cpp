@@ -1,6 +1,7 @@
 #include "popflow/registry.hpp"
 
 #include "dynamics/markov.hpp"
+#include "dynamics/joma.hpp"
 #include "dynamics/scb.hpp"
 #include "dynamics/topic.hpp"
 #include "popflow/error.hpp"
@@ -12,6 +13,7 @@ const std::vector<RegistryRow>& registry() {
       {scb::info, scb::make},
       {markov::info, markov::make},
       {topic::info, topic::make},
+      {joma::info, joma::make},
   };
   return rows;
 }
