@@ -1,5 +1,6 @@
 #include "popflow/registry.hpp"
 
+#include "dynamics/joma_joint.hpp"
 #include "dynamics/scb.hpp"
 #include "popflow/error.hpp"
 
@@ -8,6 +9,7 @@ namespace popflow {
 const std::vector<RegistryRow>& registry() {
   static const std::vector<RegistryRow> rows = {
       {scb::info, scb::make},
+      {joma_joint::info, joma_joint::make},
   };
   return rows;
 }
