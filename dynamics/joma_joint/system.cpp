@@ -119,12 +119,12 @@ GroupSpec JomaJoint::problem() const {
 }
 
 double JomaJoint::default_end() const {
-  // A node sees its class with probability p_c, so its own time is about the number of classes;
-  // logits of exponential attention grow without bound under a constant drive.
-  const bool runs_away =
-      variant_.backprop == Backprop::stationary || variant_.activation == Activation::square;
-  return runs_away ? two_digits(0.1 * static_cast<double>(C_))
-                   : two_digits(10 * static_cast<double>(C_));
+  // A node meets its class with probability p_c, so its own time is about the number of classes.
+  // From small starts a square leaves its saddle late; a drive that never ends runs away soon.
+  const bool square = variant_.activation == Activation::square;
+  const double times =
+      variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);
+  return two_digits(times * static_cast<double>(C_));
 }
 
 std::vector<std::string> JomaJoint::remarks() const {
@@ -143,6 +143,9 @@ std::vector<std::string> JomaJoint::remarks() const {
                          std::string(variant_.attention == AttentionKind::softmax
                                          ? ""
                                          : ", and weights may blow up in finite time"));
+  if (variant_.activation != Activation::identity && !(variant_.smoothing > 0) &&
+      problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
+    remarks.emplace_back("V and r start at 0, where phi' is 0: nothing will move");
   return remarks;
 }
 
