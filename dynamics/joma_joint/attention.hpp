@@ -1,8 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "popflow/workers.hpp"

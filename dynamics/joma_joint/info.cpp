@@ -9,10 +9,12 @@ constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up 
 constexpr const char* kEquations =
     R"(Data. M contextual tokens l, C classes c with weights p_c. A sample is a class c ~ p (the query
 token and what is to be predicted go with it) and a context of tokens drawn i.i.d. from x_c, which
-sums to 1; the flow is the limit of long contexts, where a context is x_c.
+sums to 1. The flow is the limit of long contexts, where a context's shares are x_c. A finite
+context is a bias: none for linear or exp attention with identity and stationary, of order 1/length
+where the direction is smooth, and without such a rate near a relu's kink.
 
 Model. K hidden nodes with weights v_k (M) on the attended context and r_k on the query; attention
-logits z (M); temperature tau:
+logits z (M); temperature tau; * is entry by entry:
   linear   b_c = x_c * z
   exp      b_c = x_c * e^(z/tau)
   softmax  b_c = x_c * e^(z/tau) / (x_c' e^(z/tau))
@@ -26,29 +28,29 @@ Flow, minus the gradient of the loss:
   dr_k/dt = sum_c p_c g_kc phi'(h_kc)
   dz/dt   = sum_c p_c (db_c/dz)' sum_k g_kc phi'(h_kc) v_k
   cross-entropy: g_kc = 1{k=c} - softmax(phi(h_:c))_k ;  stationary: g_kc = 1{k=c} - 1/K
-Since sum_c p_c b_c * (V g)_c = v * dv/dt (sums over k), it costs two matrix products.
+z costs no product of its own: sum_c p_c b_c * sum_k g_kc phi'(h_kc) v_k = sum_k v_k * dv_k/dt.
 
 Relu. phi' jumps at h = 0 (and is 0 there). Where g > 0 (k = c) the flow passes the jump; where
 g < 0 both sides push towards h = 0, and the flow soon slides along that surface. With
 relu-smoothing 0 such slides are followed as Filippov's flow: phi' on a surface is the number in
-[0,1] that keeps dh/dt = 0, found for all surfaces at once from A w = -(drift), A the Gram matrix of
-the gradients of h; a slide ends where phi' reaches 0 or 1, and no step crosses a surface in the
-wrong mode. Ends of slides are found by phi' itself, so this is exact up to the integrator's
-tolerance, at a cost of n^3 a step with n surfaces. relu-smoothing eps integrates
-eps log(1 + e^(h/eps)) instead, whose trajectory differs by O(eps) (by 1 to 7 eps in the tests), unless
-h_kk comes within eps of 0: there both sides push away, and the smooth relu may go to the other one.
+[0,1] that keeps dh/dt = 0, found for all surfaces at once from the Gram matrix of the gradients of
+h. Which surfaces are slid along is a box-constrained least-squares problem; a slide ends where phi'
+reaches 0 or 1, and no step crosses a surface in the wrong mode. A step along n surfaces costs n^3.
+relu-smoothing eps integrates eps log(1 + e^(h/eps)) instead: its trajectory differs by O(eps) (0.7
+to 7 eps in the tests), unless some h_kk comes within eps of 0; there both sides push away, and the
+smooth relu may go to the other one. V = r = 0 is a state of rest, as phi' is 0 there.
 
 Exact results (JoMA, theorem 1), conserved for every activation and back-propagation:
   linear   z^2 - sum_k v_k^2                       constant for each token
   exp      z - sum_k v_k^2 / (2 tau)               constant for each token
   softmax  sum_l z_l                               constant
   softmax  z - (sum_k v_k^2 - bbar sum_k |v_k|^2) / (2 tau) with bbar = sum_c p_c b_c constant:
-           approximate. bbar is that of the start; with the present bbar(t) the agreement is lost.
-theorem_residual is the largest change of it over tokens since the start; correlation that of z with
-the theorem's z(0) + change, correlation_weights and correlation_norm that of z with each term alone.
+           approximate. bbar is that of the start: with the present bbar(t) the agreement is lost.
+theorem_residual is its largest change over tokens since the start; correlation is that of z with
+the theorem's z from the same start, correlation_weights and correlation_norm with each term alone.
 
 Coordinates. integrated: z is no state but follows from V by the theorem. Exact for exp, and for
-linear attention from starts with z^2 > sum_k v_k^2, where z keeps its sign (others are refused). An
+linear attention from starts with z^2 > sum_k v_k^2, where z keeps its sign (others are refused); an
 approximation for softmax. z is recorded all the same, and theorem_residual is then 0.
 
 Start. v, r, z are init-scale times standard normals, to z is added init-logit. An addition to all
@@ -58,9 +60,10 @@ exp(-(l - cM/(2C))^2 / (0.3 (M/2)^2)), the others uniform on (0,1/2), then norma
 M = C = 20 that of the paper's figures 2 and 3.
 
 What to expect. Under cross-entropy attention moves to tokens that tell classes apart: z grows where
-sum_k v_k^2 does, entropy falls, and weights grow as log t once the classes are told apart. Under
-stationary back-propagation the drive never ends: softmax attention collapses on few tokens, and
-with exp or linear attention, or phi = h^2, weights can blow up in finite time, which is reported.
+sum_k v_k^2 does, entropy falls, and weights grow ever more slowly once the classes are told apart.
+Under stationary back-propagation the drive never ends: softmax attention collapses on few tokens,
+and with exp attention, or phi = h^2, weights can blow up in finite time, which is reported. Exp
+attention makes a flow stiff as its logits grow: steps are then as short as its fastest rate asks.
 
 Observables. attention_entropy is the mean over classes (by p_c) of the entropy of |b_c| divided by
 its sum, effective_tokens its exponential.)";

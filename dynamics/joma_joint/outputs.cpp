@@ -1,5 +1,6 @@
 #include "dynamics/joma_joint/outputs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -111,6 +111,9 @@ TEST_CASE("the joint flow is cut into tasks without a change", "[fast][joma-join
       mean += problem.p[c] * flat({b * g.transpose(), g, dz});
     }
     CHECK(difference(velocity(*system, at), mean) < 1e-12);
+    Workers four(4);
+    const JomaJoint threaded(problem, variant, four);
+    CHECK(velocity(threaded, at) == velocity(*system, at));
   }
 }
 
