@@ -277,6 +277,39 @@ TEST_CASE("a node pulled up by its class and down by another slides at known the
   CHECK(at.r[0] == Approx(2.5 * 0.2 - 2 * 0.3 * theta).epsilon(1e-9));
 }
 
+TEST_CASE("a slide ends upwards where theta passes 1, and draws h back until then",
+          "[fast][joma-joint]") {
+  // The two tokens of the test above with the first class heavier: theta would have to be 1.9.
+  Problem problem;
+  problem.X.resize(2, 2);
+  problem.X << 1, 0.3, 0, 0.7;
+  problem.p = Eigen::Vector2d(0.7, 0.3);
+  problem.start.V.resize(2, 2);
+  problem.start.V << 0.5, -0.5 * 0.3 / 0.7, -1, -1;
+  problem.start.r = Eigen::Vector2d(0, -1);
+  problem.start.z = VectorXd::Zero(2);
+  Variant variant = kRelu;
+  variant.backprop = Backprop::stationary;
+  variant.temperature = 1e12;
+  const auto system = make_system(problem, variant);
+  VectorXd x = state_at(*system, start_of(problem));
+  double& mode = x[x.size() - 2];  // of node 0 and class 1
+  mode = 2;
+  const std::span<double> view(x.data(), static_cast<std::size_t>(x.size()));
+  std::vector<double> values(4);
+  system->switch_functions(view, 0, values);
+  CHECK(values[2] == Approx(1 - 1.3 * 0.7 / (1.58 * 0.3)).epsilon(1e-8));
+  // Off the surface by 0.01, h decays at rate 1.
+  x[4] += 0.01;
+  const VectorXd dx = rhs(*system, x);
+  CHECK(dx[4] + 0.3 * dx[0] + 0.7 * dx[2] == Approx(-0.01).epsilon(1e-8));
+  x[4] -= 0.01;
+  system->switch_mode(view, 0);
+  CHECK(mode == 1);
+  system->switch_functions(view, 0, values);
+  for (const double value : values) CHECK(value > 0);
+}
+
 TEST_CASE("surfaces with parallel gradients are slid along together", "[fast][joma-joint]") {
   // Classes 1 and 2 have the same context: h_k1 = h_k2, a Gram matrix without an inverse.
   Problem problem = sliding_problem();
