@@ -2,6 +2,7 @@
 
 #include "dynamics/markov.hpp"
 #include "dynamics/joma.hpp"
+#include "dynamics/joma_joint.hpp"
 #include "dynamics/scb.hpp"
 #include "dynamics/topic.hpp"
 #include "popflow/error.hpp"
@@ -14,6 +15,7 @@ const std::vector<RegistryRow>& registry() {
       {markov::info, markov::make},
       {topic::info, topic::make},
       {joma::info, joma::make},
+      {joma_joint::info, joma_joint::make},
   };
   return rows;
 }
