@@ -240,6 +240,12 @@ TEST_CASE("markov: with a free bias the outcome is told from the end", "[fast][m
   CHECK(global + local == 90);
   CHECK(global > 20);
   CHECK(local > 20);
+  // So near the line that the gradient is next to nothing: a plateau where the line repels.
+  const double b = std::log(0.2 / 0.3);
+  const Markov any = free_bias({0.2, 0.3}, 0.1, 0.1, 0);
+  CHECK(any.outcome(std::vector<double>{1e-8, 0.5, b}, 0) == "undecided");
+  CHECK(any.outcome(std::vector<double>{1e-8, -0.5, b}, 0) == "undecided");
+  CHECK(any.outcome(std::vector<double>{1e-8, -0.9, b}, 0) == "local");
   // At rest in e from the start, the bias alone moves.
   CHECK(Run(free_bias({0.2, 0.3}, 0, 0.5, 2), 200).outcome == "maximum");
   CHECK(Run(free_bias({0.2, 0.3}, 0, -0.9, 2), 200).outcome == "local");
