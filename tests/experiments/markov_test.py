@@ -87,8 +87,8 @@ def test_onegin():
 def test_a_free_bias_ends_alike():
     for name in ("markov-small-start-correlated", "markov-small-start-alternating",
                  "markov-left-of-saddle", "markov-high-energy"):
-        optimal = experiment("markov-.cfg" + name)
-        free = experiment("markov-.cfg" + name, "--bias", "free")
+        optimal = experiment(f"{name}.cfg")
+        free = experiment(f"{name}.cfg", "--bias", "free")
         check(free.outcome == optimal.outcome, f"{name}: {free.outcome}")
         near(free.last("loss"), optimal.last("loss"), 1e-6)
 
