@@ -1,6 +1,10 @@
 #include "popflow/registry.hpp"
 
+#include "dynamics/joma.hpp"
+#include "dynamics/joma_joint.hpp"
+#include "dynamics/markov.hpp"
 #include "dynamics/scb.hpp"
+#include "dynamics/topic.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -8,6 +12,10 @@ namespace popflow {
 const std::vector<RegistryRow>& registry() {
   static const std::vector<RegistryRow> rows = {
       {scb::info, scb::make},
+      {joma::info, joma::make},
+      {joma_joint::info, joma_joint::make},
+      {markov::info, markov::make},
+      {topic::info, topic::make},
   };
   return rows;
 }

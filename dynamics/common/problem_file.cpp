@@ -28,14 +28,19 @@ const char* probability_fault(double value) {
 
 ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>& any_of)
     : file_(path) {
-  for (const std::string group : {"", "problem"}) {
+  // At the root of a run's file stand the fields of its trajectory, by the same names perhaps.
+  const bool is_run = file_.text_attribute("", "format") == "popflow";
+  const std::vector<std::string> groups =
+      is_run ? std::vector<std::string>{"problem"} : std::vector<std::string>{"", "problem"};
+  for (const std::string& group : groups) {
     group_ = group;
     if (std::any_of(any_of.begin(), any_of.end(), [&](const auto& name) { return has(name); }))
       return;
   }
   std::string names;
   for (const std::string& name : any_of) names += (names.empty() ? "" : " or ") + name;
-  throw wrong("holds no dataset " + names + ", neither at its root nor in a group problem");
+  throw wrong("holds no dataset " + names +
+              (is_run ? ", in its group problem" : ", neither at its root nor in a group problem"));
 }
 
 std::string ProblemFile::inside(const std::string& name) const {

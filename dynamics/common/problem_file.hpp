@@ -13,8 +13,8 @@ namespace popflow {
 /// Probabilities of a problem file must sum to 1 within this.
 inline constexpr double problem_tolerance = 1e-9;
 
-/// The datasets of one problem, at the root of a file or in its group `problem` (so that any run's
-/// file serves), read and checked. What is wrong is an InputError that names the file, the dataset
+/// The datasets of one problem, at the root of a file or in its group `problem` (of a run's file:
+/// only there), read and checked. What is wrong is an InputError that names the file, the dataset
 /// and the first offending entry.
 class ProblemFile {
  public:

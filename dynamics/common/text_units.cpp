@@ -181,18 +181,29 @@ class CodePoints {
   std::uint64_t start_ = 0;   ///< of the code point's first byte
 };
 
-void for_each_character(CodePoints& text, const std::function<void(std::string_view)>& visit) {
-  std::string unit;
-  bool after_space = false;
-  while (const auto c = text.next()) {
-    const bool space = is_space(*c);
-    if (!(space && after_space)) {
-      unit.clear();
-      append_utf8(unit, space ? U' ' : lower(*c));
-      visit(unit);
-    }
-    after_space = space;
+/// Character units from code points, one by one.
+class Characters {
+ public:
+  /// The unit that this code point begins; nothing inside a run of white space.
+  const std::string* take(char32_t c) {
+    const bool space = is_space(c);
+    const bool inside = space && after_space_;
+    after_space_ = space;
+    if (inside) return nullptr;
+    unit_.clear();
+    append_utf8(unit_, space ? U' ' : lower(c));
+    return &unit_;
   }
+
+ private:
+  std::string unit_;
+  bool after_space_ = false;
+};
+
+void for_each_character(CodePoints& text, const std::function<void(std::string_view)>& visit) {
+  Characters characters;
+  while (const auto c = text.next())
+    if (const std::string* unit = characters.take(*c)) visit(*unit);
 }
 
 void for_each_word(CodePoints& text, const std::function<void(std::string_view)>& visit) {
@@ -219,6 +230,24 @@ void for_each_unit(const std::string& path, TextUnit unit,
   } else {
     for_each_word(text, visit);
   }
+}
+
+std::vector<std::string> characters_of(std::string_view text) {
+  std::vector<std::string> units;
+  Decoder decoder;
+  Characters characters;
+  for (const char byte : text) {
+    if (decoder.take(static_cast<unsigned char>(byte)) != Decoder::Step::complete) continue;
+    if (const std::string* unit = characters.take(decoder.code())) units.push_back(*unit);
+  }
+  return units;
+}
+
+bool is_letter(std::string_view character) {
+  if (character.size() == 1) return character[0] >= 'a' && character[0] <= 'z';
+  Decoder decoder;
+  for (const char byte : character) decoder.take(static_cast<unsigned char>(byte));
+  return !is_space(decoder.code()) && is_word(decoder.code());
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace popflow {
 
@@ -21,6 +22,13 @@ enum class TextUnit {
 /// or not UTF-8 (with the offset of the first wrong byte, from 0).
 void for_each_unit(const std::string& path, TextUnit unit,
                    const std::function<void(std::string_view)>& visit);
+
+/// The character units of a text in memory, folded as those of a file are; `text` must be UTF-8.
+std::vector<std::string> characters_of(std::string_view text);
+
+/// Is this character unit a letter? a to z, and beyond ASCII all but white space, punctuation and
+/// symbols.
+bool is_letter(std::string_view character);
 
 /// The offset of the first byte of `text` that is not valid UTF-8, or npos.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -29,7 +29,7 @@ def test_it_states_a_claim_and_what_to_look_at():
     for config in configurations():
         with open(os.path.join(FOLDER, config)) as file:
             text = file.read()
-        for part in ("Claim (", "Look at:"):
+        for part in ("# Claim", "# Look at:"):
             check(part in text, f"{config} has no '{part}'")
 
 

@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "run"))
 
-from runs import check, h5py, np, plain, popflow  # noqa: E402
+from runs import Folder, check, h5py, np, plain, popflow  # noqa: E402
 
 SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
 FOLDER = os.path.join(SOURCE, "data", "experiments")
@@ -19,42 +19,58 @@ def command(config):
     return words[2:]
 
 
-class Run:
-    """A finished run: `run["loss"]`, `run.at("loss", t)`, `run.event("boosted")`."""
+def datasets(group):
+    return {name: item[()] for name, item in group.items() if isinstance(item, h5py.Dataset)}
 
-    def __init__(self, path, code):
-        self.code = code
+
+class Run:
+    """What the file of a run holds: `run["loss"]`, `run.problem["P"]`, `run.event("boosted")`."""
+
+    def __init__(self, path):
         with h5py.File(path) as file:
-            self.data = {name: item[()] for name, item in file.items()
-                         if isinstance(item, h5py.Dataset)}
+            self.data = datasets(file)
+            self.problem = datasets(file["problem"])
+            self.statistics = datasets(file["statistics"])
             self.attributes = {name: plain(value) for name, value in file.attrs.items()}
-            events = file["events"]
+            self.status = self.attributes["status"]
+            self.outcome = self.attributes.get("outcome")
             self.events = {}
-            if "kind" in events:
-                names = plain(events["kind"].attrs["flag_meanings"]).split()
-                for kind, time in zip(events["kind"][()], events["time"][()]):
-                    if kind >= 0:
-                        self.events[names[kind]] = float(time)
+            if "kind" in file["events"]:
+                names = plain(file["events/kind"].attrs["flag_meanings"]).split()
+                self.events = {names[kind]: float(time) for kind, time in
+                               zip(file["events/kind"][()], file["events/time"][()]) if kind >= 0}
 
     def __getitem__(self, name):
         return self.data[name]
 
+    def first(self, name):
+        return self.data[name][0]
+
+    def last(self, name):
+        return self.data[name][-1]
+
     def at(self, name, time):
-        """At the save nearest to a time."""
-        return self.data[name][np.argmin(np.abs(self.data["time"] - time))]
+        """At the save nearest to a time, which must be within 3% of it."""
+        where = np.argmin(np.abs(self.data["time"] - time))
+        check(np.isclose(self.data["time"][where], time, rtol=0.03), f"no save near {time}")
+        return self.data[name][where]
 
     def event(self, name):
         check(name in self.events, f"{name} has not happened")
         return self.events[name]
 
 
-def experiment(folder, config, *more, code=0, name="run.h5"):
+def experiment(config, *more, code=0):
     """Runs an experiment from the sources' folder, as a reader of its first line would."""
-    path = os.path.join(folder, name)
-    ended = popflow(*command(config), *more, "-o", path, folder=SOURCE, code=code)
-    return Run(path, ended.code)
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow(*command(config), *more, "-o", path, folder=SOURCE, code=code)
+        return Run(path)
 
 
-def close(value, expected, relative, what):
-    check(abs(value - expected) <= relative * abs(expected),
-          f"{what} is {value}, not {expected} within {relative:.1%}")
+def near(value, expected, within):
+    check(abs(value - expected) <= within, f"{value!r} is not {expected!r} within {within}")
+
+
+def close(value, expected, relative):
+    near(value, expected, relative * abs(expected))

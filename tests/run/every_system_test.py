@@ -9,6 +9,8 @@ from runs import (Folder, attribute, check, check_equal, examples, h5py, np, pop
 
 # Whole text of the options differs by what says where the problem came from.
 BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
+# Options that say where to start, as --init-from does.
+SAYS_THE_START = ("--init-value", "--e0", "--w0", "--b0")
 
 
 def run(folder, name, system, *args):
@@ -94,8 +96,8 @@ def test_a_file_is_extended_to_the_bits_of_the_longer_run():
 def test_starting_from_a_file_starts_there():
     for system, problem, others in examples():
         with Folder() as folder:
-            if any(word.startswith("--init-value") for word in others):
-                continue  # says where to start, too
+            if any(word in SAYS_THE_START for word in others):
+                continue
             first = run(folder, "first", system, *short(problem + others))
             if attribute(first, "status") != "complete":
                 continue

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "popflow/registry.hpp"
+
+namespace popflow::joma {
+
+/// Integrated dynamics of an MLP layer above attention (Tian et al., ICLR 2024).
+const SystemInfo& info();
+std::unique_ptr<System> make(Ingredients ingredients);
+
+}  // namespace popflow::joma

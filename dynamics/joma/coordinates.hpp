@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dynamics/joma/attention.hpp"
+#include "dynamics/joma/problem.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::joma {
+
+/// Where the flow starts, and where it is drawn: v_kl moves on the line v0 + E ahead, with the
+/// same E(t) for all nodes of a token, since they share its attention.
+struct Start {
+  Matrix v0;
+  bool standard = true;  ///< all entries are --init, which needs no place in the file
+  Matrix ahead;          ///< mu - v0 (target) or Delta (drive)
+};
+
+/// A token's line in the space of its nodes: S_l = (along + length E)^2 + across.
+struct Line {
+  double along = 0;   ///< component of v0 in the direction of `ahead`
+  double length = 0;  ///< norm of `ahead`
+  double across = 0;  ///< squared norm of what of v0 is orthogonal to it
+  /// Where it ends with a target.
+  [[nodiscard]] double end() const { return along + length; }
+};
+
+/// Lines of all tokens, field by field.
+struct Lines {
+  explicit Lines(const Start& start);
+  std::vector<double> along, length, across;
+  bool flat = true;  ///< all `across` are 0: one node
+  [[nodiscard]] std::size_t size() const { return along.size(); }
+  [[nodiscard]] Line at(std::size_t l) const { return {along[l], length[l], across[l]}; }
+};
+
+/// The state in one of its coordinates, as the rest of the system sees it.
+class Coordinates {
+ public:
+  virtual ~Coordinates() = default;
+  [[nodiscard]] virtual std::string block() const = 0;
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  virtual void start(double* x) const = 0;
+
+  // For tokens [begin, end), written from out[0] on.
+  /// S_l = sum_k v_kl^2
+  virtual void squares(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
+  /// (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
+  virtual void growths(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
+  /// dx/dt from b_l; the reduced state's derivative is b itself, which may lie there already.
+  virtual void derivative(const double* x, const double* b, std::size_t begin, std::size_t end,
+                          double* dxdt) const = 0;
+  /// v_kl for one node.
+  virtual void values(const double* x, std::size_t node, std::size_t begin, std::size_t end,
+                      double* out) const = 0;
+  /// mu_kl - v_kl, accurate also where it is far below mu; only with a target.
+  virtual void deviations(const double* x, std::size_t node, std::size_t begin, std::size_t end,
+                          double* out) const = 0;
+  /// s_l = integral of b_l over time; NaN where the state no longer tells. Only with a target.
+  virtual void progress(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
+  /// Upward crossing zero where v_kl passes 90% of mu_kl, for node k.
+  virtual void passages(const double* x, std::size_t node, std::size_t begin, std::size_t end,
+                        double* out) const = 0;
+  /// d(dx/dt)/dx from b and its derivative by_square(l, l') = db_l/dS_l'.
+  virtual void jacobian(const double* x, const Eigen::VectorXd& b, const Eigen::MatrixXd& by_square,
+                        Eigen::Ref<Eigen::MatrixXd> j) const = 0;
+  /// The exact state for given progress of all tokens.
+  virtual void from_progress(const double* s, double* x) const = 0;
+};
+
+/// The state is v itself, or with targets its deviation v - mu: nodes times tokens numbers.
+std::unique_ptr<Coordinates> full_coordinates(const Problem& problem, const Start& start);
+/// The state is s_l = integral of b_l over time: one number a token.
+std::unique_ptr<Coordinates> reduced_coordinates(const Problem& problem, const Start& start,
+                                                 const Lines& lines);
+
+}  // namespace popflow::joma

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace popflow::joma {
+
+// Exponentials that a compiler vectorises with whatever instructions it may use, and whose bits
+// depend on none of them. The C library's vary between machines (it takes fused multiply-adds where
+// there are any), and so do the ends of arrays under Eigen, which leaves them to the C library.
+
+/// e^x = power (1 + rest) with a power of two, |x| reduced to at most ln(2)/2.
+struct SplitExponential {
+  double power;
+  double rest;
+};
+
+// Arguments outside are moved to these ends, where 2^k is still a normal number.
+inline constexpr double kLowestExponent = -708;
+inline constexpr double kHighestExponent = 709;
+
+inline SplitExponential split_exponential(double x) {
+  constexpr double kRound = 0x1.8p52;  // adding it leaves a whole number in the lowest bits
+  constexpr double kLog2e = 0x1.71547652b82fep0;
+  constexpr double kLn2High = 0x1.62e42feep-1;  // its low bits are 0: k * kLn2High is exact
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  x = x < kLowestExponent ? kLowestExponent : x;  // keeps a NaN
+  x = x > kHighestExponent ? kHighestExponent : x;
+  const double shifted = x * kLog2e + kRound;
+  const double k = shifted - kRound;
+  const double r = (x - k * kLn2High) - k * kLn2Low;
+  const double r2 = r * r;
+  // Taylor's polynomial to r^13, whose remainder is below 1e-17 of e^r - 1; even and odd powers
+  // apart for the shorter chain.
+  double even = 1.0 / 479001600;
+  even = even * r2 + 1.0 / 3628800;
+  even = even * r2 + 1.0 / 40320;
+  even = even * r2 + 1.0 / 720;
+  even = even * r2 + 1.0 / 24;
+  even = even * r2 + 1.0 / 2;
+  double odd = 1.0 / 6227020800;
+  odd = odd * r2 + 1.0 / 39916800;
+  odd = odd * r2 + 1.0 / 362880;
+  odd = odd * r2 + 1.0 / 5040;
+  odd = odd * r2 + 1.0 / 120;
+  odd = odd * r2 + 1.0 / 6;
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) << 52;
+  const double power = std::bit_cast<double>(bits + std::bit_cast<std::uint64_t>(1.0));
+  return {power, r + r2 * (even + r * odd)};
+}
+
+/// e^x within 1.1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
+inline double exponential(double x) {
+  const SplitExponential split = split_exponential(x);
+  return split.power + split.power * split.rest;
+}
+
+/// e^x - 1 within 2 ulp, also near x = 0; the ends as above.
+inline double exponential_m1(double x) {
+  const SplitExponential split = split_exponential(x);
+  return split.power * split.rest + (split.power - 1);
+}
+
+}  // namespace popflow::joma

@@ -1,0 +1,190 @@
+#include "dynamics/joma.hpp"
+#include "dynamics/joma/problem.hpp"
+
+namespace popflow::joma {
+
+namespace {
+
+constexpr double kMostTokens = 8589934592.0;  // 2^33, what a random stream holds
+
+constexpr const char* kEquations =
+    R"(Model. K hidden nodes with token-space weights v_k over M contextual tokens, above an attention
+layer. JoMA's theorem 1 makes the attention logits a function of the weights, so that attention
+drops out of the joint flow and leaves a flow of v alone. What the data would say is given: a drive
+Delta or a target mu for every node and token.
+
+Flow, with b_l the attention to token l, tau the temperature and c the offset:
+  dv_kl/dt = F_kl b_l
+  F_kl = Delta_kl          --activation linear: a constant drive
+  F_kl = mu_kl - v_kl      --activation nonlinear: drawn to a target
+  S_l  = sum_k v_kl^2
+  b_l  = exp(S_l/(2 tau^2) + c)   --attention exp
+  b_l  = the softmax of that over l (c drops out)   --attention softmax
+  b_l  = sqrt(S_l + c), c >= 0    --attention linear
+tau means what it does in joma-joint, e^{z/tau} with z = S/(2 tau). There is no loss here: it went
+with the attention.
+
+Coordinates, both exact:
+  reduced   All nodes share a token's attention, so with s_l = integral of b_l over time
+              v_kl = v0_kl + s_l Delta_kl                      (drive)
+              v_kl = mu_kl - (mu_kl - v0_kl) e^{-s_l}          (target)
+            one number a token however many nodes there are. Near a target s_l grows evenly while
+            mu - v falls below every rounding: no stiffness, and no digit lost.
+  full      v itself, or v - mu with targets. A step of --method euler is then a gradient step.
+
+Data.
+  uniform   drives or targets independent and uniform on [target-min, target-max]
+  tree      tokens are the 2^depth leaves of a binary latent tree with edge correlation rho and
+            marginals 1/2; the query m of node k is leaf k. Then Pr(l=1 | m=1) = (1 + rho^(2H))/2,
+            H the height of the lowest common ancestor of l and m, and 1 for l = m, is the drive or
+            target: tokens that share a near ancestor with the query are learned first.
+A problem file holds drive (activation linear) or target (nonlinear), (token) or (node, token), and
+perhaps v0(node, token).
+
+Exact results, for one node (for several along the line on which v_l moves).
+  drive, exp: erf(v/(sqrt 2 tau)) = erf(v0/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau, so that v_l
+    blows up at t* = e^-c tau sqrt(pi/2) (1 - sign(Delta) erf(v0/(sqrt 2 tau)))/|Delta|: such a run
+    ends as diverged. blow_up_time is the first of them, and the default end 95% of it.
+  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)); no blow-up, nor with softmax.
+  target: the clock, integral over u from v0 to v of du/((mu - u) exp(u^2/(2 tau^2))), is the same
+    for all tokens at all times: e^c t with exp attention; for linear attention, with sqrt(u^2 + c)
+    in place of the exponential, t; with softmax the integral of dt over the sum of exponentials.
+    A token that starts at its target stays and has no clock.
+  target, exp: near its target token l relaxes at the rate exp(mu_l^2/(2 tau^2) + c), so the rates
+    of two tokens have the ratio exp((mu_1^2 - mu_2^2)/(2 tau^2)): salient tokens come first.
+
+What to expect. With targets from small starts attention first gathers on the salient tokens, which
+grow fastest, and spreads again when the others follow: the entropy falls and rises. With drives of
+one sign from equal small starts it only falls.
+
+Targets with S/(2 tau^2) above 33 (exp attention). Such a token comes from 8 tau to its target in
+less time than the rounding of t. Its rate is then held at e^27, which moves the jump by less than
+1e-8 of its time; held tokens are left out of clock_spread.)";
+
+ParameterTable parameters() {
+  ParameterTable t;
+  const Range number{-kLargestNumber, kLargestNumber};
+  t.push_back({.name = "tokens",
+               .kind = Kind::integer,
+               .default_text = "10",
+               .meaning = "number of contextual tokens; a tree has 2^depth",
+               .symbol = "M",
+               .range = {1, kMostTokens}});
+  t.push_back({.name = "nodes",
+               .kind = Kind::integer,
+               .default_text = "1",
+               .meaning = "number of hidden nodes",
+               .symbol = "K",
+               .range = {1, kMostTokens}});
+  t.push_back({.name = "activation",
+               .kind = Kind::word,
+               .default_text = "linear",
+               .meaning = "constant drives, or targets (F = mu - v)",
+               .words = {"linear", "nonlinear"}});
+  t.push_back({.name = "attention",
+               .kind = Kind::word,
+               .default_text = "exp",
+               .meaning = "how attention follows from sum_k v_kl^2",
+               .symbol = "b",
+               .words = {"exp", "softmax", "linear"}});
+  t.push_back({.name = "temperature",
+               .kind = Kind::real,
+               .default_text = "1",
+               .meaning = "temperature of the attention; no effect on linear attention",
+               .symbol = "tau",
+               .range = {1e-50, kLargestNumber}});
+  t.push_back({.name = "offset",
+               .kind = Kind::real,
+               .default_text = "0",
+               .meaning = "constant in the attention; linear: at least 0; softmax: no effect",
+               .symbol = "c",
+               .range = number});
+  t.push_back({.name = "data",
+               .kind = Kind::word,
+               .default_text = "uniform",
+               .meaning = "where drives or targets come from",
+               .words = {"uniform", "tree"}});
+  t.push_back({.name = "target-min",
+               .kind = Kind::real,
+               .default_text = "1",
+               .meaning = "smallest drive or target (data uniform)",
+               .range = number});
+  t.push_back({.name = "target-max",
+               .kind = Kind::real,
+               .default_text = "4",
+               .meaning = "largest drive or target (data uniform)",
+               .range = number});
+  t.push_back({.name = "tree-depth",
+               .kind = Kind::integer,
+               .default_text = "4",
+               .meaning = "levels of the latent tree (data tree)",
+               .range = {0, 33}});
+  t.push_back({.name = "tree-correlation",
+               .kind = Kind::real,
+               .default_text = "0.7",
+               .meaning = "correlation of the two ends of an edge (data tree)",
+               .symbol = "rho",
+               .range = {-1, 1}});
+  t.push_back({.name = "init",
+               .kind = Kind::real,
+               .default_text = "0.05",
+               .meaning = "start of every v_kl",
+               .symbol = "v0",
+               .range = number});
+  t.push_back(
+      {.name = "coordinates",
+       .kind = Kind::word,
+       .default_text = "reduced",
+       .meaning = "state of the flow; both are exact, euler's steps are the paper's in full",
+       .words = {"reduced", "full"}});
+  return t;
+}
+
+SystemInfo make_info() {
+  SystemInfo info;
+  info.name = "joma";
+  info.title = "JoMA: an MLP layer above attention, attention integrated out";
+  info.source =
+      "Tian, Wang, Zhang, Chen, Du, JoMA: Demystifying Multilayer Transformers via Joint Dynamics "
+      "of MLP and Attention, ICLR 2024, arXiv 2310.00535";
+  info.equations = kEquations;
+  info.parameters = parameters();
+  info.dimensions = {{"node", "hidden node"}, {"token", "contextual token"}};
+  const std::string paper = "arXiv 2310.00535";
+  info.fields = {{"v",
+                  {"node", "token"},
+                  "v",
+                  "weights of the hidden nodes in token space",
+                  paper + ", section 4"}};
+  info.observables = {
+      {"attention_entropy", "H", "entropy in nats of b normalised to sum 1", paper + ", section 4"},
+      {"effective_tokens", "exp(H)", "number of tokens that share the attention",
+       paper + ", section 4"},
+      {"learned_min", "min v/mu", "smallest learned part of a target (NaN without targets)",
+       paper + ", section 4"},
+      {"learned_max", "max v/mu", "largest learned part of a target (NaN without targets)",
+       paper + ", section 4"},
+      {"clock_spread", "(max T - min T)/mean T",
+       "spread of the clocks T_l over tokens, beside their mean: 0 but for the integrator's error "
+       "(NaN without targets)",
+       paper + ", section 4"}};
+  info.events = {
+      {"entropy_falls", "the attention's entropy first falls"},
+      {"entropy_minimum", "it first rises again: the entropy's minimum", "entropy_falls"}};
+  info.constants = {{"blow_up_time", "t*", "first blow-up of a token (drives, exp attention)"}};
+  info.passages = {{"time_to_90",
+                    {"node", "token"},
+                    "t_90",
+                    "time at which v first reaches 90% of its target",
+                    paper + ", section 4"}};
+  return info;
+}
+
+}  // namespace
+
+const SystemInfo& info() {
+  static const SystemInfo instance = make_info();
+  return instance;
+}
+
+}  // namespace popflow::joma

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+
+#include "popflow/registry.hpp"
+
+namespace popflow::joma {
+
+/// (node, token)
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// What the nodes are driven by, or drawn to, and where they start.
+struct Problem {
+  bool has_target = false;   ///< goal holds targets mu (nonlinear activation), else drives Delta
+  Matrix goal;               ///< (node, token)
+  std::optional<Matrix> v0;  ///< a start that came with the problem
+};
+
+/// Entries of a problem and the temperature stay within this, so that no square overflows.
+inline constexpr double kLargestNumber = 1e50;
+
+/// Draws or reads the problem, as the parameters say, and resolves into `from.own` the activation
+/// and the sizes that come from elsewhere. Throws UsageError for contradictions and for sizes
+/// beyond the machine, InputError for a wrong file.
+Problem make_problem(Ingredients from);
+
+/// Numbers uniform on [low, high], each node's from a stream of its own.
+Matrix draw_uniform(Eigen::Index nodes, Eigen::Index tokens, double low, double high,
+                    std::uint64_t seed);
+
+/// Pr(l = 1 | m = 1) for the leaves l of a binary latent tree of `depth` levels whose edges have
+/// correlation rho and whose variables all have marginal 1/2; the query m of node k is leaf k (from
+/// 0 again where there are more nodes than leaves). With H the height of the lowest common ancestor
+/// it is (1 + rho^(2H))/2, and 1 for l = m. Shape (node, token).
+Matrix tree_probabilities(Eigen::Index nodes, int depth, double rho);
+
+}  // namespace popflow::joma

@@ -1,0 +1,526 @@
+#include "dynamics/joma/system.hpp"
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "dynamics/common/datasets.hpp"
+#include "dynamics/joma.hpp"
+#include "dynamics/joma/clock.hpp"
+#include "dynamics/joma/exponential.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow::joma {
+
+namespace {
+
+using Kind = Attention::Kind;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// The last tokens have learned all but e^-5 of their targets by the default end.
+constexpr double kLearned = 5;
+
+double sum_of(const std::vector<double>& parts) {
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace
+
+Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Workers& workers)
+    : problem_(std::move(problem)),
+      attention_(attention),
+      start_(std::move(start)),
+      workers_(workers),
+      lines_(start_),
+      reduced_(reduced),
+      parts_((lines_.size() + kPiece - 1) / kPiece) {
+  hold_rates();
+  coordinates_ =
+      reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
+  if (!reduced && attention_.kind == Kind::softmax) weights_.resize(tokens());
+  describe();
+}
+
+const SystemInfo& Joma::info() const { return joma::info(); }
+
+/// The largest S/(2 tau^2) at the start or, with targets, on the way.
+double Joma::peak_exponent() const {
+  double peak = 0;
+  for (std::size_t l = 0; l < tokens(); ++l) {
+    const Line line = lines_.at(l);
+    double y = std::abs(line.along);
+    if (problem_.has_target) y = std::max(y, std::abs(line.end()));
+    peak = std::max(peak, (y * y + line.across) * attention_.inverse());
+  }
+  return peak;
+}
+
+/// A target far beyond 8 tau is reached in less time than the rounding of the time it took to come
+/// to 8 tau. Such rates are held at e^27: the token then still arrives within 1e-8 of the right
+/// time, and in steps that can be taken.
+void Joma::hold_rates() {
+  if (attention_.kind != Kind::exponential) return;
+  const double peak = peak_exponent();
+  if (problem_.has_target) {
+    if (peak > 33) attention_.highest_exponent = 27;
+  } else if (peak > 300) {
+    throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
+                     ": the flow blows up in less time than can be told from 0; use a smaller "
+                     "start, a larger --temperature or --attention softmax");
+  }
+}
+
+/// The size at which the state's entries begin to matter: v moves attention by a factor when it
+/// moves by tau, or with linear attention by its own size.
+double Joma::scale() const {
+  double scale = kInfinity;
+  for (std::size_t l = 0; l < tokens(); ++l) {
+    const Line line = lines_.at(l);
+    if (line.length == 0) continue;
+    double size = attention_.temperature;
+    if (attention_.kind == Kind::linear) {
+      size = std::sqrt(line.along * line.along + line.across + attention_.offset);
+      if (size == 0) continue;
+    }
+    if (reduced_) size /= line.length;
+    scale = std::min(scale, size);
+  }
+  if (problem_.has_target && reduced_) scale = std::min(scale, 1.0);
+  return std::isfinite(scale) ? std::max(scale, 1e-100) : 1;
+}
+
+void Joma::describe() {
+  const auto nodes = static_cast<std::size_t>(problem_.goal.rows());
+  shape_.blocks = {{coordinates_->block(), coordinates_->size(), scale()}};
+  shape_.dimensions = {dimension(info(), "node", nodes), dimension(info(), "token", tokens())};
+  shape_.fields = {"v"};
+  shape_.events = {"entropy_falls", "entropy_minimum"};
+  if (problem_.has_target) shape_.passages = {"time_to_90"};
+  if (!problem_.has_target && attention_.kind == Kind::exponential &&
+      std::isfinite(first_blow_up()))
+    shape_.constants = {{"blow_up_time", first_blow_up()}};
+}
+
+GroupSpec Joma::problem() const {
+  GroupSpec group;
+  group.name = "problem";
+  VariableSpec goal = problem_.has_target
+                          ? dataset("target", {"node", "token"}, "target that v is drawn to")
+                          : dataset("drive", {"node", "token"}, "constant drive of v");
+  goal.data = row_major(problem_.goal);
+  group.variables.push_back(std::move(goal));
+  if (!start_.standard) {
+    VariableSpec v0 = dataset("v0", {"node", "token"}, "start of v");
+    v0.data = row_major(start_.v0);
+    group.variables.push_back(std::move(v0));
+  }
+  return group;
+}
+
+// ---- the flow
+
+void Joma::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+  if (attention_.kind != Kind::softmax) {
+    in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      double b[kStretch];
+      for (std::size_t from = begin; from < end; from += kStretch) {
+        const std::size_t to = std::min(end, from + kStretch);
+        double* out = reduced_ ? dxdt.data() + from : b;
+        coordinates_->squares(x.data(), from, to, out);
+        attention_.apply(to - from, out);
+        coordinates_->derivative(x.data(), out, from, to, dxdt.data());
+      }
+    });
+    return;
+  }
+  double* b = reduced_ ? dxdt.data() : weights_.data();
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    coordinates_->squares(x.data(), begin, end, b + begin);
+    parts_[piece] = attention_.apply_softmax(end - begin, b + begin);
+  });
+  Attention::softmax_factors(parts_);
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    const double factor = parts_[piece].sum;
+    for (std::size_t l = begin; l < end; ++l) b[l] *= factor;
+    coordinates_->derivative(x.data(), b + begin, begin, end, dxdt.data());
+  });
+}
+
+void Joma::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+                    std::span<double> time_derivative) const {
+  const auto M = static_cast<Eigen::Index>(tokens());
+  Eigen::VectorXd b(M);
+  Eigen::VectorXd slope(M);
+  coordinates_->squares(x.data(), 0, tokens(), b.data());
+  for (Eigen::Index l = 0; l < M; ++l) slope[l] = attention_.log_slope(b[l]);
+  Eigen::MatrixXd by_square;
+  if (attention_.kind == Kind::softmax) {
+    std::vector<Attention::Part> part = {attention_.apply_softmax(tokens(), b.data())};
+    Attention::softmax_factors(part);
+    b *= part[0].sum;
+    by_square = -b * b.cwiseProduct(slope).transpose();
+    by_square.diagonal() += b.cwiseProduct(slope);
+  } else {
+    attention_.apply(tokens(), b.data());
+    by_square = b.cwiseProduct(slope).asDiagonal();
+  }
+  coordinates_->jacobian(x.data(), b, by_square, j);
+  std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+}
+
+// ---- what is seen of it
+
+/// The token with the largest attention, to which all are compared: what is small beside it is
+/// then small in every sum, too.
+struct Joma::Reference {
+  double square = -1;  ///< its S
+  std::size_t token = 0;
+};
+
+Joma::Reference Joma::reference(std::span<const double> x) const {
+  std::vector<Reference> parts(parts_.size());
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_->squares(x.data(), from, to, squares);
+      for (std::size_t l = from; l < to; ++l)
+        if (squares[l - from] > parts[piece].square) parts[piece] = {squares[l - from], l};
+    }
+  });
+  Reference best;
+  for (const Reference& part : parts)
+    if (part.square > best.square) best = part;
+  return best;
+}
+
+/// log(b_l/b_ref) without a detour over the logarithms, which are large.
+double Joma::log_ratio(double square, double of_reference) const {
+  if (attention_.kind == Kind::linear)
+    return 0.5 * std::log((square + attention_.offset) / (of_reference + attention_.offset));
+  return (square - of_reference) * attention_.inverse();
+}
+
+double Joma::entropy(std::span<const double> x) const {
+  const Reference ref = reference(x);
+  if (attention_.kind == Kind::linear && !(ref.square + attention_.offset > 0)) return kNone;
+  std::vector<double> weight(parts_.size());  // of all but the reference, in units of its weight
+  std::vector<double> weighted(parts_.size());
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_->squares(x.data(), from, to, squares);
+      for (std::size_t l = from; l < to; ++l) {
+        const double w = log_ratio(squares[l - from], ref.square);
+        if (l == ref.token || !(w > kLowestExponent)) continue;
+        const double p = exponential(w);
+        weight[piece] += p;
+        weighted[piece] += p * w;
+      }
+    }
+  });
+  const double others = sum_of(weight);
+  return std::log1p(others) - sum_of(weighted) / (1 + others);
+}
+
+void Joma::event_functions(std::span<const double> x, double /*t*/,
+                           std::span<double> values) const {
+  // With p_l normalised, dH/dt = -cov_p(d log b/dt, log b); both are taken relative to the token
+  // with the largest attention, w and u, so that nothing cancels when it has nearly all of it. In
+  // units of the largest b, which changes no sign.
+  const Reference ref = reference(x);
+  struct Sums {
+    double p = 0, u = 0, w = 0, uu = 0, uw = 0, noise = 0;
+    bool even = true;  ///< all attention equal, but for rounding
+  };
+  const double unit = std::sqrt(std::max(ref.square + attention_.offset, 0.0));
+  const auto log_rate = [&](double square, double growth, double w) {
+    if (attention_.kind != Kind::linear) {
+      const double z = square * attention_.inverse();
+      const double held = std::max(z - attention_.highest_exponent, 0.0);
+      return 2 * attention_.inverse() * growth * exponential(w - held);
+    }
+    const double b = std::sqrt(square + attention_.offset);
+    return b > 0 ? growth / b / unit : 0;
+  };
+  double ref_growth = 0;
+  coordinates_->growths(x.data(), ref.token, ref.token + 1, &ref_growth);
+  const double ref_rate = log_rate(ref.square, ref_growth, 0);
+  std::vector<Sums> parts(parts_.size());
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    double growths[kStretch];
+    Sums& sums = parts[piece];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_->squares(x.data(), from, to, squares);
+      coordinates_->growths(x.data(), from, to, growths);
+      for (std::size_t l = from; l < to; ++l) {
+        const double w = log_ratio(squares[l - from], ref.square);
+        const double size = (squares[l - from] + ref.square) * attention_.inverse();
+        if (!(std::abs(w) <= 4 * kEpsilon * std::max(size, 1.0))) sums.even = false;
+        if (l == ref.token || !(w > kLowestExponent)) continue;
+        const double p = exponential(w);
+        const double rate = log_rate(squares[l - from], growths[l - from], w);
+        const double u = rate - ref_rate;
+        sums.p += p;
+        sums.u += p * u;
+        sums.w += p * w;
+        sums.uu += p * u * u;
+        sums.uw += p * u * w;
+        sums.noise += p * (std::abs(rate) + std::abs(ref_rate)) * (std::abs(w) + size);
+      }
+    }
+  });
+  Sums all;
+  for (const Sums& part : parts) {
+    all.p += part.p;
+    all.u += part.u;
+    all.w += part.w;
+    all.uu += part.uu;
+    all.uw += part.uw;
+    all.noise += part.noise;
+    all.even = all.even && part.even;
+  }
+  const double total = 1 + all.p;
+  const double slope = -(all.uw - all.u * all.w / total) / total;
+  const double noise = 8 * kEpsilon * all.noise / total + std::numeric_limits<double>::min();
+  // Even attention is the entropy's maximum: it falls from there if any two rates differ.
+  const double spread = all.uu / total - all.u * all.u / total / total;
+  const double even = spread > 1e-24 * all.uu ? 1 : -1;
+  values[0] = all.even ? even : -slope - noise;
+  values[1] = slope - 2 * noise;
+}
+
+void Joma::learned(std::span<const double> x, double& low, double& high) const {
+  low = high = kNone;
+  if (!problem_.has_target) return;
+  struct Range {
+    double low = kInfinity, high = -kInfinity;
+  };
+  const auto nodes = static_cast<std::size_t>(problem_.goal.rows());
+  std::vector<Range> parts(parts_.size());
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double v[kStretch];
+    for (std::size_t k = 0; k < nodes; ++k) {
+      const double* goal = problem_.goal.data() + k * tokens();
+      for (std::size_t from = begin; from < end; from += kStretch) {
+        const std::size_t to = std::min(end, from + kStretch);
+        coordinates_->values(x.data(), k, from, to, v);
+        for (std::size_t l = from; l < to; ++l) {
+          if (goal[l] == 0) continue;
+          const double part = v[l - from] / goal[l];
+          parts[piece].low = std::min(parts[piece].low, part);
+          parts[piece].high = std::max(parts[piece].high, part);
+        }
+      }
+    }
+  });
+  Range all;
+  for (const Range& part : parts) {
+    all.low = std::min(all.low, part.low);
+    all.high = std::max(all.high, part.high);
+  }
+  if (all.low > all.high) return;
+  low = all.low;
+  high = all.high;
+}
+
+std::vector<double> Joma::clocks(std::span<const double> x) const {
+  std::vector<double> clocks(tokens(), kNone);
+  if (!problem_.has_target) return clocks;
+  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    coordinates_->progress(x.data(), begin, end, clocks.data() + begin);
+    for (std::size_t l = begin; l < end; ++l)
+      clocks[l] = clock_of(attention_, lines_.at(l), clocks[l]);
+  });
+  return clocks;
+}
+
+double Joma::clock_spread(std::span<const double> x) const {
+  double low = kInfinity;
+  double high = -kInfinity;
+  double sum = 0;
+  double count = 0;
+  for (const double clock : clocks(x)) {
+    if (!std::isfinite(clock)) continue;
+    low = std::min(low, clock);
+    high = std::max(high, clock);
+    sum += clock;
+    ++count;
+  }
+  if (count == 0) return kNone;
+  return sum == 0 ? 0 : (high - low) / (sum / count);
+}
+
+void Joma::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+  values[0] = entropy(x);
+  values[1] = std::exp(values[0]);
+  learned(x, values[2], values[3]);
+  values[4] = clock_spread(x);
+}
+
+void Joma::field(std::size_t /*i*/, std::span<const double> x, double /*t*/,
+                 const FieldSink& sink) const {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(problem_.goal.rows()); ++k) {
+    in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::vector<double> v(end - begin);
+      coordinates_->values(x.data(), k, begin, end, v.data());
+      sink(k * tokens() + begin, v);
+    });
+  }
+}
+
+void Joma::passage_functions(std::span<const double> x, double /*t*/,
+                             std::span<double> values) const {
+  if (!problem_.has_target) return;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(problem_.goal.rows()); ++k) {
+    in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      coordinates_->passages(x.data(), k, begin, end, values.data() + k * tokens() + begin);
+    });
+  }
+}
+
+Matrix Joma::values(std::span<const double> x) const {
+  Matrix v(problem_.goal.rows(), problem_.goal.cols());
+  for (Eigen::Index k = 0; k < v.rows(); ++k)
+    coordinates_->values(x.data(), static_cast<std::size_t>(k), 0, tokens(), v.row(k).data());
+  return v;
+}
+
+Matrix Joma::deviations(std::span<const double> x) const {
+  Matrix d(problem_.goal.rows(), problem_.goal.cols());
+  for (Eigen::Index k = 0; k < d.rows(); ++k)
+    coordinates_->deviations(x.data(), static_cast<std::size_t>(k), 0, tokens(), d.row(k).data());
+  return d;
+}
+
+// ---- closed forms: drives, with exponential or linear attention
+
+bool Joma::has_closed_form() const {
+  return !problem_.has_target && attention_.kind != Kind::softmax;
+}
+
+/// When the token's v leaves every bound; infinite if it does not. On its line, with the along and
+/// across of v0: t* = e^{-c - across/(2 tau^2)} tau sqrt(pi/2) erfc(along/(sqrt 2 tau)) / length.
+double Joma::blow_up_time(std::size_t token) const {
+  const Line line = lines_.at(token);
+  if (line.length == 0) return kInfinity;
+  const double tau = attention_.temperature;
+  return std::exp(-attention_.offset - line.across * attention_.inverse()) * tau *
+         std::sqrt(M_PI / 2) * boost::math::erfc(line.along / (M_SQRT2 * tau)) / line.length;
+}
+
+double Joma::first_blow_up() const {
+  double first = kInfinity;
+  for (std::size_t l = 0; l < tokens(); ++l) first = std::min(first, blow_up_time(l));
+  return first;
+}
+
+/// s_l(t) = (y - along)/length, where y obeys dy/dt = length b(y^2 + across).
+double Joma::closed_progress(std::size_t token, double t) const {
+  const Line line = lines_.at(token);
+  if (attention_.kind == Kind::linear) {
+    // y = sqrt(C) sinh(length t + arsinh(along/sqrt(C))), its change taken as a product; C = 0:
+    // y = along exp(+-length t).
+    const double C = line.across + attention_.offset;
+    if (line.length == 0) return t * std::sqrt(C);
+    const double turn = line.length * t;
+    if (C == 0) return line.along * std::expm1(line.along < 0 ? -turn : turn) / line.length;
+    const double root = std::sqrt(C);
+    return 2 * root * std::cosh(std::asinh(line.along / root) + 0.5 * turn) *
+           std::sinh(0.5 * turn) / line.length;
+  }
+  const double rate = std::exp(attention_.offset + line.across * attention_.inverse());
+  if (line.length == 0) return t * rate;
+  const double unit = M_SQRT2 * attention_.temperature;
+  const double start = line.along / unit;
+  const double way = rate * t * line.length / attention_.temperature * std::sqrt(2 / M_PI);
+  // erf(y) = erf(start) + way, from the side where the inverse loses nothing.
+  const double level = boost::math::erf(start) + way;
+  double y = 0;
+  if (level > 0.5) {
+    const double left = boost::math::erfc(start) - way;
+    if (!(left > 0)) return kNone;  // the token has blown up
+    y = boost::math::erfc_inv(left);
+  } else if (level < -0.5) {
+    y = -boost::math::erfc_inv(boost::math::erfc(-start) + way);
+  } else {
+    y = boost::math::erf_inv(level);
+  }
+  return (y - start) * unit / line.length;
+}
+
+void Joma::closed_form(double t, std::span<double> x) const {
+  if (!has_closed_form()) return System::closed_form(t, x);
+  std::vector<double> s(tokens());
+  for (std::size_t l = 0; l < tokens(); ++l) s[l] = closed_progress(l, t);
+  coordinates_->from_progress(s.data(), x.data());
+}
+
+// ---- what to say before it starts
+
+double Joma::default_end() const {
+  double longest = 0;         // clock by which all have nearly learned
+  double weights = 0;         // sum of attention before its softmax, at the end
+  double fastest = 0;         // longest line
+  double sooner = kInfinity;  // first blow-up, were the attention exponential
+  for (std::size_t l = 0; l < tokens(); ++l) {
+    const Line line = lines_.at(l);
+    fastest = std::max(fastest, line.length);
+    const double y = problem_.has_target ? line.end() : line.along;
+    weights += std::exp(std::min((y * y + line.across) * attention_.inverse(), 600.0));
+    if (problem_.has_target) {
+      const double clock = clock_of(attention_, line, kLearned);
+      if (std::isfinite(clock)) longest = std::max(longest, clock);
+    } else if (attention_.kind != Kind::linear) {
+      sooner = std::min(sooner, blow_up_time(l));
+    }
+  }
+  double end = 0;
+  if (problem_.has_target) {
+    end = longest;
+    if (attention_.kind == Kind::exponential) end *= std::exp(-attention_.offset);
+    if (attention_.kind == Kind::softmax) end *= weights;
+  } else if (attention_.kind == Kind::exponential) {
+    end = std::isfinite(sooner) ? 0.95 * sooner : 0;  // short of the end of all things
+    return end > 0 ? end : 1;
+  } else if (fastest > 0) {
+    end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / fastest;
+    if (attention_.kind == Kind::softmax) end += weights * sooner;
+  }
+  return end > 0 && std::isfinite(end) ? two_digits(end) : 1;
+}
+
+std::vector<std::string> Joma::remarks() const {
+  std::vector<std::string> remarks;
+  if (!shape_.constants.empty()) {
+    std::ostringstream text;
+    text << "attention blows up at t = " << first_blow_up();
+    remarks.push_back(text.str());
+  }
+  if (std::isfinite(attention_.highest_exponent))
+    remarks.emplace_back(
+        "some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
+        "e^27, which moves a jump by less than 1e-8 of its time, and such tokens have no clock");
+  if (attention_.kind == Kind::linear && attention_.offset == 0) {
+    std::size_t idle = 0;
+    for (std::size_t l = 0; l < tokens(); ++l)
+      idle += lines_.along[l] == 0 && lines_.across[l] == 0 ? 1 : 0;
+    if (idle > 0)
+      remarks.push_back(std::to_string(idle) +
+                        " tokens start at 0, where linear attention without --offset is 0: they "
+                        "never move");
+  }
+  return remarks;
+}
+
+}  // namespace popflow::joma

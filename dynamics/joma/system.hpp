@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamics/joma/attention.hpp"
+#include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/problem.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::joma {
+
+/// The integrated MLP flow dv_kl/dt = F_kl b_l for one problem.
+class Joma : public System {
+ public:
+  /// Throws UsageError for a start from which the flow cannot be followed.
+  Joma(Problem problem, Attention attention, Start start, bool reduced, Workers& workers);
+
+  [[nodiscard]] const SystemInfo& info() const override;
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] GroupSpec problem() const override;
+  [[nodiscard]] double default_end() const override;
+  [[nodiscard]] std::vector<std::string> remarks() const override;
+
+  void start(std::span<double> x) const override { coordinates_->start(x.data()); }
+  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
+  [[nodiscard]] bool has_jacobian() const override { return true; }
+  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                std::span<double> time_derivative) const override;
+  void observe(std::span<const double> x, double t, std::span<double> values) const override;
+  void field(std::size_t i, std::span<const double> x, double t,
+             const FieldSink& sink) const override;
+  void event_functions(std::span<const double> x, double t,
+                       std::span<double> values) const override;
+  void passage_functions(std::span<const double> x, double t,
+                         std::span<double> values) const override;
+  [[nodiscard]] bool has_closed_form() const override;
+  void closed_form(double t, std::span<double> x) const override;
+
+  // For starts from this system's state: v, and mu - v where there is a target.
+  [[nodiscard]] const Problem& data() const { return problem_; }
+  [[nodiscard]] Matrix values(std::span<const double> x) const;
+  [[nodiscard]] Matrix deviations(std::span<const double> x) const;
+  /// Each token's clock; NaN for those without one.
+  [[nodiscard]] std::vector<double> clocks(std::span<const double> x) const;
+
+ private:
+  [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
+  void hold_rates();
+  void describe();
+  [[nodiscard]] double scale() const;
+  [[nodiscard]] double peak_exponent() const;
+  [[nodiscard]] double blow_up_time(std::size_t token) const;
+  [[nodiscard]] double first_blow_up() const;
+  [[nodiscard]] double closed_progress(std::size_t token, double t) const;
+  struct Reference;
+  [[nodiscard]] Reference reference(std::span<const double> x) const;
+  [[nodiscard]] double log_ratio(double square, double of_reference) const;
+  [[nodiscard]] double entropy(std::span<const double> x) const;
+  void learned(std::span<const double> x, double& low, double& high) const;
+  [[nodiscard]] double clock_spread(std::span<const double> x) const;
+
+  Problem problem_;
+  Attention attention_;
+  Start start_;
+  Workers& workers_;
+  Lines lines_;
+  std::unique_ptr<Coordinates> coordinates_;
+  bool reduced_;
+  Shape shape_;
+  // Of a softmax; kept, so that a right-hand side allocates nothing.
+  mutable std::vector<Attention::Part> parts_;  ///< one a piece
+  mutable std::vector<double> weights_;         ///< b, in full coordinates
+};
+
+}  // namespace popflow::joma

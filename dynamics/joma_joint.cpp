@@ -1,0 +1,64 @@
+#include "dynamics/joma_joint.hpp"
+
+#include "dynamics/joma_joint/system.hpp"
+#include "popflow/error.hpp"
+#include "popflow/last_state.hpp"
+
+namespace popflow::joma_joint {
+
+namespace {
+
+Variant variant_of(const Parameters& own) {
+  Variant variant;
+  const std::string& attention = own.word("attention");
+  variant.attention = attention == "linear" ? AttentionKind::linear
+                      : attention == "exp"  ? AttentionKind::exponential
+                                            : AttentionKind::softmax;
+  const std::string& activation = own.word("activation");
+  variant.activation = activation == "relu"     ? Activation::relu
+                       : activation == "square" ? Activation::square
+                                                : Activation::identity;
+  variant.backprop =
+      own.word("backprop") == "stationary" ? Backprop::stationary : Backprop::cross_entropy;
+  variant.temperature = own.real("temperature");
+  variant.smoothing = own.real("relu-smoothing");
+  variant.integrated = own.word("coordinates") == "integrated";
+  return variant;
+}
+
+/// The start of a run that goes on from another's last state.
+Start start_of_file(const Ingredients& from) {
+  const std::string& path = from.shared.word("init-from");
+  const LastState last = load_last_state(path, from.workers);
+  const auto* source = dynamic_cast<const JomaJoint*>(last.system.get());
+  if (source == nullptr)
+    throw InputError("--init-from " + path + " holds a run of " + last.system->info().name +
+                     ", not of joma-joint");
+  const Eigen::Index K = source->data().nodes();
+  const Eigen::Index M = source->data().tokens();
+  return {Eigen::Map<const Eigen::MatrixXd>(last.x.data(), K, M),
+          Eigen::Map<const Eigen::VectorXd>(last.x.data() + K * M, K),
+          source->logits({last.x.data(), last.x.size()})};
+}
+
+}  // namespace
+
+std::unique_ptr<System> make(Ingredients from) {
+  const Variant variant = variant_of(from.own);
+  Problem problem = make_problem(from);
+  if (!from.shared.has("init-from"))
+    return std::make_unique<JomaJoint>(std::move(problem), variant, from.workers);
+
+  const Start start = start_of_file(from);
+  const auto words = [](Eigen::Index tokens, Eigen::Index nodes) {
+    return std::to_string(tokens) + " tokens and " + std::to_string(nodes) + " nodes";
+  };
+  if (start.V.rows() != problem.nodes() || start.V.cols() != problem.tokens())
+    throw InputError("--init-from " + from.shared.word("init-from") + " has " +
+                     words(start.V.cols(), start.V.rows()) + "; this problem has " +
+                     words(problem.tokens(), problem.nodes()));
+  problem.start = start;
+  return std::make_unique<JomaJoint>(std::move(problem), variant, from.workers);
+}
+
+}  // namespace popflow::joma_joint

@@ -1,0 +1,173 @@
+#include "dynamics/joma_joint/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+// Bounds of tasks. They depend on nothing, so sums have the same order on any number of threads.
+constexpr Index kStretch = 4096;  ///< tokens summed over by one task
+constexpr Index kContexts = 32;   ///< classes of one task of the product forward
+constexpr Index kTokens = 128;    ///< tokens of one task of the product backward
+
+Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
+
+// A sum of exponentials below this has lost what matters to it: all tokens of the class lie far
+// below the largest of all.
+constexpr double kSmallestSum = 1e-200;
+
+}  // namespace
+
+Attention::Attention(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Index nodes,
+                     Workers& workers)
+    : kind_(kind),
+      temperature_(temperature),
+      workers_(workers),
+      X_(X.transpose()),
+      B_(X_),
+      products_(nodes, X.cols()),
+      gain_(X.rows()),
+      sums_(X.cols()),
+      partial_(static_cast<std::size_t>(pieces(X.rows(), kStretch)),
+               Eigen::MatrixXd(nodes, X.cols())),
+      partial_sums_(X.cols(), pieces(X.rows(), kStretch)) {}
+
+void Attention::forward(const Matrix& V, const Vector& z) {
+  attend(z);
+  multiply(V);
+}
+
+void Attention::attend(const Vector& z) {
+  const double top = kind_ == AttentionKind::softmax ? z.maxCoeff() : 0.0;
+  struct Call {
+    Attention& self;
+    const Vector& z;
+    double top;
+  } call{*this, z, top};
+  const auto tasks = static_cast<std::size_t>(partial_.size());
+  const auto work = static_cast<std::size_t>(X_.size());
+  workers_.run(tasks, work, [&call](std::size_t task) {
+    Attention& a = call.self;
+    const Index first = static_cast<Index>(task) * kStretch;
+    const Index count = std::min(kStretch, a.X_.cols() - first);
+    auto gain = a.gain_.segment(first, count);
+    if (a.kind_ == AttentionKind::linear)
+      gain = call.z.segment(first, count);
+    else
+      gain = ((call.z.segment(first, count).array() - call.top) / a.temperature_).exp();
+    auto sum = a.partial_sums_.col(static_cast<Index>(task));
+    sum.setZero();
+    for (Index l = first; l < first + count; ++l) {
+      a.B_.col(l) = a.gain_[l] * a.X_.col(l);
+      sum += a.B_.col(l);
+    }
+  });
+  if (kind_ != AttentionKind::softmax) return;
+  sums_ = partial_sums_.rowwise().sum();
+  workers_.run(tasks, work, [&call](std::size_t task) {
+    Attention& a = call.self;
+    const Index first = static_cast<Index>(task) * kStretch;
+    const Index count = std::min(kStretch, a.X_.cols() - first);
+    for (Index l = first; l < first + count; ++l) a.B_.col(l).array() /= a.sums_.array();
+  });
+  for (Index c = 0; c < sums_.size(); ++c)
+    if (sums_[c] < kSmallestSum) attend_alone(c, z);
+}
+
+void Attention::attend_alone(Index context, const Vector& z) {
+  double top = -std::numeric_limits<double>::infinity();
+  for (Index l = 0; l < z.size(); ++l)
+    if (X_(context, l) > 0) top = std::max(top, z[l]);
+  double sum = 0;
+  for (Index l = 0; l < z.size(); ++l) {
+    const double x = X_(context, l);
+    B_(context, l) = x > 0 ? x * std::exp((z[l] - top) / temperature_) : 0.0;
+    sum += B_(context, l);
+  }
+  B_.row(context) /= sum;
+}
+
+void Attention::multiply(const Matrix& V) {
+  struct Call {
+    Attention& self;
+    const Matrix& V;
+    std::size_t groups;
+  } call{*this, V, static_cast<std::size_t>(pieces(X_.rows(), kContexts))};
+  workers_.run(
+      partial_.size() * call.groups, static_cast<std::size_t>(V.size()), [&call](std::size_t task) {
+        Attention& a = call.self;
+        const Index first = static_cast<Index>(task / call.groups) * kStretch;
+        const Index count = std::min(kStretch, a.X_.cols() - first);
+        const Index c = static_cast<Index>(task % call.groups) * kContexts;
+        const Index contexts = std::min(kContexts, a.X_.rows() - c);
+        a.partial_[task / call.groups].middleCols(c, contexts).noalias() =
+            call.V.middleCols(first, count) * a.B_.block(c, first, contexts, count).transpose();
+      });
+  products_ = partial_[0];
+  for (std::size_t i = 1; i < partial_.size(); ++i) products_ += partial_[i];
+}
+
+void Attention::backward(const Matrix& V, const Vector& z, const Eigen::MatrixXd& w, double* dV,
+                         double* dr, double* dz) {
+  Eigen::Map<Eigen::VectorXd>(dr, w.rows()) = w.rowwise().sum();
+  if (kind_ == AttentionKind::softmax && dz)
+    sums_ = w.cwiseProduct(products_).colwise().sum().transpose();
+  struct Call {
+    Attention& self;
+    const Matrix& V;
+    const Vector& z;
+    const Eigen::MatrixXd& w;
+    double* dV;
+    double* dz;
+  } call{*this, V, z, w, dV, dz};
+  workers_.run(static_cast<std::size_t>(pieces(V.cols(), kTokens)),
+               static_cast<std::size_t>(V.size()), [&call](std::size_t task) {
+                 Attention& a = call.self;
+                 const Index first = static_cast<Index>(task) * kTokens;
+                 const Index count = std::min(kTokens, call.V.cols() - first);
+                 Eigen::Map<Eigen::MatrixXd> all(call.dV, call.V.rows(), call.V.cols());
+                 auto moved = all.middleCols(first, count);
+                 const bool linear = a.kind_ == AttentionKind::linear;
+                 // With linear attention first what z gains, dV/z: z itself may be 0.
+                 moved.noalias() = call.w * (linear ? a.X_ : a.B_).middleCols(first, count);
+                 for (Index i = 0; i < count; ++i) {
+                   const Index l = first + i;
+                   const double along = call.V.col(l).dot(moved.col(i));
+                   if (linear) moved.col(i) *= call.z[l];
+                   if (!call.dz) continue;
+                   switch (a.kind_) {
+                     case AttentionKind::linear:
+                       call.dz[l] = along;
+                       break;
+                     case AttentionKind::exponential:
+                       call.dz[l] = along / a.temperature_;
+                       break;
+                     case AttentionKind::softmax:
+                       call.dz[l] = (along - a.B_.col(l).dot(a.sums_)) / a.temperature_;
+                       break;
+                   }
+                 }
+               });
+}
+
+void Attention::slope_by_logits(const Matrix& V, Index node, Index context,
+                                Eigen::Ref<Eigen::VectorXd> slope) const {
+  const auto v = V.row(node).transpose().array();
+  switch (kind_) {
+    case AttentionKind::linear:
+      slope = X_.row(context).transpose().array() * v;
+      break;
+    case AttentionKind::exponential:
+      slope = B_.row(context).transpose().array() * v / temperature_;
+      break;
+    case AttentionKind::softmax:
+      slope = B_.row(context).transpose().array() * (v - products_(node, context)) / temperature_;
+      break;
+  }
+}
+
+}  // namespace popflow::joma_joint

@@ -1,0 +1,131 @@
+#include "dynamics/joma_joint/flow.hpp"
+
+#include <cmath>
+
+#include "dynamics/joma_joint/box.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+// Along a surface dh/dt = -h, so that what rounding and the integrator leave of h dies out.
+constexpr double kReturn = 1;
+
+}  // namespace
+
+Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
+           Index nodes, const Theorem* theorem, Workers& workers)
+    : attention_(X, kind, temperature, nodes, workers),
+      outputs_(std::move(outputs)),
+      theorem_(theorem),
+      h_(nodes, X.cols()),
+      phi_(nodes, X.cols()),
+      slope_(nodes, X.cols()),
+      g_(nodes, X.cols()),
+      w_(nodes, X.cols()) {
+  if (!outputs_.has_kinks()) return;
+  dV_.resize(nodes, X.rows());
+  dr_.resize(nodes);
+  dz_.resize(X.rows());
+}
+
+void Flow::at(const Point& point) {
+  attention_.forward(point.V, point.z);
+  h_ = attention_.products().colwise() + point.r;
+  sliding_.clear();
+  for (Index c = 0; c < h_.cols(); ++c) {
+    for (Index k = 0; k < h_.rows(); ++k) {
+      if (point.modes == nullptr) {
+        phi_(k, c) = outputs_.value(h_(k, c));
+        slope_(k, c) = outputs_.slope(h_(k, c));
+        continue;
+      }
+      // By the mode, not by h: the right-hand side goes on smoothly beyond the end of a mode.
+      const Mode mode = mode_of(point.modes[c * h_.rows() + k]);
+      phi_(k, c) = mode == Mode::above ? h_(k, c) : 0.0;
+      slope_(k, c) = mode == Mode::above ? 1 : 0;
+      if (mode == Mode::sliding) sliding_.emplace_back(k, c);
+    }
+  }
+  outputs_.gradient(phi_, g_);
+  w_ = g_.cwiseProduct(slope_) * outputs_.class_weights().asDiagonal();
+  if (!sliding_.empty()) slide(point);
+}
+
+void Flow::slide(const Point& point) {
+  Eigen::VectorXd wanted = -drift(point, sliding_, w_);
+  for (std::size_t i = 0; i < sliding_.size(); ++i)
+    wanted[static_cast<Index>(i)] -= kReturn * h_(sliding_[i].first, sliding_[i].second);
+  const Eigen::VectorXd weights = solve_semidefinite(gram(point, sliding_), wanted);
+  for (std::size_t i = 0; i < sliding_.size(); ++i) {
+    const auto [k, c] = sliding_[i];
+    w_(k, c) = weights[static_cast<Index>(i)];
+    slope_(k, c) = w_(k, c) / pull(sliding_[i]);
+  }
+}
+
+void Flow::velocity(const Point& point, const Velocity& into) {
+  attention_.backward(point.V, point.z, w_, into.V, into.r, theorem_ ? nullptr : into.z);
+  if (theorem_ == nullptr || into.z == nullptr) return;
+  theorem_->rate(point.V, Attention::Matrix(into.V, point.V.rows(), point.V.cols()), point.z,
+                 Eigen::Map<Eigen::VectorXd>(into.z, point.z.size()));
+}
+
+Eigen::VectorXd Flow::drift(const Point& point, const std::vector<Surface>& surfaces,
+                            const Eigen::MatrixXd& w) {
+  const Eigen::MatrixXd kept = w_;
+  w_ = w;
+  velocity(point, {dV_.data(), dr_.data(), dz_.data()});
+  w_ = kept;
+  const Eigen::MatrixXd& B = attention_.attended();
+  Eigen::VectorXd by_logits(point.z.size());
+  Eigen::VectorXd found(static_cast<Index>(surfaces.size()));
+  for (std::size_t i = 0; i < surfaces.size(); ++i) {
+    const auto [k, c] = surfaces[i];
+    attention_.slope_by_logits(point.V, k, c, by_logits);
+    found[static_cast<Index>(i)] = dV_.row(k).dot(B.row(c)) + dr_[k] + by_logits.dot(dz_);
+  }
+  return found;
+}
+
+Eigen::MatrixXd Flow::gram(const Point& point, const std::vector<Surface>& surfaces) const {
+  const auto n = static_cast<Index>(surfaces.size());
+  const Eigen::MatrixXd& B = attention_.attended();
+  Eigen::MatrixXd by_logits(point.z.size(), n);
+  for (Index i = 0; i < n; ++i) {
+    const auto [k, c] = surfaces[static_cast<std::size_t>(i)];
+    attention_.slope_by_logits(point.V, k, c, by_logits.col(i));
+  }
+  Eigen::MatrixXd A = by_logits.transpose() * by_logits;
+  if (theorem_ != nullptr && attention_.kind() == AttentionKind::softmax) {
+    // There z follows an approximation, with the start's mean attention in the place of b_c.
+    for (Index j = 0; j < n; ++j) {
+      const auto [k, c] = surfaces[static_cast<std::size_t>(j)];
+      const double product = attention_.products()(k, c);
+      const Eigen::VectorXd instead = B.row(c).transpose() - theorem_->mean_attention();
+      A.col(j) += by_logits.transpose() * instead * (product / attention_.temperature());
+    }
+  }
+  const Eigen::MatrixXd contexts = B * B.transpose();
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      const auto [k, c] = surfaces[static_cast<std::size_t>(i)];
+      const auto [other, d] = surfaces[static_cast<std::size_t>(j)];
+      if (k == other) A(i, j) += contexts(c, d) + 1;
+    }
+  }
+  return A;
+}
+
+void Flow::velocity_of(const Point& point, const std::vector<Surface>& surfaces,
+                       const Eigen::VectorXd& weights, const Velocity& into) {
+  const Eigen::MatrixXd kept = w_;
+  w_.setZero();
+  for (std::size_t i = 0; i < surfaces.size(); ++i)
+    w_(surfaces[i].first, surfaces[i].second) = weights[static_cast<Index>(i)];
+  velocity(point, into);
+  w_ = kept;
+}
+
+}  // namespace popflow::joma_joint

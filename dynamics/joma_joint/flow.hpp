@@ -1,0 +1,89 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "dynamics/joma_joint/attention.hpp"
+#include "dynamics/joma_joint/outputs.hpp"
+#include "dynamics/joma_joint/theorem.hpp"
+
+namespace popflow::joma_joint {
+
+/// Which side of a sharp relu's kink h_{k,c} is on, or that it is held on it. As entries of the
+/// state these are doubles.
+enum class Mode { below = 0, above = 1, sliding = 2 };
+inline Mode mode_of(double entry) { return static_cast<Mode>(std::lround(entry)); }
+
+/// A state: V (K x M), r (K), z (M); with a sharp relu also the modes (K x C), else null.
+struct Point {
+  Attention::Matrix V;
+  Attention::Vector r;
+  Attention::Vector z;
+  const double* modes = nullptr;
+};
+
+/// Where a velocity goes: K x M, K and M numbers; z may be null.
+struct Velocity {
+  double* V;
+  double* r;
+  double* z;
+};
+
+/// A place (node, class) of h.
+using Surface = std::pair<Eigen::Index, Eigen::Index>;
+
+/// The right-hand side. One evaluation is at(point), then whatever is asked of it.
+///
+/// With a sharp relu it follows Filippov: on a surface h_{k,c} = 0 that both sides push towards
+/// phi' is the number theta in [0,1] that keeps dh/dt = 0. Velocities are linear in the weights
+/// w_{k,c} = p_c g_{k,c} phi'_{k,c}, dh/dt = A w with the Gram matrix A of the gradients of h (all
+/// surfaces that are slid along at once: a linear system for their w).
+class Flow {
+ public:
+  /// `theorem`: z follows from V by it, and its velocity too; null: z is integrated.
+  Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
+       Eigen::Index nodes, const Theorem* theorem, Workers& workers);
+
+  /// Attends and works out h, phi, g and the weights w (of surfaces that are slid along, theta).
+  void at(const Point& point);
+  void velocity(const Point& point, const Velocity& into);
+
+  [[nodiscard]] const Attention& attention() const { return attention_; }
+  [[nodiscard]] const Outputs& outputs() const { return outputs_; }
+  [[nodiscard]] const Eigen::MatrixXd& h() const { return h_; }          ///< K x C
+  [[nodiscard]] const Eigen::MatrixXd& phi() const { return phi_; }      ///< K x C
+  [[nodiscard]] const Eigen::MatrixXd& slope() const { return slope_; }  ///< phi', K x C
+
+  // For changes of mode.
+
+  /// dh/dt of the given surfaces by the weights w (K x C).
+  Eigen::VectorXd drift(const Point& point, const std::vector<Surface>& surfaces,
+                        const Eigen::MatrixXd& w);
+  /// How dh/dt of the given surfaces (rows) depends on their weights (columns).
+  [[nodiscard]] Eigen::MatrixXd gram(const Point& point,
+                                     const std::vector<Surface>& surfaces) const;
+  /// The velocity that weights on the given surfaces alone would give.
+  void velocity_of(const Point& point, const std::vector<Surface>& surfaces,
+                   const Eigen::VectorXd& weights, const Velocity& into);
+  /// p_c g_{k,c}.
+  [[nodiscard]] double pull(const Surface& s) const {
+    return outputs_.class_weights()[s.second] * g_(s.first, s.second);
+  }
+  /// The weights w (K x C) of the last at().
+  [[nodiscard]] const Eigen::MatrixXd& weights() const { return w_; }
+
+ private:
+  void slide(const Point& point);
+
+  Attention attention_;
+  Outputs outputs_;
+  const Theorem* theorem_;
+  Eigen::MatrixXd h_, phi_, slope_, g_, w_;
+  std::vector<Surface> sliding_;
+  Eigen::MatrixXd dV_;
+  Eigen::VectorXd dr_, dz_;
+};
+
+}  // namespace popflow::joma_joint

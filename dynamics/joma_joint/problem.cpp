@@ -1,0 +1,165 @@
+#include "dynamics/joma_joint/problem.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "dynamics/common/problem_file.hpp"
+#include "popflow/error.hpp"
+#include "popflow/random.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+std::uint64_t problem_seed(const Ingredients& from) {
+  return static_cast<std::uint64_t>(from.shared.integer("problem-seed"));
+}
+
+/// Tokens in the first half have a Gaussian profile whose centre moves with the class, the others
+/// are noise (arXiv 2310.00535, figures 2 and 3, for M = C = 20: exp(-(l - c/2)^2/30), U(0,1/2)).
+Eigen::VectorXd gaussian_context(Eigen::Index tokens, Eigen::Index classes, Eigen::Index c,
+                                 RandomStream& random) {
+  const Eigen::Index half = tokens / 2;
+  const auto width = static_cast<double>(half);
+  const double centre = width * static_cast<double>(c) / static_cast<double>(classes);
+  Eigen::VectorXd x(tokens);
+  for (Eigen::Index l = 0; l < tokens; ++l) {
+    const double off = static_cast<double>(l) - centre;
+    x[l] = l < half ? std::exp(-off * off / (0.3 * width * width)) : 0.5 * random.uniform();
+  }
+  return x;
+}
+
+/// Uniform on the simplex: exponential variates, to be divided by their sum.
+Eigen::VectorXd dirichlet_context(Eigen::Index tokens, RandomStream& random) {
+  Eigen::VectorXd x(tokens);
+  for (double& entry : x) entry = -std::log(random.uniform());
+  return x;
+}
+
+Eigen::MatrixXd draw_contexts(const Ingredients& from) {
+  const Eigen::Index M = from.own.integer("tokens");
+  const Eigen::Index C = from.own.integer("classes");
+  const bool gaussian = from.own.word("data") == "gaussian";
+  Eigen::MatrixXd X(M, C);
+  for (Eigen::Index c = 0; c < C; ++c) {
+    RandomStream random(problem_seed(from), Purpose::problem, 0, static_cast<std::uint64_t>(c));
+    X.col(c) = gaussian ? gaussian_context(M, C, c, random) : dirichlet_context(M, random);
+    X.col(c) /= X.col(c).sum();
+  }
+  return X;
+}
+
+enum class Part : std::uint32_t { weights, residuals, logits };
+
+/// Normals of standard deviation init-scale, one stream a part: the logits don't change with the
+/// number of nodes.
+Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size) {
+  RandomStream random(problem_seed(from), Purpose::start, static_cast<std::uint32_t>(part));
+  const double scale = from.own.real("init-scale");
+  Eigen::VectorXd x(size);
+  for (double& entry : x) entry = scale * random.normal();
+  return x;
+}
+
+/// Puts a size found in a file among the parameters; another one that was asked for is an error.
+void resolve_size(Parameters& own, const std::string& name, Eigen::Index found,
+                  const std::string& path) {
+  if (own.given(name) && own.integer(name) != found)
+    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
+                     ": there it is " + std::to_string(found));
+  own.resolve(name, std::int64_t{found});
+}
+
+void require_room(const Parameters& own) {
+  const auto size = [&](const char* name) { return static_cast<double>(own.integer(name)); };
+  const double M = size("tokens");
+  const double C = size("classes");
+  const double K = size("nodes");
+  // X and the attended contexts; V with its start, its derivative and a method's stages; h and g.
+  require_memory(2 * M * C + 10 * M * K + 4 * K * C, own.text("tokens") + " tokens, " +
+                                                         own.text("classes") + " classes and " +
+                                                         own.text("nodes") + " nodes");
+}
+
+/// The parts of a problem that came in a file.
+struct Given {
+  std::optional<Eigen::MatrixXd> X;
+  std::optional<Eigen::VectorXd> p;
+  std::optional<Eigen::MatrixXd> V;  ///< (node, token)
+  std::optional<Eigen::VectorXd> r, z;
+};
+
+Given read(const Ingredients& from) {
+  const std::string& path = from.shared.word("problem");
+  const ProblemFile file(path, {"X"});
+  Given given;
+  const ProblemFile::Matrix X = file.matrix("X");
+  if (X.size() == 0)
+    throw file.bad("X has shape " + in_words(file.shape("X")) +
+                   "; there must be at least one token and one class");
+  file.require_columns_of_probabilities("X", X);
+  given.X = X;
+  const Eigen::Index M = X.rows();
+  const Eigen::Index C = X.cols();
+  const std::string tokens = "X has " + std::to_string(M) + " tokens";
+  if (file.has("class_weight")) {
+    given.p = file.vector("class_weight", static_cast<std::size_t>(C),
+                          "X has " + std::to_string(C) + " classes");
+    file.require_distribution("class_weight", *given.p);
+  }
+  if (file.has("V0")) {
+    const std::vector<std::size_t> found = file.shape("V0");
+    const std::size_t K = found.size() == 2 ? found[1] : 0;
+    const ProblemFile::Matrix V0 = file.matrix("V0", static_cast<std::size_t>(M), K, tokens);
+    if (K == 0) throw file.bad("V0 has shape " + in_words(found) + "; it must have nodes");
+    file.require_finite("V0", V0);
+    given.V = V0.transpose();
+  }
+  if (file.has("r0")) {
+    given.r = given.V ? file.vector("r0", static_cast<std::size_t>(given.V->rows()),
+                                    "V0 has " + std::to_string(given.V->rows()) + " nodes")
+                      : file.vector("r0");
+    if (given.r->size() == 0) throw file.bad("r0 is empty; there must be at least one node");
+    file.require_finite("r0", *given.r);
+  }
+  if (file.has("z0")) {
+    given.z = file.vector("z0", static_cast<std::size_t>(M), tokens);
+    file.require_finite("z0", *given.z);
+  }
+  resolve_size(from.own, "tokens", M, path);
+  resolve_size(from.own, "classes", C, path);
+  if (given.V || given.r)
+    resolve_size(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
+  return given;
+}
+
+}  // namespace
+
+Problem make_problem(Ingredients from) {
+  Parameters& own = from.own;
+  if (!own.has("init-logit"))
+    own.resolve("init-logit", own.word("attention") == "linear" ? 1.0 : 0.0);
+  Given given;
+  if (from.shared.has("problem")) given = read(from);
+  if (!own.has("nodes")) own.resolve("nodes", own.integer("classes"));
+  require_room(own);
+
+  Problem problem;
+  problem.X = given.X ? std::move(*given.X) : draw_contexts(from);
+  const Eigen::Index M = problem.tokens();
+  const Eigen::Index C = problem.classes();
+  const Eigen::Index K = own.integer("nodes");
+  problem.p = given.p ? *given.p : Eigen::VectorXd::Constant(C, 1 / static_cast<double>(C));
+  Start& start = problem.start;
+  start.V = given.V ? std::move(*given.V)
+                    : Eigen::MatrixXd(draw_start(from, Part::weights, M * K).reshaped(K, M));
+  start.r = given.r ? *given.r : draw_start(from, Part::residuals, K);
+  if (given.z)
+    start.z = *given.z;
+  else
+    start.z = draw_start(from, Part::logits, M).array() + own.real("init-logit");
+  return problem;
+}
+
+}  // namespace popflow::joma_joint

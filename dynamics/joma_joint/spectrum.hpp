@@ -1,0 +1,22 @@
+#pragma once
+
+#include "dynamics/joma_joint/attention.hpp"
+
+namespace popflow::joma_joint {
+
+/// The leading singular value of V (K x M) with its vectors.
+struct Leading {
+  double stable_rank = 0;  ///< |V|_F^2 / |V|_2^2; NaN for V = 0
+  double value = 0;        ///< |V|_2
+  Eigen::VectorXd left;    ///< K
+  Eigen::VectorXd right;   ///< M
+};
+
+Leading leading_direction(const Attention::Matrix& V);
+
+/// Half of d/dt log stable rank as V moves at dV: <V,dV>/|V|_F^2 - left'dV right/|V|_2. `size` is
+/// the sum of the sizes of the two terms.
+double stable_rank_log_rate(const Attention::Matrix& V, const Attention::Matrix& dV,
+                            const Leading& leading, double* size);
+
+}  // namespace popflow::joma_joint

@@ -1,0 +1,276 @@
+#include "dynamics/joma_joint/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dynamics/common/datasets.hpp"
+#include "dynamics/joma_joint.hpp"
+#include "dynamics/joma_joint/spectrum.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+// A rate smaller than this part of the terms it is the sum of counts as rounding of zero.
+constexpr double kNothing = 1e-9;
+
+std::size_t count(Index n) { return static_cast<std::size_t>(n); }
+
+}  // namespace
+
+JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
+    : problem_(std::move(problem)),
+      variant_(variant),
+      M_(problem_.tokens()),
+      C_(problem_.classes()),
+      K_(problem_.nodes()),
+      z_(problem_.start.z),
+      workers_(workers) {
+  const Start& s = problem_.start;
+  if (variant.backprop == Backprop::cross_entropy && K_ != C_)
+    throw UsageError(
+        "--backprop cross-entropy compares phi(h) with the classes, so it needs as "
+        "many nodes as classes; here --nodes is " +
+        std::to_string(K_) + " and --classes is " + std::to_string(C_));
+  if (variant.attention == AttentionKind::linear) {
+    if (s.z.isZero(0) && s.V.isZero(0))
+      throw UsageError(
+          "with --attention linear V and z both start at 0, where they rest for ever; "
+          "give --init-logit or --init-scale above 0");
+    const Eigen::VectorXd room = s.z.cwiseAbs2() - s.V.colwise().squaredNorm().transpose();
+    Index token = 0;
+    if (variant.integrated && !(room.minCoeff(&token) > 0))
+      throw UsageError(
+          "--coordinates integrated with --attention linear needs z^2 > sum_k v_k^2 at "
+          "the start, so that z keeps its sign; at token " +
+          std::to_string(token) + " z is " + shortest(s.z[token]) + " and sum_k v_k^2 is " +
+          shortest(s.V.col(token).squaredNorm()) +
+          "; raise --init-logit or use --coordinates full");
+  }
+  if (variant.activation == Activation::relu && !(variant.smoothing > 0)) modes_ = count(K_ * C_);
+  describe();
+  start_.assign(shape_.state_size(), 0.0);
+  std::copy(s.V.data(), s.V.data() + s.V.size(), start_.begin());
+  std::copy(s.r.begin(), s.r.end(), start_.begin() + M_ * K_);
+  if (!variant.integrated) std::copy(s.z.begin(), s.z.end(), start_.begin() + M_ * K_ + K_);
+  set_theorem();
+  first_modes();
+}
+
+/// The theorem compares with the start, and takes the start's mean attention for constant.
+void JomaJoint::set_theorem() {
+  const Start& s = problem_.start;
+  Attention attention(problem_.X, variant_.attention, variant_.temperature, K_, workers_);
+  attention.forward(Attention::Matrix(s.V.data(), K_, M_), Attention::Vector(s.z.data(), M_));
+  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
+                                       attention.attended().transpose() * problem_.p);
+  flow_ = std::make_unique<Flow>(
+      problem_.X, variant_.attention, variant_.temperature,
+      Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
+      variant_.integrated ? theorem_.get() : nullptr, workers_);
+  dz_.resize(M_);
+}
+
+const SystemInfo& JomaJoint::info() const { return joma_joint::info(); }
+
+void JomaJoint::describe() {
+  // An entry matters when it is as large as the start's, and h when it is of order 1.
+  const auto size = [](const auto& start) {
+    const double largest = start.cwiseAbs().maxCoeff();
+    return largest > 0 ? std::min(1.0, largest) : 1.0;
+  };
+  shape_.blocks = {{"V", count(M_ * K_), size(problem_.start.V)},
+                   {"r", count(K_), size(problem_.start.r)}};
+  const double logit =
+      variant_.attention == AttentionKind::linear ? 1.0 : std::min(1.0, variant_.temperature);
+  if (!variant_.integrated) shape_.blocks.push_back({"z", count(M_), logit});
+  if (modes_ > 0) shape_.blocks.push_back({"mode", modes_, 1});
+  shape_.dimensions = {dimension(info(), "token", count(M_)), dimension(info(), "node", count(K_)),
+                       dimension(info(), "class", count(C_))};
+  shape_.fields = {"V", "r", "z"};
+  shape_.events = {"entropy_falls", "entropy_minimum", "rank_falls", "rank_minimum"};
+  shape_.invariants.clear();
+  if (variant_.attention == AttentionKind::softmax)
+    shape_.invariants.emplace_back("logit_sum");
+  else
+    shape_.invariants.emplace_back("theorem_residual");
+}
+
+GroupSpec JomaJoint::problem() const {
+  GroupSpec group;
+  group.name = "problem";
+  const Start& s = problem_.start;
+  VariableSpec X = dataset("X", {"token", "class"}, "context distributions, columns sum to 1");
+  X.data = row_major(problem_.X);
+  VariableSpec p = dataset("class_weight", {"class"}, "probability of a class");
+  p.data = std::vector<double>(problem_.p.begin(), problem_.p.end());
+  VariableSpec V = dataset("V0", {"token", "node"}, "start of the hidden layer's weights");
+  V.data = std::vector<double>(s.V.data(), s.V.data() + s.V.size());
+  VariableSpec r = dataset("r0", {"node"}, "start of the residual weights");
+  r.data = std::vector<double>(s.r.begin(), s.r.end());
+  VariableSpec z = dataset("z0", {"token"}, "start of the attention logits");
+  z.data = std::vector<double>(s.z.begin(), s.z.end());
+  group.variables = {X, p, V, r, z};
+  return group;
+}
+
+double JomaJoint::default_end() const {
+  // A node meets its class with probability p_c, so its own time is about the number of classes.
+  // From small starts a square leaves its saddle late; a drive that never ends runs away soon.
+  const bool square = variant_.activation == Activation::square;
+  const double times =
+      variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);
+  return two_digits(times * static_cast<double>(C_));
+}
+
+std::vector<std::string> JomaJoint::remarks() const {
+  std::vector<std::string> remarks;
+  if (modes_ > 0)
+    remarks.emplace_back(
+        "the relu's derivative jumps at h = 0: the flow slides along such surfaces (Filippov), "
+        "at a cost that grows with the cube of their number; --relu-smoothing integrates a "
+        "smooth relu instead");
+  if (variant_.integrated && variant_.attention == AttentionKind::softmax)
+    remarks.emplace_back(
+        "--coordinates integrated is an approximation with softmax attention: z follows the "
+        "theorem with the mean attention of the start");
+  if (variant_.backprop == Backprop::stationary)
+    remarks.emplace_back("--backprop stationary has no minimum: the loss falls without bound" +
+                         std::string(variant_.attention == AttentionKind::softmax
+                                         ? ""
+                                         : ", and weights may blow up in finite time"));
+  if (variant_.activation != Activation::identity && !(variant_.smoothing > 0) &&
+      problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
+    remarks.emplace_back("V and r start at 0, where phi' is 0: nothing will move");
+  return remarks;
+}
+
+void JomaJoint::start(std::span<double> x) const {
+  std::copy(start_.begin(), start_.end(), x.begin());
+}
+
+Point JomaJoint::point(std::span<const double> x) const {
+  const double* V = x.data();
+  const double* r = V + M_ * K_;
+  const double* rest = r + K_;
+  const Attention::Matrix weights(V, K_, M_);
+  if (variant_.integrated) {
+    theorem_->predict(weights, z_);
+    return {weights, Attention::Vector(r, K_), Attention::Vector(z_.data(), M_),
+            modes_ > 0 ? rest : nullptr};
+  }
+  return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_),
+          modes_ > 0 ? rest + M_ : nullptr};
+}
+
+Velocity JomaJoint::velocity_in(std::span<double> dxdt) const {
+  double* r = dxdt.data() + M_ * K_;
+  return {dxdt.data(), r, variant_.integrated ? dz_.data() : r + K_};
+}
+
+void JomaJoint::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+  const Point at = point(x);
+  flow_->at(at);
+  Velocity into = velocity_in(dxdt);
+  if (variant_.integrated) into.z = nullptr;
+  flow_->velocity(at, into);
+  std::fill(dxdt.end() - static_cast<std::ptrdiff_t>(modes_), dxdt.end(), 0.0);
+}
+
+Eigen::VectorXd JomaJoint::logits(std::span<const double> x) const { return point(x).z; }
+
+// ---- observables and events
+
+/// Mean over classes of the entropy of |b_c| as a distribution.
+double JomaJoint::entropy() const {
+  const Eigen::MatrixXd& B = flow_->attention().attended();
+  double mean = 0;
+  for (Index c = 0; c < C_; ++c) {
+    if (problem_.p[c] == 0) continue;
+    const double sum = B.row(c).cwiseAbs().sum();
+    double entropy = 0;
+    for (Index l = 0; l < M_; ++l) {
+      const double share = std::abs(B(c, l)) / sum;
+      if (share > 0) entropy -= share * std::log(share);
+    }
+    mean += problem_.p[c] * (sum > 0 ? entropy : std::numeric_limits<double>::quiet_NaN());
+  }
+  return mean;
+}
+
+/// Its derivative; `size` is the sum of the sizes of the terms.
+double JomaJoint::entropy_rate(const Eigen::VectorXd& dz, const Point& at, double* size) const {
+  const Eigen::MatrixXd& B = flow_->attention().attended();
+  double rate = 0;
+  *size = 0;
+  for (Index c = 0; c < C_; ++c) {
+    const double sum = B.row(c).cwiseAbs().sum();
+    if (!(sum > 0) || problem_.p[c] == 0) continue;
+    // d|b_l| = |b_l| dz_l/tau, or |b_l| dz_l/z_l.
+    const auto log_rate = [&](Index l) {
+      return variant_.attention == AttentionKind::linear ? dz[l] / at.z[l]
+                                                         : dz[l] / variant_.temperature;
+    };
+    double mean = 0;
+    for (Index l = 0; l < M_; ++l)
+      if (B(c, l) != 0) mean += std::abs(B(c, l)) / sum * log_rate(l);
+    for (Index l = 0; l < M_; ++l) {
+      const double share = std::abs(B(c, l)) / sum;
+      if (!(share > 0)) continue;
+      const double term = share * (log_rate(l) - mean) * std::log(share);
+      rate -= problem_.p[c] * term;
+      *size += problem_.p[c] * std::abs(term);
+    }
+  }
+  return rate;
+}
+
+void JomaJoint::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+  const Point at = point(x);
+  flow_->at(at);
+  const double entropy_now = entropy();
+  const Theorem::Correlations correlation = theorem_->correlations(at.V, at.z);
+  const double numbers[] = {flow_->outputs().loss(flow_->phi()),
+                            entropy_now,
+                            std::exp(entropy_now),
+                            leading_direction(at.V).stable_rank,
+                            theorem_->residual(at.V, at.z),
+                            correlation.prediction,
+                            correlation.weights,
+                            correlation.norm,
+                            at.z.sum()};
+  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+}
+
+void JomaJoint::event_functions(std::span<const double> x, double /*t*/,
+                                std::span<double> values) const {
+  const Point at = point(x);
+  flow_->at(at);
+  velocity_.resize(x.size());
+  const Velocity v = velocity_in(velocity_);
+  flow_->velocity(at, v);
+  double size = 0;
+  const double entropy = entropy_rate(Attention::Vector(v.z, M_), at, &size);
+  values[0] = -entropy - kNothing * size;
+  values[1] = entropy - kNothing * size;
+  const Leading leading = leading_direction(at.V);
+  const double rank = stable_rank_log_rate(at.V, Attention::Matrix(v.V, K_, M_), leading, &size);
+  values[2] = -rank - kNothing * size;
+  values[3] = rank - kNothing * size;
+  for (double& value : values.first(4))
+    if (!std::isfinite(value)) value = -1;
+}
+
+void JomaJoint::field(std::size_t i, std::span<const double> x, double /*t*/,
+                      const FieldSink& sink) const {
+  const Point at = point(x);
+  if (i == 0) sink(0, {at.V.data(), count(at.V.size())});
+  if (i == 1) sink(0, {at.r.data(), count(K_)});
+  if (i == 2) sink(0, {at.z.data(), count(M_)});
+}
+
+}  // namespace popflow::joma_joint

@@ -1,0 +1,106 @@
+#include "dynamics/joma_joint/theorem.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+double correlation(const Eigen::Ref<const Eigen::VectorXd>& a,
+                   const Eigen::Ref<const Eigen::VectorXd>& b) {
+  const Eigen::VectorXd x = a.array() - a.mean();
+  const Eigen::VectorXd y = b.array() - b.mean();
+  const double size = x.norm() * y.norm();
+  // What does not vary but for rounding has no correlation.
+  const double rounding = 1e-15 * static_cast<double>(a.size());
+  if (x.norm() <= rounding * a.norm() || y.norm() <= rounding * b.norm() || !(size > 0))
+    return std::numeric_limits<double>::quiet_NaN();
+  return x.dot(y) / size;
+}
+
+}  // namespace
+
+Theorem::Theorem(AttentionKind kind, double temperature, Eigen::MatrixXd V0, Eigen::VectorXd z0,
+                 Eigen::VectorXd bbar)
+    : kind_(kind),
+      temperature_(temperature),
+      V0_(std::move(V0)),
+      z0_(std::move(z0)),
+      bbar_(std::move(bbar)) {}
+
+double Theorem::gain(const Matrix& V, Index token) const {
+  // Not the difference of two sums of squares: it is small at first.
+  return (V.col(token) - V0_.col(token)).dot(V.col(token) + V0_.col(token));
+}
+
+Eigen::VectorXd Theorem::gains(const Matrix& V) const {
+  Eigen::VectorXd q(V.cols());
+  for (Index l = 0; l < q.size(); ++l) q[l] = gain(V, l);
+  return q;
+}
+
+void Theorem::predict(const Matrix& V, Eigen::Ref<Eigen::VectorXd> z) const {
+  for (Index l = 0; l < z.size(); ++l) z[l] = gain(V, l);
+  switch (kind_) {
+    case AttentionKind::linear:
+      for (Index l = 0; l < z.size(); ++l)
+        z[l] = std::copysign(std::sqrt(z0_[l] * z0_[l] + z[l]), z0_[l]);
+      break;
+    case AttentionKind::exponential:
+      z = z0_ + z / (2 * temperature_);
+      break;
+    case AttentionKind::softmax: {
+      const double sum = z.sum();
+      z = z0_ + (z - sum * bbar_) / (2 * temperature_);
+      break;
+    }
+  }
+}
+
+void Theorem::rate(const Matrix& V, const Matrix& dV, const Vector& z,
+                   Eigen::Ref<Eigen::VectorXd> dz) const {
+  for (Index l = 0; l < dz.size(); ++l) dz[l] = V.col(l).dot(dV.col(l));
+  switch (kind_) {
+    case AttentionKind::linear:
+      dz.array() /= z.array();
+      break;
+    case AttentionKind::exponential:
+      dz /= temperature_;
+      break;
+    case AttentionKind::softmax: {
+      const double sum = dz.sum();
+      dz = (dz - sum * bbar_) / temperature_;
+      break;
+    }
+  }
+}
+
+double Theorem::residual(const Matrix& V, const Vector& z) const {
+  const Eigen::VectorXd q = gains(V);
+  switch (kind_) {
+    case AttentionKind::linear:
+      return ((z - z0_).cwiseProduct(z + z0_) - q).cwiseAbs().maxCoeff();
+    case AttentionKind::exponential:
+      return (z - z0_ - q / (2 * temperature_)).cwiseAbs().maxCoeff();
+    case AttentionKind::softmax:
+      return (z - z0_ - (q - q.sum() * bbar_) / (2 * temperature_)).cwiseAbs().maxCoeff();
+  }
+  return 0;
+}
+
+Theorem::Correlations Theorem::correlations(const Matrix& V, const Vector& z) const {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  Eigen::VectorXd prediction(z.size());
+  predict(V, prediction);
+  Correlations found{correlation(z, prediction), none, none};
+  if (kind_ != AttentionKind::softmax) return found;
+  const Eigen::VectorXd squares = V.colwise().squaredNorm().transpose();
+  found.weights = correlation(z, squares);
+  found.norm = correlation(z, -squares.sum() * bbar_);
+  return found;
+}
+
+}  // namespace popflow::joma_joint

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "popflow/registry.hpp"
+
+namespace popflow::markov {
+
+/// One-layer transformer on a binary Markov chain, canonical coordinates (Makkuva et al., NeurIPS
+/// 2024).
+const SystemInfo& info();
+std::unique_ptr<System> make(Ingredients ingredients);
+
+}  // namespace popflow::markov

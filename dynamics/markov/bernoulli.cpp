@@ -1,0 +1,50 @@
+#include "dynamics/markov/bernoulli.hpp"
+
+#include <boost/math/special_functions/log1p.hpp>
+#include <cmath>
+
+namespace popflow::markov {
+
+namespace {
+
+/// e^d - 1 - d for |d| <= 1/2, by its series.
+double expm1_minus(double d) {
+  double term = d * d / 2;
+  double sum = term;
+  for (int n = 3; n <= 16; ++n) {
+    term *= d / n;
+    sum += term;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double log1p_minus(double z) {
+  return std::abs(z) < 0.5 ? boost::math::log1pmx(z) : std::log1p(z) - z;
+}
+
+double logit(double p) { return std::log(p) - std::log1p(-p); }
+
+double sigmoid(double f) {
+  const double small = std::exp(-std::abs(f));
+  return (f < 0 ? small : 1) / (1 + small);
+}
+
+double coin_entropy(double p) { return -p * std::log(p) - (1 - p) * std::log1p(-p); }
+
+double probability_change(double p, double d) {
+  if (d > 0) return -p * (1 - p) * std::expm1(-d) / (p + (1 - p) * std::exp(-d));
+  return p * (1 - p) * std::expm1(d) / (1 - p + p * std::exp(d));
+}
+
+double coin_divergence(double p, double d) {
+  // With p the rarer side: log(1 - p + p e^d) - p d.
+  if (p > 0.5) return coin_divergence(1 - p, -d);
+  if (std::abs(d) <= 0.5) return log1p_minus(p * std::expm1(d)) + p * expm1_minus(d);
+  constexpr double kLargest = 700;  // beyond it e^d overflows
+  if (d > kLargest) return (1 - p) * d + std::log(p + (1 - p) * std::exp(-d));
+  return std::log1p(p * std::expm1(d)) - p * d;
+}
+
+}  // namespace popflow::markov

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Differences between two coins, one given by its probability and the other by how far its logit
+/// is from the first one's: exact to rounding however small or large that distance is.
+namespace popflow::markov {
+
+/// log(1 + z) - z for z > -1; no cancellation at small z.
+double log1p_minus(double z);
+
+/// log(p / (1 - p)).
+double logit(double p);
+
+/// 1 / (1 + e^-f).
+double sigmoid(double f);
+
+/// Entropy of a coin in nats.
+double coin_entropy(double p);
+
+/// sigmoid(logit(p) + d) - p.
+double probability_change(double p, double d);
+
+/// The Kullback-Leibler divergence of a coin with logit(p) + d from one with p, in nats.
+double coin_divergence(double p, double d);
+
+}  // namespace popflow::markov

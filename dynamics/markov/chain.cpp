@@ -1,0 +1,117 @@
+#include "dynamics/markov/chain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dynamics/markov/bernoulli.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+/// 1 - p - q without the rounding of p + q; 0 if it is no more than the rounding of p and q.
+double correlation_of(double p, double q) {
+  const double correlation = (1 - std::max(p, q)) - std::min(p, q);
+  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  return std::abs(correlation) <= kRounding ? 0 : correlation;
+}
+
+/// log[(1-p)(1-q)/(pq)]: near independence the ratio is 1 + (1-p-q)/(pq).
+double best_slope_of(double p, double q, double correlation) {
+  const double ratio = correlation / (p * q);
+  if (ratio > -0.5 && ratio < 1) return std::log1p(ratio);
+  return -(logit(p) + logit(q));
+}
+
+}  // namespace
+
+Chain::Chain(double p_, double q_)
+    : p(p_),
+      q(q_),
+      pi0(q / (p + q)),
+      pi1(p / (p + q)),
+      correlation(correlation_of(p, q)),
+      best_slope(best_slope_of(p, q, correlation)),
+      entropy_rate(pi0 * coin_entropy(p) + pi1 * coin_entropy(q)),
+      entropy(-pi0 * std::log(pi0) - pi1 * std::log(pi1)),
+      pair_change(pi1 * q),
+      pair_stay(pi0 * (1 - p) * pi1 * (1 - q)),
+      slope_at_line(-pi0 * pi1 * correlation) {}
+
+std::optional<std::string> transition_fault(double probability) {
+  if (!(probability > 0 && probability < 1))
+    return "must be above 0 and below 1: at 0 or 1 the chain stops mixing or is periodic, and the "
+           "loss has no minimum at finite logits";
+  if (!std::isnormal(probability)) return "is too small for a double to hold its digits";
+  return std::nullopt;
+}
+
+ModelPairs model_pairs(const Chain& chain, double slope) {
+  // e^s = (b/a)^2 with neither a nor b above 1; D^2 + 4 pi0 pi1 e^s is the discriminant.
+  const double a = std::exp(-std::max(slope, 0.0) / 2);
+  const double b = std::exp(std::min(slope, 0.0) / 2);
+  const double product = chain.pi0 * chain.pi1;
+  const double D = std::abs(chain.p - chain.q) / (chain.p + chain.q) * a;
+  const double S = std::hypot(D, 2 * std::sqrt(product) * b);
+  const double rare = std::min(chain.pi0, chain.pi1);
+  const double common = std::max(chain.pi0, chain.pi1);
+
+  ModelPairs pairs;
+  pairs.change = 2 * product * a / (a + S);
+  const double stay_common = common * (D + S) / (a + S);
+  const double stay_rare = S > 0 ? rare * 4 * product * (b / (S + D)) * (b / (a + S)) : 0;
+  pairs.stay0 = chain.pi0 >= chain.pi1 ? stay_common : stay_rare;
+  pairs.stay1 = chain.pi0 >= chain.pi1 ? stay_rare : stay_common;
+  pairs.curvature = S > 0 ? pairs.stay0 * (pairs.stay1 / S) * a : 0;
+
+  // g_1 = x* - x, from the difference of the two quadratic equations; times a^2.
+  const double x = pairs.change;
+  const double best = chain.pair_change;
+  const double d = slope - chain.best_slope;
+  const double above =
+      d < 0 ? a * a * chain.pair_stay * std::expm1(d) : -b * b * best * best * std::expm1(-d);
+  const double below = a * a * (pairs.stay0 + chain.pi1 * (1 - chain.q)) + b * b * (x + best);
+  pairs.g1 = below > 0 ? above / below : best - x;
+  return pairs;
+}
+
+double slope(double e, double w) { return e * e * (1 + 2 * w * std::abs(w)); }
+
+Logits optimal_logits(const Chain& chain, double e, double w) {
+  const double s = slope(e, w);
+  const double ww = w * std::abs(w);
+  // e^2/2 and s together: sums of them cancel where w is large.
+  if (chain.p == chain.q) return {-s / 2, s / 2, -e * e * ww};
+  const double a = std::exp(-std::max(s, 0.0) / 2);
+  const double b = std::exp(std::min(s, 0.0) / 2);
+  const double D = std::abs(chain.p - chain.q) / (chain.p + chain.q) * a;
+  const double S = std::hypot(D, 2 * std::sqrt(chain.pi0 * chain.pi1) * b);
+  const double r = std::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
+  const double log_a = -std::max(s, 0.0) / 2;
+  Logits logits;
+  if (chain.p < chain.q) {
+    logits.f0 = r + log_a;
+    logits.f1 = r + (s + log_a);
+    logits.bias = r + (s > 0 ? -e * e * ww : e * e / 2);
+  } else {
+    logits.f1 = -r - log_a;
+    logits.f0 = -r - (s + log_a);
+    logits.bias = -r - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
+  }
+  return logits;
+}
+
+double excess_loss(const Chain& chain, const Logits& logits) {
+  return chain.pi0 * coin_divergence(chain.p, logits.f0 - logit(chain.p)) +
+         chain.pi1 * coin_divergence(1 - chain.q, logits.f1 + logit(chain.q));
+}
+
+double loss_above_line(const Chain& chain, const Logits& logits) {
+  const double line = std::log(chain.p) - std::log(chain.q);  // logit(pi1)
+  return chain.slope_at_line * (logits.f1 - logits.f0) +
+         chain.pi0 * coin_divergence(chain.pi1, logits.f0 - line) +
+         chain.pi1 * coin_divergence(chain.pi1, logits.f1 - line);
+}
+
+}  // namespace popflow::markov

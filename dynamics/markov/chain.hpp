@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace popflow::markov {
+
+/// A stationary two-state Markov chain with p = Pr(0 -> 1) and q = Pr(1 -> 0), both strictly
+/// between 0 and 1, and what the landscape of its next-symbol loss is made of. Entropies in nats.
+struct Chain {
+  Chain(double p, double q);
+
+  double p = 0, q = 0;
+  double pi0 = 0, pi1 = 0;   ///< stationary distribution: q/(p+q), p/(p+q)
+  double correlation = 0;    ///< 1 - p - q, the second eigenvalue; exactly 0 when independent
+  double best_slope = 0;     ///< s* = log[(1-p)(1-q)/(pq)], the slope of the global minima
+  double entropy_rate = 0;   ///< H(x_{n+1} | x_n), the lowest loss
+  double entropy = 0;        ///< H(pi), the loss on e = 0
+  double pair_change = 0;    ///< Pr(x_n = 0, x_{n+1} = 1) = pq/(p+q)
+  double pair_stay = 0;      ///< Pr(0, 0) Pr(1, 1)
+  double slope_at_line = 0;  ///< dL/ds at s = 0, -pi0 pi1 (1 - p - q)
+  /// Successive symbols are independent: p + q = 1 to rounding.
+  [[nodiscard]] bool independent() const { return correlation == 0; }
+};
+
+/// What is wrong with a transition probability, as the end of a sentence; nothing if it will do.
+std::optional<std::string> transition_fault(double probability);
+
+// ---- The bias. With slope s, the logits of x_{n+1} = 1 are f_0 after a 0 and f_1 = f_0 + s after
+// ---- a 1.
+
+/// With the optimal bias the model's pairs (x_n, x_{n+1}) have the chain's own marginals, so that
+/// they are one number: x = Pr(0,1) = Pr(1,0), the root of (e^s - 1) x^2 + x = pi0 pi1 in
+/// (0, min(pi0, pi1)).
+struct ModelPairs {
+  double change = 0;     ///< x = pi0 sigmoid(f_0)
+  double stay0 = 0;      ///< pi0 - x = Pr(0,0)
+  double stay1 = 0;      ///< pi1 - x = Pr(1,1)
+  double g1 = 0;         ///< dL/ds = pi1 (sigmoid(f_1) - (1 - q)) = -g_0
+  double curvature = 0;  ///< d^2L/ds^2 = d(g1)/ds
+};
+
+/// At slope s with the optimal bias; every member to rounding, for every finite s.
+ModelPairs model_pairs(const Chain& chain, double slope);
+
+struct Logits {
+  double f0 = 0, f1 = 0;
+  double bias = 0;  ///< b = f_0 + e^2/2
+};
+
+/// The logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
+Logits optimal_logits(const Chain& chain, double e, double w);
+
+/// s = e^2 (1 + 2w|w|).
+double slope(double e, double w);
+
+// ---- The loss.
+
+/// L - H(x_{n+1} | x_n), by the divergences from the chain's own transitions.
+double excess_loss(const Chain& chain, const Logits& logits);
+
+/// L - H(pi), by the divergences from the stationary distribution: exact where it is small, too.
+double loss_above_line(const Chain& chain, const Logits& logits);
+
+}  // namespace popflow::markov

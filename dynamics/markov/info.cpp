@@ -1,0 +1,173 @@
+#include "dynamics/markov.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+constexpr double kLargestStart = 1000;
+constexpr double kLargestLength = 9007199254740992.0;  // 2^53: every whole number up to it is exact
+
+constexpr const char* kEquations =
+    R"(Data. A stationary chain x_n in {0,1} with Pr(0 -> 1) = p, Pr(1 -> 0) = q, 0 < p,q < 1;
+pi_1 = p/(p+q), pi_0 = q/(p+q). Its second eigenvalue 1 - p - q is the correlation of neighbours:
+positive for p+q < 1 (symbols tend to stay), negative for p+q > 1 (they tend to alternate).
+
+Model. A one-layer transformer with tied weights, in canonical coordinates: embedding scale e,
+feed-forward weight w, bias b. The logit of x_{n+1} = 1 after x_n = x is
+  f_x = e^2 (1 + 2 w|w|) x + b - e^2/2,     slope s = f_1 - f_0 = e^2 (1 + 2 w|w|)
+so the predicted transitions are Pr(0 -> 1) = sigma(f_0), Pr(1 -> 0) = sigma(-f_1).
+
+Population loss, next-symbol cross-entropy in nats:
+  L = -pi_0 [ p log sigma(f_0) + (1-p) log sigma(-f_0) ]
+      -pi_1 [ (1-q) log sigma(f_1) + q log sigma(-f_1) ]
+It is never below the entropy rate H(x_{n+1}|x_n) = pi_0 h(p) + pi_1 h(q).
+
+Flow. With g_0 = pi_0 (sigma(f_0) - p) and g_1 = pi_1 (sigma(f_1) - (1-q)),
+  de/dt = e g_0 - e (1 + 4 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1,   db/dt = -(g_0 + g_1)
+--bias free integrates all three from (e0, w0, b0). --bias optimal (default) keeps b = b*(e,w), the
+root of g_0 + g_1 = 0, which depends on s alone up to e^2/2:
+  b* = e^2/2 + log[ ( (p-q) + sqrt((p-q)^2 + 4 p q e^s) ) / (2 q e^s) ]
+By the envelope theorem the partial derivatives by e and w are then the gradient of the loss at b*,
+a function L(s), and with x = Pr(x_n = 0, x_{n+1} = 1) under the model
+  (e^s - 1) x^2 + x = pi_0 pi_1,   dL/ds = g_1 = pq/(p+q) - x
+  de/dt = -2 e (1 + 2 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1
+
+Exact results with the optimal bias.
+  Energy. E = e^2 - w^2 - sign(w) log|w| is conserved, and e and w keep their signs. w = 0 stays 0;
+  its energy is not finite.
+  Global minima. The curve s = s* = log[(1-p)(1-q)/(pq)], where the model is the chain and the loss
+  is the entropy rate.
+  The line e = 0. At rest for every w: the model predicts pi, the loss is its entropy H(pi). For
+  p+q < 1 its points are local minima at w < -1/sqrt 2 and maxima at w > -1/sqrt 2; for p+q > 1 the
+  other way round; (0, -1/sqrt 2) is a saddle, of energy -(1 + log 2)/2 (the separatrix).
+  Where a start with e != 0 ends:
+                                            p+q < 1     p+q > 1
+    w >= 0                                  global      local
+    w < 0, above the separatrix             global      global
+    w < 0, below it, w > -1/sqrt 2          global      local
+    w < 0, below it, w < -1/sqrt 2          local       global
+    w < 0, on it, where it says local       saddle      saddle
+  Rates. A local minimum (0, w) is approached as exp(-|g_1 (2 + 4 w|w|)| t), with
+  g_1 = -pi_0 pi_1 (1-p-q): slower and slower towards the saddle, which is approached like 1/t.
+  Independent symbols. For p+q = 1, s* = 0: the line e = 0 and w = -1/sqrt 2 are all global minima,
+  the entropy rate is H(pi), and every outcome is called global.
+With --bias free the energy is not conserved, and the outcome is told from where the state ends.
+
+What to expect. From small e0 the loss stays at H(pi) until e has grown away from the line
+(p+q < 1, at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)), then falls to the entropy rate within a few
+times 1/(pi_0 pi_1). For p+q > 1 a standard small start is drawn to the line, and stays at H(pi):
+only starts above the separatrix, or left of the saddle, learn.
+
+Sampled model. Stationary chains of --context-length symbols, so one fewer transitions; the gradient
+is their mean over positions and sequences. --bias optimal uses the b* of the true p and q.
+
+Text. --text counts the transitions between two classes of a text's characters: 1 are those in
+--text-ones, 0 those in --text-zeros or, without it, all other letters. A to Z count as a to z;
+other alphabets are taken as they are, so give both cases there. All other characters are left out,
+and what is on either side of them is then adjacent, across words and sentences ("a b" is a
+transition from a to b), as in Markov's own count of 1913. p and q are the plain frequencies.)";
+
+ParameterTable parameters() {
+  ParameterTable t;
+  t.push_back({.name = "p",
+               .kind = Kind::real,
+               .default_text = "0.2",
+               .meaning = "Pr(0 -> 1)",
+               .symbol = "p",
+               .range = {0, 1, true, true}});
+  t.push_back({.name = "q",
+               .kind = Kind::real,
+               .default_text = "0.3",
+               .meaning = "Pr(1 -> 0)",
+               .symbol = "q",
+               .range = {0, 1, true, true}});
+  t.push_back({.name = "text",
+               .kind = Kind::path,
+               .default_text = "",
+               .meaning = "take p and q from the letters of a text (UTF-8)"});
+  t.push_back({.name = "text-ones",
+               .kind = Kind::text,
+               .default_text = "aeiouy",
+               .meaning = "characters of the text that are 1; by default the vowels"});
+  t.push_back({.name = "text-zeros",
+               .kind = Kind::text,
+               .default_text = "",
+               .meaning = "characters of the text that are 0",
+               .default_note = "the other letters"});
+  t.push_back({.name = "e0",
+               .kind = Kind::real,
+               .default_text = "0.1",
+               .meaning = "start of the embedding scale",
+               .symbol = "e(0)",
+               .range = {-kLargestStart, kLargestStart}});
+  t.push_back({.name = "w0",
+               .kind = Kind::real,
+               .default_text = "0.1",
+               .meaning = "start of the feed-forward weight",
+               .symbol = "w(0)",
+               .range = {-kLargestStart, kLargestStart}});
+  t.push_back({.name = "b0",
+               .kind = Kind::real,
+               .default_text = "0",
+               .meaning = "start of the bias, where it is free",
+               .symbol = "b(0)",
+               .range = {-kLargestStart, kLargestStart}});
+  t.push_back({.name = "bias",
+               .kind = Kind::word,
+               .default_text = "optimal",
+               .meaning = "keep the bias at its best for e and w, or train it too",
+               .words = {"optimal", "free"}});
+  t.push_back({.name = "context-length",
+               .kind = Kind::integer,
+               .default_text = "1024",
+               .meaning = "symbols of a sampled sequence (sgd)",
+               .range = {2, kLargestLength}});
+  return t;
+}
+
+SystemInfo make_info() {
+  SystemInfo info;
+  info.name = "markov";
+  info.title = "Loss landscape of a one-layer transformer on a binary Markov chain";
+  info.source =
+      "Makkuva, Bondaschi, Ekbote, Girish, Nagle, Kim, Gastpar, Local to Global: Learning Dynamics "
+      "and Effect of Initialization for Transformers, NeurIPS 2024, arXiv 2406.03072";
+  info.equations = kEquations;
+  info.parameters = parameters();
+  const std::string paper = "arXiv 2406.03072";
+  const std::string model = paper + ", canonical parameterization";
+  const std::string dynamics = paper + ", learning dynamics";
+  info.fields = {{"e", {}, "e", "embedding scale", model},
+                 {"w", {}, "w", "feed-forward weight", model},
+                 {"b", {}, "b", "bias; the optimal one where it is not trained", model}};
+  info.observables = {
+      {"loss", "L", "population loss, in nats", model},
+      {"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", model},
+      {"energy", "E", "e^2 - w^2 - sign(w) log|w|; no number at w = 0", dynamics},
+      {"slope", "s", "e^2 (1 + 2w|w|) = f_1 - f_0", model},
+      {"prob_0to1", "sigma(f_0)", "the model's Pr(0 -> 1)", model},
+      {"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", model},
+      {"gradient_norm", "|grad L|", "norm of the gradient by what is trained", dynamics}};
+  info.events = {{"loss_settled",
+                  "the loss has gone 99% of the way from its start to its limit, which the start "
+                  "decides (optimal bias; not for starts at rest)"}};
+  info.invariants = {{"energy", InvariantInfo::Form::constant,
+                      "e^2 - w^2 - sign(w) log|w|, with the optimal bias and w not 0"}};
+  info.outcomes = {
+      {"global", "a global minimum: slope s*, the loss is the entropy rate"},
+      {"local", "a local minimum on e = 0: the loss is the entropy of pi"},
+      {"saddle", "the saddle (0, -1/sqrt 2): from the separatrix, on its attracting side"},
+      {"maximum", "a start at rest on e = 0 whose neighbours leave it"}};
+  info.constants = {{"entropy_rate", "H(x_{n+1}|x_n)", "lowest loss, in nats"},
+                    {"stationary_entropy", "H(pi)", "loss on the line e = 0, in nats"}};
+  return info;
+}
+
+}  // namespace
+
+const SystemInfo& info() {
+  static const SystemInfo instance = make_info();
+  return instance;
+}
+
+}  // namespace popflow::markov

@@ -1,0 +1,167 @@
+#include "dynamics/markov/landscape.hpp"
+
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "dynamics/markov/bernoulli.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+/// 2w^2 - 1, rounded once.
+double beyond_saddle(double w) { return std::fma(2 * w, w, -1); }
+
+/// w^2 - log|w| above its minimum at w^2 = 1/2, that is (z - log(1 + z))/2 with z = 2w^2 - 1.
+double well(double w) {
+  const double z = beyond_saddle(w);
+  if (z > -0.5) return -log1p_minus(z) / 2;
+  return (z - std::log(2.0)) / 2 - std::log(std::abs(w));  // 1 + z has no digits at small w
+}
+
+/// The start's level line of the energy, by eta = log(w / w0), w0 not 0.
+class LevelLine {
+ public:
+  LevelLine(double e, double w) : e_(e), w_(w) {}
+  [[nodiscard]] double w(double eta) const { return w_ * std::exp(eta); }
+  /// e^2 there; negative where the line does not go.
+  [[nodiscard]] double ee(double eta) const {
+    return e_ * e_ + w_ * std::expm1(eta) * (w(eta) + w_) + sign(w_) * eta;
+  }
+  [[nodiscard]] double slope(double eta) const {
+    return ee(eta) * (1 + 2 * w(eta) * std::abs(w(eta)));
+  }
+  [[nodiscard]] LimitPoint point(double eta) const {
+    return {std::copysign(std::sqrt(std::fmax(ee(eta), 0)), e_), w(eta)};
+  }
+  /// Of w = -1/sqrt 2, for negative w.
+  [[nodiscard]] double eta_of_saddle() const { return -std::log(2.0) / 2 - std::log(std::abs(w_)); }
+
+ private:
+  double e_, w_;
+};
+
+template <class F>
+double root(F&& f, double a, double b) {
+  if (a > b) std::swap(a, b);
+  const double at_a = f(a);
+  const double at_b = f(b);
+  if (at_a == 0) return a;
+  if (at_b == 0) return b;
+  if ((at_a > 0) == (at_b > 0)) return std::abs(at_a) < std::abs(at_b) ? a : b;  // by rounding
+  std::uintmax_t iterations = 200;
+  const auto bracket = boost::math::tools::toms748_solve(
+      f, a, b, at_a, at_b, boost::math::tools::eps_tolerance<double>(52), iterations);
+  return bracket.first + (bracket.second - bracket.first) / 2;
+}
+
+/// Where the line comes down to e = 0 in the direction of the flow: before the saddle for w < 0.
+double eta_of_line(const LevelLine& line, double e, double w) {
+  const double end = w > 0 ? -e * e : line.eta_of_saddle();
+  return root([&](double eta) { return line.ee(eta); }, 0, end);
+}
+
+/// Where the line crosses the curve of global minima. The slope changes monotonically along it.
+double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, double w) {
+  const double best = chain.best_slope;
+  const auto excess = [&](double eta) { return line.slope(eta) - best; };
+  const double start = excess(0);
+  if (start == 0) return 0;
+  // dw/dt = -4|w| e^2 g_1, and g_1 has the sign of s - s*.
+  const double direction = -sign(start) * sign(w);
+  double end = direction;
+  if (w > 0 && start > 0)
+    end = -e * e;  // by there e = 0
+  else if (w < 0 && (best > 0) == (start > 0) && std::abs(line.slope(0)) > std::abs(best))
+    end = line.eta_of_saddle();  // s = 0 there
+  else
+    while ((excess(end) > 0) == (start > 0) && std::abs(end) < 1e6) end *= 2;
+  return root(excess, 0, end);
+}
+
+}  // namespace
+
+std::string word(Limit limit) {
+  switch (limit) {
+    case Limit::global:
+      return "global";
+    case Limit::local:
+      return "local";
+    case Limit::saddle:
+      return "saddle";
+    case Limit::maximum:
+      break;
+  }
+  return "maximum";
+}
+
+double energy(double e, double w) {
+  if (w == 0) return std::numeric_limits<double>::quiet_NaN();
+  return e * e - w * w - sign(w) * std::log(std::abs(w));
+}
+
+double energy_above_saddle(double e, double w) { return e * e - well(w); }
+
+double separation(double e, double w) {
+  const double sum = e * e + well(w);
+  return sum > 0 ? energy_above_saddle(e, w) / sum : 0;
+}
+
+bool line_attracts(const Chain& chain, double w) {
+  const double side = w < 0 ? -beyond_saddle(w) : 1;  // of 1 + 2w|w|
+  return chain.correlation * side < 0;
+}
+
+Limit limit_of(const Chain& chain, double e, double w) {
+  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  if (chain.independent()) return Limit::global;
+  const bool attracts = line_attracts(chain, w);
+  if (e == 0) {
+    if (w < 0 && std::abs(beyond_saddle(w)) <= kRounding) return Limit::saddle;
+    return attracts ? Limit::local : Limit::maximum;
+  }
+  if (w < 0) {
+    const double side = separation(e, w);
+    if (side > kRounding) return Limit::global;
+    if (side >= -kRounding && attracts) return Limit::saddle;
+  }
+  return attracts ? Limit::local : Limit::global;
+}
+
+LimitPoint limit_point(const Chain& chain, double e, double w) {
+  const Limit limit = limit_of(chain, e, w);
+  if (e == 0) return {e, w};
+  if (limit == Limit::saddle) return {0, -std::sqrt(0.5)};
+  const bool to_line = limit == Limit::local || chain.independent();
+  if (w == 0) return {to_line ? 0 : std::copysign(std::sqrt(chain.best_slope), e), 0};
+  const LevelLine line(e, w);
+  if (chain.independent() && w < 0 && energy_above_saddle(e, w) >= 0)
+    return {std::copysign(std::sqrt(energy_above_saddle(e, w)), e), -std::sqrt(0.5)};
+  if (to_line) return {0, line.w(eta_of_line(line, e, w))};
+  return line.point(eta_of_minimum(line, chain, e, w));
+}
+
+double final_rate(const Chain& chain, Limit limit, const LimitPoint& point) {
+  const double e = point.e;
+  const double w = point.w;
+  const double k = 1 + 2 * w * std::abs(w);
+  switch (limit) {
+    case Limit::local:
+      return 2 * std::abs(chain.slope_at_line * k);
+    case Limit::global: {
+      // Across the curve of minima: the curvature times |grad s|^2.
+      const double by_e = 2 * e * k;
+      const double by_w = 4 * e * e * w;
+      return model_pairs(chain, chain.best_slope).curvature * (by_e * by_e + by_w * by_w);
+    }
+    default:
+      return 0;
+  }
+}
+
+}  // namespace popflow::markov

@@ -1,0 +1,284 @@
+#include "dynamics/markov/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "dynamics/common/datasets.hpp"
+#include "dynamics/markov.hpp"
+#include "dynamics/markov/bernoulli.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+/// The share of the way to the limit that is left when the loss counts as settled.
+constexpr double kSettled = 0.01;
+
+// The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
+// kVanishing it stands still, as it does at 0, before rounding could give it the other sign; no
+// block's scale is below kSmallest, whose absolute tolerance is far less than that.
+constexpr double kVanishing = 1e-270;
+constexpr double kSmallest = 1e-280;
+
+/// w as the right-hand side takes it.
+double acting(double w) { return std::abs(w) < kVanishing ? 0 : w; }
+
+/// The scale of a block that begins or ends at `value`.
+double natural_scale(double value) {
+  return value == 0 ? 1 : std::clamp(std::abs(value), kSmallest, 1.0);
+}
+
+std::string in_short(double value) {
+  std::ostringstream text;
+  text.precision(4);
+  text << value;
+  return text.str();
+}
+
+}  // namespace
+
+Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<std::string> notes)
+    : chain_(chain),
+      free_bias_(free_bias),
+      start_(start),
+      notes_(std::move(notes)),
+      limit_(limit_of(chain, start.e, start.w)),
+      limit_point_(markov::limit_point(chain, start.e, start.w)) {
+  describe();
+}
+
+const SystemInfo& Markov::info() const { return markov::info(); }
+
+void Markov::describe() {
+  // A start near the line e = 0 leaves it by the digits of e. w is monotonic on its way, and
+  // smallest at one end; a free bias that has far to go shifts log|w|, by dE/dt = -2 e^2 db/dt.
+  double end_of_w = std::abs(limit_point_.w);
+  if (free_bias_) {
+    const double way = start_.b - optimal_logits(chain_, start_.e, start_.w).bias;
+    end_of_w *= std::exp(-2 * start_.e * start_.e * std::abs(way));
+  }
+  const double scale_w =
+      start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(end_of_w, kSmallest, 1.0));
+  shape_.blocks = {{"e", 1, natural_scale(start_.e)}, {"w", 1, scale_w}};
+  if (free_bias_) shape_.blocks.push_back({"b", 1, 1});
+  shape_.fields = {"e", "w", "b"};
+  shape_.constants = {{"entropy_rate", chain_.entropy_rate},
+                      {"stationary_entropy", chain_.entropy}};
+  if (free_bias_) return;
+  if (start_.w != 0 && !w_vanishes()) shape_.invariants = {"energy"};
+  if (rests()) return;
+  shape_.events = {"loss_settled"};
+  std::vector<double> x(shape_.state_size());
+  this->start(x);
+  start_above_limit_ = above_limit(x);
+}
+
+/// On the way to the limit, below what a double holds.
+bool Markov::w_vanishes() const {
+  return start_.w != 0 && std::abs(limit_point_.w) < 10 * kVanishing;
+}
+
+GroupSpec Markov::problem() const {
+  GroupSpec group;
+  group.name = "problem";
+  VariableSpec p = dataset("p", {}, "transition probability Pr(0 -> 1)");
+  p.data = std::vector<double>{chain_.p};
+  VariableSpec q = dataset("q", {}, "transition probability Pr(1 -> 0)");
+  q.data = std::vector<double>{chain_.q};
+  group.variables = {p, q};
+  return group;
+}
+
+/// With the optimal bias every point of e = 0 is at rest.
+bool Markov::rests() const { return start_.e == 0; }
+
+/// Roughly the time on the way: away from the line e = 0, down from a large e, past the saddle.
+double Markov::passage_time() const {
+  const double e = std::abs(start_.e);
+  const double repulsion = std::abs(chain_.slope_at_line);
+  double time = std::log1p(e) / chain_.pair_change;
+  if (repulsion > 0 && e > 0 && !line_attracts(chain_, start_.w)) {
+    const double k = std::abs(1 + 2 * start_.w * std::abs(start_.w));
+    time += std::log1p(1 / e) / (repulsion * std::max(k, e));
+  }
+  if (start_.w < 0 && repulsion > 0) {
+    constexpr double kQuarterTurn = 0.7853981633974483;
+    const double above = std::abs(energy_above_saddle(start_.e, start_.w));
+    time += kQuarterTurn / (repulsion * std::sqrt(std::clamp(above, 1e-12, 1.0)));
+  }
+  return time;
+}
+
+double Markov::default_end() const {
+  constexpr double kTimes = 20;  // of 1 over the final rate
+  const double spread = chain_.pi0 * chain_.pi1;
+  // Where the approach is slower than exponential, at a pace of the curvature.
+  const double creep = 100 / (spread * spread);
+  if (free_bias_) {
+    // The limit is not known; the bias relaxes at a rate of the spread or so.
+    const double line = std::abs(chain_.slope_at_line);
+    const double relaxation = std::abs(start_.b) + kTimes / spread;
+    return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
+  }
+  if (rests()) return 10;
+  const double rate = final_rate(chain_, limit_, limit_point_);
+  return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
+}
+
+std::vector<std::string> Markov::remarks() const {
+  std::vector<std::string> remarks = notes_;
+  if (chain_.independent())
+    remarks.emplace_back(
+        "p + q = 1: successive symbols are independent, there is nothing to learn, and every limit "
+        "has the lowest loss");
+  if (!free_bias_) {
+    std::string text = "global minima have slope " + in_short(chain_.best_slope);
+    if (rests())
+      text += "; the start is at rest (" + word(limit_) + ")";
+    else
+      text += "; this start tends to e = " + in_short(limit_point_.e) +
+              ", w = " + in_short(limit_point_.w) + " (" + word(limit_) + ")";
+    remarks.push_back(text);
+    if (start_.w < 0 && start_.e != 0 && !chain_.independent() &&
+        std::abs(separation(start_.e, start_.w)) < 1e-5)
+      remarks.push_back("the start is " + in_short(energy_above_saddle(start_.e, start_.w)) +
+                        " in energy from the separatrix: keep the drift of the energy below that "
+                        "with a smaller --rtol");
+  }
+  if (!free_bias_ && w_vanishes())
+    remarks.emplace_back(
+        "on its way w falls below the smallest number a double holds and is then kept where it is: "
+        "the energy is not, the limit is the same");
+  if (final_rate(chain_, limit_, limit_point_) * default_end() > 1e5)
+    remarks.emplace_back("the flow is stiff: --method rosenbrock4 takes far fewer steps");
+  return remarks;
+}
+
+void Markov::start(std::span<double> x) const {
+  x[0] = start_.e;
+  x[1] = start_.w;
+  if (free_bias_) x[2] = start_.b;
+}
+
+Logits Markov::logits(std::span<const double> x) const {
+  if (!free_bias_) return optimal_logits(chain_, x[0], x[1]);
+  const double f0 = x[2] - x[0] * x[0] / 2;
+  return {f0, f0 + markov::slope(x[0], x[1]), x[2]};
+}
+
+Markov::Gradient Markov::gradient(std::span<const double> x) const {
+  const double e = x[0];
+  const double w = acting(x[1]);
+  Gradient g;
+  g.logits = logits(x);
+  g.slope = markov::slope(e, w);
+  if (free_bias_) {
+    g.g0 = chain_.pi0 * probability_change(chain_.p, g.logits.f0 - logit(chain_.p));
+    g.g1 = chain_.pi1 * probability_change(1 - chain_.q, g.logits.f1 + logit(chain_.q));
+    g.by_b = g.g0 + g.g1;
+  } else {
+    g.g1 = model_pairs(chain_, g.slope).g1;
+    g.g0 = -g.g1;
+  }
+  const double ww = w * std::abs(w);
+  g.by_e = e * ((1 + 4 * ww) * g.g1 - g.g0);
+  g.by_w = 4 * std::abs(w) * e * e * g.g1;
+  return g;
+}
+
+void Markov::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+  const Gradient g = gradient(x);
+  dxdt[0] = -g.by_e;
+  dxdt[1] = -g.by_w;
+  if (free_bias_) dxdt[2] = -g.by_b;
+}
+
+void Markov::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+                      std::span<double> time_derivative) const {
+  std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+  const double e = x[0];
+  const double w = acting(x[1]);
+  const double k = 1 + 2 * w * std::abs(w);
+  const Eigen::Vector2d slope_by(2 * e * k, 4 * e * e * std::abs(w));
+  const double by_ww = w == 0 ? 0 : std::copysign(4 * e * e, w);
+  Eigen::Matrix2d slope_by_twice;
+  slope_by_twice << 2 * k, 8 * e * std::abs(w), 8 * e * std::abs(w), by_ww;
+  const Gradient g = gradient(x);
+  if (!free_bias_) {
+    const double curvature = model_pairs(chain_, g.slope).curvature;
+    j = -g.g1 * slope_by_twice - curvature * slope_by * slope_by.transpose();
+    return;
+  }
+  // f_0 = b - e^2/2 and f_1 = f_0 + s.
+  const Eigen::Vector3d f0_by(-e, 0, 1);
+  const Eigen::Vector3d f1_by(-e + slope_by[0], slope_by[1], 1);
+  const double v0 = chain_.pi0 * sigmoid(g.logits.f0) * sigmoid(-g.logits.f0);
+  const double v1 = chain_.pi1 * sigmoid(g.logits.f1) * sigmoid(-g.logits.f1);
+  j = -v0 * f0_by * f0_by.transpose() - v1 * f1_by * f1_by.transpose();
+  j.topLeftCorner(2, 2) -= g.g1 * slope_by_twice;
+  j(0, 0) += g.g0 + g.g1;
+}
+
+void Markov::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+  const Gradient g = gradient(x);
+  const double excess = excess_loss(chain_, g.logits);
+  const double numbers[] = {chain_.entropy_rate + excess,
+                            excess,
+                            energy(x[0], x[1]),
+                            g.slope,
+                            sigmoid(g.logits.f0),
+                            sigmoid(-g.logits.f1),
+                            std::hypot(g.by_e, g.by_w, g.by_b)};
+  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+}
+
+void Markov::field(std::size_t i, std::span<const double> x, double /*t*/,
+                   const FieldSink& sink) const {
+  const double value = i < 2 ? x[i] : logits(x).bias;
+  sink(0, {&value, 1});
+}
+
+double Markov::above_limit(std::span<const double> x) const {
+  const Logits at = logits(x);
+  return limit_ == Limit::global ? excess_loss(chain_, at) : loss_above_line(chain_, at);
+}
+
+void Markov::event_functions(std::span<const double> x, double /*t*/,
+                             std::span<double> values) const {
+  if (!values.empty()) values[0] = kSettled * start_above_limit_ - above_limit(x);
+}
+
+std::string Markov::outcome(std::span<const double> x, double /*t*/) const {
+  return free_bias_ ? outcome_free(x) : outcome_optimal(x);
+}
+
+std::string Markov::outcome_optimal(std::span<const double> x) const {
+  const std::string decided = word(limit_);
+  if (rests() || limit_ == Limit::maximum) return decided;
+  // The integrated state must still be on the start's side of the separatrix.
+  if (limit_ == Limit::saddle) {
+    const bool near = std::abs(separation(x[0], x[1])) < 0.5;
+    return near && line_attracts(chain_, x[1]) ? decided : "undecided";
+  }
+  return limit_of(chain_, x[0], x[1]) == limit_ ? decided : "undecided";
+}
+
+std::string Markov::outcome_free(std::span<const double> x) const {
+  // Critical points are the global minima, and the line e = 0 with the stationary bias.
+  constexpr double kSmall = 1e-6;
+  const Gradient g = gradient(x);
+  const double line = std::abs(chain_.slope_at_line);
+  const double excess = excess_loss(chain_, g.logits);
+  if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
+  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * line)) return "undecided";
+  if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
+  const double e = x[0];
+  const double w = x[1];
+  if (e == 0) return word(limit_of(chain_, e, w));
+  // Far below the separatrix on the attracting side, e decays before w can leave it.
+  const bool below = w < 0 ? separation(e, w) < -0.9 : e * e < 1e-3;
+  return below && line_attracts(chain_, w) ? "local" : "undecided";
+}
+
+}  // namespace popflow::markov

@@ -1,0 +1,229 @@
+#include "dynamics/topic.hpp"
+
+namespace popflow::topic {
+
+namespace {
+
+constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
+
+constexpr const char* kEquations =
+    R"(Data. T disjoint topics of v words, n = Tv. A document has tau distinct topics, all sets alike,
+and infinitely many words, i.i.d. uniform over its tau v words. Each position is selected with
+probability p_m; a selected one keeps its word with probability p_c, shows a uniformly random one
+of all n words with p_r, and else [MASK] (index 0). So often does a document's input show
+  [MASK]                  z_0   = p_m (1 - p_c - p_r)
+  a word of its topics    z_in  = (1 - p_m (1 - p_c))/(tau v) + p_m p_r/n
+  another word            z_out = p_m p_r/n
+
+Model. f_j = W_V Z softmax_i(Lambda[z_i, z_j]): one-hot embeddings, identity decoder; W_V and the
+logits Lambda (key, query) are (n+1) x (n+1). With --parameterization factored Lambda = W_K'W_Q.
+Row 0 of W_V starts at 0 and stays there.
+
+Loss. |f - e_x|^2 (no 1/2) with x the true word, mean over the selected positions, plus
+l2 |W_V|_F^2. With w_g the attention to one word of kind g, t_g that to its whole topic, w_all that
+to all words and w_0 that to [MASK], the output at a word of kind g is
+  f_g = (d - s) w_g + (s - u) t_g + u w_all + m w_0
+and the population loss is a finite sum over what the selected position shows: [MASK]; a word of
+the document's topics (the true one, or a random one that is there); a word outside of them.
+
+Symmetric coordinates. From a start that no permutation of words within topics, or of topics,
+changes, the flow stays so, exactly. Entries of W_V, with their multiplicities: d same word (n),
+s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n). Entries of Lambda: query a word:
+a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k mask key (n); query [MASK]:
+e word key (n), f mask key (1). Gradient descent of the matrices is
+  dc/dt = -(1/multiplicity of c) dL/dc
+
+Factors. dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda. Factors that start as multiples
+of the identity stay in the span of three invariant subspaces, on which all matrices multiply
+separately: words within a topic (rank T(v-1)), between topics (rank T-1), and a 2 x 2 block on the
+constant vector 1/sqrt(n) and [MASK]:
+  d key_within/dt  = -query_within G_within     G_within  = G_a - G_b
+  d query_within/dt = -key_within G_within      G_between = G_a + (v-1) G_b - v G_c
+  d key_block/dt   = -query_block G_block'      G_block = [G_a + (v-1)G_b + (n-v)G_c, sqrt(n) G_e;
+  d query_block/dt = -key_block G_block                    sqrt(n) G_k,               G_f]
+
+Training. joint: all; value: the attention is uniform; attention: W_V stays at its start;
+embedding: uniform attention and f = E z with E = W_E'W_E, dW_E/dt = -W_E (G + G'), G = dL/dE: the
+loss counts the words' outputs only, and l2 acts on |E|_F^2. In embedding training the fields
+value_* are the entries of E, the inner products of the embeddings.
+
+Exact results. With uniform attention the flow of W_V is linear,
+  dW/dt = 2 E[x z'] - 2 W E[z z'] - 2 l2 W
+and is solved in closed form. Its end is block-wise by topic (d = s), and unique for l2 > 0. At
+l2 = 0 it is the pseudo-inverse's solution and the part of the start that the loss does not see,
+since E[z z'] has rank T at most. Conserved: W_K W_K' - W_Q W_Q' (factored); the sum of each column
+of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors |W_K|_F = |W_Q|_F, and
+Lambda within and between topics is a square, which cannot become negative; direct logits can. In
+embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
+
+Starts. What --init-from or a problem file holds goes before --value-init. Lambda = 0 when direct,
+W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
+invariant and unstable manifold, on which rounding decides where a joint run goes: such a start is
+refused. --value-init identity starts from d - s = init-scale, which may be negative.
+
+What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
+while the factors stay near their start; then these grow, and at the default sizes words attend to
+their own topic. That is a saddle: much later, at t = 3.5e7, each attends to itself. The two signs
+of d - s lead the direct flow to two different attractors: attention to the same word, or to the
+rest of its topic. What the attention prefers depends on the sizes and the masking: with 4 topics of
+3 words, 2 in a document, other topics end above the own one, and with --keep-prob 0 nothing is told
+apart.
+
+Stiffness. W_V's fastest rate (0.044 at the default sizes) bounds the steps of explicit methods, and
+logits move over times of 1e5 and more. The Jacobian is exact, so --method rosenbrock4 is not bound:
+to t = 1e7 dopri5 takes 63 000 steps, rosenbrock4 4 300.)";
+
+ParameterTable parameters() {
+  ParameterTable t;
+  const auto size = [&](const char* name, const char* value, const char* meaning,
+                        const char* symbol) {
+    t.push_back({.name = name,
+                 .kind = Kind::integer,
+                 .default_text = value,
+                 .meaning = meaning,
+                 .symbol = symbol,
+                 .range = {1, kLargest}});
+  };
+  size("topics", "10", "number of topics", "T");
+  size("words-per-topic", "10", "words in a topic", "v");
+  size("topics-per-document", "4", "topics in a document, at most all", "tau");
+  t.push_back({.name = "mask-prob",
+               .kind = Kind::real,
+               .default_text = "0.15",
+               .meaning = "probability that a position is selected",
+               .symbol = "p_m",
+               .range = {.low = 0, .high = 1, .low_open = true}});
+  t.push_back({.name = "keep-prob",
+               .kind = Kind::real,
+               .default_text = "0.1",
+               .meaning = "probability that a selected position keeps its word",
+               .symbol = "p_c",
+               .range = {0, 1}});
+  t.push_back({.name = "random-prob",
+               .kind = Kind::real,
+               .default_text = "0.1",
+               .meaning = "probability that a selected position shows a random word; with "
+                          "keep-prob at most 1",
+               .symbol = "p_r",
+               .range = {0, 1}});
+  t.push_back({.name = "l2",
+               .kind = Kind::real,
+               .default_text = "1e-4",
+               .meaning = "weight of |W_V|_F^2 (embedding: of |E|_F^2) in the loss",
+               .range = {.low = 0}});
+  t.push_back({.name = "train",
+               .kind = Kind::word,
+               .default_text = "joint",
+               .meaning = "what is trained: W_V and the attention, one of them, or the embedding",
+               .words = {"joint", "value", "attention", "embedding"}});
+  t.push_back({.name = "parameterization",
+               .kind = Kind::word,
+               .default_text = "factored",
+               .meaning = "train W_K and W_Q, or the logits themselves; no effect where the "
+                          "attention is uniform",
+               .words = {"factored", "direct"}});
+  t.push_back({.name = "value-init",
+               .kind = Kind::word,
+               .default_text = "",
+               .meaning = "start of W_V: 0, init-scale on the diagonal of the words, or the "
+                          "optimum of value training",
+               .words = {"zero", "identity", "optimum"},
+               .default_note = "zero; attention: optimum; joint with direct: identity"});
+  t.push_back({.name = "init-scale",
+               .kind = Kind::real,
+               .default_text = "0.01",
+               .meaning = "size of the start: of the factors, of W_E, of W_V with value-init "
+                          "identity (may be negative)"});
+  t.push_back({.name = "document-length",
+               .kind = Kind::integer,
+               .default_text = "1000",
+               .meaning = "words in a sampled document; no effect in a flow, whose documents are "
+                          "infinitely long",
+               .range = {1, kLargest}});
+  return t;
+}
+
+std::vector<FieldInfo> fields() {
+  const std::string source = "exact reduction of the flow, arXiv 2303.04245";
+  const std::string attends = "train joint or attention";
+  const std::string embeds = "train embedding";
+  const std::string factored = attends + ", factored";
+  std::vector<FieldInfo> f;
+  const auto add = [&](const std::string& name, const std::string& symbol,
+                       const std::string& meaning, const std::string& when,
+                       const std::vector<std::string>& dimensions = {}) {
+    f.push_back({name, dimensions, symbol, meaning, source, when});
+  };
+  add("value_same_word", "d", "W_V (embedding: E) from a word to itself", "");
+  add("value_same_topic", "s", "W_V (embedding: E) between two words of a topic", "");
+  add("value_other_topic", "u", "W_V (embedding: E) between words of two topics", "");
+  add("value_mask", "m", "W_V (embedding: E) from [MASK] to a word", "");
+  add("logit_same_word", "a", "Lambda, key the queried word itself", attends);
+  add("logit_same_topic", "b", "Lambda, key another word of the query's topic", attends);
+  add("logit_other_topic", "c", "Lambda, key a word of another topic", attends);
+  add("logit_mask_key", "k", "Lambda, key [MASK], query a word", attends);
+  add("logit_word_key", "e", "Lambda, key a word, query [MASK]", attends);
+  add("logit_mask_mask", "f", "Lambda, key and query [MASK]", attends);
+  add("key_within", "W_K", "W_K on vectors that sum to 0 in every topic", factored);
+  add("query_within", "W_Q", "W_Q on vectors that sum to 0 in every topic", factored);
+  add("key_between", "W_K", "W_K on vectors constant within topics that sum to 0", factored);
+  add("query_between", "W_Q", "W_Q on vectors constant within topics that sum to 0", factored);
+  add("key_block", "W_K", "W_K on the constant vector and [MASK]", factored,
+      {"block_out", "block_in"});
+  add("query_block", "W_Q", "W_Q on the constant vector and [MASK]", factored,
+      {"block_out", "block_in"});
+  add("embedding_within", "W_E", "W_E on vectors that sum to 0 in every topic", embeds);
+  add("embedding_between", "W_E", "W_E on vectors constant within topics that sum to 0", embeds);
+  add("embedding_block", "W_E", "W_E on the constant vector and [MASK]", embeds,
+      {"block_out", "block_in"});
+  return f;
+}
+
+SystemInfo make_info() {
+  SystemInfo info;
+  info.name = "topic";
+  info.title = "Topic models: one-layer attention with the masked-language-model loss";
+  info.source =
+      "Li, Li, Risteski, How Do Transformers Learn Topic Structure: Towards a Mechanistic "
+      "Understanding, ICML 2023, arXiv 2303.04245";
+  info.equations = kEquations;
+  info.parameters = parameters();
+  info.dimensions = {
+      {"block_out", "constant vector of the words, [MASK]: what a block makes"},
+      {"block_in", "constant vector of the words, [MASK]: what a block is applied to"}};
+  info.fields = fields();
+  const std::string paper = "arXiv 2303.04245";
+  const std::string relative =
+      "weight of a key over the key's frequency, query a word of the "
+      "document (uniform: 1)";
+  info.observables = {
+      {"loss", "L", "population loss with the l2 term", paper},
+      {"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
+       paper},
+      {"attention_same_word", "e^a/S", relative + "; key the same word", paper},
+      {"attention_same_topic", "e^b/S", relative + "; key another word of its topic", paper},
+      {"attention_other_topic", "e^c/S", relative + "; key a word of another topic", paper},
+      {"norm_value", "|W_V|_F", "Frobenius norm of W_V (embedding: of E)", paper},
+      {"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
+      {"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
+      {"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper}};
+  info.events = {{"stage1_end",
+                  "|W_V|_F first within 1% of that of the end under uniform attention (joint, "
+                  "value)"},
+                 {"stage2_start", "|W_K|_F first twice as large as at the start (factored)"}};
+  info.constants = {
+      {"z_mask", "z_0", "frequency of [MASK] in a document's input"},
+      {"z_inside", "z_in", "frequency of a word of the document's topics"},
+      {"z_outside", "z_out", "frequency of another word"},
+      {"value_norm_optimum", "|W_V*|_F", "norm of the end of value training from zero"}};
+  return info;
+}
+
+}  // namespace
+
+const SystemInfo& info() {
+  static const SystemInfo instance = make_info();
+  return instance;
+}
+
+}  // namespace popflow::topic

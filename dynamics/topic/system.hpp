@@ -1,0 +1,104 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dynamics/topic/loss.hpp"
+#include "dynamics/topic/subspaces.hpp"
+#include "dynamics/topic/value_flow.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::topic {
+
+enum class Train { joint, value, attention, embedding };
+
+/// What is trained, and how the logits are parameterized.
+struct Variant {
+  Train train = Train::joint;
+  bool factored = true;  ///< Lambda = W_K' W_Q; no effect where the attention is uniform
+  double l2 = 1e-4;
+
+  /// Is the attention more than uniform?
+  [[nodiscard]] bool attends() const { return train == Train::joint || train == Train::attention; }
+};
+
+/// A recorded field that is part of the state, and a dataset of the problem file by the same name.
+struct StartField {
+  std::string name;
+  std::size_t size = 1;  ///< 4: a 2 x 2 block, row-major
+};
+/// Those of a variant, in the order in which their numbers are strung together.
+std::vector<StartField> start_fields(const Variant& variant);
+
+/// The integration state: the same numbers, but for the factors' scalars, of which it holds half
+/// the sum and half the difference of key and query. Equal ones, which is how they start, then stay
+/// equal to the last bit with any method. Were they to part by rounding, their product could become
+/// negative, which it cannot in the flow, and the run would go elsewhere.
+std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale);
+void to_state(const Variant& variant, std::span<double> numbers);
+void to_fields(const Variant& variant, std::span<double> numbers);
+
+/// Factors of the logit matrix.
+template <class S>
+struct Factors {
+  Subspaces<S> key, query;
+};
+
+/// The flow in symmetric coordinates.
+class Topic : public System {
+ public:
+  /// `start` are the numbers of start_fields().
+  Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
+        std::vector<std::string> remarks);
+
+  [[nodiscard]] const SystemInfo& info() const override;
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] GroupSpec problem() const override;
+  [[nodiscard]] double default_end() const override;
+  [[nodiscard]] std::vector<std::string> remarks() const override;
+
+  void start(std::span<double> x) const override;
+  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
+  [[nodiscard]] bool has_jacobian() const override { return true; }
+  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                std::span<double> time_derivative) const override;
+  void observe(std::span<const double> x, double t, std::span<double> values) const override;
+  void field(std::size_t i, std::span<const double> x, double t,
+             const FieldSink& sink) const override;
+  void event_functions(std::span<const double> x, double t,
+                       std::span<double> values) const override;
+  [[nodiscard]] bool has_closed_form() const override { return variant_.train == Train::value; }
+  void closed_form(double t, std::span<double> x) const override;
+
+  // For tests and for models of full matrices: what a state stands for.
+  [[nodiscard]] const Data& data() const { return data_; }
+  [[nodiscard]] const Variant& variant() const { return variant_; }
+  /// Entries of W_V, or of E in embedding training.
+  [[nodiscard]] Values<double> values(std::span<const double> x) const;
+  /// Entries of Lambda; 0 where the attention is uniform.
+  [[nodiscard]] Logits<double> logits(std::span<const double> x) const;
+  /// W_K and W_Q; only where the variant has them.
+  [[nodiscard]] Factors<double> factors(std::span<const double> x) const;
+
+ private:
+  void describe(double init_scale);
+  /// Time in which the attention, from near uniform, takes its shape.
+  [[nodiscard]] double attention_time() const;
+  /// The right-hand side in numbers of any kind.
+  template <class S>
+  void flow(const S* x, S* dxdt) const;
+  [[nodiscard]] double value_norm(const Values<double>& W) const;
+
+  Data data_;
+  Variant variant_;
+  std::vector<double> start_fields_;  ///< as in files
+  std::vector<double> start_;         ///< the state
+  std::vector<std::string> remarks_;
+  std::vector<Query> queries_;
+  ValueFlow value_flow_;
+  double optimum_norm_ = 0;  ///< of W_V under uniform attention, from this start
+  double key_norm_ = 0;      ///< of W_K at the start
+  Shape shape_;
+};
+
+}  // namespace popflow::topic

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "dynamics/topic/loss.hpp"
+
+namespace popflow::topic {
+
+/// The flow of W_V under uniform attention, which is linear, with its exact solution:
+///   dW/dt = 2 E[x z'] - 2 W E[z z'] - 2 l2 W.
+///
+/// The loss sees of W only the outputs at the words inside and outside of the document, two
+/// numbers. In coordinates y = sqrt(multiplicity) c, in which the flow is plain descent,
+///   L = 1 - 1/(tau v) + 1/2 |J y - r|^2 + l2 |y|^2
+/// with a 2 x 4 matrix J; its singular vectors decouple the flow. What J does not see decays at the
+/// rate 2 l2, and stays at l2 = 0.
+class ValueFlow {
+ public:
+  ValueFlow(const Data& data, double l2);
+
+  /// Where the flow from `start` ends: at l2 = 0 the pseudo-inverse's solution and the part of the
+  /// start that the loss does not see.
+  [[nodiscard]] Values<double> optimum(const Values<double>& start) const;
+  /// The optimum from zero.
+  [[nodiscard]] Values<double> optimum() const { return optimum({0, 0, 0, 0}); }
+  /// The exact solution.
+  [[nodiscard]] Values<double> at(double t, const Values<double>& start) const;
+  /// Loss, with the l2 term, above its minimum: a sum of squares in which nothing cancels.
+  [[nodiscard]] double excess_loss(const Values<double>& W) const;
+  [[nodiscard]] double fastest_rate() const { return rate(0); }
+  /// The slowest rate at which the flow from `start` comes to its end.
+  [[nodiscard]] double slowest_rate(const Values<double>& start) const;
+
+ private:
+  using Vector = Eigen::Vector4d;
+  [[nodiscard]] Vector scaled(const Values<double>& W) const;
+  [[nodiscard]] Values<double> unscaled(const Vector& y) const;
+  [[nodiscard]] double rate(Eigen::Index i) const;
+  [[nodiscard]] Vector unseen(const Vector& y) const;
+
+  double l2_;
+  Vector root_;  ///< square roots of the multiplicities
+  Eigen::Matrix<double, 2, 4> J_;
+  Eigen::Vector2d singular_;  ///< 0 where it is rounding
+  Eigen::Matrix<double, 4, 2> right_;
+  Eigen::Vector2d end_;  ///< of the coordinates along right_
+};
+
+}  // namespace popflow::topic

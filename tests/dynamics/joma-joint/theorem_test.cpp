@@ -1,0 +1,316 @@
+// JoMA's theorem 1, the coordinates it allows, and exact solutions.
+
+#include <Eigen/SVD>
+#include <boost/math/special_functions/erf.hpp>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "support/joma_joint_fixture.hpp"
+#include "support/slopes.hpp"
+
+namespace popflow::joma_joint::test {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using popflow::test::log_log_slope;
+
+std::vector<Variant> smooth_variants() {
+  std::vector<Variant> all;
+  for (Variant variant : all_variants()) {
+    if (variant.activation == Activation::relu) variant.smoothing = 0.4;
+    all.push_back(variant);
+  }
+  return all;
+}
+
+/// The invariant of each token, by its words.
+VectorXd invariant(const Parameters& at, const Variant& variant, const VectorXd& bbar) {
+  const VectorXd squares = at.V.rowwise().squaredNorm();
+  if (variant.attention == AttentionKind::linear) return at.z.cwiseAbs2() - squares;
+  if (variant.attention == AttentionKind::exponential)
+    return at.z - squares / (2 * variant.temperature);
+  return at.z - (squares - bbar * squares.sum()) / (2 * variant.temperature);
+}
+
+VectorXd mean_attention(const Problem& problem, const Parameters& at, const Variant& variant) {
+  VectorXd mean = VectorXd::Zero(problem.tokens());
+  for (Index c = 0; c < problem.classes(); ++c) {
+    const VectorXd weight = problem.X.col(c).array() * (at.z.array() / variant.temperature).exp();
+    mean += problem.p[c] * weight / weight.sum();
+  }
+  return mean;
+}
+
+double correlation(const VectorXd& a, const VectorXd& b) {
+  const VectorXd x = a.array() - a.mean();
+  const VectorXd y = b.array() - b.mean();
+  return x.dot(y) / std::sqrt(x.squaredNorm() * y.squaredNorm());
+}
+
+TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
+          "[fast][joma-joint]") {
+  const std::uint64_t seed = GENERATE(1, 2);
+  for (const Variant& variant : smooth_variants()) {
+    if (variant.attention == AttentionKind::softmax) continue;
+    INFO(describe(variant) << ", seed " << seed);
+    const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, seed);
+    const auto system = make_system(problem, variant);
+    const double end = variant.attention == AttentionKind::linear ? 3 : 0.1;  // exp blows up
+    const Went precise(*system, {.rtol = 1e-12, .atol = 1e-13}, end);
+    CHECK(observe(*system, precise.state()).at("theorem_residual") < 1e-10);
+    std::vector<double> steps, residuals;
+    for (const double dt : {end / 10, end / 20, end / 40}) {
+      const Went went(*system, {.method = "rk4", .dt = dt}, end);
+      steps.push_back(dt);
+      residuals.push_back(observe(*system, went.state()).at("theorem_residual"));
+    }
+    INFO("residuals " << residuals[0] << ", " << residuals[1] << ", " << residuals[2]);
+    CHECK(log_log_slope(steps, residuals) > 3.6);
+  }
+}
+
+TEST_CASE("softmax attention keeps the sum of logits", "[fast][joma-joint]") {
+  for (const Variant& variant : all_variants()) {
+    if (variant.attention != AttentionKind::softmax) continue;
+    INFO(describe(variant));
+    const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, 3);
+    const auto system = make_system(problem, variant);
+    const Went went(*system, {}, 3);
+    // Linear invariants are kept by every method, whatever the step.
+    CHECK(parts(*system, went.state()).z.sum() == Approx(problem.start.z.sum()).epsilon(1e-13));
+    CHECK(observe(*system, went.state()).at("logit_sum") ==
+          Approx(problem.start.z.sum()).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("theorem_residual and the correlations are what they are called", "[fast][joma-joint]") {
+  for (const Variant& variant : smooth_variants()) {
+    INFO(describe(variant));
+    const Problem problem = uneven_problem(6, 4, 4, 0.3, 1.5, 4);
+    const auto system = make_system(problem, variant);
+    // Any state: these are functions of it and of the start.
+    const Parameters start = start_of(problem);
+    const Parameters at = start_of(uneven_problem(6, 4, 4, 0.35, 1.4, 5));
+    const auto seen = observe(*system, state_at(*system, at));
+    const VectorXd bbar = mean_attention(problem, start, variant);
+    const VectorXd change = invariant(at, variant, bbar) - invariant(start, variant, bbar);
+    CHECK(seen.at("theorem_residual") == Approx(change.cwiseAbs().maxCoeff()).epsilon(1e-12));
+    CHECK(seen.at("logit_sum") == Approx(at.z.sum()));
+
+    VectorXd theorem = at.z - change;
+    if (variant.attention == AttentionKind::linear)
+      theorem = (at.z.cwiseAbs2() - change).cwiseSqrt();
+    CHECK(seen.at("correlation") == Approx(correlation(at.z, theorem)).epsilon(1e-12));
+    const VectorXd squares = at.V.rowwise().squaredNorm();
+    if (variant.attention == AttentionKind::softmax) {
+      CHECK(seen.at("correlation_weights") == Approx(correlation(at.z, squares)).epsilon(1e-12));
+      CHECK(seen.at("correlation_norm") == Approx(correlation(at.z, -bbar)).epsilon(1e-12));
+    } else {
+      CHECK(std::isnan(seen.at("correlation_weights")));
+      CHECK(std::isnan(seen.at("correlation_norm")));
+    }
+  }
+}
+
+TEST_CASE("entropy and stable rank are what they are called", "[fast][joma-joint]") {
+  for (const Variant& variant : smooth_variants()) {
+    INFO(describe(variant));
+    const Problem problem = uneven_problem(6, 4, 4, 0.9, 0.2, 6);
+    const Parameters at = start_of(problem);
+    const auto system = make_system(problem, variant);
+    const auto seen = observe(*system, state_at(*system, at));
+    double mean = 0;
+    for (Index c = 0; c < problem.classes(); ++c) {
+      VectorXd b = problem.X.col(c).cwiseProduct(at.z).cwiseAbs();
+      if (variant.attention != AttentionKind::linear)
+        b = problem.X.col(c).array() * (at.z.array() / variant.temperature).exp();
+      b /= b.sum();
+      mean -= problem.p[c] * (b.array() * b.array().log()).sum();
+    }
+    CHECK(seen.at("attention_entropy") == Approx(mean).epsilon(1e-12));
+    CHECK(seen.at("effective_tokens") == Approx(std::exp(mean)).epsilon(1e-12));
+    const VectorXd singular = Eigen::JacobiSVD<MatrixXd>(at.V).singularValues();
+    CHECK(seen.at("stable_rank") ==
+          Approx(singular.squaredNorm() / std::pow(singular.maxCoeff(), 2)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fast][joma-joint]") {
+  const std::uint64_t seed = GENERATE(1, 2);
+  for (Variant variant : all_variants()) {
+    if (variant.attention == AttentionKind::softmax) continue;
+    INFO(describe(variant) << ", seed " << seed);
+    // A positive and a negative logit: linear attention keeps both signs.
+    Problem problem = uneven_problem(5, 4, 4, 0.3, 1.2, seed);
+    problem.start.z[2] *= -1;
+    const auto full = make_system(problem, variant);
+    variant.integrated = true;
+    const auto integrated = make_system(problem, variant);
+    const FlowDriver::Options options{.rtol = 1e-11, .atol = 1e-12};
+    for (const double part : {0.0, 0.3, 1.0}) {
+      const double end = part * (variant.attention == AttentionKind::linear ? 1.5 : 0.2);
+      const Went a(*full, options, end);
+      const Went b(*integrated, options, end);
+      const Parameters from = parts(*full, a.state());
+      const VectorXd z = integrated->logits({b.driver.state().data(), b.driver.state().size()});
+      const Index n = from.V.size() + from.r.size();
+      CHECK((a.state().head(n) - b.state().head(n)).cwiseAbs().maxCoeff() < 1e-8);
+      CHECK((from.z - z).cwiseAbs().maxCoeff() < 1e-8);
+      const auto seen_a = observe(*full, a.state());
+      const auto seen_b = observe(*integrated, b.state());
+      for (const char* name : {"loss", "attention_entropy", "stable_rank"})
+        CHECK(seen_a.at(name) == Approx(seen_b.at(name)).epsilon(1e-8));
+      CHECK(seen_b.at("theorem_residual") < 1e-14);
+    }
+  }
+}
+
+TEST_CASE("integrated coordinates of softmax attention are off by the attention's change",
+          "[fast][joma-joint]") {
+  // The theorem takes bbar for every b_c, and its start for all times. With contexts that are all
+  // alike the first is exact. From V = 0 weights grow as t, so z and with it bbar move as t^2, and
+  // the error is the integral of that against |v_k|^2: of order t^4.
+  Problem problem = uneven_problem(5, 2, 2, 0, 0, 1);
+  problem.X.col(1) = problem.X.col(0);
+  problem.start.r << 0.3, -0.2;
+  Variant variant{
+      AttentionKind::softmax, Activation::identity, Backprop::stationary, 0.7, 0, false};
+  problem.p << 0.8, 0.2;
+  const auto full = make_system(problem, variant);
+  std::vector<double> times, errors;
+  for (const double t : {0.05, 0.1, 0.2}) {
+    const Went went(*full, {.rtol = 1e-13, .atol = 1e-16}, t);
+    times.push_back(t);
+    errors.push_back(observe(*full, went.state()).at("theorem_residual"));
+  }
+  INFO("residuals " << errors[0] << ", " << errors[1] << ", " << errors[2]);
+  CHECK(log_log_slope(times, errors) == Approx(4).margin(0.1));
+}
+
+TEST_CASE("two opposite nodes on exp attention follow the error function, up to a blow-up",
+          "[fast][joma-joint]") {
+  // One class, two nodes with v_1 = -v_2 = s, stationary: by the theorem z = z(0) + (s^2 -
+  // s(0)^2)/tau, so ds/dt = x/2 e^{z(0)/tau - s(0)^2/tau^2} e^{s^2/tau^2}, and erf(s/tau) grows
+  // linearly until it reaches 1.
+  const double tau = GENERATE(0.6, 1.0, 2.0);
+  const bool integrated = GENERATE(false, true);
+  INFO("temperature " << tau << (integrated ? ", integrated" : ""));
+  Problem problem;
+  problem.X = VectorXd::Zero(3);
+  problem.X << 0.5, 0.3, 0.2;
+  problem.p = VectorXd::Ones(1);
+  const VectorXd s0 = Eigen::Vector3d(0.1, -0.2, 0.3);
+  problem.start.V.resize(2, 3);
+  problem.start.V.row(0) = s0;
+  problem.start.V.row(1) = -s0;
+  problem.start.r = Eigen::Vector2d(0.4, -0.1);
+  problem.start.z = Eigen::Vector3d(0.2, 0.1, -0.3);
+  const auto system = make_system(problem, {AttentionKind::exponential, Activation::identity,
+                                            Backprop::stationary, tau, 0, integrated});
+  const double kPi = std::acos(-1.0);
+  VectorXd speed(3);
+  for (Index l = 0; l < 3; ++l)
+    speed[l] = problem.X(l, 0) / (std::sqrt(kPi) * tau) *
+               std::exp(problem.start.z[l] / tau - s0[l] * s0[l] / (tau * tau));
+  double blow_up = std::numeric_limits<double>::infinity();
+  for (Index l = 0; l < 3; ++l)
+    blow_up = std::min(blow_up, (1 - boost::math::erf(s0[l] / tau)) / speed[l]);
+
+  const double t = 0.8 * blow_up;
+  const auto exact = [&](Index l) {
+    return tau * boost::math::erf_inv(boost::math::erf(s0[l] / tau) + speed[l] * t);
+  };
+  const auto error = [&](const Went& went) {
+    double worst = 0;
+    for (Index l = 0; l < 3; ++l) {
+      worst = std::max(worst, std::abs(went.state()[2 * l] - exact(l)));
+      worst = std::max(worst, std::abs(went.state()[2 * l + 1] + exact(l)));
+    }
+    return worst;
+  };
+  CHECK(error(Went(*system, {.rtol = 1e-11, .atol = 1e-12}, t)) < 1e-9);
+  std::vector<double> steps, errors;
+  for (const double dt : {t / 40, t / 80, t / 160}) {
+    steps.push_back(dt);
+    errors.push_back(error(Went(*system, {.method = "rk4", .dt = dt}, t)));
+  }
+  INFO("errors " << errors[0] << ", " << errors[1] << ", " << errors[2]);
+  CHECK(log_log_slope(steps, errors) > 3.6);
+
+  FlowDriver driver(*system, pool(), {});
+  const Outcome outcome = driver.advance(2 * blow_up);
+  REQUIRE(outcome.kind == Outcome::Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(blow_up).epsilon(1e-6));
+}
+
+TEST_CASE("opposite constant drives on linear attention grow as sinh", "[fast][joma-joint]") {
+  // The same with linear attention: z^2 = z(0)^2 + 2 (s^2 - s(0)^2), ds/dt = x z/2, dz/dt = x s:
+  // s = s(0) cosh(w t) + z(0)/sqrt 2 sinh(w t) with w = x/sqrt 2, also where z passes 0.
+  Problem problem;
+  problem.X = Eigen::Vector2d(0.6, 0.4);
+  problem.p = VectorXd::Ones(1);
+  const Eigen::Vector2d s0(0.8, 0.5);
+  problem.start.V.resize(2, 2);
+  problem.start.V.row(0) = s0.transpose();
+  problem.start.V.row(1) = -s0.transpose();
+  problem.start.r = Eigen::Vector2d(0, 0);
+  problem.start.z = Eigen::Vector2d(0.7, -0.2);
+  const auto system = make_system(
+      problem, {AttentionKind::linear, Activation::identity, Backprop::stationary, 1, 0, false});
+  const double t = 4;
+  const Went went(*system, {.rtol = 1e-11, .atol = 1e-12}, t);
+  const Parameters at = parts(*system, went.state());
+  for (Index l = 0; l < 2; ++l) {
+    const double w = problem.X(l, 0) / std::sqrt(2.0);
+    const double s =
+        s0[l] * std::cosh(w * t) + problem.start.z[l] / std::sqrt(2.0) * std::sinh(w * t);
+    const double z =
+        problem.start.z[l] * std::cosh(w * t) + std::sqrt(2.0) * s0[l] * std::sinh(w * t);
+    CHECK(at.V(l, 0) == Approx(s).epsilon(1e-9));
+    CHECK(at.V(l, 1) == Approx(-s).epsilon(1e-9));
+    CHECK(at.z[l] == Approx(z).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
+  // Between saves on a fine grid the entropy and the stable rank are seen to turn.
+  for (const Variant variant :
+       {Variant{AttentionKind::softmax, Activation::square, Backprop::cross_entropy, 1, 0, false},
+        Variant{AttentionKind::softmax, Activation::square, Backprop::cross_entropy, 1, 0, true},
+        Variant{AttentionKind::linear, Activation::square, Backprop::cross_entropy, 1, 0, false}}) {
+    INFO(describe(variant));
+    const Problem problem = uneven_problem(6, 3, 3, 0.3, 0.9, 2);
+    const auto system = make_system(problem, variant);
+    const double end = 200;
+    Went went(*system, {.rtol = 1e-10}, 0);
+    std::vector<double> entropy, rank;
+    const double spacing = 0.05;
+    for (int i = 0; i * spacing <= end; ++i) {
+      went.to(i * spacing);
+      const auto seen = observe(*system, went.state());
+      entropy.push_back(seen.at("attention_entropy"));
+      rank.push_back(seen.at("stable_rank"));
+    }
+    for (const auto& [name, values] :
+         {std::pair<std::string, const std::vector<double>&>("entropy", entropy), {"rank", rank}}) {
+      std::size_t falls = 0;
+      while (falls + 1 < values.size() && values[falls + 1] >= values[falls]) ++falls;
+      std::size_t rises = falls;
+      while (rises + 1 < values.size() && values[rises + 1] <= values[rises]) ++rises;
+      INFO(name << " falls from " << static_cast<double>(falls) * spacing << ", rises from "
+                << static_cast<double>(rises) * spacing);
+      CHECK(went.event(name + "_falls") ==
+            Approx(static_cast<double>(falls) * spacing).margin(1.01 * spacing));
+      if (rises + 1 < values.size())
+        CHECK(went.event(name + "_minimum") ==
+              Approx(static_cast<double>(rises) * spacing).margin(1.01 * spacing));
+      else
+        CHECK(std::isnan(went.event(name + "_minimum")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace popflow::joma_joint::test

@@ -1,0 +1,196 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popflow/flow_driver.hpp"
+#include "support/joma_reference.hpp"
+#include "support/slopes.hpp"
+
+// The right-hand sides against the definition, and the reduction against v itself.
+
+using namespace popflow;
+using namespace popflow::joma;
+using namespace popflow::joma::test;
+
+namespace {
+
+struct Variant {
+  std::string attention, activation;
+  int nodes;
+};
+
+std::vector<Variant> all_variants() {
+  std::vector<Variant> all;
+  for (const char* attention : {"exp", "softmax", "linear"})
+    for (const char* activation : {"linear", "nonlinear"})
+      for (const int nodes : {1, 3}) all.push_back({attention, activation, nodes});
+  return all;
+}
+
+std::vector<std::string> words(const Variant& variant, const std::string& coordinates,
+                               const std::string& seed = "1") {
+  return {"--attention",    variant.attention,
+          "--activation",   variant.activation,
+          "--nodes",        std::to_string(variant.nodes),
+          "--tokens",       "6",
+          "--target-min",   "-1.5",
+          "--target-max",   "2",
+          "--temperature",  "0.8",
+          "--offset",       "0.3",
+          "--init",         "0.1",
+          "--problem-seed", seed,
+          "--coordinates",  coordinates};
+}
+
+std::string describe(const Variant& variant) {
+  return variant.attention + " " + variant.activation + " nodes " + std::to_string(variant.nodes);
+}
+
+double difference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  return (a - b).cwiseAbs().maxCoeff() / b.cwiseAbs().maxCoeff();
+}
+
+/// dv/dt at a state by the chain rule: v moves with x as v(x + h dx/dt) does.
+Eigen::MatrixXd velocity(const Case& made, const std::vector<double>& x) {
+  const std::vector<double> rate = made.rhs(x, 0);
+  const auto at = [&](double h) {
+    std::vector<double> moved = x;
+    for (std::size_t i = 0; i < x.size(); ++i) moved[i] += h * rate[i];
+    return made.v(moved);
+  };
+  const double h = 1e-4;
+  return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+}
+
+}  // namespace
+
+TEST_CASE("v moves as the definition says, from any state", "[fast][joma]") {
+  for (const Variant& variant : all_variants()) {
+    for (const char* coordinates : {"full", "reduced"}) {
+      for (const char* seed : {"1", "2", "3"}) {
+        INFO(describe(variant) << ", " << coordinates << ", seed " << seed);
+        const Case made(words(variant, coordinates, seed));
+        RandomStream random(7, Purpose::test);
+        for (const double size : {0.0, 0.1, 0.7}) {
+          std::vector<double> x = made.start();
+          for (double& entry : x) entry += size * random.uniform();
+          CHECK(difference(velocity(made, x), made.flow.derivative(made.v(x))) < 1e-10);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("The start is --init everywhere, in any coordinates", "[fast][joma]") {
+  for (const Variant& variant : all_variants()) {
+    for (const char* coordinates : {"full", "reduced"}) {
+      const Case made(words(variant, coordinates));
+      CHECK((made.v(made.start()).array() - 0.1).abs().maxCoeff() < 1e-15);
+    }
+  }
+}
+
+TEST_CASE("Reduced coordinates follow the same trajectory as full ones", "[fast][joma]") {
+  for (const Variant& variant : all_variants()) {
+    INFO(describe(variant));
+    const Case full(words(variant, "full"));
+    const Case reduced(words(variant, "reduced"));
+    REQUIRE(reduced.system->shape().state_size() == 6);
+    REQUIRE(full.end == Approx(reduced.end));
+    FlowDriver::Options tight{.rtol = 1e-12, .atol = 1e-14};
+    FlowDriver a(*full.system, const_cast<Workers&>(full.workers), tight);
+    FlowDriver b(*reduced.system, const_cast<Workers&>(reduced.workers), tight);
+    for (const double part : {0.1, 0.4, 0.8}) {
+      const double t = part * full.end;
+      REQUIRE(a.advance(t).kind == Outcome::Kind::reached);
+      REQUIRE(b.advance(t).kind == Outcome::Kind::reached);
+      CHECK(difference(reduced.v(b.state()), full.v(a.state())) < 1e-9);
+      for (const char* name : {"attention_entropy", "learned_min", "learned_max"}) {
+        const double value = full.seen(a.state(), name);
+        if (std::isnan(value)) continue;
+        CHECK(reduced.seen(b.state(), name) == Approx(value).epsilon(1e-8));
+      }
+    }
+    REQUIRE(a.passages().size() == b.passages().size());
+    for (std::size_t i = 0; i < a.passages().size(); ++i) {
+      CHECK(std::isnan(a.passages()[i]) == std::isnan(b.passages()[i]));
+      if (!std::isnan(a.passages()[i]))
+        CHECK(a.passages()[i] == Approx(b.passages()[i]).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("An Euler step in full coordinates is a gradient step on v", "[fast][joma]") {
+  const double dt = 0.02;
+  for (const Variant& variant : all_variants()) {
+    INFO(describe(variant));
+    const Case made(words(variant, "full"));
+    FlowDriver driver(*made.system, const_cast<Workers&>(made.workers),
+                      {.method = "euler", .dt = dt});
+    Eigen::MatrixXd v = made.v(made.start());
+    for (int step = 0; step < 5; ++step) v += dt * made.flow.derivative(v);
+    REQUIRE(driver.advance(5 * dt).kind == Outcome::Kind::reached);
+    CHECK(difference(made.v(driver.state()), v) < 1e-13);
+  }
+}
+
+TEST_CASE("Observables are those of the definition", "[fast][joma]") {
+  for (const Variant& variant : all_variants()) {
+    for (const char* coordinates : {"full", "reduced"}) {
+      INFO(describe(variant) << ", " << coordinates);
+      const Case made(words(variant, coordinates));
+      RandomStream random(3, Purpose::test);
+      std::vector<double> x = made.start();
+      for (double& entry : x) entry += random.uniform();
+      const Eigen::MatrixXd v = made.v(x);
+      const double entropy = made.flow.entropy(v);
+      CHECK(made.seen(x, "attention_entropy") == Approx(entropy).epsilon(1e-13));
+      CHECK(made.seen(x, "effective_tokens") == Approx(std::exp(entropy)).epsilon(1e-13));
+      const Eigen::ArrayXXd learned = v.array() / made.flow.goal.array();
+      const bool target = variant.activation == "nonlinear";
+      CHECK(std::isnan(made.seen(x, "learned_min")) == !target);
+      if (target) CHECK(made.seen(x, "learned_min") == Approx(learned.minCoeff()));
+      if (target) CHECK(made.seen(x, "learned_max") == Approx(learned.maxCoeff()));
+    }
+  }
+}
+
+TEST_CASE("The entropy keeps its digits when one token has nearly all attention", "[fast][joma]") {
+  // Two tokens, v = 0 and 12 tau: p = e^-72 and the rest, H = p (1 + 72) to first order.
+  const Case made({"--tokens", "2", "--init", "0", "--target-min", "1", "--target-max", "1",
+                   "--attention", "softmax"});
+  const double p = std::exp(-72.0);
+  CHECK(made.seen(std::vector<double>{0.0, 12.0}, "attention_entropy") ==
+        Approx(73 * p).epsilon(1e-12).margin(0));
+}
+
+TEST_CASE("Softmax over many pieces is the softmax, to the last bit on any threads",
+          "[fast][joma]") {
+  const std::vector<std::string> words = {"--tokens",     "50000",     "--attention",   "softmax",
+                                          "--activation", "nonlinear", "--temperature", "0.3"};
+  const Case one(words, 1);
+  const Case three(words, 3);
+  std::vector<double> x = one.start();
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += 1e-4 * static_cast<double>(i % 1000);
+  const std::vector<double> rate = one.rhs(x, 0);
+  CHECK(rate == three.rhs(x, 0));
+  const Eigen::VectorXd expected = one.flow.weights(one.v(x));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::abs(rate[i] / expected[static_cast<Eigen::Index>(i)] - 1) > 1e-12) FAIL(i);
+}
+
+TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][joma]") {
+  for (const char* coordinates : {"full", "reduced"}) {
+    const Case made({"--attention", "linear", "--init", "0", "--activation", "nonlinear",
+                     "--coordinates", coordinates});
+    const auto x = made.start();
+    for (const double rate : made.rhs(x, 0)) CHECK(rate == 0);
+    Eigen::MatrixXd j(x.size(), x.size());
+    std::vector<double> time(x.size());
+    made.system->jacobian(x, 0, j, time);
+    CHECK(j.allFinite());
+    CHECK(std::isnan(made.seen(x, "attention_entropy")));
+    CHECK(std::isnan(made.seen(x, "clock_spread")));
+    CHECK(made.system->remarks().size() == 1);
+    CHECK(std::isfinite(made.end));
+  }
+}

@@ -1,0 +1,146 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "support/markov_fixture.hpp"
+#include "support/slopes.hpp"
+
+// What the flow keeps, how fast it ends, and when its event happens.
+
+using namespace popflow;
+using namespace popflow::markov;
+using namespace popflow::markov::test;
+
+TEST_CASE("markov: the energy is kept, at the method's order", "[fast][markov]") {
+  for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
+           {{0.2, 0.3}, 0.6, 0.4}, {{0.7, 0.8}, 1.5, -0.5}, {{0.663, 0.872}, -0.7, -1.1}}) {
+    const Markov system = optimal(of, e, w);
+    REQUIRE(system.shape().invariants == std::vector<std::string>{"energy"});
+    const double before = energy(e, w);
+    for (const auto& [method, order] :
+         std::vector<std::pair<std::string, double>>{{"rk4", 4}, {"euler", 1}}) {
+      std::vector<double> steps, drifts;
+      for (const double dt : {0.2, 0.1, 0.05, 0.025}) {
+        const Run run(system, 10, {.method = method, .dt = dt});
+        steps.push_back(dt);
+        drifts.push_back(std::abs(energy(run.x[0], run.x[1]) - before));
+      }
+      INFO(method << ", p = " << of.p << ": " << drifts[0] << " ... " << drifts[3]);
+      const double found = popflow::test::log_log_slope(steps, drifts);
+      CHECK(found > order - 0.3);
+      CHECK(found < order + 1.3);  // rk4 may keep it better than the state
+    }
+    // The free bias does not keep it.
+    const Run free(free_bias(of, e, w, 1), 10);
+    CHECK(std::abs(energy(free.x[0], free.x[1]) - before) > 1e-3);
+  }
+}
+
+TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast][markov]") {
+  // log|w| falls by e^2: to 1e-155 here, with the energy still there.
+  const Markov system = optimal({0.2, 0.3}, 19, 0.5);
+  const Run run(system, system.default_end());
+  CHECK(run.x[1] > 0);
+  CHECK(run.x[1] < 1e-150);
+  CHECK(energy(run.x[0], run.x[1]) == Approx(energy(19, 0.5)).epsilon(1e-7));
+  CHECK(run.x[0] == Approx(system.limit_point().e).epsilon(1e-6));
+
+  // Beyond the smallest double it stops, on its own side, and e goes on as at w = 0.
+  for (const double e : {30.0, 200.0}) {
+    const Markov far = optimal({0.2, 0.3}, e, 0.5);
+    CHECK(far.shape().invariants.empty());
+    CHECK_FALSE(far.remarks().empty());
+    const Run there(far, far.default_end());
+    CHECK(there.how == Outcome::Kind::reached);
+    CHECK(there.x[1] > 0);
+    CHECK(there.x[1] < 1e-260);
+    CHECK(there.x[0] == Approx(std::sqrt(far.chain().best_slope)).epsilon(1e-6));
+    CHECK(there.outcome == "global");
+  }
+}
+
+TEST_CASE("markov: w = 0 stays 0", "[fast][markov]") {
+  for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}}) {
+    const Markov system = optimal(of, 0.4, 0);
+    CHECK(system.shape().invariants.empty());
+    const Run run(system, system.default_end());
+    CHECK(run.x[1] == 0);
+    CHECK(std::isnan(observe(system, run.x).at("energy")));
+    CHECK(run.outcome == (of.p + of.q < 1 ? "global" : "local"));
+  }
+}
+
+TEST_CASE("markov: a local minimum is approached at the rate |g_1 (2 + 4w|w|)|", "[fast][markov]") {
+  for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
+           {{0.2, 0.3}, 0.3, -1.2}, {{0.7, 0.8}, 0.5, 0.4}, {{0.663, 0.872}, 0.4, -0.3}}) {
+    const Markov system = optimal(of, e, w);
+    REQUIRE(system.limit() == Limit::local);
+    const double end = system.default_end();
+    const Run one(system, 0.4 * end, {.rtol = 1e-12, .atol = 1e-18});
+    const Run two(system, 0.6 * end, {.rtol = 1e-12, .atol = 1e-18});
+    const double k = 1 + 2 * two.x[1] * std::abs(two.x[1]);
+    const double pi1 = of.p / (of.p + of.q);
+    const double g1 = (1 - pi1) * pi1 * (of.p + of.q - 1);
+    const double rate = std::log(one.x[0] / two.x[0]) / (0.2 * end);
+    CHECK(rate == Approx(std::abs(g1 * 2 * k)).epsilon(1e-4));
+    CHECK(final_rate(system.chain(), Limit::local, system.limit_point()) ==
+          Approx(rate).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("markov: a global minimum is approached at its final rate", "[fast][markov]") {
+  for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
+           {{0.2, 0.3}, 0.3, 0.2}, {{0.7, 0.8}, 1.5, -0.6}, {{0.05, 0.6}, 1.1, -0.4}}) {
+    const Markov system = optimal(of, e, w);
+    REQUIRE(system.limit() == Limit::global);
+    const double rate = final_rate(system.chain(), Limit::global, system.limit_point());
+    const auto distance = [&](double t) {
+      const Run run(system, t, {.rtol = 1e-13, .atol = 1e-15});
+      return std::abs(observe(system, run.x).at("slope") - system.chain().best_slope);
+    };
+    // At 1% of the loss the distance is a tenth; after four times 1/rate it is a 500th.
+    const double late = Run(system, system.default_end()).driver.events().at(0).time + 4 / rate;
+    CHECK(std::log(distance(late) / distance(late + 4 / rate)) == Approx(4).epsilon(5e-3));
+  }
+}
+
+TEST_CASE("markov: the rate of escape from the line e = 0", "[fast][markov]") {
+  // From e0 = 1e-6 the loss stays up until e has grown by exp(2 pi0 pi1 (1-p-q) (1+2w|w|) t).
+  const Markov system = optimal({0.2, 0.3}, 1e-6, 0.3);
+  const double rate = 2 * -system.chain().slope_at_line * (1 + 2 * 0.09);
+  const Run run(system, 5 / rate);
+  CHECK(std::log(run.x[0] / 1e-6) == Approx(5).epsilon(1e-6));
+  CHECK(Run(system, system.default_end()).outcome == "global");
+}
+
+TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[fast][markov]") {
+  for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
+           {{0.2, 0.3}, 0.3, 0.2},      // global, from above the line's loss
+           {{0.2, 0.3}, 3, -1.4},       // global, past the line's loss
+           {{0.7, 0.8}, 0.5, 0.4},      // local
+           {{0.7, 0.8}, 1e-5, 0.4},     // local, from a loss 1e-11 above it
+           {{0.3, 0.7}, 1.2, -0.5}}) {  // independent
+    INFO("p = " << of.p << ", q = " << of.q << ", e = " << e << ", w = " << w);
+    const Markov system = optimal(of, e, w);
+    REQUIRE(system.shape().events == std::vector<std::string>{"loss_settled"});
+    const Run run(system, system.default_end());
+    REQUIRE(run.driver.events().size() == 1);
+    const double time = run.driver.events()[0].time;
+    const double limit =
+        system.limit() == Limit::local ? system.chain().entropy : system.chain().entropy_rate;
+    const Run there(system, time);
+    const auto above = [&](const Eigen::VectorXd& x) {
+      return observe(system, x).at("loss") - limit;
+    };
+    const double share = above(there.x) / above(Eigen::Vector2d(e, w));
+    CHECK(share == Approx(0.01).epsilon(e < 1e-3 ? 0.01 : 1e-6));
+  }
+  CHECK(optimal({0.2, 0.3}, 0, 0.4).shape().events.empty());
+}
+
+TEST_CASE("markov: implicit and explicit methods agree where the flow is stiff", "[fast][markov]") {
+  const Markov system = optimal({0.2, 0.3}, 8, -3);
+  const Run one(system, 20);
+  const Run two(system, 20, {.method = "rosenbrock4"});
+  CHECK((one.x - two.x).norm() < 1e-5 * one.x.norm());
+  CHECK(two.driver.statistics().accepted < one.driver.statistics().accepted / 10);
+}

@@ -1,0 +1,222 @@
+#include "dynamics/markov/problem.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "dynamics/markov.hpp"
+#include "dynamics/markov/letters.hpp"
+#include "popflow/error.hpp"
+#include "support/examples.hpp"
+#include "support/hdf5_writer.hpp"
+#include "support/markov_fixture.hpp"
+#include "support/program.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace popflow;
+using namespace popflow::markov;
+using namespace popflow::markov::test;
+using Catch::Matchers::Contains;
+using popflow::test::Hdf5Writer;
+using popflow::test::Made;
+using popflow::test::ScratchFolder;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::unique_ptr<Made> make_run(const Words& words) {
+  return std::make_unique<Made>(popflow::test::Example{"markov", words});
+}
+
+/// p and q of the chain that these words make.
+PQ chain_of(const Words& words) {
+  const auto made = make_run(words);
+  const Chain& chain = dynamic_cast<const Markov&>(*made->system).chain();
+  CHECK(made->config.own.real("p") == chain.p);
+  CHECK(made->config.own.real("q") == chain.q);
+  return {chain.p, chain.q};
+}
+
+/// What the error of these words says; its exit code first.
+std::string complaint(const Words& words) {
+  try {
+    make_run(words);
+  } catch (const Error& error) {
+    return std::to_string(static_cast<int>(error.code())) + " " + error.what();
+  }
+  return "none";
+}
+
+void check_complaint(const Words& words, const Words& parts) {
+  const std::string said = complaint(words);
+  INFO(said);
+  for (const std::string& part : parts) CHECK_THAT(said, Contains(part));
+}
+
+}  // namespace
+
+TEST_CASE("markov: probabilities at the ends are refused", "[fast][markov]") {
+  for (const std::string name : {"--p", "--q"})
+    for (const std::string value : {"0", "1", "-0.1", "1.5", "nan", "1e400"})
+      check_complaint({name, value}, {"2 ", name, value});
+  check_complaint({"--p", "1e-310"}, {"2 ", "--p", "1e-310", "too small"});
+  CHECK(complaint({"--p", "1e-300", "--q", "0.9999999999"}) == "none");
+}
+
+TEST_CASE("markov: starts without a square, or out of all bounds, are refused", "[fast][markov]") {
+  check_complaint({"--e0", "1e-120"}, {"2 ", "--e0", "1e-120", "must be 0, or at least 1e-100"});
+  check_complaint({"--w0", "-1e-200"}, {"2 ", "--w0", "-1e-200"});
+  check_complaint({"--e0", "1e10"}, {"2 ", "--e0", "1e10", "1000"});
+  check_complaint({"--w0", "-2000"}, {"2 ", "--w0", "-2000"});
+  check_complaint({"--b0", "inf"}, {"2 ", "--b0"});
+  check_complaint({"--bias", "best"}, {"2 ", "--bias", "best", "optimal", "free"});
+  check_complaint({"--context-length", "1"}, {"2 ", "--context-length", "1"});
+  CHECK(complaint({"--context-length", "2", "--b0", "3"}) == "none");  // without effect here
+}
+
+TEST_CASE("markov: hostile starts end in a word and finite numbers", "[fast][markov]") {
+  for (const Words& start : std::vector<Words>{{"--e0", "1000", "--w0", "1000"},
+                                               {"--e0", "1000", "--w0", "-1000"},
+                                               {"--e0", "-1000", "--w0", "-1e-100"},
+                                               {"--e0", "1e-100", "--w0", "1e-100"},
+                                               {"--e0", "1e-100", "--w0", "-1000"},
+                                               {"--e0", "1e-100", "--w0", "1000"}}) {
+    for (const Words& chain :
+         std::vector<Words>{{"--p", "0.2"}, {"--p", "0.9"}, {"--p", "1e-12"}}) {
+      Words words = start;
+      words.insert(words.end(), chain.begin(), chain.end());
+      INFO(start[1] << " " << start[3] << ", p = " << chain[1]);
+      const auto made = make_run(words);
+      const auto& system = dynamic_cast<const Markov&>(*made->system);
+      CHECK(std::isfinite(made->end));
+      CHECK(made->end > 0);
+      CHECK(std::isfinite(system.limit_point().e));
+      CHECK(std::isfinite(system.limit_point().w));
+      for (const double value : made->rhs(made->start(), 0)) CHECK(std::isfinite(value));
+      for (const double value : made->observe(made->start(), 0)) CHECK(std::isfinite(value));
+      for (const std::string& remark : system.remarks())
+        CHECK(remark.find("nan") == std::string::npos);
+      const Run run(system, made->end, {.method = "rosenbrock4", .max_steps = 1'000'000});
+      CHECK(run.how == Outcome::Kind::reached);
+      CHECK(run.outcome == word(system.limit()));
+      CHECK(run.x.allFinite());
+    }
+  }
+}
+
+TEST_CASE("markov: p and q are the frequencies in a text", "[fast][markov]") {
+  const ScratchFolder folder;
+  // v c c v v | c v c v v c: spaces, dots and digits are skipped, across words.
+  const std::string text = folder.write("text", "Abb eo. 7\n\n D-a!pUIz");
+  const PQ found = chain_of({"--text", text});
+  // 0 -> 1: b-e, d-a, p-u of the five zeros with a successor (b, b, d, p); zeros: b->b, b->e, d->a,
+  // p->u; ones: a->b, e->o, o->d, a->p, u->i, i->z.
+  CHECK(found.p == 3.0 / 4);
+  CHECK(found.q == 4.0 / 6);
+
+  const TransitionCounts counts = count_transitions(text, "aeiouy", std::nullopt);
+  CHECK(counts.of[0][0] == 1);
+  CHECK(counts.of[0][1] == 3);
+  CHECK(counts.of[1][0] == 4);
+  CHECK(counts.of[1][1] == 2);
+
+  // Other classes; what is in neither is skipped.
+  const TransitionCounts own = count_transitions(text, "bD", std::string("aP"));
+  // a b b d a p
+  CHECK(own.of[0][0] == 1);
+  CHECK(own.of[0][1] == 1);
+  CHECK(own.of[1][0] == 1);
+  CHECK(own.of[1][1] == 2);
+  // A space may be a symbol; a run of white space is one.
+  const TransitionCounts spaces = count_transitions(text, " ", std::nullopt);
+  // A b b _ e o _ _ D a p U I z: the digit is skipped, and so two runs of white space meet.
+  CHECK(spaces.of[0][0] == 8);
+  CHECK(spaces.of[0][1] == 2);
+  CHECK(spaces.of[1][0] == 2);
+  CHECK(spaces.of[1][1] == 1);
+}
+
+TEST_CASE("markov: letters of other alphabets", "[fast][markov]") {
+  const ScratchFolder folder;
+  // "ovo vv, oo" in Cyrillic; by default every letter is a zero but the Latin vowels.
+  const std::string text =
+      folder.write("text", "\u043e\u0432\u043e \u0432\u0432\u2014\u043e\u043e");
+  const TransitionCounts counts = count_transitions(text, "\u043e", std::nullopt);
+  CHECK(counts.of[0][0] == 1);
+  CHECK(counts.of[0][1] == 2);
+  CHECK(counts.of[1][0] == 2);
+  CHECK(counts.of[1][1] == 1);
+  const PQ found = chain_of({"--text", text, "--text-ones", "\u043e"});
+  CHECK(found.p == 2.0 / 3);
+  CHECK(found.q == 2.0 / 3);
+  check_complaint({"--text", text}, {"3 ", text, "never occurs", "aeiouy", "--text-ones"});
+}
+
+TEST_CASE("markov: texts and classes that will not do are refused", "[fast][markov]") {
+  const ScratchFolder folder;
+  const std::string text = folder.write("text", "banana eel oo tt");
+  const std::string alternating = folder.write("alternating", "banana");
+  const std::string empty = folder.write("empty", "");
+  const std::string bytes = folder.write("bytes", "ba\xFF na");
+  check_complaint({"--text", folder.file("none")}, {"3 ", "none", "does not exist"});
+  check_complaint({"--text", folder.path()}, {"3 ", "directory"});
+  check_complaint({"--text", empty}, {"3 ", "empty"});
+  check_complaint({"--text", bytes}, {"3 ", "UTF-8", "byte 2"});
+  check_complaint({"--text", alternating}, {"3 ", "from zeros to zeros never occurs"});
+  check_complaint({"--text", text, "--text-ones", ""}, {"2 ", "--text-ones"});
+  check_complaint({"--text", text, "--text-ones", "\xFF"}, {"2 ", "--text-ones", "UTF-8"});
+  check_complaint({"--text", text, "--text-zeros", "xyz"}, {"2 ", "'y'", "--text-ones"});
+  check_complaint({"--text", text, "--p", "0.5"}, {"2 ", "--p 0.5 contradicts", text});
+  CHECK(complaint({"--text-ones", "b"}) == "none");  // without a text, without effect
+}
+
+TEST_CASE("markov: p and q from a problem file", "[fast][markov]") {
+  const ScratchFolder folder;
+  const auto file = [&](const std::string& name, const std::vector<hsize_t>& shape, double p,
+                        double q, const std::string& group = "") {
+    const std::string path = folder.file(name);
+    Hdf5Writer writer(path);
+    if (!group.empty()) writer.group(group);
+    const std::string at = group.empty() ? "" : group + "/";
+    std::size_t size = 1;
+    for (const hsize_t n : shape) size *= n;
+    writer.dataset(at + "p", shape, std::vector<double>(size, p));
+    writer.dataset(at + "q", shape, std::vector<double>(size, q));
+    return path;
+  };
+  for (const std::vector<hsize_t>& shape : std::vector<std::vector<hsize_t>>{{1}, {1, 1}}) {
+    const PQ found = chain_of({"--problem", file("good.h5", shape, 0.1, 0.7)});
+    CHECK(found.p == 0.1);
+    CHECK(found.q == 0.7);
+  }
+  const std::string good = file("grouped.h5", {1}, 0.1, 0.7, "problem");
+  CHECK(chain_of({"--problem", good, "--p", "0.1"}).q == 0.7);
+  check_complaint({"--problem", good, "--q", "0.6"}, {"2 ", "--q 0.6 contradicts", "0.7"});
+  check_complaint({"--problem", good, "--text", good}, {"2 ", "--problem", "--text"});
+  check_complaint({"--problem", file("two.h5", {2}, 0.1, 0.7)}, {"3 ", "two.h5", "p", "(2)"});
+  check_complaint({"--problem", file("one.h5", {1}, 1, 0.7)},
+                  {"3 ", "one.h5", "p is 1", "below 1"});
+  check_complaint({"--problem", file("nan.h5", {1}, 0.3, NAN)}, {"3 ", "nan.h5", "q is nan"});
+  const std::string half = folder.file("half.h5");
+  Hdf5Writer(half).dataset("p", {1}, std::vector<double>{0.5});
+  check_complaint({"--problem", half}, {"3 ", "half.h5", "no dataset q"});
+  const std::string other = folder.file("other.h5");
+  Hdf5Writer(other).dataset("r", {1}, std::vector<double>{0.5});
+  check_complaint({"--problem", other}, {"3 ", "other.h5", "p or q"});
+}
+
+TEST_CASE("markov: a start from another run is its end, with its digits", "[fast][markov]") {
+  if (!popflow::test::popflow_binary()) return;
+  const ScratchFolder folder;
+  const std::string path = folder.file("run.h5");
+  REQUIRE(popflow::test::popflow({"run", "markov", "--e0", "0.6", "--w0", "-0.5", "--t-end", "3",
+                                  "-o", path, "--quiet"})
+              .code == 0);
+  const Run expected(optimal({0.2, 0.3}, 0.6, -0.5), 3);
+  const auto made = make_run({"--init-from", path, "--p", "0.7", "--q", "0.8"});
+  const std::vector<double> start = made->start();
+  CHECK(start[0] == Approx(expected.x[0]).epsilon(1e-6));
+  CHECK(start[1] == Approx(expected.x[1]).epsilon(1e-6));
+  CHECK_FALSE(made->config.own.has("e0"));  // what the file says is not said twice
+  check_complaint({"--init-from", path, "--e0", "0.3"}, {"2 ", "--e0", "--init-from"});
+  check_complaint({"--init-from", path, "--bias", "free"}, {"3 ", path, "shape"});
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# label: fast
+"""What topic refuses and why, and its problem files."""
+
+import os
+
+from runs import Folder, attribute, check, check_equal, h5py, np, popflow, run_all
+
+SMALL = ("--topics", 4, "--words-per-topic", 3, "--topics-per-document", 2)
+
+
+def refused(args, code, *parts):
+    with Folder() as folder:
+        ended = popflow("run", "topic", *args, folder=folder)
+        check(ended.code == code, f"{args}: {ended.code}, {ended.err}")
+        for part in parts:
+            check(part in ended.err, f"{args}: no '{part}' in {ended.err}")
+        check(len(ended.err.splitlines()) <= 5, ended.err)
+        check(not os.listdir(folder), f"{args} left a file")
+
+
+def problem(path, attributes=None, group=None, **datasets):
+    with h5py.File(path, "w") as file:
+        place = file.create_group(group) if group else file
+        for name, value in datasets.items():
+            place[name] = value
+        for name, value in (attributes or {}).items():
+            place.attrs[name] = value
+
+
+def start(path, name):
+    with h5py.File(path) as file:
+        return file[name][0]
+
+
+def test_combinations_are_refused_with_the_reason():
+    direct = ("--parameterization", "direct")
+    refused((*direct, "--value-init", "zero"), 2, "--value-init zero", "unstable manifold")
+    refused((*direct, "--value-init", "optimum"), 2, "--value-init optimum", "unstable manifold")
+    refused((*direct, "--init-scale", 0), 2, "--init-scale 0", "unstable manifold")
+    refused(("--init-scale", 0), 2, "--init-scale 0", "gradient is 0")
+    refused(("--train", "embedding", "--init-scale", 0), 2, "--init-scale 0", "gradient is 0")
+    refused(("--train", "attention", "--init-scale", 0), 2, "--init-scale 0")
+    refused(("--topics-per-document", 11), 2, "--topics-per-document 11", "--topics 10")
+    refused(("--keep-prob", 0.6, "--random-prob", 0.5), 2, "--keep-prob 0.6", "more than 1")
+    refused(("--mask-prob", 0), 2, "mask-prob", "0", "above 0")
+    refused(("--topics", 1e15, "--words-per-topic", 1e15), 2, "--topics", "2^53")
+    for key in ("mask-prob", "keep-prob", "random-prob"):
+        refused((f"--{key}", 1.5), 2, key, "1.5")
+    refused(("--l2", -1), 2, "l2", "-1")
+
+
+def test_what_has_no_effect_is_accepted():
+    with Folder() as folder:
+        def run(name, *args):
+            path = os.path.join(folder, name)
+            popflow("run", "topic", "--t-end", 5, *args, "-o", path, code=0)
+            return path
+
+        value = run("1.h5", "--train", "value", "--init-scale", 0)
+        other = run("2.h5", "--train", "value", "--parameterization", "direct",
+                    "--document-length", 7)
+        check_equal(value, other, free_groups=("provenance", "restart", "parameters"))
+        # The same word and the rest of the topic are one where a topic is one word.
+        run("3.h5", "--words-per-topic", 1, "--parameterization", "direct", "--value-init", "zero")
+        run("4.h5", "--keep-prob", 0.9, "--random-prob", 0.1)
+        run("5.h5", "--mask-prob", 1, "--keep-prob", 0, "--random-prob", 0)
+        run("6.h5", "--topics", 1e12, "--words-per-topic", 1000)
+
+
+def test_problem_files():
+    with Folder() as folder:
+        path = os.path.join(folder, "problem.h5")
+
+        def run(*args):
+            out = os.path.join(folder, "run.h5")
+            popflow("run", "topic", "--t-end", 5, "--problem", path, *args, "-o", out, "--force",
+                    code=0)
+            return out
+
+        block = np.array([[1.0, 2.0], [3.0, 4.0]])
+        for group in (None, "problem"):
+            problem(path, {"topics": 4, "words_per_topic": 3, "topics_per_document": 2,
+                           "mask_prob": 0.3}, group, value_mask=0.7, key_within=0.2,
+                    key_block=block)
+            out = run("--topics", 4)
+            check(attribute(out, "topics", "parameters") == 4, "topics")
+            check(attribute(out, "mask-prob", "parameters") == 0.3, "mask-prob")
+            for name, expected in (("value_mask", 0.7), ("value_same_word", 0),
+                                   ("key_within", 0.2), ("query_within", 0.01)):
+                found = start(out, name)
+                check(np.isclose(found, expected, rtol=1e-15), f"{name}: {found}")
+            check(np.array_equal(start(out, "key_block"), block), "key_block")
+            # W_K and W_Q that differ, again from the run's own file.
+            again = os.path.join(folder, "again.h5")
+            popflow("run", "topic", "--t-end", 5, "--problem", out, "-o", again, "--force", code=0)
+            check_equal(out, again, free_groups=("provenance", "restart", "parameters"))
+            # And from the end of it, with a start that is in no table.
+            on = os.path.join(folder, "on.h5")
+            popflow("run", "topic", "--t-end", 5, "--problem", out, "--init-from", out, "-o", on,
+                    "--force", code=0)
+            popflow("run", "topic", "--t-end", 5, "--problem", on, "-o", again, "--force", code=0)
+            check_equal(on, again, free_groups=("provenance", "restart", "parameters"))
+
+        problem(path, value_same_word=0.1)
+        run()
+        out = run("--train", "attention")
+        check(start(out, "value_same_word") == 0.1, "a given start goes before value-init")
+        problem(path, value_same_word=[0.1])
+        run()
+
+
+def test_wrong_problem_files_are_named():
+    with Folder() as folder:
+        path = os.path.join(folder, "problem.h5")
+
+        def bad(*parts, code=3, args=(), **contents):
+            problem(path, **contents)
+            refused(("--problem", path, *args), code, path, *parts)
+
+        bad("value_same_word", "nan", value_same_word=np.nan)
+        bad("value_same_word", "(2)", value_same_word=[1.0, 2.0])
+        bad("key_block", "(2, 2)", key_block=np.ones(4))
+        bad("key_block[0,1]", "inf", key_block=np.array([[1, np.inf], [0, 1]]))
+        bad("topics", "1.5", "whole", attributes={"topics": 1.5}, value_mask=0.0)
+        bad("keep_prob", "2", "from 0 to 1", attributes={"keep_prob": 2.0}, value_mask=0.0)
+        bad("--topics 5", "contradicts", "4", code=2, args=("--topics", 5),
+            attributes={"topics": 4}, value_mask=0.0)
+        bad("holds no dataset", P=np.eye(2))
+        # A start on the unstable manifold, by a file.
+        problem(path, value_same_word=0.1, value_same_topic=0.1)
+        refused(("--problem", path, "--parameterization", "direct"), 3, path, "unstable manifold")
+
+
+def test_a_start_from_another_variant_is_refused():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "topic", *SMALL, "--t-end", 5, "-o", path, code=0)
+        refused((*SMALL, "--train", "value", "--init-from", path), 3, path, "another shape")
+        # Its data serve any variant, with a word on what is not used.
+        out = os.path.join(folder, "value.h5")
+        ended = popflow("run", "topic", "--problem", path, "--train", "value", "-o", out, code=0)
+        check("key_within" in ended.err + ended.out, ended.err)
+        check(attribute(out, "topics", "parameters") == 4, "topics")
+
+
+def test_pages_have_what_is_recorded():
+    page = popflow("systems", "topic", code=0).out
+    for word in ("key_block", "embedding_within", "logit_mask_mask", "stage1_end", "stage2_start",
+                 "2303.04245", "value_norm_optimum"):
+        check(word in page, f"{word} is not on the page")
+
+
+if __name__ == "__main__":
+    run_all([test_combinations_are_refused_with_the_reason, test_what_has_no_effect_is_accepted,
+             test_problem_files, test_wrong_problem_files_are_named,
+             test_a_start_from_another_variant_is_refused, test_pages_have_what_is_recorded])

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamics/joma_joint/system.hpp"
+#include "popflow/flow_driver.hpp"
+#include "support/context_sampler.hpp"
+
+/// Small problems with nothing symmetric about them, and states of them.
+namespace popflow::joma_joint::test {
+
+Workers& pool();
+
+/// All softmax, exp, linear x identity, relu, square x cross-entropy, stationary.
+std::vector<Variant> all_variants();
+std::string describe(const Variant& variant);
+
+/// Random contexts with uneven class weights; V, r and z are normals times `size`, and to z is
+/// added `logit`.
+Problem uneven_problem(Eigen::Index tokens, Eigen::Index classes, Eigen::Index nodes, double size,
+                       double logit, std::uint64_t seed);
+
+std::unique_ptr<JomaJoint> make_system(const Problem& problem, const Variant& variant);
+
+/// The state at other parameters; modes of a sharp relu by the side of h.
+Eigen::VectorXd state_at(const JomaJoint& system, const Parameters& at);
+/// The parts V, r, z of a state or of a velocity in full coordinates.
+Parameters parts(const JomaJoint& system, const Eigen::VectorXd& x);
+/// V (by columns), r, z as one vector.
+Eigen::VectorXd flat(const Parameters& parameters);
+Parameters unflat(const JomaJoint& system, const Eigen::VectorXd& x);
+Parameters start_of(const Problem& problem);
+
+Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x);
+std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x);
+/// h_{k,c} (node, class) by its definition.
+Eigen::MatrixXd hidden(const Problem& problem, const Parameters& at, const Variant& variant);
+
+/// Where a run is at `t`; a run that ends otherwise is an exception.
+struct Went {
+  Went(const System& system, FlowDriver::Options options, double t);
+  /// Goes on to a later time.
+  void to(double t);
+  [[nodiscard]] Eigen::VectorXd state() const;
+  [[nodiscard]] double event(const std::string& name) const;
+  const System& system;
+  FlowDriver driver;
+};
+
+}  // namespace popflow::joma_joint::test

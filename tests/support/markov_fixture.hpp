@@ -1,0 +1,70 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dynamics/markov/system.hpp"
+#include "popflow/flow_driver.hpp"
+
+/// Chains, states and runs of the markov system.
+namespace popflow::markov::test {
+
+struct PQ {
+  double p = 0, q = 0;
+};
+
+/// Correlated either way, lopsided either way, nearly independent, nearly frozen.
+inline const std::vector<PQ> kChains = {{0.2, 0.3},   {0.7, 0.8},  {0.663, 0.872}, {0.9, 0.05},
+                                        {0.02, 0.6},  {0.4, 0.4},  {0.5, 0.499},   {0.999, 0.998},
+                                        {1e-6, 1e-4}, {0.35, 0.75}};
+
+inline Markov optimal(const PQ& of, double e0, double w0) {
+  return {Chain(of.p, of.q), false, {e0, w0, 0}, {}};
+}
+inline Markov free_bias(const PQ& of, double e0, double w0, double b0) {
+  return {Chain(of.p, of.q), true, {e0, w0, b0}, {}};
+}
+
+inline Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x) {
+  Eigen::VectorXd dxdt(x.size());
+  system.rhs({x.data(), static_cast<std::size_t>(x.size())}, 0,
+             {dxdt.data(), static_cast<std::size_t>(x.size())});
+  return dxdt;
+}
+
+inline std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x) {
+  std::vector<double> values(system.info().observables.size());
+  system.observe({x.data(), static_cast<std::size_t>(x.size())}, 0, values);
+  std::map<std::string, double> named;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    named[system.info().observables[i].name] = values[i];
+  return named;
+}
+
+/// The recorded b.
+inline double recorded_bias(const System& system, const Eigen::VectorXd& x) {
+  double bias = 0;
+  system.field(2, {x.data(), static_cast<std::size_t>(x.size())}, 0,
+               [&](std::size_t, std::span<const double> values) { bias = values[0]; });
+  return bias;
+}
+
+/// A run from the system's start.
+struct Run {
+  Run(const System& system, double end, FlowDriver::Options options = {})
+      : workers(1), driver(system, workers, std::move(options)) {
+    how = driver.advance(end).kind;
+    x = Eigen::Map<const Eigen::VectorXd>(driver.state().data(),
+                                          static_cast<Eigen::Index>(driver.state().size()));
+    outcome = system.outcome({x.data(), static_cast<std::size_t>(x.size())}, end);
+  }
+  Workers workers;
+  FlowDriver driver;
+  popflow::Outcome::Kind how;
+  Eigen::VectorXd x;
+  std::string outcome;
+};
+
+}  // namespace popflow::markov::test

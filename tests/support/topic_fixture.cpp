@@ -1,0 +1,142 @@
+#include "support/topic_fixture.hpp"
+
+#include <cmath>
+
+namespace popflow::topic::test {
+
+std::vector<Data> small_data() {
+  return {
+      {4, 3, 2, 0.15, 0.1, 0.1},  // the usual masking
+      {4, 3, 2, 0.6, 0.3, 0.4},   // a heavy one
+      {3, 2, 1, 0.3, 0.2, 0.3},   // one topic a document
+      {3, 2, 3, 0.3, 0.2, 0.3},   // all topics in every document
+      {4, 1, 2, 0.3, 0.2, 0.3},   // one word a topic
+      {1, 5, 1, 0.3, 0.2, 0.3},   // one topic at all
+      {4, 2, 2, 0.3, 0.0, 0.0},   // masks only
+      {4, 2, 2, 0.3, 0.0, 0.5},   // nothing kept
+      {4, 2, 2, 0.3, 0.6, 0.4},   // nothing masked
+      {4, 2, 2, 0.3, 1.0, 0.0},   // everything kept
+      {4, 2, 3, 1.0, 0.2, 0.3},   // every position selected
+  };
+}
+
+std::string describe(const Data& data) {
+  std::string text = "T v tau p_m p_c p_r:";
+  for (const double number :
+       {data.T(), data.v(), data.tau(), data.mask_prob, data.keep_prob, data.random_prob})
+    text += " " + std::to_string(number);
+  return text;
+}
+
+std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
+                               std::vector<double> fields) {
+  return std::make_unique<Topic>(data, variant, std::move(fields), 0.1, std::vector<std::string>{});
+}
+
+std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,
+                                   std::uint64_t seed) {
+  RandomStream random(seed, Purpose::test);
+  std::vector<double> x;
+  for (const StateBlock& block : state_blocks(data, variant, 0.1))
+    for (std::size_t i = 0; i < block.size; ++i) x.push_back(size * random.normal());
+  // What stands for no entry is 0, as the program has it.
+  if (variant.train != Train::embedding) {
+    if (data.words_per_topic == 1) x[same_topic] = 0;
+    if (data.topics == 1) x[other_topic] = 0;
+  }
+  return make_at(data, variant, std::move(x));
+}
+
+std::vector<double> start_of(const System& system) {
+  std::vector<double> x(system.shape().state_size());
+  system.start(x);
+  return x;
+}
+
+std::vector<double> rhs_of(const System& system, const std::vector<double>& x) {
+  std::vector<double> dxdt(x.size());
+  system.rhs(x, 0, dxdt);
+  return dxdt;
+}
+
+std::map<std::string, double> observe(const System& system, const std::vector<double>& x) {
+  std::vector<double> values(system.info().observables.size());
+  system.observe(x, 0, values);
+  std::map<std::string, double> named;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    named[system.info().observables[i].name] = values[i];
+  return named;
+}
+
+namespace {
+
+/// Calls fill(i, j, entry) for every word pair, 1-based, with which of three kinds it is.
+template <class Entry>
+Eigen::MatrixXd by_kind(const Data& data, Entry same, Entry topic, Entry other) {
+  const Eigen::Index v = data.words_per_topic;
+  const Eigen::Index n = data.topics * v;
+  Eigen::MatrixXd m = Eigen::MatrixXd::Zero(n + 1, n + 1);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = 0; j < n; ++j)
+      m(1 + i, 1 + j) = i == j ? same : i / v == j / v ? topic : other;
+  return m;
+}
+
+}  // namespace
+
+Eigen::MatrixXd full_value(const Data& data, const Values<double>& W) {
+  Eigen::MatrixXd m = by_kind(data, W[0], W[1], W[2]);
+  m.col(0).tail(m.rows() - 1).setConstant(W[3]);
+  return m;
+}
+
+Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit) {
+  Eigen::MatrixXd m = by_kind(data, logit[0], logit[1], logit[2]);
+  const Eigen::Index n = m.rows() - 1;
+  m.row(0).tail(n).setConstant(logit[3]);
+  m.col(0).tail(n).setConstant(logit[4]);
+  m(0, 0) = logit[5];
+  return m;
+}
+
+Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor) {
+  const Eigen::Index v = data.words_per_topic;
+  const Eigen::Index n = data.topics * v;
+  // Projections by their definition.
+  Eigen::MatrixXd topic_means = Eigen::MatrixXd::Zero(n, n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = 0; j < n; ++j)
+      if (i / v == j / v) topic_means(i, j) = 1 / static_cast<double>(v);
+  const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(n, n, 1 / static_cast<double>(n));
+  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(n, n);
+  const Eigen::VectorXd constant =
+      Eigen::VectorXd::Constant(n, 1 / std::sqrt(static_cast<double>(n)));
+
+  Eigen::MatrixXd m(n + 1, n + 1);
+  m.bottomRightCorner(n, n) = factor.within * (identity - topic_means) +
+                              factor.between * (topic_means - mean) +
+                              factor.block[0] * constant * constant.transpose();
+  m.col(0).tail(n) = factor.block[1] * constant;
+  m.row(0).tail(n) = factor.block[2] * constant.transpose();
+  m(0, 0) = factor.block[3];
+  return m;
+}
+
+Matrices full(const Topic& system, const std::vector<double>& x) {
+  const Data& data = system.data();
+  if (system.variant().train == Train::embedding) {
+    const Eigen::MatrixXd W = full_factor(data, {x[0], x[1], {x[2], x[3], x[4], x[5]}});
+    return {W.transpose() * W, Eigen::MatrixXd::Zero(W.rows(), W.cols())};
+  }
+  Matrices m;
+  m.value = full_value(data, {x[0], x[1], x[2], x[3]});
+  if (system.variant().attends() && system.variant().factored) {
+    const Factors<double> factor = system.factors(x);
+    m.logit = full_factor(data, factor.key).transpose() * full_factor(data, factor.query);
+  } else {
+    m.logit = full_logit(data, system.logits(x));
+  }
+  return m;
+}
+
+}  // namespace popflow::topic::test

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamics/topic/system.hpp"
+#include "support/topic_reference.hpp"
+
+namespace popflow::topic::test {
+
+/// Small data in which every kind of position occurs, and the ends of every range.
+std::vector<Data> small_data();
+std::string describe(const Data& data);
+
+/// A system at a start with independent normal numbers of size `size` for its state.
+std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,
+                                   std::uint64_t seed);
+/// A system that starts at the given numbers of start_fields().
+std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
+                               std::vector<double> fields);
+
+std::vector<double> start_of(const System& system);
+std::vector<double> rhs_of(const System& system, const std::vector<double>& x);
+std::map<std::string, double> observe(const System& system, const std::vector<double>& x);
+
+// ---- Full matrices, (n+1) x (n+1), built entry by entry.
+
+Eigen::MatrixXd full_value(const Data& data, const Values<double>& W);
+Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit);
+Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor);
+/// What a state stands for; the logits are the product of the full factors where there are any,
+/// the value matrix is E = W_E'W_E of the full W_E in embedding training.
+Matrices full(const Topic& system, const std::vector<double>& x);
+
+}  // namespace popflow::topic::test
