@@ -90,9 +90,9 @@ double path_error(const ToySystem& system, SdeDriver::Options options, double dt
 double strong_order(const ToySystem& system, const SdeDriver::Options& options) {
   std::vector<double> steps, errors;
   for (const int parts : {2, 4, 8, 16}) {
-    const double dt = parts / 256.0;
+    const double dt = parts / 1024.0;
     steps.push_back(dt);
-    errors.push_back(path_error(system, options, dt, 1 / 256.0));
+    errors.push_back(path_error(system, options, dt, 1 / 1024.0));
   }
   return log_log_slope(steps, errors);
 }
@@ -119,7 +119,7 @@ TEST_CASE("strong orders on shared Brownian paths", "[fast][noise]") {
     // The samples stay the same over a stretch of the learning rate, here the whole way.
     options.noise = "batch";
     options.learning_rate = 2;
-    options.batch_size = 2;
+    options.batch_size = 20;
     options.noise_samples = 6;
     CHECK(strong_order(system, options) == Approx(0.5).margin(0.12));
   }

@@ -11,6 +11,8 @@
 namespace popflow::test {
 namespace {
 
+constexpr std::size_t kMemory = 13;
+
 /// A file with nothing but restart slots.
 struct SlotFile {
   explicit SlotFile(const System& of)
@@ -19,14 +21,14 @@ struct SlotFile {
   [[nodiscard]] GroupSpec layout() const {
     GroupSpec root;
     root.attributes = {{"format", std::string("popflow")}};
-    root.groups = {restart_group(system, {"linear", 0.25})};
+    root.groups = {restart_group(system, {"linear", 0.25}, kMemory, 1)};
     return root;
   }
   /// Writes the slot of save `saves`, at whose time all entries of the state are `saves`.
   void write(RestartWriter& writer, std::int64_t saves, bool ended = false) {
     State x(system.shape().state_size());
     std::fill(x.begin(), x.end(), static_cast<double>(saves));
-    std::vector<double> memory(FlowDriver::memory_size(system), 0.5);
+    std::vector<double> memory(kMemory, 0.5);
     writer.write({&x, static_cast<double>(saves), memory}, saves, ended);
   }
   [[nodiscard]] Restart read(Slots which = Slots::all) const {
@@ -42,7 +44,7 @@ TEST_CASE("the newest slot is read", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
   CHECK_THROWS_AS(slots.read(), InputError);
-  RestartWriter writer(slots.file, 0);
+  RestartWriter writer(slots.file, 0, 0);
   for (std::int64_t saves = 1; saves < 6; ++saves) {
     slots.write(writer, saves);
     const Restart restart = slots.read();
@@ -50,7 +52,7 @@ TEST_CASE("the newest slot is read", "[fast][run]") {
     CHECK(restart.sequence == saves - 1);
     CHECK(restart.t == static_cast<double>(saves));
     CHECK(restart.x[1] == static_cast<double>(saves));
-    CHECK(restart.memory.size() == FlowDriver::memory_size(system));
+    CHECK(restart.memory.size() == kMemory);
     CHECK_FALSE(restart.ended);
   }
 }
@@ -61,7 +63,7 @@ TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
       GENERATE("state", "driver", "slot_time", "saves", "ended", "checksum", "sequence");
   INFO(part);
   SlotFile slots(system);
-  RestartWriter writer(slots.file, 0);
+  RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   slots.write(writer, 2);  // lies second
   const std::size_t second = slots.file.size("restart/" + part) / 2;
@@ -75,7 +77,7 @@ TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
 TEST_CASE("a run goes on from before its stop", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
-  RestartWriter writer(slots.file, 0);
+  RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   slots.write(writer, 2);
   slots.write(writer, 3, true);
@@ -83,7 +85,7 @@ TEST_CASE("a run goes on from before its stop", "[fast][run]") {
   CHECK(slots.read(Slots::all).ended);
   CHECK(slots.read(Slots::going_on).saves == 2);
   // The next slot takes the place of the stop's.
-  RestartWriter again(slots.file, slots.read(Slots::going_on).sequence + 1);
+  RestartWriter again(slots.file, 0, slots.read(Slots::going_on).sequence + 1);
   slots.write(again, 3);
   CHECK(slots.read(Slots::going_on).saves == 3);
 }
@@ -91,7 +93,7 @@ TEST_CASE("a run goes on from before its stop", "[fast][run]") {
 TEST_CASE("slots of another system are refused", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
-  RestartWriter writer(slots.file, 0);
+  RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   const ToySystem other(decay());
   CHECK_THROWS_AS(read_restart(DataFile(slots.folder.file("run.h5")), other, Slots::all),
