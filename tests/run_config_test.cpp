@@ -79,7 +79,7 @@ TEST_CASE("wrong words are refused, with the nearest known one", "[fast][config]
   CHECK_THROWS_WITH(parse({"more"}), Contains("unexpected word 'more'"));
   for (const Args& args : {Args{"-3"}, Args{"-x"}, Args{"--"}, Args{"--", "x"}, Args{""},
                            Args{"--Vocab-size", "3"}, Args{"--no-force"}, Args{"--e0", "3", "4"},
-                           Args{"--vocab-size", "--force"}, Args{"--mode", "sde"}}) {
+                           Args{"--vocab-size", "--force"}, Args{"--mode", "sdf"}}) {
     if (args == Args{"--"}) continue;  // ends the options; nothing follows
     CAPTURE(args.front());
     CHECK_THROWS_AS(parse(args), UsageError);

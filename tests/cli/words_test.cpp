@@ -81,7 +81,7 @@ TEST_CASE("hostile values are refused by name", "[fast][cli]") {
   }
   CHECK_THAT(refused(2, {"run", "scb", "--vocab-size", ""}), Contains("--vocab-size is empty"));
   CHECK_THAT(refused(2, {"run", "scb", "--t-end", "inf"}), Contains("--t-end is inf"));
-  CHECK_THAT(refused(2, {"run", "scb", "--mode", "sde"}), Contains("--mode is 'sde'"));
+  CHECK_THAT(refused(2, {"run", "scb", "--mode", "sdf"}), Contains("--mode is 'sdf'"));
   CHECK_THAT(refused(2, {"run", "scb", "--method", "euler"}), Contains("--dt"));
 }
 
