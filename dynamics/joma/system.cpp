@@ -24,6 +24,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // The last tokens have learned all but e^-5 of their targets by the default end.
 constexpr double kLearned = 5;
+// With softmax slow tokens can take e^100 times as long as fast ones: nobody waits for them.
+constexpr double kLongestEnd = 1e6;
 
 double sum_of(const std::vector<double>& parts) {
   double sum = 0;
@@ -497,11 +499,17 @@ double Joma::default_end() const {
     end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / fastest;
     if (attention_.kind == Kind::softmax) end += weights * sooner;
   }
-  return end > 0 && std::isfinite(end) ? two_digits(end) : 1;
+  if (!(end > 0)) return 1;
+  if (attention_.kind == Kind::softmax) return std::min(two_digits(end), kLongestEnd);
+  return std::isfinite(end) ? two_digits(end) : 1;
 }
 
 std::vector<std::string> Joma::remarks() const {
   std::vector<std::string> remarks;
+  if (attention_.kind == Kind::softmax && default_end() == kLongestEnd)
+    remarks.emplace_back(
+        "the slowest tokens are learned later than the default end, t = 1e6: softmax attention is "
+        "nearly all on others");
   if (!shape_.constants.empty()) {
     std::ostringstream text;
     text << "attention blows up at t = " << first_blow_up();

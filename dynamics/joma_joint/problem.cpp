@@ -127,6 +127,13 @@ Given read(const Ingredients& from) {
     given.z = file.vector("z0", static_cast<std::size_t>(M), tokens);
     file.require_finite("z0", *given.z);
   }
+  if ((given.V || given.r) && from.own.word("backprop") == "cross-entropy") {
+    const Eigen::Index K = given.V ? given.V->rows() : given.r->size();
+    if (K != C)
+      throw file.bad(std::string(given.V ? "V0" : "r0") + " is for " + std::to_string(K) +
+                     " nodes and X has " + std::to_string(C) +
+                     " classes; --backprop cross-entropy needs as many nodes as classes");
+  }
   resolve_size(from.own, "tokens", M, path);
   resolve_size(from.own, "classes", C, path);
   if (given.V || given.r)

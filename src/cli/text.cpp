@@ -156,7 +156,7 @@ std::string duration(double seconds) {
 }
 
 std::string measured(double seconds) {
-  return seconds < 120 ? formatted("%.3g s", seconds) : duration(seconds);
+  return formatted(seconds < 1000 ? "%.3g s" : "%.0f s", seconds);
 }
 
 std::string byte_count(double bytes) {
