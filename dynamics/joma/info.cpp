@@ -177,6 +177,16 @@ SystemInfo make_info() {
                     "t_90",
                     "time at which v first reaches 90% of its target",
                     paper + ", section 4"}};
+  info.problem = {{"drive",
+                   {"node", "token"},
+                   "constant drives; says activation linear. A vector (token) is for one node"},
+                  {"target",
+                   {"node", "token"},
+                   "targets; says activation nonlinear. A vector (token) is for one node"},
+                  {"v0", {"node", "token"}, "start of v (optional)"}};
+  info.end =
+      "targets: when e^-5 of every way is left, with softmax at most 1e6; drives: 95% of the first "
+      "blow-up's time with exp attention, otherwise until weights are large";
   return info;
 }
 

@@ -193,6 +193,16 @@ SystemInfo make_info() {
       {"theorem_residual", InvariantInfo::Form::zero,
        "z^2 - sum_k v_k^2 (linear attention) or z - sum_k v_k^2/(2 tau) (exp) of each token"},
       {"logit_sum", InvariantInfo::Form::constant, "sum_l z_l: with softmax attention"}};
+  info.problem = {{"X",
+                   {"token", "class"},
+                   "contexts of the classes; not negative, columns sum to 1 within 1e-9"},
+                  {"class_weight", {"class"}, "p_c; sums to 1 (optional: all alike)"},
+                  {"V0", {"token", "node"}, "start of v (optional, as the two others)"},
+                  {"r0", {"node"}, "start of r"},
+                  {"z0", {"token"}, "start of z"}};
+  info.end =
+      "10 times the number of classes under cross-entropy (50 times with the square), 5 (10) under "
+      "stationary, whose drive never ends";
   return info;
 }
 
