@@ -312,5 +312,31 @@ TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
   }
 }
 
+TEST_CASE("a state of rest begins nothing, and what is even stays so", "[fast][joma-joint]") {
+  const auto events = [](Index tokens, Index classes, double size, AttentionKind attention) {
+    const Problem problem = uneven_problem(tokens, classes, classes, size, 0.5, 4);
+    const auto system = make_system(problem, {.attention = attention});
+    const Went went(*system, {}, 10);
+    std::map<std::string, double> found;
+    for (const FoundEvent& event : went.driver.events())
+      found[system->shape().events[event.event]] = event.time;
+    return found;
+  };
+  for (const AttentionKind attention :
+       {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
+    INFO(static_cast<int>(attention));
+    // One token has all attention; one class and one node never move.
+    const auto one_token = events(1, 4, 0.3, attention);
+    CHECK(one_token.count("entropy_falls") == 0);
+    CHECK(one_token.count("entropy_minimum") == 0);
+    CHECK(events(6, 1, 0.3, attention).empty());
+    CHECK(events(6, 1, 0, attention).empty());
+    // From V = 0 all rates of z are 0 at first: no sign of falling, let alone of having fallen.
+    const auto from_rest = events(6, 4, 0, attention);
+    for (const char* event : {"entropy_minimum", "rank_minimum"})
+      if (from_rest.count(event) > 0) CHECK(from_rest.at(event) > 1e-3);
+  }
+}
+
 }  // namespace
 }  // namespace popflow::joma_joint::test
