@@ -66,14 +66,14 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
 /// The theorem compares with the start, and takes the start's mean attention for constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
-  Attention attention(problem_.X, variant_.attention, variant_.temperature, K_, workers_);
-  attention.forward(Attention::Matrix(s.V.data(), K_, M_), Attention::Vector(s.z.data(), M_));
-  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
-                                       attention.attended().transpose() * problem_.p);
   flow_ = std::make_unique<Flow>(
       problem_.X, variant_.attention, variant_.temperature,
       Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
-      variant_.integrated ? theorem_.get() : nullptr, workers_);
+      workers_);
+  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
+                                       flow_->mean_attention(Attention::Matrix(s.V.data(), K_, M_),
+                                                             Attention::Vector(s.z.data(), M_)));
+  if (variant_.integrated) flow_->follow(*theorem_);
   dz_.resize(M_);
 }
 
