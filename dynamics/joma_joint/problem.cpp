@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
 #include "popflow/system.hpp"
@@ -76,10 +77,13 @@ void require_room(const Parameters& own) {
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
-  // X and the attended contexts; V with its start, its derivative and a method's stages; h and g.
-  require_memory(2 * M * C + 10 * M * K + 4 * K * C, own.text("tokens") + " tokens, " +
-                                                         own.text("classes") + " classes and " +
-                                                         own.text("nodes") + " nodes");
+  // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
+  // V with its start, its derivative and a method's stages; h, g and their like, and the products
+  // of every stretch of tokens. What a relu's slides take is not known before they are there.
+  const double stretches = std::ceil(M / static_cast<double>(kStretch));
+  require_memory(6 * M * C + 10 * M * K + (6 + stretches) * K * C,
+                 own.text("tokens") + " tokens, " + own.text("classes") + " classes and " +
+                     own.text("nodes") + " nodes");
 }
 
 /// The parts of a problem that came in a file.
