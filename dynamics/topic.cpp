@@ -54,7 +54,7 @@ void resolve_from_file(Parameters& own, const ProblemFile& file) {
     const bool whole = parameter.kind == Kind::integer;
     if (!parameter.range.contains(*number) || (whole && *number != std::floor(*number)))
       throw file.bad("attribute " + attribute + " is " + shortest(*number) + "; it must be " +
-                     (whole ? "a whole number, " : "") + parameter.range.describe());
+                     (whole ? "a whole number, " : "") + parameter.range.describe(whole));
     const double given =
         whole ? static_cast<double>(own.integer(parameter.name)) : own.real(parameter.name);
     if (own.given(parameter.name) && given != *number)
