@@ -1,7 +1,6 @@
 #include "dynamics/markov/problem.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
