@@ -7,6 +7,7 @@
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "dynamics/common/start.hpp"
 #include "dynamics/topic/system.hpp"
 #include "popflow/error.hpp"
@@ -55,15 +56,10 @@ void resolve_from_file(Parameters& own, const ProblemFile& file) {
     if (!parameter.range.contains(*number) || (whole && *number != std::floor(*number)))
       throw file.bad("attribute " + attribute + " is " + shortest(*number) + "; it must be " +
                      (whole ? "a whole number, " : "") + parameter.range.describe(whole));
-    const double given =
-        whole ? static_cast<double>(own.integer(parameter.name)) : own.real(parameter.name);
-    if (own.given(parameter.name) && given != *number)
-      throw UsageError("--" + parameter.name + " " + own.text(parameter.name) + " contradicts " +
-                       file.file().path() + ": there it is " + shortest(*number));
     if (whole)
-      own.resolve(parameter.name, static_cast<std::int64_t>(*number));
+      resolve(own, parameter.name, static_cast<std::int64_t>(*number), file.file().path());
     else
-      own.resolve(parameter.name, *number);
+      resolve(own, parameter.name, *number, file.file().path());
   }
 }
 

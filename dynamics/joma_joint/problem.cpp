@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
 #include "popflow/system.hpp"
@@ -62,15 +63,6 @@ Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size
   return x;
 }
 
-/// Puts a size found in a file among the parameters; another one that was asked for is an error.
-void resolve_size(Parameters& own, const std::string& name, Eigen::Index found,
-                  const std::string& path) {
-  if (own.given(name) && own.integer(name) != found)
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
-                     ": there it is " + std::to_string(found));
-  own.resolve(name, std::int64_t{found});
-}
-
 void require_room(const Parameters& own) {
   const auto size = [&](const char* name) { return static_cast<double>(own.integer(name)); };
   const double M = size("tokens");
@@ -127,10 +119,10 @@ Given read(const Ingredients& from) {
     given.z = file.vector("z0", static_cast<std::size_t>(M), tokens);
     file.require_finite("z0", *given.z);
   }
-  resolve_size(from.own, "tokens", M, path);
-  resolve_size(from.own, "classes", C, path);
+  resolve(from.own, "tokens", M, path);
+  resolve(from.own, "classes", C, path);
   if (given.V || given.r)
-    resolve_size(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
+    resolve(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
   return given;
 }
 
