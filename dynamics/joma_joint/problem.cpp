@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
@@ -61,15 +62,6 @@ Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size
   Eigen::VectorXd x(size);
   for (double& entry : x) entry = scale * random.normal();
   return x;
-}
-
-/// Puts a size found in a file among the parameters; another one that was asked for is an error.
-void resolve_size(Parameters& own, const std::string& name, Eigen::Index found,
-                  const std::string& path) {
-  if (own.given(name) && own.integer(name) != found)
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
-                     ": there it is " + std::to_string(found));
-  own.resolve(name, std::int64_t{found});
 }
 
 void require_room(const Parameters& own) {
@@ -138,10 +130,10 @@ Given read(const Ingredients& from) {
                      " nodes and X has " + std::to_string(C) +
                      " classes; --backprop cross-entropy needs as many nodes as classes");
   }
-  resolve_size(from.own, "tokens", M, path);
-  resolve_size(from.own, "classes", C, path);
+  resolve(from.own, "tokens", M, path);
+  resolve(from.own, "classes", C, path);
   if (given.V || given.r)
-    resolve_size(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
+    resolve(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
   return given;
 }
 

@@ -131,7 +131,7 @@ std::string option_form(const Parameter& parameter) {
 
 std::string allowed_values(const Parameter& parameter) {
   if (parameter.kind == Kind::word) return join(parameter.words, ", ");
-  return parameter.range.describe();
+  return parameter.range.describe(parameter.kind == Kind::integer);
 }
 
 std::string shown_default(const Parameter& parameter) {

@@ -103,10 +103,13 @@ TEST_CASE("markov: a state that has slipped across the separatrix is not called 
   const std::vector<double> other_side = {e_at(-1e-9, -0.72), -0.72};
   CHECK(system.outcome(own_side, 0) == "global");
   CHECK(system.outcome(other_side, 0) == "undecided");
-  // Coarse tolerances slip, and say so.
-  const Run run(system, 3000, {.rtol = 1e-4, .atol = 1e-6});
-  const bool slipped = energy_above_saddle(run.x[0], run.x[1]) < 0;
-  CHECK(run.outcome == (slipped ? "undecided" : "global"));
+  // Coarse tolerances slip, by far more than the start's distance, and say so.
+  const Run coarse(system, 3000, {.rtol = 1e-4, .atol = 1e-6});
+  REQUIRE(energy_above_saddle(coarse.x[0], coarse.x[1]) < -1e-8);
+  CHECK(coarse.outcome == "undecided");
+  const Run fine(system, 3000, {.rtol = 1e-10, .atol = 1e-12});
+  REQUIRE(energy_above_saddle(fine.x[0], fine.x[1]) == Approx(1e-9).epsilon(0.01));
+  CHECK(fine.outcome == "global");
 }
 
 TEST_CASE("markov: on the separatrix one side tends to the saddle, like 1/t", "[fast][markov]") {
