@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 
+#include "dynamics/common/datasets.hpp"
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "dynamics/common/start.hpp"
 #include "dynamics/topic/system.hpp"
 #include "popflow/error.hpp"
@@ -53,16 +55,11 @@ void resolve_from_file(Parameters& own, const ProblemFile& file) {
     const bool whole = parameter.kind == Kind::integer;
     if (!parameter.range.contains(*number) || (whole && *number != std::floor(*number)))
       throw file.bad("attribute " + attribute + " is " + shortest(*number) + "; it must be " +
-                     (whole ? "a whole number, " : "") + parameter.range.describe());
-    const double given =
-        whole ? static_cast<double>(own.integer(parameter.name)) : own.real(parameter.name);
-    if (own.given(parameter.name) && given != *number)
-      throw UsageError("--" + parameter.name + " " + own.text(parameter.name) + " contradicts " +
-                       file.file().path() + ": there it is " + shortest(*number));
+                     (whole ? "a whole number, " : "") + parameter.range.describe(whole));
     if (whole)
-      own.resolve(parameter.name, static_cast<std::int64_t>(*number));
+      resolve(own, parameter.name, static_cast<std::int64_t>(*number), file.file().path());
     else
-      own.resolve(parameter.name, *number);
+      resolve(own, parameter.name, *number, file.file().path());
   }
 }
 
@@ -148,8 +145,10 @@ void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
   }
 }
 
-bool equal(double a, double b) {
-  return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
+/// Is the difference of two entries next to the rounding of what they grow to? `size` is that of
+/// their later values: what matters is not how they differ now, but whether it outlives the run.
+bool equal(double a, double b, double size) {
+  return std::abs(a - b) <= 1e-12 * std::max({std::abs(a), std::abs(b), size});
 }
 
 /// Starts from which the flow does not say where it goes, or does not go at all. `file` is the one
@@ -164,13 +163,15 @@ void refuse_degenerate(const Parameters& own, const Data& data, const Variant& v
   };
   if (variant.train == Train::joint && !variant.factored && data.words_per_topic > 1) {
     const auto logit = x.begin() + value_entries;
-    if (equal(x[same_word], x[same_topic]) &&
-        equal(logit[logit_same_word], logit[logit_same_topic]))
+    const double value_size = 1 / data.v(), logit_size = 1;
+    if (equal(x[same_word], x[same_topic], value_size) &&
+        equal(logit[logit_same_word], logit[logit_same_topic], logit_size))
       refuse(
-          "from equal entries for the same word and for its topic; with --train joint and "
-          "--parameterization direct such states are an invariant but unstable manifold, on "
-          "which rounding would decide where the run goes. --value-init identity with an "
-          "--init-scale other than 0 is off it, to the side of its sign");
+          "from entries for the same word and for its topic that are equal, or differ by less than "
+          "1e-12 of the size to which they grow; with --train joint and --parameterization direct "
+          "equal ones are an invariant but unstable manifold, so that rounding would decide where "
+          "the run goes. --value-init identity with an --init-scale above " +
+          shortest(two_digits(2e-12 * value_size)) + " in size is off it, to the side of its sign");
   }
   const bool factors = variant.train == Train::embedding || (variant.attends() && variant.factored);
   if (!factors) return;

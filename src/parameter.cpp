@@ -56,7 +56,7 @@ std::string either(const std::vector<std::string>& words) {
 
 /// The sentence's second half: what is allowed.
 std::string allowed(const Parameter& parameter) {
-  const std::string range = parameter.range.describe();
+  const std::string range = parameter.range.describe(parameter.kind == Kind::integer);
   const std::string bounds = range.empty() ? "" : ", " + range;
   switch (parameter.kind) {
     case Kind::integer:
@@ -263,10 +263,10 @@ bool Range::contains(double value) const {
   return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
 }
 
-std::string Range::describe() const {
+std::string Range::describe(bool whole) const {
   const bool has_low = std::isfinite(low);
   // No whole number goes further anyway, and 9007199254740992 tells the reader nothing.
-  const bool has_high = high < static_cast<double>(largest_integer);
+  const bool has_high = whole ? high < static_cast<double>(largest_integer) : std::isfinite(high);
   if (has_low && has_high && !low_open && !high_open) {
     return "from " + in_words(low) + " to " + in_words(high);
   }

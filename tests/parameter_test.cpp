@@ -124,6 +124,13 @@ TEST_CASE("an error names the key, the value and what is allowed", "[fast][param
   CHECK_THROWS_WITH(parse_value(method, "dopri"),
                     "--method is 'dopri'; it must be one of dopri5, fehlberg78, euler; "
                     "did you mean 'dopri5'?");
+  const Parameter wide{.name = "wide",
+                       .kind = Kind::real,
+                       .default_text = "1",
+                       .meaning = "a number",
+                       .range = {.low = -1e50, .high = 1e50}};
+  CHECK_THROWS_WITH(parse_value(wide, "1e60"),
+                    "--wide is 1e60; it must be a number, from -1e+50 to 1e+50");
   // Neither a screenful nor control characters reach the terminal.
   CHECK_THROWS_WITH(parse_value(method, std::string(100000, 'x') + "\033[31m"),
                     Contains("xxx...") && !Contains("\033"));
@@ -140,6 +147,12 @@ TEST_CASE("a range says what it allows", "[fast][parameter]") {
   CHECK(Range{.low = 0, .high = 1, .high_open = true}.describe() == "at least 0 and below 1");
   CHECK(Range{.low = 0, .high = 1, .low_open = true, .high_open = true}.describe() ==
         "between 0 and 1, these excluded");
+  // Only of whole numbers does a bound of 2^53 go without saying.
+  const double largest = 9007199254740992.0;
+  CHECK(Range{.low = 2, .high = largest}.describe(true) == "at least 2");
+  CHECK(Range{.low = 2, .high = 1e6}.describe(true) == "from 2 to 1000000");
+  CHECK(Range{.low = -1e50, .high = 1e50}.describe() == "from -1e+50 to 1e+50");
+  CHECK(Range{.high = 1e50}.describe() == "at most 1e+50");
   CHECK_FALSE(Range{.low = 0}.contains(std::numeric_limits<double>::quiet_NaN()));
 }
 

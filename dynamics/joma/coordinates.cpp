@@ -1,6 +1,8 @@
 #include "dynamics/joma/coordinates.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "dynamics/joma/kernels.hpp"
 
@@ -43,14 +45,16 @@ class Full : public Coordinates {
     });
   }
 
-  void growths(const double* x, std::size_t begin, std::size_t end, double* out) const override {
-    std::fill(out, out + (end - begin), 0.0);
+  void motions(const double* x, std::size_t begin, std::size_t end, double* squares_out,
+               double* growths) const override {
+    squares(x, begin, end, squares_out);
+    std::fill(growths, growths + (end - begin), 0.0);
     each_node([&](const double* goal, std::size_t row) {
       const double* u = x + row;
       if (problem_.has_target)
-        for (std::size_t l = begin; l < end; ++l) out[l - begin] -= (goal[l] + u[l]) * u[l];
+        for (std::size_t l = begin; l < end; ++l) growths[l - begin] -= (goal[l] + u[l]) * u[l];
       else
-        for (std::size_t l = begin; l < end; ++l) out[l - begin] += u[l] * goal[l];
+        for (std::size_t l = begin; l < end; ++l) growths[l - begin] += u[l] * goal[l];
     });
   }
 
@@ -155,19 +159,22 @@ class Reduced : public Coordinates {
         const double y = along[l] + length[l] * x[l];
         out[l - begin] = y * y;
       }
-    if (lines_.flat) return;
-    const double* across = lines_.across.data();
-    for (std::size_t l = begin; l < end; ++l) out[l - begin] += across[l];
+    add_across(begin, end, out);
   }
 
-  void growths(const double* x, std::size_t begin, std::size_t end, double* out) const override {
+  void motions(const double* x, std::size_t begin, std::size_t end, double* squares_out,
+               double* growths) const override {
     const double* along = lines_.along.data();
     const double* length = lines_.length.data();
     if (problem_.has_target)
-      target_growths(end - begin, along + begin, length + begin, x + begin, out);
+      target_motions(end - begin, along + begin, length + begin, x + begin, squares_out, growths);
     else
-      for (std::size_t l = begin; l < end; ++l)
-        out[l - begin] = (along[l] + length[l] * x[l]) * length[l];
+      for (std::size_t l = begin; l < end; ++l) {
+        const double y = along[l] + length[l] * x[l];
+        squares_out[l - begin] = y * y;
+        growths[l - begin] = y * length[l];
+      }
+    add_across(begin, end, squares_out);
   }
 
   void derivative(const double* /*x*/, const double* b, std::size_t begin, std::size_t end,
@@ -204,14 +211,21 @@ class Reduced : public Coordinates {
 
   void jacobian(const double* x, const Eigen::VectorXd& /*b*/, const Eigen::MatrixXd& by_square,
                 Eigen::Ref<Eigen::MatrixXd> j) const override {
-    Eigen::VectorXd growth(static_cast<Eigen::Index>(size()));
-    growths(x, 0, size(), growth.data());
+    Eigen::VectorXd square(static_cast<Eigen::Index>(size()));
+    Eigen::VectorXd growth(square.size());
+    motions(x, 0, size(), square.data(), growth.data());
     j = by_square * (2 * growth).asDiagonal();
   }
 
   void from_progress(const double* s, double* x) const override { std::copy_n(s, size(), x); }
 
  private:
+  void add_across(std::size_t begin, std::size_t end, double* squares) const {
+    if (lines_.flat) return;
+    const double* across = lines_.across.data();
+    for (std::size_t l = begin; l < end; ++l) squares[l - begin] += across[l];
+  }
+
   /// The progress at which v/mu = 0.9: 1 - (1 - v0/mu) e^{-s} = 0.9. Linear in the state, so it is
   /// located well, and cheap.
   void find_levels() {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,8 +48,9 @@ class Coordinates {
   // For tokens [begin, end), written from out[0] on.
   /// S_l = sum_k v_kl^2
   virtual void squares(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
-  /// (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
-  virtual void growths(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
+  /// S_l again, with the same bits, and (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
+  virtual void motions(const double* x, std::size_t begin, std::size_t end, double* squares,
+                       double* growths) const = 0;
   /// dx/dt from b_l; the reduced state's derivative is b itself, which may lie there already.
   virtual void derivative(const double* x, const double* b, std::size_t begin, std::size_t end,
                           double* dxdt) const = 0;

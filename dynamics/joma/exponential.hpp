@@ -62,4 +62,31 @@ inline double exponential_m1(double x) {
   return split.power * split.rest + (split.power - 1);
 }
 
+/// The logarithm within 1 ulp of a normal positive number (fdlibm's reduction and polynomial).
+inline double logarithm(double x) {
+  constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
+  constexpr std::uint64_t kRootHalf = 0x3fe6a09e00000000;  // sqrt(1/2), rounded down
+  constexpr std::uint64_t kMantissa = 0x000fffffffffffff;
+  constexpr double kTwo52 = 0x1p52;
+  constexpr double kLn2High = 0x1.62e42feep-1;
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  // x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)].
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) + (kOne - kRootHalf);
+  const double k =
+      std::bit_cast<double>((bits >> 52) | std::bit_cast<std::uint64_t>(kTwo52)) - (kTwo52 + 1023);
+  const double f = std::bit_cast<double>((bits & kMantissa) + kRootHalf) - 1;
+  const double s = f / (2 + f);
+  const double z = s * s;
+  double rest = 1.479819860511658591e-01;
+  rest = rest * z + 1.531383769920937332e-01;
+  rest = rest * z + 1.818357216161805012e-01;
+  rest = rest * z + 2.222219843214978396e-01;
+  rest = rest * z + 2.857142874366239149e-01;
+  rest = rest * z + 3.999999999940941908e-01;
+  rest = rest * z + 6.666666666666735130e-01;
+  rest *= z;
+  const double half = 0.5 * f * f;
+  return k * kLn2High - ((half - (s * (half + rest) + k * kLn2Low)) - f);
+}
+
 }  // namespace popflow::joma

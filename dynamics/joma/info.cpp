@@ -59,7 +59,9 @@ one sign from equal small starts it only falls.
 
 Targets with S/(2 tau^2) above 33 (exp attention). Such a token comes from 8 tau to its target in
 less time than the rounding of t. Its rate is then held at e^27, which moves the jump by less than
-1e-8 of its time; held tokens are left out of clock_spread.)";
+2e-8 of its time; held tokens are left out of clock_spread. So are, in full coordinates, tokens
+within 1e-9 of the way of their target: that far v no longer tells their clock, and late in a run
+clock_spread is that of the slowest tokens. reduced has no such end.)";
 
 ParameterTable parameters() {
   ParameterTable t;
@@ -145,7 +147,7 @@ SystemInfo make_info() {
   info.name = "joma";
   info.title = "JoMA: an MLP layer above attention, attention integrated out";
   info.source =
-      "Tian, Wang, Zhang, Chen, Du, JoMA: Demystifying Multilayer Transformers via Joint Dynamics "
+      "Tian, Wang, Zhang, Chen, Du, JoMA: Demystifying Multilayer Transformers via JOint Dynamics "
       "of MLP and Attention, ICLR 2024, arXiv 2310.00535";
   info.equations = kEquations;
   info.parameters = parameters();
@@ -177,6 +179,16 @@ SystemInfo make_info() {
                     "t_90",
                     "time at which v first reaches 90% of its target",
                     paper + ", section 4"}};
+  info.problem = {{"drive",
+                   {"node", "token"},
+                   "constant drives; says activation linear. A vector (token) is for one node"},
+                  {"target",
+                   {"node", "token"},
+                   "targets; says activation nonlinear. A vector (token) is for one node"},
+                  {"v0", {"node", "token"}, "start of v (optional)"}};
+  info.end =
+      "targets: when e^-5 of every way is left, with softmax at most 1e6; drives: 95% of the first "
+      "blow-up's time with exp attention, otherwise until weights are large";
   return info;
 }
 

@@ -17,9 +17,9 @@ double shifted_exponentials(std::size_t count, double factor, double largest, do
 void target_squares(std::size_t count, const double* along, const double* length, const double* s,
                     double* out);
 
-/// out[i] = y dy/ds
-void target_growths(std::size_t count, const double* along, const double* length, const double* s,
-                    double* out);
+/// squares[i] = y^2, growths[i] = y dy/ds
+void target_motions(std::size_t count, const double* along, const double* length, const double* s,
+                    double* squares, double* growths);
 
 /// v = goal - e^{-s} ahead, from v0 where that is nearer.
 void target_values(std::size_t count, const double* goal, const double* v0, const double* ahead,
@@ -28,5 +28,33 @@ void target_values(std::size_t count, const double* goal, const double* v0, cons
 /// out[i] = exp(-factor ((along + length (1 - x[i]))^2 + across))
 void slownesses(std::size_t count, double factor, double along, double length, double across,
                 const double* x, double* out);
+
+/// The largest of the values; those that are NaN count as 0.
+double largest(std::size_t count, const double* values);
+
+// Attention relative to a reference's: w[i] = log(b_i/b_ref) and p[i] = e^w; where that is nothing
+// beside the reference p[i] = 0 and w[i] = kLowestExponent.
+/// w = (square - reference) factor
+void exponential_shares(std::size_t count, double factor, double reference, const double* squares,
+                        double* w, double* p);
+/// w = log((square + c)/(reference + c))/2
+void root_shares(std::size_t count, double c, double reference, const double* squares, double* w,
+                 double* p);
+
+/// Sums over tokens, in an order of their own, of what makes the entropy and its derivative. u is
+/// a token's rate less the reference's.
+struct EntropySums {
+  double p = 0, u = 0, w = 0, uu = 0, uw = 0;
+  double noise = 0;       ///< what rounding may make of uw
+  double unevenness = 0;  ///< largest |w| beside its rounding
+  void add(const EntropySums& other);
+};
+
+/// The derivative's: w is known to within the rounding of (squares + reference) factor, or of 1.
+EntropySums entropy_rate_sums(std::size_t count, const double* w, const double* p,
+                              const double* rates, const double* squares, double factor,
+                              double reference, double reference_rate);
+/// The entropy's own: p and w (which sums p w) alone.
+EntropySums entropy_sums(std::size_t count, const double* w, const double* p);
 
 }  // namespace popflow::joma

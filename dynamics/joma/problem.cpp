@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/random.hpp"
@@ -16,16 +17,6 @@ namespace {
 
 // Matrices of the problem's size that a System holds: goal, start, deviations, levels.
 constexpr double kMatrices = 5;
-
-/// Puts a size that follows from elsewhere among the parameters; another one that was asked for is
-/// an error.
-void resolve_size(Parameters& own, const std::string& name, std::int64_t found,
-                  const std::string& where) {
-  if (own.given(name) && own.integer(name) != found)
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + where +
-                     ": there it is " + std::to_string(found));
-  own.resolve(name, found);
-}
 
 /// Reads one problem from its file.
 class Reader : private ProblemFile {
@@ -86,8 +77,8 @@ Problem from_file(const Ingredients& from) {
                      ": it holds " + (problem.has_target ? "target" : "drive") + ", which means " +
                      activation);
   own.resolve("activation", activation);
-  resolve_size(own, "nodes", problem.goal.rows(), path);
-  resolve_size(own, "tokens", problem.goal.cols(), path);
+  resolve(own, "nodes", problem.goal.rows(), path);
+  resolve(own, "tokens", problem.goal.cols(), path);
   return problem;
 }
 
@@ -133,8 +124,8 @@ Problem make_problem(Ingredients from) {
   Parameters& own = from.own;
   const bool tree = own.word("data") == "tree";
   if (tree)
-    resolve_size(own, "tokens", std::int64_t{1} << own.integer("tree-depth"),
-                 "--tree-depth " + own.text("tree-depth") + " (2^depth leaves)");
+    resolve(own, "tokens", std::int64_t{1} << own.integer("tree-depth"),
+            "--tree-depth " + own.text("tree-depth") + " (2^depth leaves)");
   require_memory(kMatrices * static_cast<double>(own.integer("nodes")) *
                      static_cast<double>(own.integer("tokens")),
                  "--nodes " + own.text("nodes") + " with " + own.text("tokens") + " tokens");

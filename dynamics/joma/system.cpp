@@ -10,6 +10,7 @@
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/clock.hpp"
 #include "dynamics/joma/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
@@ -24,12 +25,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // The last tokens have learned all but e^-5 of their targets by the default end.
 constexpr double kLearned = 5;
-
-double sum_of(const std::vector<double>& parts) {
-  double sum = 0;
-  for (const double part : parts) sum += part;
-  return sum;
-}
+// With softmax slow tokens can take e^100 times as long as fast ones: nobody waits for them.
+constexpr double kLongestEnd = 1e6;
 
 }  // namespace
 
@@ -63,7 +60,7 @@ double Joma::peak_exponent() const {
 }
 
 /// A target far beyond 8 tau is reached in less time than the rounding of the time it took to come
-/// to 8 tau. Such rates are held at e^27: the token then still arrives within 1e-8 of the right
+/// to 8 tau. Such rates are held at e^27: the token then still arrives within 2e-8 of the right
 /// time, and in steps that can be taken.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
@@ -191,8 +188,11 @@ Joma::Reference Joma::reference(std::span<const double> x) const {
     for (std::size_t from = begin; from < end; from += kStretch) {
       const std::size_t to = std::min(end, from + kStretch);
       coordinates_->squares(x.data(), from, to, squares);
-      for (std::size_t l = from; l < to; ++l)
-        if (squares[l - from] > parts[piece].square) parts[piece] = {squares[l - from], l};
+      const double most = largest(to - from, squares);
+      if (!(most > parts[piece].square)) continue;
+      const auto* at = std::find(squares, squares + (to - from), most);
+      if (at != squares + (to - from))
+        parts[piece] = {most, from + static_cast<std::size_t>(at - squares)};
     }
   });
   Reference best;
@@ -201,34 +201,58 @@ Joma::Reference Joma::reference(std::span<const double> x) const {
   return best;
 }
 
-/// log(b_l/b_ref) without a detour over the logarithms, which are large.
-double Joma::log_ratio(double square, double of_reference) const {
+/// w_l = log(b_l/b_ref), without a detour over the logarithms, which are large, and p_l = e^w_l.
+void Joma::shares(std::size_t count, const Reference& reference, const double* squares, double* w,
+                  double* p) const {
   if (attention_.kind == Kind::linear)
-    return 0.5 * std::log((square + attention_.offset) / (of_reference + attention_.offset));
-  return (square - of_reference) * attention_.inverse();
+    root_shares(count, attention_.offset, reference.square, squares, w, p);
+  else
+    exponential_shares(count, attention_.inverse(), reference.square, squares, w, p);
 }
 
 double Joma::entropy(std::span<const double> x) const {
   const Reference ref = reference(x);
   if (attention_.kind == Kind::linear && !(ref.square + attention_.offset > 0)) return kNone;
-  std::vector<double> weight(parts_.size());  // of all but the reference, in units of its weight
-  std::vector<double> weighted(parts_.size());
+  // Of all but the reference, in units of its weight.
+  std::vector<EntropySums> parts(parts_.size());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
+    double w[kStretch];
+    double p[kStretch];
     for (std::size_t from = begin; from < end; from += kStretch) {
       const std::size_t to = std::min(end, from + kStretch);
       coordinates_->squares(x.data(), from, to, squares);
-      for (std::size_t l = from; l < to; ++l) {
-        const double w = log_ratio(squares[l - from], ref.square);
-        if (l == ref.token || !(w > kLowestExponent)) continue;
-        const double p = exponential(w);
-        weight[piece] += p;
-        weighted[piece] += p * w;
-      }
+      shares(to - from, ref, squares, w, p);
+      if (ref.token - from < to - from) p[ref.token - from] = 0;
+      parts[piece].add(entropy_sums(to - from, w, p));
     }
   });
-  const double others = sum_of(weight);
-  return std::log1p(others) - sum_of(weighted) / (1 + others);
+  EntropySums others;
+  for (const EntropySums& part : parts) others.add(part);
+  return std::log1p(others.p) - others.w / (1 + others.p);
+}
+
+/// d log(b_l)/dt in units of the reference's b.
+void Joma::rates(std::size_t count, const Reference& reference, const double* squares,
+                 const double* growths, const double* w, const double* p, double* out) const {
+  if (attention_.kind == Kind::linear) {
+    const double unit = std::sqrt(std::max(reference.square + attention_.offset, 0.0));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double b = p[i] * unit;
+      const double rate = growths[i] / (b > 0 ? b : 1) / unit;
+      out[i] = b > 0 ? rate : 0;
+    }
+    return;
+  }
+  const double factor = attention_.inverse();
+  if (reference.square * factor > attention_.highest_exponent) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double held = std::max(squares[i] * factor - attention_.highest_exponent, 0.0);
+      out[i] = 2 * factor * growths[i] * exponential(w[i] - held);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = 2 * factor * growths[i] * p[i];
 }
 
 void Joma::event_functions(std::span<const double> x, double /*t*/,
@@ -237,66 +261,45 @@ void Joma::event_functions(std::span<const double> x, double /*t*/,
   // with the largest attention, w and u, so that nothing cancels when it has nearly all of it. In
   // units of the largest b, which changes no sign.
   const Reference ref = reference(x);
-  struct Sums {
-    double p = 0, u = 0, w = 0, uu = 0, uw = 0, noise = 0;
-    bool even = true;  ///< all attention equal, but for rounding
-  };
-  const double unit = std::sqrt(std::max(ref.square + attention_.offset, 0.0));
-  const auto log_rate = [&](double square, double growth, double w) {
-    if (attention_.kind != Kind::linear) {
-      const double z = square * attention_.inverse();
-      const double held = std::max(z - attention_.highest_exponent, 0.0);
-      return 2 * attention_.inverse() * growth * exponential(w - held);
-    }
-    const double b = std::sqrt(square + attention_.offset);
-    return b > 0 ? growth / b / unit : 0;
-  };
-  double ref_growth = 0;
-  coordinates_->growths(x.data(), ref.token, ref.token + 1, &ref_growth);
-  const double ref_rate = log_rate(ref.square, ref_growth, 0);
-  std::vector<Sums> parts(parts_.size());
+  double ref_rate = 0;
+  {
+    double square = 0;
+    double growth = 0;
+    coordinates_->motions(x.data(), ref.token, ref.token + 1, &square, &growth);
+    double w = 0;
+    double p = 0;
+    shares(1, ref, &square, &w, &p);
+    rates(1, ref, &square, &growth, &w, &p, &ref_rate);
+  }
+  // Linear attention knows its logarithms to within the rounding of 1.
+  const double factor = attention_.kind == Kind::linear ? 0 : attention_.inverse();
+  std::vector<EntropySums> parts(parts_.size());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     double growths[kStretch];
-    Sums& sums = parts[piece];
+    double w[kStretch];
+    double p[kStretch];
+    double rate[kStretch];
     for (std::size_t from = begin; from < end; from += kStretch) {
       const std::size_t to = std::min(end, from + kStretch);
-      coordinates_->squares(x.data(), from, to, squares);
-      coordinates_->growths(x.data(), from, to, growths);
-      for (std::size_t l = from; l < to; ++l) {
-        const double w = log_ratio(squares[l - from], ref.square);
-        const double size = (squares[l - from] + ref.square) * attention_.inverse();
-        if (!(std::abs(w) <= 4 * kEpsilon * std::max(size, 1.0))) sums.even = false;
-        if (l == ref.token || !(w > kLowestExponent)) continue;
-        const double p = exponential(w);
-        const double rate = log_rate(squares[l - from], growths[l - from], w);
-        const double u = rate - ref_rate;
-        sums.p += p;
-        sums.u += p * u;
-        sums.w += p * w;
-        sums.uu += p * u * u;
-        sums.uw += p * u * w;
-        sums.noise += p * (std::abs(rate) + std::abs(ref_rate)) * (std::abs(w) + size);
-      }
+      coordinates_->motions(x.data(), from, to, squares, growths);
+      shares(to - from, ref, squares, w, p);
+      rates(to - from, ref, squares, growths, w, p, rate);
+      if (ref.token - from < to - from) p[ref.token - from] = 0;
+      parts[piece].add(
+          entropy_rate_sums(to - from, w, p, rate, squares, factor, ref.square, ref_rate));
     }
   });
-  Sums all;
-  for (const Sums& part : parts) {
-    all.p += part.p;
-    all.u += part.u;
-    all.w += part.w;
-    all.uu += part.uu;
-    all.uw += part.uw;
-    all.noise += part.noise;
-    all.even = all.even && part.even;
-  }
+  EntropySums all;
+  for (const EntropySums& part : parts) all.add(part);
+  const bool all_even = all.unevenness <= 4 * kEpsilon;  // but for rounding
   const double total = 1 + all.p;
   const double slope = -(all.uw - all.u * all.w / total) / total;
   const double noise = 8 * kEpsilon * all.noise / total + std::numeric_limits<double>::min();
   // Even attention is the entropy's maximum: it falls from there if any two rates differ.
   const double spread = all.uu / total - all.u * all.u / total / total;
   const double even = spread > 1e-24 * all.uu ? 1 : -1;
-  values[0] = all.even ? even : -slope - noise;
+  values[0] = all_even ? even : -slope - noise;
   values[1] = slope - 2 * noise;
 }
 
@@ -497,11 +500,17 @@ double Joma::default_end() const {
     end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / fastest;
     if (attention_.kind == Kind::softmax) end += weights * sooner;
   }
-  return end > 0 && std::isfinite(end) ? two_digits(end) : 1;
+  if (!(end > 0)) return 1;
+  if (attention_.kind == Kind::softmax) return std::min(two_digits(end), kLongestEnd);
+  return std::isfinite(end) ? two_digits(end) : 1;
 }
 
 std::vector<std::string> Joma::remarks() const {
   std::vector<std::string> remarks;
+  if (attention_.kind == Kind::softmax && default_end() == kLongestEnd)
+    remarks.emplace_back(
+        "the slowest tokens are learned later than the default end, t = 1e6: softmax attention is "
+        "nearly all on others");
   if (!shape_.constants.empty()) {
     std::ostringstream text;
     text << "attention blows up at t = " << first_blow_up();
@@ -510,7 +519,7 @@ std::vector<std::string> Joma::remarks() const {
   if (std::isfinite(attention_.highest_exponent))
     remarks.emplace_back(
         "some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
-        "e^27, which moves a jump by less than 1e-8 of its time, and such tokens have no clock");
+        "e^27, which moves a jump by less than 2e-8 of its time, and such tokens have no clock");
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
     for (std::size_t l = 0; l < tokens(); ++l)

@@ -56,7 +56,10 @@ class Joma : public System {
   [[nodiscard]] double closed_progress(std::size_t token, double t) const;
   struct Reference;
   [[nodiscard]] Reference reference(std::span<const double> x) const;
-  [[nodiscard]] double log_ratio(double square, double of_reference) const;
+  void shares(std::size_t count, const Reference& reference, const double* squares, double* w,
+              double* p) const;
+  void rates(std::size_t count, const Reference& reference, const double* squares,
+             const double* growths, const double* w, const double* p, double* out) const;
   [[nodiscard]] double entropy(std::span<const double> x) const;
   void learned(std::span<const double> x, double& low, double& high) const;
   [[nodiscard]] double clock_spread(std::span<const double> x) const;

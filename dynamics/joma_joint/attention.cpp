@@ -10,9 +10,8 @@ namespace {
 using Eigen::Index;
 
 // Bounds of tasks. They depend on nothing, so sums have the same order on any number of threads.
-constexpr Index kStretch = 4096;  ///< tokens summed over by one task
-constexpr Index kContexts = 32;   ///< classes of one task of the product forward
-constexpr Index kTokens = 128;    ///< tokens of one task of the product backward
+constexpr Index kContexts = 32;  ///< classes of one task of the product forward
+constexpr Index kTokens = 128;   ///< tokens of one task of the product backward
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 

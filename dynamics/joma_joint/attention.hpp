@@ -9,6 +9,9 @@ namespace popflow::joma_joint {
 
 enum class AttentionKind { softmax, exponential, linear };
 
+/// Tokens whose products with V are summed by one task, in a K x C matrix of their own.
+inline constexpr Eigen::Index kStretch = 4096;
+
 /// The attention and the linear layer on it: from V, z to the attended contexts b_c and to
 /// v_k' b_c, and back from the weights of the nodes' gradients to the velocities of V, r and z.
 /// Two matrix products of size K x C x M together, cut into tasks whose bounds depend on the sizes
@@ -43,7 +46,6 @@ class Attention {
 
   [[nodiscard]] AttentionKind kind() const { return kind_; }
   [[nodiscard]] double temperature() const { return temperature_; }
-  [[nodiscard]] Workers& workers() const { return workers_; }
 
  private:
   void attend(const Vector& z);

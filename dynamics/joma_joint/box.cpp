@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace popflow::joma_joint {

@@ -1,7 +1,5 @@
 #include "dynamics/joma_joint/flow.hpp"
 
-#include <cmath>
-
 #include "dynamics/joma_joint/box.hpp"
 
 namespace popflow::joma_joint {
@@ -15,10 +13,9 @@ constexpr double kReturn = 1;
 }  // namespace
 
 Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
-           Index nodes, const Theorem* theorem, Workers& workers)
+           Index nodes, Workers& workers)
     : attention_(X, kind, temperature, nodes, workers),
       outputs_(std::move(outputs)),
-      theorem_(theorem),
       h_(nodes, X.cols()),
       phi_(nodes, X.cols()),
       slope_(nodes, X.cols()),
@@ -28,6 +25,11 @@ Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Out
   dV_.resize(nodes, X.rows());
   dr_.resize(nodes);
   dz_.resize(X.rows());
+}
+
+Eigen::VectorXd Flow::mean_attention(const Attention::Matrix& V, const Attention::Vector& z) {
+  attention_.forward(V, z);
+  return attention_.attended().transpose() * outputs_.class_weights();
 }
 
 void Flow::at(const Point& point) {

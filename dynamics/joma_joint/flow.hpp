@@ -42,9 +42,15 @@ using Surface = std::pair<Eigen::Index, Eigen::Index>;
 /// surfaces that are slid along at once: a linear system for their w).
 class Flow {
  public:
-  /// `theorem`: z follows from V by it, and its velocity too; null: z is integrated.
   Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
-       Eigen::Index nodes, const Theorem* theorem, Workers& workers);
+       Eigen::Index nodes, Workers& workers);
+
+  /// sum_c p_c b_c.
+  [[nodiscard]] Eigen::VectorXd mean_attention(const Attention::Matrix& V,
+                                               const Attention::Vector& z);
+  /// From now on z follows from V by the theorem, and its velocity too, instead of being
+  /// integrated.
+  void follow(const Theorem& theorem) { theorem_ = &theorem; }
 
   /// Attends and works out h, phi, g and the weights w (of surfaces that are slid along, theta).
   void at(const Point& point);
@@ -79,7 +85,7 @@ class Flow {
 
   Attention attention_;
   Outputs outputs_;
-  const Theorem* theorem_;
+  const Theorem* theorem_ = nullptr;
   Eigen::MatrixXd h_, phi_, slope_, g_, w_;
   std::vector<Surface> sliding_;
   Eigen::MatrixXd dV_;

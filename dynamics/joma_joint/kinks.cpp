@@ -106,7 +106,6 @@ void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& su
   if (surfaces.empty()) return;
   const auto n = static_cast<Index>(surfaces.size());
   const auto surface = [&](Index i) { return surfaces[static_cast<std::size_t>(i)]; };
-  Eigen::VectorXd guess = Eigen::VectorXd::Zero(n);
   const Point at = point(x);
   flow_->at(at);
   std::vector<Index> held;    // g <= 0

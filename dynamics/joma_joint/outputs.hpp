@@ -24,7 +24,6 @@ class Outputs {
   [[nodiscard]] double loss(const Eigen::MatrixXd& phi) const;
 
   [[nodiscard]] const Eigen::VectorXd& class_weights() const { return p_; }
-  [[nodiscard]] Activation activation() const { return activation_; }
   [[nodiscard]] double smoothing() const { return smoothing_; }
   /// Does phi' jump at 0?
   [[nodiscard]] bool has_kinks() const {

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
+#include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
 #include "popflow/system.hpp"
@@ -62,24 +64,18 @@ Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size
   return x;
 }
 
-/// Puts a size found in a file among the parameters; another one that was asked for is an error.
-void resolve_size(Parameters& own, const std::string& name, Eigen::Index found,
-                  const std::string& path) {
-  if (own.given(name) && own.integer(name) != found)
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
-                     ": there it is " + std::to_string(found));
-  own.resolve(name, std::int64_t{found});
-}
-
 void require_room(const Parameters& own) {
   const auto size = [&](const char* name) { return static_cast<double>(own.integer(name)); };
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
-  // X and the attended contexts; V with its start, its derivative and a method's stages; h and g.
-  require_memory(2 * M * C + 10 * M * K + 4 * K * C, own.text("tokens") + " tokens, " +
-                                                         own.text("classes") + " classes and " +
-                                                         own.text("nodes") + " nodes");
+  // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
+  // V with its start, its derivative and a method's stages; h, g and their like, and the products
+  // of every stretch of tokens. What a relu's slides take is not known before they are there.
+  const double stretches = std::ceil(M / static_cast<double>(kStretch));
+  require_memory(6 * M * C + 10 * M * K + (6 + stretches) * K * C,
+                 own.text("tokens") + " tokens, " + own.text("classes") + " classes and " +
+                     own.text("nodes") + " nodes");
 }
 
 /// The parts of a problem that came in a file.
@@ -127,10 +123,17 @@ Given read(const Ingredients& from) {
     given.z = file.vector("z0", static_cast<std::size_t>(M), tokens);
     file.require_finite("z0", *given.z);
   }
-  resolve_size(from.own, "tokens", M, path);
-  resolve_size(from.own, "classes", C, path);
+  if ((given.V || given.r) && from.own.word("backprop") == "cross-entropy") {
+    const Eigen::Index K = given.V ? given.V->rows() : given.r->size();
+    if (K != C)
+      throw file.bad(std::string(given.V ? "V0" : "r0") + " is for " + std::to_string(K) +
+                     " nodes and X has " + std::to_string(C) +
+                     " classes; --backprop cross-entropy needs as many nodes as classes");
+  }
+  resolve(from.own, "tokens", M, path);
+  resolve(from.own, "classes", C, path);
   if (given.V || given.r)
-    resolve_size(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
+    resolve(from.own, "nodes", given.V ? given.V->rows() : given.r->size(), path);
   return given;
 }
 

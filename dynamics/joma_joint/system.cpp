@@ -15,8 +15,10 @@ namespace {
 
 using Eigen::Index;
 
-// A rate smaller than this part of the terms it is the sum of counts as rounding of zero.
+// A rate smaller than this part of the terms it is the sum of counts as rounding of zero, and so
+// does one without any terms: a state of rest begins nothing.
 constexpr double kNothing = 1e-9;
+double rounding(double size) { return kNothing * size + std::numeric_limits<double>::min(); }
 
 std::size_t count(Index n) { return static_cast<std::size_t>(n); }
 
@@ -64,14 +66,14 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
 /// The theorem compares with the start, and takes the start's mean attention for constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
-  Attention attention(problem_.X, variant_.attention, variant_.temperature, K_, workers_);
-  attention.forward(Attention::Matrix(s.V.data(), K_, M_), Attention::Vector(s.z.data(), M_));
-  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
-                                       attention.attended().transpose() * problem_.p);
   flow_ = std::make_unique<Flow>(
       problem_.X, variant_.attention, variant_.temperature,
       Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
-      variant_.integrated ? theorem_.get() : nullptr, workers_);
+      workers_);
+  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
+                                       flow_->mean_attention(Attention::Matrix(s.V.data(), K_, M_),
+                                                             Attention::Vector(s.z.data(), M_)));
+  if (variant_.integrated) flow_->follow(*theorem_);
   dz_.resize(M_);
 }
 
@@ -255,12 +257,12 @@ void JomaJoint::event_functions(std::span<const double> x, double /*t*/,
   flow_->velocity(at, v);
   double size = 0;
   const double entropy = entropy_rate(Attention::Vector(v.z, M_), at, &size);
-  values[0] = -entropy - kNothing * size;
-  values[1] = entropy - kNothing * size;
+  values[0] = -entropy - rounding(size);
+  values[1] = entropy - rounding(size);
   const Leading leading = leading_direction(at.V);
   const double rank = stable_rank_log_rate(at.V, Attention::Matrix(v.V, K_, M_), leading, &size);
-  values[2] = -rank - kNothing * size;
-  values[3] = rank - kNothing * size;
+  values[2] = -rank - rounding(size);
+  values[3] = rank - rounding(size);
   for (double& value : values.first(4))
     if (!std::isfinite(value)) value = -1;
 }

@@ -69,18 +69,19 @@ transition from a to b), as in Markov's own count of 1913. p and q are the plain
 
 ParameterTable parameters() {
   ParameterTable t;
+  // The ends of p and q are left to transition_fault(), which says why they are none.
   t.push_back({.name = "p",
                .kind = Kind::real,
                .default_text = "0.2",
-               .meaning = "Pr(0 -> 1)",
+               .meaning = "Pr(0 -> 1), neither 0 nor 1",
                .symbol = "p",
-               .range = {0, 1, true, true}});
+               .range = {0, 1}});
   t.push_back({.name = "q",
                .kind = Kind::real,
                .default_text = "0.3",
-               .meaning = "Pr(1 -> 0)",
+               .meaning = "Pr(1 -> 0), neither 0 nor 1",
                .symbol = "q",
-               .range = {0, 1, true, true}});
+               .range = {0, 1}});
   t.push_back({.name = "text",
                .kind = Kind::path,
                .default_text = "",
@@ -160,6 +161,10 @@ SystemInfo make_info() {
       {"maximum", "a start at rest on e = 0 whose neighbours leave it"}};
   info.constants = {{"entropy_rate", "H(x_{n+1}|x_n)", "lowest loss, in nats"},
                     {"stationary_entropy", "H(pi)", "loss on the line e = 0, in nats"}};
+  info.problem = {{"p", {}, "Pr(0 -> 1)"}, {"q", {}, "Pr(1 -> 0)"}};
+  info.end =
+      "the time of leaving the start and 20 over the final rate; where the approach is slower than "
+      "exponential, 100/(pi_0 pi_1)^2";
   return info;
 }
 

@@ -1,24 +1,16 @@
 #include "dynamics/markov/problem.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "dynamics/common/problem_file.hpp"
+#include "dynamics/common/sizes.hpp"
 #include "dynamics/markov/letters.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow::markov {
 
 namespace {
-
-/// Puts a probability that a file gives among the parameters; another one asked for is an error.
-void resolve(Parameters& own, const std::string& name, double found, const std::string& path) {
-  if (own.given(name) && own.real(name) != found)
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
-                     ", which gives " + shortest(found));
-  own.resolve(name, found);
-}
 
 Problem from_text(Parameters& own) {
   const std::string& path = own.word("text");

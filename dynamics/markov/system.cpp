@@ -271,8 +271,9 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   const double line = std::abs(chain_.slope_at_line);
   const double excess = excess_loss(chain_, g.logits);
   if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
-  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * line)) return "undecided";
+  // The loss only falls, and on the line it is the stationary entropy: there is no way back.
   if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
+  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * line)) return "undecided";
   const double e = x[0];
   const double w = x[1];
   if (e == 0) return word(limit_of(chain_, e, w));

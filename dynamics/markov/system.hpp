@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -41,7 +40,6 @@ class Markov : public System {
   [[nodiscard]] std::string outcome(std::span<const double> x, double t) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
-  [[nodiscard]] bool free_bias() const { return free_bias_; }
   /// Where a start with the optimal bias ends.
   [[nodiscard]] Limit limit() const { return limit_; }
   [[nodiscard]] const LimitPoint& limit_point() const { return limit_point_; }

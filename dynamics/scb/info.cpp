@@ -249,6 +249,23 @@ SystemInfo make_info() {
   info.constants = {{"K_P", "K_P", "tr(P'P Sigma)"},
                     {"kappa", "kappa", "sum_k mu_k |q_k|^2 - 1/T"},
                     {"loss_minimum", "L*", "population loss at V = P, A = Q"}};
+  info.problem = {
+      {"P",
+       {"token_out", "token_in"},
+       "transition matrix; not negative, columns sum to 1 within 1e-9"},
+      {"mu", {"token"}, "stationary distribution, positive; computed from P if absent"},
+      {"Q_value",
+       {"slot", "query"},
+       "weights of the positions; columns sum to 1, unused slots are 0"},
+      {"Q_position",
+       {"slot", "query"},
+       "the positions, whole numbers from 0, distinct in a column; the attribute context_length of "
+       "their group says how many there are"},
+      {"Q", {"position", "query"}, "instead of these two: all weights; columns sum to 1"},
+      {"V0", {"token_out", "token_in"}, "start of V (optional)"}};
+  info.end =
+      "3 times the time at which a uniform start is boosted and 10 over the growth rate; a run "
+      "prints both";
   return info;
 }
 

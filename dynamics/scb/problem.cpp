@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "dynamics/common/sizes.hpp"
 #include "dynamics/scb/bigrams.hpp"
 #include "dynamics/scb/drawn.hpp"
 #include "dynamics/scb/problem_file.hpp"
@@ -29,16 +30,6 @@ void refuse_contradictions(const Ingredients& ingredients) {
   if (problem && text) refuse_both("problem", "text");
   if (problem && counts) refuse_both("problem", "counts");
   if (text && counts) refuse_both("text", "counts");
-}
-
-/// Puts a size found in a file among the parameters; another one that was asked for is an error.
-void resolve_size(Parameters& own, const std::string& name, std::int64_t found,
-                  const std::string& path) {
-  if (own.given(name) && own.integer(name) != found) {
-    throw UsageError("--" + name + " " + own.text(name) + " contradicts " + path +
-                     ": there it is " + std::to_string(found));
-  }
-  own.resolve(name, found);
 }
 
 Positions positions_of(const Ingredients& ingredients, std::int64_t vocabulary) {
@@ -102,9 +93,9 @@ Problem from_file(const Ingredients& ingredients) {
   Parameters& own = ingredients.own;
   const std::string& path = ingredients.shared.word("problem");
   Problem problem = read_problem_file(path);
-  resolve_size(own, "vocab-size", problem.vocabulary(), path);
-  resolve_size(own, "context-length", problem.Q.context_length, path);
-  resolve_size(own, "sparsity", problem.Q.slots(), path);
+  resolve(own, "vocab-size", problem.vocabulary(), path);
+  resolve(own, "context-length", problem.Q.context_length, path);
+  resolve(own, "sparsity", problem.Q.slots(), path);
   return problem;
 }
 

@@ -58,8 +58,9 @@ embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 
 
 Starts. What --init-from or a problem file holds goes before --value-init. Lambda = 0 when direct,
 W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
-invariant and unstable manifold, on which rounding decides where a joint run goes: such a start is
-refused. --value-init identity starts from d - s = init-scale, which may be negative.
+invariant and unstable manifold, on which rounding decides where a joint run goes: a start there is
+refused, and so is one as good as there (d - s within 1e-12 of the 1/v to which they grow, a - b
+within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start; then these grow, and at the default sizes words attend to
@@ -216,6 +217,13 @@ SystemInfo make_info() {
       {"z_inside", "z_in", "frequency of a word of the document's topics"},
       {"z_outside", "z_out", "frequency of another word"},
       {"value_norm_optimum", "|W_V*|_F", "norm of the end of value training from zero"}};
+  info.problem = {{"value_same_word",
+                   {},
+                   "start of a state field, by the field's name; so for all fields of the variant. "
+                   "Those that are absent start as --value-init and --init-scale say"}};
+  info.end =
+      "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "
+      "until the attention has moved, at most 1000 times that";
   return info;
 }
 

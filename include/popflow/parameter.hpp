@@ -30,7 +30,8 @@ struct Range {
 
   [[nodiscard]] bool contains(double value) const;
   /// In words, as an error says it: "at least 1", "above 0", "from 0 to 1".
-  [[nodiscard]] std::string describe() const;
+  /// Of whole numbers, a bound that no whole number passes anyway is left out.
+  [[nodiscard]] std::string describe(bool whole = false) const;
 };
 
 /// A value, typed by its parameter's kind; monostate when it was not given and has no default.

@@ -75,6 +75,13 @@ struct OutcomeInfo {
   std::string meaning;
 };
 
+/// A dataset of a problem file.
+struct ProblemDatasetInfo {
+  std::string name;
+  std::vector<std::string> dimensions;
+  std::string meaning;  ///< with what is checked of it
+};
+
 struct ConstantInfo {
   std::string name;
   std::string symbol;
@@ -94,6 +101,8 @@ struct SystemInfo {
   std::vector<EventInfo> events;
   std::vector<InvariantInfo> invariants;
   std::vector<ConstantInfo> constants;
+  std::vector<ProblemDatasetInfo> problem = {};  ///< what --problem reads
+  std::string end = {};                          ///< the default of --t-end, in a sentence
   std::vector<PassageInfo> passages = {};
   std::vector<OutcomeInfo> outcomes = {};  ///< beside "undecided"; empty: the system has none
 };

@@ -55,7 +55,12 @@ std::string system_chapter(const SystemInfo& info) {
                      (info.equations.ends_with('\n') ? "" : "\n") + "```\n\n";
   text += options("Parameters of `" + info.name + "`", info.parameters);
 
+  if (!info.end.empty()) text += "Default end (`--t-end`): " + info.end + "\n\n";
   Rows rows;
+  for (const auto& row : info.problem) rows.push_back({code(dataset_form(row)), cell(row.meaning)});
+  text += table("Problem file", {"dataset", "meaning"}, rows);
+
+  rows.clear();
   for (const auto& row : info.dimensions) rows.push_back({code(row.name), cell(row.meaning)});
   text += table("Dimensions", {"name", "meaning"}, rows);
 

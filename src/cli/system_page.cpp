@@ -66,6 +66,11 @@ std::string field_form(const FieldInfo& field) {
   return field.name + (field.dimensions.empty() ? "" : "(" + join(field.dimensions, ", ") + ")");
 }
 
+std::string dataset_form(const ProblemDatasetInfo& dataset) {
+  return dataset.name +
+         (dataset.dimensions.empty() ? "" : "(" + join(dataset.dimensions, ", ") + ")");
+}
+
 std::string invariant_details(const InvariantInfo& invariant) {
   const bool zero = invariant.form == InvariantInfo::Form::zero;
   return invariant.meaning + (zero ? "; drift: its value" : "; drift: its change since the start");
@@ -76,7 +81,13 @@ std::string system_page(const SystemInfo& info) {
   if (!info.equations.empty()) page += "\nEquations\n" + indented(info.equations);
   page += parameter_section(info.parameters);
 
+  if (!info.end.empty()) page += "\n" + paragraph("Default end (--t-end): " + info.end);
+
   Rows rows;
+  for (const auto& row : info.problem) rows.push_back({dataset_form(row), row.meaning});
+  page += section("Problem file (--problem: HDF5, netCDF, or a run's own file)", rows);
+
+  rows.clear();
   for (const auto& dimension : info.dimensions) rows.push_back({dimension.name, dimension.meaning});
   page += section("Dimensions", rows);
 

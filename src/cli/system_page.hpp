@@ -22,6 +22,9 @@ std::string option_details(const Parameter& parameter);
 /// "V(token_out, token_in)".
 std::string field_form(const FieldInfo& field);
 
+/// "P(token_out, token_in)".
+std::string dataset_form(const ProblemDatasetInfo& dataset);
+
 /// What the drift of an invariant is, and what is conserved.
 std::string invariant_details(const InvariantInfo& invariant);
 

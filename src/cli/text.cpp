@@ -131,7 +131,7 @@ std::string option_form(const Parameter& parameter) {
 
 std::string allowed_values(const Parameter& parameter) {
   if (parameter.kind == Kind::word) return join(parameter.words, ", ");
-  return parameter.range.describe();
+  return parameter.range.describe(parameter.kind == Kind::integer);
 }
 
 std::string shown_default(const Parameter& parameter) {
@@ -156,7 +156,7 @@ std::string duration(double seconds) {
 }
 
 std::string measured(double seconds) {
-  return seconds < 120 ? formatted("%.3g s", seconds) : duration(seconds);
+  return formatted(seconds < 1000 ? "%.3g s" : "%.0f s", seconds);
 }
 
 std::string byte_count(double bytes) {

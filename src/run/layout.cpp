@@ -132,15 +132,16 @@ GroupSpec statistics_group(const Plan& plan) {
 GroupSpec events_group(const Shape& shape, const Plan& plan) {
   GroupSpec group;
   group.name = "events";
-  if (shape.events.empty()) return group;
-  group.dimensions = {places("event", shape.events.size() * plan.runs, "place in the order of finding")};
+  // Readers find the same names in every file, also of a variant without events.
+  const std::vector<std::string> events =
+      shape.events.empty() ? std::vector<std::string>{"none"} : shape.events;
+  group.dimensions = {places("event", events.size() * plan.runs, "place in the order of finding")};
   VariableSpec kind =
       variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
   std::vector<std::int8_t> values;
-  for (std::size_t i = 0; i < shape.events.size(); ++i)
-    values.push_back(static_cast<std::int8_t>(i));
+  for (std::size_t i = 0; i < events.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
   kind.attributes.push_back({"flag_values", values});
-  kind.attributes.push_back({"flag_meanings", joined(shape.events)});
+  kind.attributes.push_back({"flag_meanings", joined(events)});
   group.variables = {
       kind, variable("time", {"event"}, "flow time at which it happened"),
       variable("run", {"event"}, "run in which it happened (-1: none)", NumberType::int64),

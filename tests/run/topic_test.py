@@ -38,6 +38,10 @@ def test_combinations_are_refused_with_the_reason():
     refused((*direct, "--value-init", "zero"), 2, "--value-init zero", "unstable manifold")
     refused((*direct, "--value-init", "optimum"), 2, "--value-init optimum", "unstable manifold")
     refused((*direct, "--init-scale", 0), 2, "--init-scale 0", "unstable manifold")
+    # As good as on it: rounding in W, which grows to 1/v, would outweigh such a difference.
+    for scale in ("1e-17", "-1e-17", "9e-14", "-9e-14"):
+        refused((*direct, f"--init-scale={scale}"), 2, f"--init-scale {scale}",
+                "unstable manifold", "rounding")
     refused(("--init-scale", 0), 2, "--init-scale 0", "gradient is 0")
     refused(("--train", "embedding", "--init-scale", 0), 2, "--init-scale 0", "gradient is 0")
     refused(("--train", "attention", "--init-scale", 0), 2, "--init-scale 0")
@@ -48,6 +52,22 @@ def test_combinations_are_refused_with_the_reason():
     for key in ("mask-prob", "keep-prob", "random-prob"):
         refused((f"--{key}", 1.5), 2, key, "1.5")
     refused(("--l2", -1), 2, "l2", "-1")
+
+
+def test_the_sign_of_the_smallest_start_decides():
+    """Just above what is refused, all settings agree on where a run goes."""
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        for scale, own, topic in (("4e-13", 5.65, 0.03), ("-4e-13", 0.0054, 2.92)):
+            for rtol in ("1e-6", "1e-8", "1e-10"):
+                popflow("run", "topic", *SMALL, "--parameterization", "direct",
+                        f"--init-scale={scale}", "--t-end", "1e6", "--method", "rosenbrock4",
+                        "--rtol", rtol, "-o", path, "--force", code=0)
+                for name, expected in (("attention_same_word", own),
+                                       ("attention_same_topic", topic)):
+                    with h5py.File(path) as file:
+                        found = file[name][-1]
+                    check(np.isclose(found, expected, rtol=0.02), f"{scale} {rtol} {name}: {found}")
 
 
 def test_what_has_no_effect_is_accepted():
@@ -128,7 +148,7 @@ def test_wrong_problem_files_are_named():
             attributes={"topics": 4}, value_mask=0.0)
         bad("holds no dataset", P=np.eye(2))
         # A start on the unstable manifold, by a file.
-        problem(path, value_same_word=0.1, value_same_topic=0.1)
+        problem(path, value_same_word=0.1, value_same_topic=0.1 + 1e-16)
         refused(("--problem", path, "--parameterization", "direct"), 3, path, "unstable manifold")
 
 
@@ -152,6 +172,7 @@ def test_pages_have_what_is_recorded():
 
 
 if __name__ == "__main__":
-    run_all([test_combinations_are_refused_with_the_reason, test_what_has_no_effect_is_accepted,
+    run_all([test_combinations_are_refused_with_the_reason,
+             test_the_sign_of_the_smallest_start_decides, test_what_has_no_effect_is_accepted,
              test_problem_files, test_wrong_problem_files_are_named,
              test_a_start_from_another_variant_is_refused, test_pages_have_what_is_recorded])

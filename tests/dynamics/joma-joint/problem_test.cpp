@@ -5,6 +5,7 @@
 
 #include "dynamics/joma_joint.hpp"
 #include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
 #include "popflow/run_config.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/joma_joint_fixture.hpp"
@@ -172,6 +173,11 @@ TEST_CASE("what cannot be run is refused with the reason", "[fast][joma-joint]")
           "needs z^2 > sum_k v_k^2");
   refused({"--tokens", "1e9", "--classes", "1e6"}, "1000000000 tokens");
   refused({"--tokens", "1e15", "--classes", "1e15"}, "tokens");
+  // A third of the memory for every copy of X, of which there are more than three.
+  const double columns = std::ceil(physical_memory() / 8 / 3 / 1000);
+  refused({"--tokens", "1000", "--classes", shortest(columns), "--nodes", "1", "--backprop",
+           "stationary"},
+          "of memory");
   refused({"--temperature", "0"}, "--temperature");
   refused({"--temperature", "-1"}, "--temperature");
   refused({"--relu-smoothing", "-1"}, "--relu-smoothing");

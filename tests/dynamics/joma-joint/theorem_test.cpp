@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "dynamics/joma_joint/spectrum.hpp"
+#include "popflow/random.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/slopes.hpp"
 
@@ -310,6 +312,63 @@ TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
         CHECK(std::isnan(went.event(name + "_minimum")));
     }
   }
+}
+
+TEST_CASE("a state of rest begins nothing, and what is even stays so", "[fast][joma-joint]") {
+  const auto events = [](Index tokens, Index classes, double size, AttentionKind attention) {
+    const Problem problem = uneven_problem(tokens, classes, classes, size, 0.5, 4);
+    const auto system = make_system(problem, {.attention = attention});
+    const Went went(*system, {}, 10);
+    std::map<std::string, double> found;
+    for (const FoundEvent& event : went.driver.events())
+      found[system->shape().events[event.event]] = event.time;
+    return found;
+  };
+  for (const AttentionKind attention :
+       {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
+    INFO(static_cast<int>(attention));
+    // One token has all attention; one class and one node never move.
+    const auto one_token = events(1, 4, 0.3, attention);
+    CHECK(one_token.count("entropy_falls") == 0);
+    CHECK(one_token.count("entropy_minimum") == 0);
+    CHECK(events(6, 1, 0.3, attention).empty());
+    CHECK(events(6, 1, 0, attention).empty());
+    // From V = 0 all rates of z are 0 at first: no sign of falling, let alone of having fallen.
+    const auto from_rest = events(6, 4, 0, attention);
+    for (const char* event : {"entropy_minimum", "rank_minimum"})
+      if (from_rest.count(event) > 0) CHECK(from_rest.at(event) > 1e-3);
+  }
+}
+
+TEST_CASE("the leading singular value of large weights, also of close ones", "[fast][joma-joint]") {
+  RandomStream random(5, Purpose::test);
+  const auto drawn = [&](Index rows, Index columns) {
+    MatrixXd V(rows, columns);
+    for (double& entry : V.reshaped()) entry = 1e-3 * random.normal();
+    return V;
+  };
+  MatrixXd pair = drawn(150, 160) * 0.01;
+  pair(3, 5) = pair(90, 11) = 1;  // two first singular values that differ by far less than they
+  const MatrixXd rank_one = drawn(100, 1) * drawn(1, 200);
+  for (const MatrixXd& V : {drawn(60, 300), drawn(300, 60), drawn(120, 120), pair, rank_one}) {
+    INFO(V.rows() << " x " << V.cols());
+    const Leading found = leading_direction(Attention::Matrix(V.data(), V.rows(), V.cols()));
+    const Eigen::BDCSVD<MatrixXd> svd(V, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const double first = svd.singularValues()[0];
+    CHECK(found.value == Approx(first).epsilon(1e-12));
+    CHECK(found.stable_rank == Approx(V.squaredNorm() / (first * first)).epsilon(1e-12));
+    CHECK((V * found.right - found.value * found.left).norm() < 1e-12 * first);
+    CHECK((V.transpose() * found.left - found.value * found.right).norm() < 1e-11 * first);
+    const double gap = 1 - svd.singularValues()[1] / first;
+    if (gap > 1e-3) {
+      CHECK(std::abs(found.left.dot(svd.matrixU().col(0))) == Approx(1).epsilon(1e-12));
+      const VectorXd off =
+          found.right - svd.matrixV().col(0) * svd.matrixV().col(0).dot(found.right);
+      CHECK(off.norm() < 1e-10);
+    }
+  }
+  const MatrixXd none = MatrixXd::Zero(60, 70);
+  CHECK(std::isnan(leading_direction(Attention::Matrix(none.data(), 60, 70)).stable_rank));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ const std::vector<std::vector<std::string>> kVariants = {
     {"--attention", "softmax"},
     {"--attention", "linear"},
     {"--attention", "linear", "--offset", "0.4"},
+    {"--attention", "linear", "--temperature", "1e-6"},
     {"--attention", "exp", "--nodes", "3", "--temperature", "1.3"},
     {"--attention", "softmax", "--coordinates", "full"}};
 

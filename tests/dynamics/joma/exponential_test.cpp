@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -40,6 +41,38 @@ TEST_CASE("e^x is within 1.1 ulp and e^x - 1 within 2, of numbers with fifty dig
   CHECK(worst_m1 < 2);
 }
 
+TEST_CASE("The logarithm is within 1 ulp", "[fast][joma]") {
+  RandomStream random(3, Purpose::test);
+  double worst = 0;
+  for (int i = 0; i < 40'000; ++i) {
+    // All over the range, and at every distance from 1.
+    const double sign = random.uniform() < 0.5 ? -1 : 1;
+    const double x = i % 2 == 0 ? std::exp(-708 + 1417 * random.uniform())
+                                : 1 + sign * std::exp(-36 + 35.9 * random.uniform());
+    if (x != 1) worst = std::max(worst, ulps(logarithm(x), log(Exact(x))));
+  }
+  CHECK(worst < 1);
+  CHECK(logarithm(1) == 0);
+}
+
+TEST_CASE("What is nothing beside the reference has no share", "[fast][joma]") {
+  const double squares[] = {0, 1e3, NAN};
+  double w[3];
+  double p[3];
+  exponential_shares(3, 1, 1e3, squares, w, p);
+  CHECK(p[0] == 0);
+  CHECK(p[1] == 1);
+  CHECK(p[2] == 0);
+  CHECK(w[1] == 0);
+  for (const int i : {0, 2}) CHECK(w[i] == kLowestExponent);
+  root_shares(3, 0, 1e3, squares, w, p);
+  CHECK(p[0] == 0);
+  CHECK(p[1] == 1);
+  CHECK(p[2] == 0);
+  CHECK(w[1] == 0);
+  for (const int i : {0, 2}) CHECK(w[i] == kLowestExponent);
+}
+
 TEST_CASE("Exponentials at their ends", "[fast][joma]") {
   CHECK(exponential(0) == 1);
   CHECK(exponential_m1(0) == 0);
@@ -77,9 +110,24 @@ TEST_CASE("Arrays of any length have the bits of single numbers", "[fast][joma]"
       const double y = along[i] - length[i] * exponential_m1(-s[i]);
       CHECK(out[i] == y * y);
     }
-    target_growths(count, along.data(), length.data(), s.data(), out.data());
-    for (std::size_t i = 0; i < count; ++i)
-      CHECK(out[i] ==
-            (along[i] - length[i] * exponential_m1(-s[i])) * (length[i] * exponential(-s[i])));
+    std::vector<double> growths(count);
+    target_motions(count, along.data(), length.data(), s.data(), out.data(), growths.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double y = along[i] - length[i] * exponential_m1(-s[i]);
+      CHECK(out[i] == y * y);
+      CHECK(growths[i] == y * (length[i] * exponential(-s[i])));
+    }
+    CHECK(largest(count, s.data()) == *std::max_element(s.begin(), s.end()));
+    std::vector<double> w(count), p(count);
+    exponential_shares(count, 0.5, 20, s.data(), w.data(), p.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(w[i] == (s[i] - 20) * 0.5);
+      CHECK(p[i] == exponential(w[i]));
+    }
+    root_shares(count, 0.25, 20, s.data(), w.data(), p.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(w[i] == 0.5 * logarithm((s[i] + 0.25) / 20.25));
+      CHECK(p[i] == std::sqrt((s[i] + 0.25) / 20.25));
+    }
   }
 }

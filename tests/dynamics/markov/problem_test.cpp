@@ -58,6 +58,10 @@ TEST_CASE("markov: probabilities at the ends are refused", "[fast][markov]") {
   for (const std::string name : {"--p", "--q"})
     for (const std::string value : {"0", "1", "-0.1", "1.5", "nan", "1e400"})
       check_complaint({name, value}, {"2 ", name, value});
+  for (const std::string name : {"--p", "--q"})
+    for (const std::string value : {"0", "1"})
+      check_complaint({name, value}, {name + " is " + value + "; it must be above 0 and below 1",
+                                      "stops mixing or is periodic"});
   check_complaint({"--p", "1e-310"}, {"2 ", "--p", "1e-310", "too small"});
   CHECK(complaint({"--p", "1e-300", "--q", "0.9999999999"}) == "none");
 }
