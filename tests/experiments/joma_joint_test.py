@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """The claims of the experiments with joma-joint, as numbers."""
 
 from experiment import check, experiment, np

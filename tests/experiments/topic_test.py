@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """Every data/experiments/topic-*.cfg runs, and shows as numbers what its comment claims."""
 
 from experiment import check, experiment, near, np

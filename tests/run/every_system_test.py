@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """What the files of every system must hold to, in every variant of its examples.txt."""
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """Runs of joma-joint: starts from files, slides that are cut, ends that are no ends."""
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """What topic refuses and why, and its problem files."""
 
 import os
