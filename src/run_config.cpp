@@ -81,8 +81,9 @@ void check_step(const Parameters& options) {
   const std::string& method = options.word("method");
   if (method == "gradient_descent" && options.given("dt") &&
       options.real("dt") != options.real("learning-rate"))
-    throw UsageError("--method gradient_descent always takes steps of the learning rate; leave out "
-                     "--dt");
+    throw UsageError(
+        "--method gradient_descent always takes steps of the learning rate; leave out "
+        "--dt");
   if ((method == "euler" || method == "rk4") && !options.has("dt")) {
     throw UsageError("--method " + method + " takes fixed steps; give their size with --dt");
   }

@@ -50,6 +50,11 @@ void System::add_sampled(std::span<const double> /*x*/, double /*t*/, const Samp
   throw std::logic_error(why_no_samples());
 }
 
+void System::covariance(std::span<const double> /*x*/, double /*t*/,
+                        Eigen::Ref<Eigen::MatrixXd> /*c*/) const {
+  throw std::logic_error(info().name + " has no covariance");
+}
+
 const PassageInfo& passage_info(const System& system, const std::string& name) {
   for (const PassageInfo& info : system.info().passages)
     if (info.name == name) return info;

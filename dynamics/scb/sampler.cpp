@@ -45,10 +45,10 @@ struct Sampler::Batch {
         R(N, static_cast<Eigen::Index>(size)),
         Z(N, static_cast<Eigen::Index>(size)) {}
   std::vector<std::uint16_t> query, target;
-  std::vector<std::uint16_t> tokens;  ///< T of each sample
-  Eigen::MatrixXd U;                  ///< X a_k
-  Eigen::MatrixXd R;                  ///< e_y - V X a_k
-  Eigen::MatrixXd Z;                  ///< V' R
+  std::vector<std::uint16_t> tokens;     ///< T of each sample
+  Eigen::MatrixXd U;                     ///< X a_k
+  Eigen::MatrixXd R;                     ///< e_y - V X a_k
+  Eigen::MatrixXd Z;                     ///< V' R
   std::vector<Eigen::VectorXd> softmax;  ///< a_k of the queries that occur (softmax)
 };
 
@@ -181,8 +181,7 @@ void Sampler::add(const Eigen::MatrixXd& V, const double* A, const SampleKey& ke
   });
 
   Eigen::MatrixXd weighted = batch.R;
-  for (Eigen::Index i = 0; i < size; ++i)
-    weighted.col(i) *= weights[static_cast<std::size_t>(i)];
+  for (Eigen::Index i = 0; i < size; ++i) weighted.col(i) *= weights[static_cast<std::size_t>(i)];
   Eigen::MatrixXd inputs = batch.U;
   if (variant_.inverse_frequency) inputs.array().colwise() /= problem_.mu.array();
   const auto column_tasks = static_cast<std::size_t>((N + kColumns - 1) / kColumns);

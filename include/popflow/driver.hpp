@@ -38,8 +38,8 @@ struct ResumePoint {
   std::vector<double> memory;
 };
 
-/// Moves a System's state: along its flow, along a noisy flow, or by sampled gradient steps. One way
-/// in: advance to a time.
+/// Moves a System's state: along its flow, along a noisy flow, or by sampled gradient steps. One
+/// way in: advance to a time.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -68,8 +68,8 @@ class Driver {
 
 /// What every driver is told by the experiment around it.
 struct DriverHooks {
-  std::function<bool()> interrupted = {};       ///< asked before every step
-  std::function<void(double)> on_step = {};     ///< told the time after every step
+  std::function<bool()> interrupted = {};    ///< asked before every step
+  std::function<void(double)> on_step = {};  ///< told the time after every step
 };
 
 }  // namespace popflow

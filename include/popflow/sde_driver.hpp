@@ -14,10 +14,10 @@ namespace popflow {
 ///
 ///   dx = f(x) dt + sqrt(eta/B) C(x)^(1/2) dW          (Li, Tai, E 2017, arXiv 1511.06251)
 ///
-/// with f the System's right-hand side, eta the learning rate, B the batch size and C the covariance
-/// of one sample's gradient as the noise model says. With modified_equation = 2 the drift is
-/// f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2) xi, which
-/// makes the weak error against SGD of order eta^2 (Li, Tai, E 2019).
+/// with f the System's right-hand side, eta the learning rate, B the batch size and C the
+/// covariance of one sample's gradient as the noise model says. With modified_equation = 2 the
+/// drift is f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2)
+/// xi, which makes the weak error against SGD of order eta^2 (Li, Tai, E 2019).
 ///
 /// Methods, all converging to the Ito solution:
 /// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise.

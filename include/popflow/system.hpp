@@ -206,6 +206,10 @@ class System {
   /// flow takes). Sample i comes from key.stream(i). `out` may be x itself.
   virtual void add_sampled(std::span<const double> x, double t, const SampleKey& key,
                            std::span<const double> weights, std::span<double> out) const;
+  /// Does covariance() know the covariance of one sample's v_i without drawing any?
+  [[nodiscard]] virtual bool has_covariance() const { return false; }
+  /// Cov(v_i) at x, state_size() x state_size(). For Systems with few numbers.
+  virtual void covariance(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> c) const;
   /// Why the coordinates allow no noise at all, because they are not exact in law; empty: they do.
   [[nodiscard]] virtual std::string why_no_noise() const { return ""; }
   /// Projects noise on the linear invariants that every single sample keeps.

@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// Events and first passages of a run that moves by steps of its own: what is beyond its level after
-/// a step has happened at that step's time. Noisy paths have no finer crossing to locate.
+/// Events and first passages of a run that moves by steps of its own: what is beyond its level
+/// after a step has happened at that step's time. Noisy paths have no finer crossing to locate.
 class Crossings {
  public:
   explicit Crossings(const System& system);

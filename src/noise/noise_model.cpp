@@ -1,5 +1,6 @@
 #include "noise/noise_model.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -108,6 +109,54 @@ class Sampling : public NoiseModel {
   std::int64_t drawn_ = 0;
 };
 
+/// The covariance that the System knows, or its diagonal.
+class ExactNoise : public NoiseModel {
+ public:
+  ExactNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
+      : system_(system),
+        workers_(workers),
+        options_(options),
+        normals_(system.shape().state_size()),
+        sum_(normals_.size()),
+        covariance_(static_cast<Eigen::Index>(normals_.size()),
+                    static_cast<Eigen::Index>(normals_.size())) {}
+
+  void add(const State& x, const PathStep& step, State& out) override {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    const double part = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts));
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      fill_normals(workers_, options_.seed, options_.run,
+                   step.first + static_cast<std::uint64_t>(p), normals_);
+      add_scaled(workers_, part, normals_, sum_);
+    }
+    system_.covariance(x, step.t, covariance_);
+    const auto size = static_cast<Eigen::Index>(out.size());
+    const Eigen::Map<const Eigen::VectorXd> increment(sum_.data(), size);
+    Eigen::Map<Eigen::VectorXd> result(out.data(), size);
+    if (options_.noise == "diagonal") {
+      result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
+      return;
+    }
+    // The symmetric root: the covariance may be singular. One that is no longer finite gives noise
+    // that is not either, and the driver sees it.
+    if (!covariance_.allFinite()) {
+      result += covariance_ * increment;
+      return;
+    }
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
+    const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+    result +=
+        solver.eigenvectors() * roots.cwiseProduct(solver.eigenvectors().transpose() * increment);
+  }
+
+ private:
+  const System& system_;
+  Workers& workers_;
+  SdeDriver::Options options_;
+  State normals_, sum_;
+  Eigen::MatrixXd covariance_;
+};
+
 /// The covariance of M sampled gradients, by the multiplier bootstrap:
 /// (M-1)^(-1/2) sum_i zeta_i (g_i - mean g) = (M-1)^(-1/2) sum_i (zeta_i - mean zeta) g_i.
 class BatchNoise : public Sampling {
@@ -124,9 +173,8 @@ class BatchNoise : public Sampling {
     double mean = 0;
     for (const double weight : weights_) mean += weight;
     mean /= static_cast<double>(samples_);
-    const double scale =
-        amplitude(options_) *
-        std::sqrt(step.h / static_cast<double>(step.parts) / static_cast<double>(samples_ - 1));
+    const double scale = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts) /
+                                                         static_cast<double>(samples_ - 1));
     for (double& weight : weights_) weight = scale * (weight - mean);
     system_.add_sampled(x, step.t, key(step), weights_, out);
     drawn_ += static_cast<std::int64_t>(samples_);
@@ -160,9 +208,8 @@ class DiagonalNoise : public Sampling {
       }
     }
     drawn_ += static_cast<std::int64_t>(samples_);
-    const double scale =
-        amplitude(options_) *
-        std::sqrt(step.h / static_cast<double>(step.parts) / static_cast<double>(samples_ - 1));
+    const double scale = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts) /
+                                                         static_cast<double>(samples_ - 1));
     std::fill(mean_.begin(), mean_.end(), 0.0);
     for (std::int64_t p = 0; p < step.parts; ++p) {
       fill_normals(workers_, options_.seed, options_.run,
@@ -190,6 +237,7 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
   if (!system.has_samples())
     throw UsageError("--noise " + options.noise + ": " + system.why_no_samples() +
                      "; --noise isotropic works");
+  if (system.has_covariance()) return std::make_unique<ExactNoise>(system, workers, options);
   if (options.noise_samples < 2)
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");

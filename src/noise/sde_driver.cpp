@@ -37,8 +37,9 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
   in_ = std::make_unique<Internals>(system, workers, options_, x_);
   const bool additive_only = options_.method == "heun" || options_.method == "srk";
   if (additive_only && !in_->noise->additive())
-    throw UsageError("--method " + options_.method + " is right for additive noise only, and --noise " +
-                     options_.noise + " depends on the state; use euler_maruyama or --noise isotropic");
+    throw UsageError("--method " + options_.method +
+                     " is right for additive noise only, and --noise " + options_.noise +
+                     " depends on the state; use euler_maruyama or --noise isotropic");
   if (additive_only && options_.modified_equation == 2)
     throw UsageError("--method " + options_.method +
                      " is right for additive noise only, and --modified-equation 2 makes the noise "
@@ -175,9 +176,14 @@ std::size_t SdeDriver::memory_size() const { return kMemory + in_->crossings.mem
 ResumePoint SdeDriver::resume_point() const {
   ResumePoint point{&x_, t_, {}};
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
-  point.memory = {number(steps_),         number(evaluations_),      number(in_->noise->samples()),
-                  begin_,                 number(inside_),           number(interval_.number),
-                  interval_.smallest,     interval_.largest};
+  point.memory = {number(steps_),
+                  number(evaluations_),
+                  number(in_->noise->samples()),
+                  begin_,
+                  number(inside_),
+                  number(interval_.number),
+                  interval_.smallest,
+                  interval_.largest};
   in_->crossings.write_memory(point.memory);
   return point;
 }

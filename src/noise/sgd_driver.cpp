@@ -21,9 +21,7 @@ struct SgdDriver::Internals {
 };
 
 SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
-    : system_(system),
-      options_(std::move(options)),
-      x_(system.shape().state_size()) {
+    : system_(system), options_(std::move(options)), x_(system.shape().state_size()) {
   if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
   system.start(x_);
   in_ = std::make_unique<Internals>(system, workers, x_);

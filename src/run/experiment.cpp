@@ -224,15 +224,15 @@ class Past {
   mutable std::mutex mutex_;
 };
 
-Ended run_one(Experiment& experiment, TrajectoryFile& file, std::size_t run,
-              const Past* past, Progress& progress) {
+Ended run_one(Experiment& experiment, TrajectoryFile& file, std::size_t run, const Past* past,
+              Progress& progress) {
   std::optional<Restart> from;
   if (past != nullptr) from = past->restart(run);
   const System& system = *experiment.system;
   const Parameters& options = experiment.config.options;
   const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, progress.of(run)};
-  const std::unique_ptr<Driver> driver = make_driver(system, experiment.workers, options,
-                                                     static_cast<std::uint32_t>(run), hooks);
+  const std::unique_ptr<Driver> driver =
+      make_driver(system, experiment.workers, options, static_cast<std::uint32_t>(run), hooks);
   Recorder recorder(system, file, experiment.plan.schedule,
                     {.state = experiment.plan.saves,
                      .checkpoint_every = options.real("checkpoint-every"),
@@ -373,8 +373,7 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   // begin at their start.
   TrajectoryFile file = TrajectoryFile::create(path, layout, force);
   std::string where;
-  const Outcome outcome =
-      run_all(experiment, file, nullptr, screen, where);
+  const Outcome outcome = run_all(experiment, file, nullptr, screen, where);
   close(file, outcome, where, experiment, provenance);
   return report(path, outcome, screen);
 }

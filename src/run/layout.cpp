@@ -119,13 +119,15 @@ GroupSpec provenance_group(unsigned threads) {
 GroupSpec statistics_group(const Plan& plan) {
   GroupSpec group;
   group.name = "statistics";
-  group.variables = {count(plan, "rhs_evaluations", "evaluations of the right-hand side"),
-                     count(plan, "accepted_steps", "steps taken"),
-                     count(plan, "rejected_steps", "steps tried and not taken"),
-                     count(plan, "sampled_gradients", "per-sample gradients drawn"),
-                     variable("steps", of_each_run(plan, {"time"}), "steps since the save before", NumberType::int64),
-                     variable("step_min", of_each_run(plan, {"time"}), "smallest step since the save before"),
-                     variable("step_max", of_each_run(plan, {"time"}), "largest step since the save before")};
+  group.variables = {
+      count(plan, "rhs_evaluations", "evaluations of the right-hand side"),
+      count(plan, "accepted_steps", "steps taken"),
+      count(plan, "rejected_steps", "steps tried and not taken"),
+      count(plan, "sampled_gradients", "per-sample gradients drawn"),
+      variable("steps", of_each_run(plan, {"time"}), "steps since the save before",
+               NumberType::int64),
+      variable("step_min", of_each_run(plan, {"time"}), "smallest step since the save before"),
+      variable("step_max", of_each_run(plan, {"time"}), "largest step since the save before")};
   return group;
 }
 
@@ -207,8 +209,8 @@ VariableSpec flags(const std::string& name, const std::string& long_name, std::s
 /// What an ensemble says of each of its runs.
 void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
   if (!plan.ensemble) return;
-  root.variables.push_back(flags("status", "how the run stands", plan.runs,
-                                 {status_words.begin(), status_words.end()}));
+  root.variables.push_back(
+      flags("status", "how the run stands", plan.runs, {status_words.begin(), status_words.end()}));
   root.variables.push_back(
       variable("diverged_at", {"run"}, "flow time at which the run diverged (NaN: it did not)"));
   root.variables.push_back(variable("stop_time", {"run"}, "flow time at which the run ended"));

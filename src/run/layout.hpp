@@ -21,9 +21,9 @@ struct Plan {
   Spacing spacing;
   StateSaves saves = StateSaves::all;
   std::size_t driver_memory = 0;
-  bool ensemble = false;    ///< there is a dimension run
+  bool ensemble = false;  ///< there is a dimension run
   std::size_t runs = 1;
-  double step_length = 0;   ///< flow time of a step, for drivers that take whole steps; else 0
+  double step_length = 0;  ///< flow time of a step, for drivers that take whole steps; else 0
 };
 
 /// The whole structure of a run's group, with what is known before it starts.

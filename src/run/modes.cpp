@@ -57,8 +57,9 @@ void settle_steps(Parameters& options, const System& system) {
   const double h = step_length(options);
   if (!(h > 0)) {
     if (options.has("steps"))
-      throw UsageError("--steps is for --mode sgd and --method gradient_descent; here --t-end says "
-                       "where to end");
+      throw UsageError(
+          "--steps is for --mode sgd and --method gradient_descent; here --t-end says "
+          "where to end");
     if (!options.has("t-end")) options.resolve("t-end", system.default_end());
     return;
   }

@@ -44,8 +44,13 @@ TEST_CASE("an Ornstein-Uhlenbeck process has its mean and variance", "[fast][noi
   INFO(noise << ", " << method);
   const double sigma = 1.5;
   const ToySystem system(noisy_quadratic(2, sigma));
-  SdeDriver::Options options{.method = method, .learning_rate = 0.4, .batch_size = 4, .dt = 0.005,
-                             .noise = noise, .noise_scale = sigma, .noise_samples = 20};
+  SdeDriver::Options options{.method = method,
+                             .learning_rate = 0.4,
+                             .batch_size = 4,
+                             .dt = 0.005,
+                             .noise = noise,
+                             .noise_scale = sigma,
+                             .noise_samples = 20};
   const double t = 0.7;
   const Moments m = moments(system, options, t, 4000);
   CHECK(std::abs(m.mean - 2 * std::exp(-t)) < 5 * m.mean_error() + 0.01 * m.mean);
@@ -56,8 +61,8 @@ TEST_CASE("an Ornstein-Uhlenbeck process has its mean and variance", "[fast][noi
 TEST_CASE("geometric Brownian motion has its mean and second moment", "[fast][noise]") {
   const double a = 0.3, b = 2, eta = 0.1, B = 5, t = 1;
   const ToySystem system(noisy_growth(a, b));
-  SdeDriver::Options options{.learning_rate = eta, .batch_size = 5, .dt = 0.01, .noise = "batch",
-                             .noise_samples = 30};
+  SdeDriver::Options options{
+      .learning_rate = eta, .batch_size = 5, .dt = 0.01, .noise = "batch", .noise_samples = 30};
   const Moments m = moments(system, options, t, 4000);
   // The exact moments of Euler's scheme, so that its own error of order dt does not count.
   const double steps = t / options.dt;
@@ -67,7 +72,8 @@ TEST_CASE("geometric Brownian motion has its mean and second moment", "[fast][no
   CHECK(std::abs(m.mean - mean) < 5 * m.mean_error());
   // Its square has heavier tails than a normal variate's: the error is measured for log-normals.
   const double spread = eta / B * b * b * t;
-  const double error = mean * mean * std::sqrt((std::exp(6 * spread) - std::exp(2 * spread)) / 4000);
+  const double error =
+      mean * mean * std::sqrt((std::exp(6 * spread) - std::exp(2 * spread)) / 4000);
   CHECK(std::abs(m.variance + m.mean * m.mean - second) < 5 * error);
 }
 
@@ -102,8 +108,8 @@ TEST_CASE("strong orders on shared Brownian paths", "[fast][noise]") {
   Toy toy = one(1, [](double x, double) { return std::sin(3 * x) - x; });
   toy.sample = noisy_growth(0, 1).sample;
   const ToySystem system(toy);
-  SdeDriver::Options options{.learning_rate = 1, .batch_size = 1, .noise = "isotropic",
-                             .noise_scale = 0.8};
+  SdeDriver::Options options{
+      .learning_rate = 1, .batch_size = 1, .noise = "isotropic", .noise_scale = 0.8};
   SECTION("Euler-Maruyama, additive noise: 1") {
     CHECK(strong_order(system, options) == Approx(1).margin(0.1));
   }
@@ -130,8 +136,8 @@ TEST_CASE("the second modified equation has SGD's variance to second order", "[f
   // eta sigma^2 / 2 times 1/(1 - eta/2); the first SDE has 1, the second 1 + eta/2.
   const double eta = 0.4;
   const ToySystem system(noisy_quadratic(0, 1));
-  SdeDriver::Options options{.learning_rate = eta, .batch_size = 1, .dt = 0.02,
-                             .noise = "isotropic"};
+  SdeDriver::Options options{
+      .learning_rate = eta, .batch_size = 1, .dt = 0.02, .noise = "isotropic"};
   const std::int64_t order = GENERATE(1, 2);
   INFO("order " << order);
   options.modified_equation = order;
@@ -148,8 +154,12 @@ TEST_CASE("the second modified equation has SGD's variance to second order", "[f
 TEST_CASE("noisy gradient descent is the autoregression", "[fast][noise]") {
   const double eta = 0.4;
   const ToySystem system(noisy_quadratic(3, 1));
-  SdeDriver::Options options{.method = "gradient_descent", .learning_rate = eta, .batch_size = 2,
-                             .dt = eta, .noise = "batch", .noise_samples = 10};
+  SdeDriver::Options options{.method = "gradient_descent",
+                             .learning_rate = eta,
+                             .batch_size = 2,
+                             .dt = eta,
+                             .noise = "batch",
+                             .noise_samples = 10};
   const Moments m = moments(system, options, 4 * eta, 8000);
   CHECK(std::abs(m.mean - 3 * std::pow(1 - eta, 4)) < 5 * m.mean_error());
   const double keep = (1 - eta) * (1 - eta);

@@ -98,8 +98,7 @@ TEST_CASE("a noisy run that is cut goes on to the same bits", "[fast][noise]") {
       int asked = 0;
       const auto begun = make(system, workers, kind, {[&] { return asked++ == cut; }, {}});
       std::size_t next = 0;
-      while (next < targets.size() &&
-             begun->advance(targets[next]).kind == Outcome::Kind::reached)
+      while (next < targets.size() && begun->advance(targets[next]).kind == Outcome::Kind::reached)
         ++next;
       const ResumePoint point = begun->resume_point();
       const auto resumed = make(system, workers, kind, {});

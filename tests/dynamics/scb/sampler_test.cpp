@@ -74,7 +74,8 @@ TEST_CASE("A weighted sum of samples is the sum of the samples", "[fast][scb][no
     const Eigen::VectorXd x = random_state(*system, 0.4, 5);
     const std::vector<double> weights = {0.3, -1, 2, 0, 0.7};
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(x.size());
-    for (std::size_t i = 0; i < weights.size(); ++i) sum += sampled(*system, x, 50 + i, {weights[i]});
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      sum += sampled(*system, x, 50 + i, {weights[i]});
     CHECK(difference(sampled(*system, x, 50, weights), sum) < 1e-13);
     // Onto the state itself, as SGD takes its steps.
     Eigen::VectorXd moved = x;
