@@ -131,8 +131,9 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
-std::string as_typed(const std::string& system, const std::vector<std::string>& args) {
-  std::string line = "popflow run " + cli::shell_quoted(system);
+std::string as_typed(const std::string& command, const std::string& system,
+                     const std::vector<std::string>& args) {
+  std::string line = "popflow " + command + " " + cli::shell_quoted(system);
   for (const auto& word : args) line += " " + cli::shell_quoted(word);
   return line;
 }
@@ -149,19 +150,15 @@ std::string config_value(const Parameters& parameters, const Parameter& paramete
   }
 }
 
-}  // namespace
-
-RunConfig parse_run(const std::string& system, const std::vector<std::string>& args) {
-  return parse_run(system, find_system(system).info().parameters, args);
-}
-
-RunConfig parse_run(const std::string& system, const ParameterTable& own,
-                    const std::vector<std::string>& args) {
-  RunConfig config{system, Parameters(run_options()), Parameters(own), as_typed(system, args)};
+/// Defaults, then the file that --config names, then the words.
+RunConfig resolved(const std::string& command, const std::string& system,
+                   const ParameterTable& options, const ParameterTable& own,
+                   const std::vector<std::string>& args) {
+  RunConfig config{system, Parameters(options), Parameters(own), as_typed(command, system, args)};
   const cli::Words words = cli::tokenise(args, tables(config));
   if (!words.positional.empty()) {
-    throw UsageError("unexpected word '" + words.positional.front() + "' after run " + system +
-                     "; options start with --");
+    throw UsageError("unexpected word '" + words.positional.front() + "' after " + command + " " +
+                     system + "; options start with --");
   }
   for (const auto& [key, value] : words.options) {
     if (key != "config") continue;
@@ -172,8 +169,28 @@ RunConfig parse_run(const std::string& system, const ParameterTable& own,
   for (const auto& [key, value] : words.options) {
     owner(config, key)->set(key, value, Origin::command_line);
   }
+  return config;
+}
+
+}  // namespace
+
+RunConfig parse_run(const std::string& system, const std::vector<std::string>& args) {
+  return parse_run(system, find_system(system).info().parameters, args);
+}
+
+RunConfig parse_run(const std::string& system, const ParameterTable& own,
+                    const std::vector<std::string>& args) {
+  RunConfig config = resolved("run", system, run_options(), own, args);
   settle_method(config.options);
   check(config.options);
+  return config;
+}
+
+RunConfig parse_compare(const std::string& system, const std::vector<std::string>& args) {
+  const ParameterTable& own = find_system(system).info().parameters;
+  RunConfig config = resolved("compare", system, compare_options(), own, args);
+  check_saves(config.options);
+  check_screen(config.options);
   return config;
 }
 
@@ -197,6 +214,13 @@ RunConfig from_config_text(const std::string& system, const ParameterTable& own,
   RunConfig config{system, Parameters(run_options()), Parameters(own), {}};
   apply_text(config, text, "the stored configuration", {});
   settle_method(config.options);
+  return config;
+}
+
+RunConfig compare_from_config_text(const std::string& system, const std::string& text) {
+  RunConfig config{
+      system, Parameters(compare_options()), Parameters(find_system(system).info().parameters), {}};
+  apply_text(config, text, "the stored configuration", {});
   return config;
 }
 

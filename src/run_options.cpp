@@ -214,6 +214,61 @@ const ParameterTable& run_options() {
   return table;
 }
 
+const ParameterTable& compare_options() {
+  static const ParameterTable table = [] {
+    // What the rungs themselves say.
+    constexpr std::array<std::string_view, 6> of_rungs = {"mode", "method",    "modified-equation",
+                                                          "svag", "stop-when", "steady-tolerance"};
+    ParameterTable rows = {
+        {.name = "rungs",
+         .kind = Kind::text,
+         .default_text = "flow,sde,sgd",
+         .meaning = "what is compared, separated by commas: flow, sde, sde2 (second modified "
+                    "equation), gd (gradient descent with Gaussian noise), sgd, svag:L, and for "
+                    "joma-joint integrated (its flow in integrated coordinates)"},
+        {.name = "learning-rates",
+         .kind = Kind::reals,
+         .default_text = "",
+         .meaning = "compare at each of these learning rates, and fit the order at which every "
+                    "rung's error against sgd vanishes",
+         .range = above_zero,
+         .default_note = "--learning-rate alone"},
+        {.name = "check-noise",
+         .kind = Kind::flag,
+         .default_text = "",
+         .meaning = "compare the noise model with the sampler along the flow: trace, largest "
+                    "eigenvalues, fourth moment"},
+        {.name = "delta",
+         .kind = Kind::real,
+         .default_text = "0.05",
+         .meaning = "difference that counts as none, relative to an observable's range over the "
+                    "flow",
+         .range = above_zero},
+        {.name = "level",
+         .kind = Kind::real,
+         .default_text = "0.95",
+         .meaning = "level of intervals, bands and tests",
+         .range = {.low = 0.5, .high = 1, .high_open = true}}};
+    for (Parameter row : run_options()) {
+      if (std::find(of_rungs.begin(), of_rungs.end(), row.name) != of_rungs.end()) continue;
+      if (row.name == "runs") {
+        row.default_text = "32";
+        row.meaning = "number of runs of every rung that has noise";
+      }
+      if (row.name == "steps") row.meaning = "number of steps of sgd, instead of --t-end";
+      if (row.name == "t-end")
+        row.meaning = "flow time to reach; rounded to a whole number of steps of sgd";
+      if (row.name == "dt") row.meaning = "step of the sde rungs";
+      if (row.name == "dt") row.default_note = "a tenth of the learning rate";
+      if (row.name == "output") row.default_note = "NAME-compare.h5";
+      if (row.name == "problem") row.meaning = "read the problem's matrices from this file";
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }();
+  return table;
+}
+
 bool describes_run(std::string_view option) {
   constexpr std::array<std::string_view, 6> others = {"output",  "force", "config",
                                                       "dry-run", "quiet", "progress"};

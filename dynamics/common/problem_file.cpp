@@ -30,8 +30,10 @@ ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>
     : file_(path) {
   // At the root of a run's file stand the fields of its trajectory, by the same names perhaps.
   const bool is_run = file_.text_attribute("", "format") == "popflow";
-  const std::vector<std::string> groups =
-      is_run ? std::vector<std::string>{"problem"} : std::vector<std::string>{"", "problem"};
+  std::vector<std::string> groups = {"", "problem"};
+  if (is_run) groups = {"problem"};
+  // A comparison holds the problem in each of its groups.
+  if (const auto of_all = file_.text_attribute("", "problem")) groups = {*of_all};
   for (const std::string& group : groups) {
     group_ = group;
     if (std::any_of(any_of.begin(), any_of.end(), [&](const auto& name) { return has(name); }))

@@ -22,8 +22,9 @@ struct DataArray {
 class DataFile {
  public:
   /// Opens without locking. Throws InputError if the file is missing, a directory, unreadable,
-  /// empty, or not HDF5.
-  explicit DataFile(std::string path);
+  /// empty, or not HDF5. With `group` all names, the root's "" included, are those below that
+  /// group, which must be there.
+  explicit DataFile(std::string path, std::string group = "");
   ~DataFile();
   DataFile(DataFile&&) noexcept;
   DataFile& operator=(DataFile&&) noexcept;
@@ -56,8 +57,12 @@ class DataFile {
   [[nodiscard]] std::vector<std::string> dimensions(const std::string& name) const;
 
  private:
+  /// The name in the file of what is called `name` here.
+  [[nodiscard]] std::string inside(const std::string& name) const;
+
   struct Impl;
   std::string path_;
+  std::string group_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -16,6 +16,7 @@ enum class Purpose : std::uint32_t {
   bootstrap = 5,   ///< samples from which batch noise is built
   statistics = 6,  ///< permutations and resampling in comparisons
   test = 7,
+  check = 8,  ///< samples that a noise model is held against
 };
 
 /// A stream of random bits that is a function of (seed, purpose, run, step) and of nothing else:

@@ -20,6 +20,9 @@ struct RunConfig {
 /// The options of `popflow run` that every system shares, in the order in which help lists them.
 const ParameterTable& run_options();
 
+/// The options of `popflow compare`: those of `run` that make sense for all its rungs, and its own.
+const ParameterTable& compare_options();
+
 /// Does an option say what is computed? Not so for output, force, config and the options of the
 /// screen, which a run's file does not keep.
 bool describes_run(std::string_view option);
@@ -34,6 +37,9 @@ RunConfig parse_run(const std::string& system, const std::vector<std::string>& a
 RunConfig parse_run(const std::string& system, const ParameterTable& own,
                     const std::vector<std::string>& args);
 
+/// The words after `popflow compare NAME`, as parse_run() resolves its own.
+RunConfig parse_compare(const std::string& system, const std::vector<std::string>& args);
+
 /// Every option as resolved, defaults included, as the text of a configuration file that gives the
 /// same run again, to the last bit: `key = value` lines with absolute paths, without the options
 /// that don't describe the run.
@@ -43,5 +49,6 @@ std::string config_text(const RunConfig& config);
 RunConfig from_config_text(const std::string& system, const std::string& text);
 RunConfig from_config_text(const std::string& system, const ParameterTable& own,
                            const std::string& text);
+RunConfig compare_from_config_text(const std::string& system, const std::string& text);
 
 }  // namespace popflow

@@ -26,7 +26,7 @@ namespace popflow {
 /// - gradient_descent: no discretisation of the SDE but noisy gradient descent, x <- x + eta f +
 ///   eta/sqrt(B) C^(1/2) xi, steps of eta.
 ///
-/// Between two targets the steps are equal and at most dt.
+/// Between two targets the steps are equal and at most dt (with `coarsen` up to the last one).
 class SdeDriver : public Driver {
  public:
   struct Options {
@@ -40,9 +40,9 @@ class SdeDriver : public Driver {
     std::int64_t modified_equation = 1;
     std::uint64_t seed = 1;
     std::uint32_t run = 0;
-    /// Brownian increments are sums of this many finer ones, so that runs with steps dt, dt/2, ...
-    /// and 2m, m, ... share a path.
-    std::int64_t path_parts = 1;
+    /// Takes this many steps of dt as one, along the same Brownian path: what the solver's error is
+    /// measured by.
+    std::int64_t coarsen = 1;
     DriverHooks hooks = {};
   };
   /// Throws UsageError for a method or a noise model that the System or the noise does not allow,
@@ -63,7 +63,7 @@ class SdeDriver : public Driver {
 
  private:
   struct Internals;
-  void step(double h);
+  void step(double h, std::int64_t parts);
   void drift(const State& x, double t, State& f);
   /// v - (eta/2) J_f(x) v.
   void subtract_half_jacobian(State& v);
@@ -76,8 +76,8 @@ class SdeDriver : public Driver {
   State x_;
   double t_ = 0;
   double begin_ = 0;         ///< of the present interval between targets
-  std::int64_t inside_ = 0;  ///< steps taken in it
-  std::int64_t steps_ = 0;
+  std::int64_t inside_ = 0;  ///< increments of the path used in it
+  std::int64_t steps_ = 0;   ///< increments used in all
   std::int64_t evaluations_ = 0;
   IntervalSteps interval_;
 };

@@ -17,7 +17,8 @@ std::string summarize(const DataFile& file);
 std::string describe(const DataFile& file);
 
 /// The times and observables of the saves that hold data as comma-separated values, a header line
-/// first, every number to the last bit. Throws InputError as summarize() does.
+/// first, every number to the last bit; of an ensemble run by run, with a column for the run.
+/// Throws InputError as summarize() does.
 void write_csv(const DataFile& file, std::ostream& out);
 
 }  // namespace popflow

@@ -6,6 +6,7 @@
 
 #include "cli/system_page.hpp"
 #include "cli/words.hpp"
+#include "popflow/comparison.hpp"
 #include "popflow/experiment.hpp"
 #include "popflow/registry.hpp"
 #include "popflow/run_config.hpp"
@@ -99,10 +100,25 @@ ExitCode run(const std::vector<std::string>& args) {
   return run_experiment(config, screen);
 }
 
+ExitCode compare_rungs(const std::vector<std::string>& args) {
+  if (args.empty() || args.front().starts_with('-')) {
+    throw UsageError("popflow compare needs the name of a system before its options; " +
+                     system_names());
+  }
+  const RunConfig config = parse_compare(args.front(), {args.begin() + 1, args.end()});
+  Screen screen = screen_for(config.options);
+  return compare(config, screen);
+}
+
 ExitCode info(const std::vector<std::string>& args) {
   const auto [path, options] = parse(find_command("info"), args, "the name of one file");
   const DataFile file(path);
-  if (options.flag("csv")) {
+  if (is_comparison(file)) {
+    if (options.flag("csv"))
+      throw UsageError("--csv is for files of one run; " + path +
+                       " is a comparison, with a group per rung");
+    std::cout << describe_comparison(file);
+  } else if (options.flag("csv")) {
     write_csv(file, std::cout);
   } else {
     std::cout << describe(file);
@@ -120,7 +136,8 @@ ExitCode resume(const std::vector<std::string>& args) {
   if (options.has("threads")) changes.threads = static_cast<unsigned>(options.integer("threads"));
   if (options.has("checkpoint-every")) changes.checkpoint_every = options.real("checkpoint-every");
   Screen screen = screen_for(options);
-  return resume_experiment(path, changes, screen);
+  return is_comparison(DataFile(path)) ? resume_comparison(path, changes, screen)
+                                       : resume_experiment(path, changes, screen);
 }
 
 }  // namespace
@@ -140,6 +157,14 @@ const std::vector<Command>& commands() {
        "Integrates system NAME and writes one HDF5 (netCDF-4) file. Options come from their "
        "defaults, then from the file that --config names, then from the command line.",
        true, false, run_options(), run},
+      {"compare", "NAME [options]",
+       "the same problem as flow, as SDE and as sampled SGD, and how far they differ",
+       "Runs the rungs of a ladder from the population flow to sampled SGD on one problem, one "
+       "start "
+       "and one set of save times, writes them to one file, a group each, and compares every "
+       "observable with statistics: means with errors, a band that holds at all times, verdicts "
+       "(agree within --delta, differ, or how many runs would tell).",
+       true, false, compare_options(), compare_rungs},
       {"info", "FILE [--csv]", "what a file holds: how the run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
        "alone; also while the run is still going on.",

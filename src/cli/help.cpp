@@ -12,6 +12,10 @@ std::string option_rows(const ParameterTable& options) {
   return columns(rows);
 }
 
+bool takes_parameters(const Command& command) {
+  return command.takes_system && !command.options.empty();
+}
+
 }  // namespace
 
 std::string program_help() {
@@ -28,7 +32,7 @@ std::string program_help() {
 }
 
 std::string command_help(const Command& command, const SystemInfo* system) {
-  const bool has_own = system != nullptr && command.name == "run";
+  const bool has_own = system != nullptr && takes_parameters(command);
   std::string text =
       "popflow " + command.name + " " + command.arguments + "\n\n" + paragraph(command.description);
   if (has_own) {
@@ -37,8 +41,8 @@ std::string command_help(const Command& command, const SystemInfo* system) {
   }
   if (!command.options.empty()) text += "\nOptions\n" + option_rows(command.options);
   if (command.takes_system && !has_own) {
-    const std::string more = command.name == "run"
-                                 ? "'popflow run NAME --help' lists its parameters"
+    const std::string more = takes_parameters(command)
+                                 ? "'popflow " + command.name + " NAME --help' lists its parameters"
                                  : "'popflow systems NAME' tells all about it";
     text += "\n" + paragraph("For NAME, " + system_names() + "; " + more + ".");
   }

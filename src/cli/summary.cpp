@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -33,17 +34,24 @@ void require_run(const DataFile& file) {
   }
 }
 
+/// A count, of all runs together.
 std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name) {
   if (!file.has_dataset(name)) return std::nullopt;
-  const auto array = file.read(name);
-  if (array.integers.size() != 1) return std::nullopt;
-  return array.integers.front();
+  const auto counts = file.read(name).integers;
+  if (counts.empty()) return std::nullopt;
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-/// How many saves hold data; never more than there are.
+/// How many saves hold data in every run; never more than there are.
 std::size_t saves_done(const DataFile& file, std::size_t saves) {
-  const std::int64_t done = whole_number(file, "saves_done").value_or(0);
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(done, 0, saves));
+  const std::vector<std::int64_t> done = file.read("saves_done").integers;
+  const std::int64_t least = done.empty() ? 0 : *std::min_element(done.begin(), done.end());
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(least, 0, saves));
+}
+
+/// Number of runs, or 0 for a file of one flow.
+std::size_t ensemble(const DataFile& file) {
+  return file.has_dataset("run") ? file.read("run").values.size() : 0;
 }
 
 /// A variable over the saves.
@@ -218,6 +226,83 @@ std::string size_on_disk(const DataFile& file) {
   return file.path() + (error ? "" : ", " + cli::byte_count(static_cast<double>(bytes)));
 }
 
+// ---- Ensembles.
+
+/// Words of a variable over runs that stands for words: "30 complete, 2 diverged".
+std::string counted(const DataFile& file, const std::string& name) {
+  if (!file.has_dataset(name)) return "";
+  const auto words = cli::split_words(text(file, name, "flag_meanings"));
+  const auto values = file.read(name).integers;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto number = std::count(values.begin(), values.end(), static_cast<std::int64_t>(i));
+    if (number > 0) parts.push_back(std::to_string(number) + " " + words[i]);
+  }
+  return cli::join(parts, ", ");
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// "boosted in 31 of 32 runs (median t = 120)".
+std::string events_of_runs(const DataFile& file, std::size_t runs) {
+  if (!file.has_dataset("events/kind")) return "";
+  const auto names = cli::split_words(text(file, "events/kind", "flag_meanings"));
+  const auto kinds = file.read("events/kind").integers;
+  const auto times = file.read("events/time").values;
+  std::vector<std::string> found;
+  for (std::size_t name = 0; name < names.size(); ++name) {
+    std::vector<double> when;
+    for (std::size_t i = 0; i < std::min(kinds.size(), times.size()); ++i)
+      if (kinds[i] == static_cast<std::int64_t>(name)) when.push_back(times[i]);
+    if (when.empty()) continue;
+    found.push_back(names[name] + " in " + std::to_string(when.size()) + " of " +
+                    std::to_string(runs) + " runs (median t = " + rounded(median(when)) + ")");
+  }
+  return found.empty() ? "none" : cli::join(found, ", ");
+}
+
+/// The last value of every run that has one there, at save `save`.
+std::vector<double> across_runs(const DataFile& file, const std::string& name, std::size_t runs,
+                                std::size_t saves, std::size_t save) {
+  const auto values = file.read(name).values;
+  if (values.size() != runs * saves)
+    throw InputError("'" + file.path() + "' is damaged: " + name + " has another shape");
+  std::vector<double> there;
+  for (std::size_t run = 0; run < runs; ++run)
+    if (const double value = values[run * saves + save]; std::isfinite(value))
+      there.push_back(value);
+  return there;
+}
+
+std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t saves) {
+  Rows rows = {{"observable", "first", "last: mean", "std", "least", "most", "runs"}};
+  for (const auto& name : observables(file)) {
+    const auto first = across_runs(file, name, runs, saves, 0);
+    const auto last = across_runs(file, name, runs, saves, saves - 1);
+    std::vector<std::string> row = {name};
+    row.push_back(first.empty() ? "-" : rounded(median(first)));
+    if (last.empty()) {
+      row.insert(row.end(), {"-", "-", "-", "-", "0"});
+    } else {
+      const auto n = static_cast<double>(last.size());
+      const double mean = std::accumulate(last.begin(), last.end(), 0.0) / n;
+      double squares = 0;
+      for (const double value : last) squares += (value - mean) * (value - mean);
+      row.push_back(rounded(mean));
+      row.push_back(n > 1 ? rounded(std::sqrt(squares / (n - 1))) : "-");
+      row.push_back(rounded(*std::min_element(last.begin(), last.end())));
+      row.push_back(rounded(*std::max_element(last.begin(), last.end())));
+      row.push_back(std::to_string(last.size()));
+    }
+    rows.push_back(row);
+  }
+  return "\n" + cli::columns(rows);
+}
+
 // ---- Observables and drifts.
 
 /// The largest drift over the saves; nothing for an observable that shows no invariant.
@@ -273,9 +358,11 @@ std::string summarize(const DataFile& file) {
   add(above, "parameters", parameters(file));
   add(above, "sizes", sizes(file));
   add(above, "constants", constants(file));
-  add(above, "events", events(file));
+  const std::size_t runs = ensemble(file);
+  if (runs > 0) add(above, "runs", std::to_string(runs) + ": " + counted(file, "status"));
+  add(above, "events", runs > 0 ? events_of_runs(file, runs) : events(file));
   add_passages(file, above);
-  add(above, "outcome", text(file, "", "outcome"));
+  add(above, "outcome", runs > 0 ? counted(file, "outcome") : text(file, "", "outcome"));
   Rows below;
   add(below, "evaluations", count(file, "statistics/rhs_evaluations"));
   add(below, "steps", steps(file));
@@ -283,7 +370,9 @@ std::string summarize(const DataFile& file) {
   if (wall_time && *wall_time >= 0) add(below, "wall time", cli::measured(*wall_time));
   add(below, "file", size_on_disk(file));
   return cli::paragraph(text(file, "", "title")) + cli::columns(above) +
-         observable_table(file, time.size(), done) + "\n" + cli::columns(below);
+         (runs > 1 ? table_of_runs(file, runs, time.size())
+                   : observable_table(file, time.size(), done)) +
+         "\n" + cli::columns(below);
 }
 
 std::string describe(const DataFile& file) {
@@ -308,17 +397,23 @@ std::string describe(const DataFile& file) {
 void write_csv(const DataFile& file, std::ostream& out) {
   require_run(file);
   const auto names = observables(file);
-  std::vector<std::vector<double>> table = {file.read("time").values};
-  const std::size_t saves = table.front().size();
-  const std::size_t done = saves_done(file, saves);
-  for (const auto& name : names) table.push_back(series(file, name, saves));
-  out << "time";
+  const std::vector<double> time = file.read("time").values;
+  const std::size_t runs = ensemble(file), saves = time.size();
+  const std::vector<std::int64_t> done = file.read("saves_done").integers;
+  std::vector<std::vector<double>> columns;
+  for (const auto& name : names)
+    columns.push_back(series(file, name, std::max<std::size_t>(runs, 1) * saves));
+  out << (runs > 0 ? "run,time" : "time");
   for (const auto& name : names) out << ',' << name;
   out << '\n';
-  for (std::size_t i = 0; i < done; ++i) {
-    std::string line;
-    for (const auto& column : table) line += (line.empty() ? "" : ",") + shortest(column[i]);
-    out << line << '\n';
+  for (std::size_t run = 0; run < std::max<std::size_t>(runs, 1); ++run) {
+    const auto last = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(done.at(run), 0, static_cast<std::int64_t>(saves)));
+    for (std::size_t i = 0; i < last; ++i) {
+      std::string line = (runs > 0 ? std::to_string(run) + "," : "") + shortest(time[i]);
+      for (const auto& column : columns) line += "," + shortest(column[run * saves + i]);
+      out << line << '\n';
+    }
   }
 }
 

@@ -395,7 +395,8 @@ void DataFile::Impl::read_block(const std::string& name, const std::vector<std::
   if (data.by_columns) to_rows(columns, extent[1], out);
 }
 
-DataFile::DataFile(std::string path) : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
+DataFile::DataFile(std::string path, std::string group)
+    : path_(std::move(path)), group_(std::move(group)), impl_(std::make_unique<Impl>()) {
   check_file(path_);
   impl_->path = path_;
   const auto held = hdf5::lock();
@@ -408,6 +409,13 @@ DataFile::DataFile(std::string path) : path_(std::move(path)), impl_(std::make_u
                      (truncated ? "is truncated: a part at its end is missing"
                                 : "is damaged or not HDF5: " + reason));
   }
+  if (!group_.empty() && impl_->type_at(group_) != H5O_TYPE_GROUP)
+    throw InputError("the file '" + path_ + "' has no group '" + group_ + "'");
+}
+
+std::string DataFile::inside(const std::string& name) const {
+  if (group_.empty()) return name;
+  return name.empty() || name == "/" ? group_ : group_ + "/" + name;
 }
 
 DataFile::~DataFile() = default;
@@ -416,19 +424,21 @@ DataFile& DataFile::operator=(DataFile&&) noexcept = default;
 
 bool DataFile::has_dataset(const std::string& name) const {
   const auto held = hdf5::lock();
-  return impl_->type_at(name) == H5O_TYPE_DATASET;
+  return impl_->type_at(inside(name)) == H5O_TYPE_DATASET;
 }
 
 bool DataFile::has_group(const std::string& name) const {
   const auto held = hdf5::lock();
-  return impl_->type_at(name) == H5O_TYPE_GROUP;
+  return impl_->type_at(inside(name)) == H5O_TYPE_GROUP;
 }
 
-std::vector<std::size_t> DataFile::shape(const std::string& name) const {
+std::vector<std::size_t> DataFile::shape(const std::string& name_in_group) const {
+  const std::string name = inside(name_in_group);
   return impl_->guarded(name, [&] { return impl_->dataset(name).shape; });
 }
 
-DataArray DataFile::read(const std::string& name) const {
+DataArray DataFile::read(const std::string& name_in_group) const {
+  const std::string name = inside(name_in_group);
   return impl_->guarded(name, [&] {
     const Dataset data = impl_->numbers(name);
     const bool whole = is_whole(data.kind);
@@ -459,8 +469,9 @@ DataArray DataFile::read(const std::string& name) const {
   });
 }
 
-std::vector<double> DataFile::read_slab(const std::string& name,
+std::vector<double> DataFile::read_slab(const std::string& name_in_group,
                                         const std::vector<std::size_t>& prefix) const {
+  const std::string name = inside(name_in_group);
   return impl_->guarded(name, [&] {
     const Dataset data = impl_->numbers(name);
     impl_->check_size(data, name, 0);
@@ -477,13 +488,15 @@ std::vector<double> DataFile::read_slab(const std::string& name,
   });
 }
 
-void DataFile::read_rows(const std::string& name, const std::vector<std::size_t>& prefix,
+void DataFile::read_rows(const std::string& name_in_group, const std::vector<std::size_t>& prefix,
                          std::size_t first, std::size_t count, double* out) const {
+  const std::string name = inside(name_in_group);
   impl_->guarded(name, [&] { impl_->read_block(name, prefix, first, count, out); });
 }
 
-std::optional<std::string> DataFile::text_attribute(const std::string& object,
+std::optional<std::string> DataFile::text_attribute(const std::string& object_in_group,
                                                     const std::string& name) const {
+  const std::string object = inside(object_in_group);
   return impl_->guarded(object, [&]() -> std::optional<std::string> {
     const Handle owner = impl_->object(object);
     if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
@@ -491,8 +504,9 @@ std::optional<std::string> DataFile::text_attribute(const std::string& object,
   });
 }
 
-std::optional<double> DataFile::number_attribute(const std::string& object,
+std::optional<double> DataFile::number_attribute(const std::string& object_in_group,
                                                  const std::string& name) const {
+  const std::string object = inside(object_in_group);
   return impl_->guarded(object, [&]() -> std::optional<double> {
     const Handle owner = impl_->object(object);
     if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
@@ -500,7 +514,8 @@ std::optional<double> DataFile::number_attribute(const std::string& object,
   });
 }
 
-std::vector<std::string> DataFile::attribute_names(const std::string& object) const {
+std::vector<std::string> DataFile::attribute_names(const std::string& object_in_group) const {
+  const std::string object = inside(object_in_group);
   return impl_->guarded(object, [&] {
     const Handle owner = impl_->object(object);
     return in_order([&](H5_index_t index, Names* names) {
@@ -509,7 +524,8 @@ std::vector<std::string> DataFile::attribute_names(const std::string& object) co
   });
 }
 
-std::vector<std::string> DataFile::members(const std::string& group) const {
+std::vector<std::string> DataFile::members(const std::string& group_in_group) const {
+  const std::string group = inside(group_in_group);
   return impl_->guarded(group, [&] {
     const Handle owner = impl_->object(group);
     if (H5Iget_type(owner) != H5I_GROUP) throw impl_->error("'" + group + "' is not a group");
@@ -524,7 +540,8 @@ std::vector<std::string> DataFile::members(const std::string& group) const {
   });
 }
 
-std::vector<std::string> DataFile::dimensions(const std::string& name) const {
+std::vector<std::string> DataFile::dimensions(const std::string& name_in_group) const {
+  const std::string name = inside(name_in_group);
   return impl_->guarded(name, [&] {
     const Dataset data = impl_->dataset(name);
     Names names(data.shape.size());

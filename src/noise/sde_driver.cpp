@@ -94,9 +94,8 @@ void SdeDriver::subtract_half_jacobian(State& v) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] -= factor * (plus[i] - minus[i]);
 }
 
-void SdeDriver::step(double h) {
-  const PathStep path{t_, h, static_cast<std::uint64_t>(steps_ * options_.path_parts),
-                      options_.path_parts};
+void SdeDriver::step(double h, std::int64_t parts) {
+  const PathStep path{t_, h, static_cast<std::uint64_t>(steps_), parts};
   State& f = in_->f;
   State& f2 = in_->f_other;
   State& move = in_->move;
@@ -143,14 +142,15 @@ Outcome SdeDriver::advance(double target) {
   while (inside_ < number) {
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, t_, "interrupted at t = " + shortest(t_)};
-    step(h);
-    ++steps_;
-    ++inside_;
+    const std::int64_t parts = std::min(options_.coarsen, number - inside_);
+    step(static_cast<double>(parts) * h, parts);
+    steps_ += parts;
+    inside_ += parts;
     const bool last = inside_ == number;
     const double before = t_;
     t_ = last ? target : begin_ + static_cast<double>(inside_) * h;
     ++interval_.number;
-    interval_.smallest = interval_.largest = h;
+    interval_.smallest = interval_.largest = static_cast<double>(parts) * h;
     if (!in_->guard.good(x_, steps_, last)) {
       in_->guard.take_back(x_);
       t_ = before;

@@ -1,7 +1,5 @@
 #include "run/layout.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "popflow/version.hpp"
 #include "run/restart.hpp"
+#include "run/specs.hpp"
 #include "run/status.hpp"
 
 namespace popflow {
@@ -19,20 +17,6 @@ namespace popflow {
 namespace {
 
 const double kNone = std::numeric_limits<double>::quiet_NaN();
-
-std::vector<Attribute> described(const std::string& long_name) {
-  return {{"long_name", long_name}, {"units", std::string("1")}};
-}
-
-VariableSpec variable(std::string name, std::vector<std::string> dimensions,
-                      const std::string& long_name, NumberType type = NumberType::float64) {
-  VariableSpec v;
-  v.name = std::move(name);
-  v.dimensions = std::move(dimensions);
-  v.type = type;
-  v.attributes = described(long_name);
-  return v;
-}
 
 /// The dimensions of something that every run has: its own after `run`, where there is one.
 std::vector<std::string> of_each_run(const Plan& plan, std::vector<std::string> own = {}) {
@@ -44,76 +28,6 @@ VariableSpec count(const Plan& plan, const std::string& name, const std::string&
   VariableSpec v = variable(name, of_each_run(plan), long_name, NumberType::int64);
   v.data = std::vector<std::int64_t>(plan.runs, 0);
   return v;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text;
-}
-
-DimensionSpec axis(std::string name, std::vector<double> values, const std::string& long_name) {
-  DimensionSpec d;
-  d.name = std::move(name);
-  d.size = values.size();
-  d.coordinate = DimensionSpec::Coordinate::values;
-  d.values = std::move(values);
-  d.attributes = described(long_name);
-  return d;
-}
-
-DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
-                     DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index) {
-  DimensionSpec d;
-  d.name = std::move(name);
-  d.size = size;
-  d.coordinate = coordinate;
-  d.attributes = described(long_name);
-  return d;
-}
-
-GroupSpec parameters_group(const RunConfig& config) {
-  GroupSpec group;
-  group.name = "parameters";
-  for (const Parameters* parameters : {&config.own, &config.options}) {
-    for (const Parameter& parameter : parameters->table()) {
-      if (parameter.name == "config") continue;  // its values are here; the name is the text's
-      Attribute attribute{parameter.name, std::string()};
-      const Value& value = parameters->value(parameter.name);
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) attribute.value = *whole;
-      if (const auto* real = std::get_if<double>(&value)) attribute.value = *real;
-      if (const auto* text = std::get_if<std::string>(&value)) attribute.value = *text;
-      if (const auto* list = std::get_if<std::vector<double>>(&value)) attribute.value = *list;
-      if (parameter.kind == Kind::flag) {
-        const auto* flag = std::get_if<bool>(&value);
-        attribute.value = static_cast<std::int8_t>(flag != nullptr && *flag ? 1 : 0);
-      }
-      group.attributes.push_back(std::move(attribute));
-    }
-  }
-  group.attributes.push_back({"config", config_text(config)});
-  return group;
-}
-
-GroupSpec provenance_group(unsigned threads) {
-  std::array<char, 256> host{};
-  (void)gethostname(host.data(), host.size() - 1);
-  GroupSpec group;
-  group.name = "provenance";
-  group.attributes = {{"version", std::string(version)},
-                      {"revision", std::string(source_revision)},
-                      {"compiler", std::string(compiler)},
-                      {"flags", std::string(compiler_flags)},
-                      {"libraries", "Boost " + std::string(boost_version) + ", Eigen " +
-                                        eigen_version + ", HDF5 " + hdf5_version},
-                      {"host", std::string(host.data())},
-                      {"started", timestamp()},
-                      {"ended", std::string(), 32},
-                      {"threads", static_cast<std::int64_t>(threads)},
-                      {"wall_time", 0.0},
-                      {"resumed", std::int64_t{0}},
-                      {"last_resumed", std::string(), 32}};
-  return group;
 }
 
 GroupSpec statistics_group(const Plan& plan) {
@@ -195,29 +109,23 @@ void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
   }
 }
 
-VariableSpec flags(const std::string& name, const std::string& long_name, std::size_t runs,
-                   const std::vector<std::string>& words) {
-  VariableSpec v = variable(name, {"run"}, long_name, NumberType::int8);
-  std::vector<std::int8_t> values;
-  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
-  v.attributes.push_back({"flag_values", values});
-  v.attributes.push_back({"flag_meanings", joined(words)});
-  v.data = std::vector<std::int8_t>(runs, 0);
-  return v;
-}
-
 /// What an ensemble says of each of its runs.
 void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
   if (!plan.ensemble) return;
-  root.variables.push_back(
-      flags("status", "how the run stands", plan.runs, {status_words.begin(), status_words.end()}));
+  const auto of_runs = [&](const char* name, const char* meaning,
+                           const std::vector<std::string>& words) {
+    VariableSpec v = flags(name, {"run"}, meaning, words);
+    v.data = std::vector<std::int8_t>(plan.runs, 0);
+    root.variables.push_back(std::move(v));
+  };
+  of_runs("status", "how the run stands", {status_words.begin(), status_words.end()});
   root.variables.push_back(
       variable("diverged_at", {"run"}, "flow time at which the run diverged (NaN: it did not)"));
   root.variables.push_back(variable("stop_time", {"run"}, "flow time at which the run ended"));
   if (info.outcomes.empty()) return;
   std::vector<std::string> words = {"undecided"};
   for (const OutcomeInfo& outcome : info.outcomes) words.push_back(outcome.word);
-  root.variables.push_back(flags("outcome", "where the run has ended", plan.runs, words));
+  of_runs("outcome", "where the run has ended", words);
 }
 
 /// The step at each time, where time is counted in steps.

@@ -25,22 +25,6 @@ FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
   return options;
 }
 
-SdeDriver::Options sde_options(const Parameters& o, std::uint32_t run, DriverHooks hooks) {
-  SdeDriver::Options options;
-  options.method = o.word("method");
-  options.learning_rate = o.real("learning-rate");
-  options.batch_size = o.integer("batch-size");
-  options.dt = o.real("dt");
-  options.noise = o.word("noise");
-  options.noise_scale = o.real("noise-scale");
-  options.noise_samples = o.integer("noise-samples");
-  options.modified_equation = o.integer("modified-equation");
-  options.seed = static_cast<std::uint64_t>(o.integer("seed"));
-  options.run = run;
-  options.hooks = std::move(hooks);
-  return options;
-}
-
 SgdDriver::Options sgd_options(const Parameters& o, std::uint32_t run, DriverHooks hooks) {
   SgdDriver::Options options;
   options.learning_rate = o.real("learning-rate");
@@ -80,6 +64,22 @@ void settle_steps(Parameters& options, const System& system) {
 
 }  // namespace
 
+SdeDriver::Options sde_options(const Parameters& o, std::uint32_t run, DriverHooks hooks) {
+  SdeDriver::Options options;
+  options.method = o.word("method");
+  options.learning_rate = o.real("learning-rate");
+  options.batch_size = o.integer("batch-size");
+  options.dt = o.real("dt");
+  options.noise = o.word("noise");
+  options.noise_scale = o.real("noise-scale");
+  options.noise_samples = o.integer("noise-samples");
+  options.modified_equation = o.integer("modified-equation");
+  options.seed = static_cast<std::uint64_t>(o.integer("seed"));
+  options.run = run;
+  options.hooks = std::move(hooks);
+  return options;
+}
+
 bool is_ensemble(const Parameters& options) { return options.word("mode") != "flow"; }
 
 double step_length(const Parameters& options) {
@@ -112,6 +112,14 @@ std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
     return std::make_unique<SdeDriver>(system, workers,
                                        sde_options(options, run, std::move(hooks)));
   return std::make_unique<FlowDriver>(system, workers, flow_options(options, std::move(hooks)));
+}
+
+std::unique_ptr<Driver> make_coarse_driver(const System& system, Workers& workers,
+                                           const Parameters& options, std::uint32_t run,
+                                           DriverHooks hooks) {
+  SdeDriver::Options coarse = sde_options(options, run, std::move(hooks));
+  coarse.coarsen = 2;
+  return std::make_unique<SdeDriver>(system, workers, std::move(coarse));
 }
 
 }  // namespace popflow

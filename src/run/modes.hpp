@@ -5,6 +5,7 @@
 
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/sde_driver.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
@@ -23,5 +24,12 @@ void settle_mode(Parameters& options, const System& system);
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
                                     const Parameters& options, std::uint32_t run,
                                     DriverHooks hooks);
+
+/// A run of mode sde with its steps taken two at a time, along the same path.
+std::unique_ptr<Driver> make_coarse_driver(const System& system, Workers& workers,
+                                           const Parameters& options, std::uint32_t run,
+                                           DriverHooks hooks);
+/// What an sde run's noise is made from.
+SdeDriver::Options sde_options(const Parameters& options, std::uint32_t run, DriverHooks hooks);
 
 }  // namespace popflow

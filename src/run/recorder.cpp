@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-Recorder::Recorder(const System& system, TrajectoryFile& file, Schedule schedule, Options options)
+Recorder::Recorder(const System& system, TrajectoryGroup file, Schedule schedule, Options options)
     : system_(system),
       file_(file),
       schedule_(std::move(schedule)),
@@ -21,7 +21,8 @@ void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == schedule_.size();
-  if (last || i == 0 || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver);
+  if (last || (i == 0 && !options_.ensemble) || since.count() >= options_.checkpoint_every)
+    checkpoint(i + 1, driver);
 }
 
 void Recorder::stop(std::size_t i, const Driver& driver) {
@@ -63,7 +64,9 @@ void Recorder::start_state(const Driver& driver) {
 
 void Recorder::checkpoint(std::size_t next, const Driver& driver, bool ended) {
   restart_.write(driver.resume_point(), static_cast<std::int64_t>(next), ended);
-  file_.sync();
+  // A thousand short runs would wait for the disk most of the time.
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
+  if (!options_.ensemble || since.count() >= options_.checkpoint_every) file_.sync();
   last_checkpoint_ = std::chrono::steady_clock::now();
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "file/trajectory_group.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
-#include "popflow/trajectory_file.hpp"
 #include "run/layout.hpp"
 #include "run/restart.hpp"
 #include "run/schedule.hpp"
@@ -25,7 +25,7 @@ class Recorder {
     bool ensemble = false;           ///< the file has a dimension run
     std::size_t run = 0;
   };
-  Recorder(const System& system, TrajectoryFile& file, Schedule schedule, Options options);
+  Recorder(const System& system, TrajectoryGroup file, Schedule schedule, Options options);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
@@ -52,7 +52,7 @@ class Recorder {
   void record_passages(const Driver& driver);
 
   const System& system_;
-  TrajectoryFile& file_;
+  TrajectoryGroup file_;
   Schedule schedule_;
   Options options_;
   RestartWriter restart_;

@@ -125,8 +125,8 @@ std::optional<Restart> find_restart(const DataFile& file, const System& system, 
   return std::nullopt;
 }
 
-Restart read_restart(const DataFile& file, const System& system, Slots which) {
-  std::optional<Restart> restart = find_restart(file, system, 0, which);
+Restart read_restart(const DataFile& file, const System& system, std::size_t run, Slots which) {
+  std::optional<Restart> restart = find_restart(file, system, run, which);
   if (!restart) throw InputError(file.path() + " holds no whole restart data");
   return std::move(*restart);
 }

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "file/trajectory_group.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
-#include "popflow/trajectory_file.hpp"
 #include "run/schedule.hpp"
 
 namespace popflow {
@@ -31,12 +31,12 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_
 class RestartWriter {
  public:
   /// `next` is the sequence number of the first slot it writes.
-  RestartWriter(TrajectoryFile& file, std::size_t run, std::int64_t next)
+  RestartWriter(TrajectoryGroup file, std::size_t run, std::int64_t next)
       : file_(file), run_(run), sequence_(next) {}
   void write(const ResumePoint& point, std::int64_t saves, bool ended);
 
  private:
-  TrajectoryFile& file_;
+  TrajectoryGroup file_;
   std::size_t run_;
   std::int64_t sequence_;
 };
@@ -53,8 +53,8 @@ enum class Slots {
 /// their sizes are not this system's.
 std::optional<Restart> find_restart(const DataFile& file, const System& system, std::size_t run,
                                     Slots which);
-/// The same of a file's only run; throws InputError if there is none.
-Restart read_restart(const DataFile& file, const System& system, Slots which);
+/// The same; throws InputError if there is none.
+Restart read_restart(const DataFile& file, const System& system, std::size_t run, Slots which);
 
 /// How the schedule of a file's run goes on beyond its end.
 Spacing read_spacing(const DataFile& file);

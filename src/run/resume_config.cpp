@@ -100,16 +100,19 @@ RunConfig recorded_config(const DataFile& file) {
   return config;
 }
 
-RunConfig config_of_file(const DataFile& file) {
-  RunConfig config = recorded_config(file);
-  // The file's own problem stands for whatever it was made from.
+void use_own_problem(RunConfig& config, const DataFile& file, const std::string& problem) {
   config.options.unset("init-from");
   for (const Parameter& parameter : config.own.table())
     if (parameter.kind == Kind::path || parameter.name == "init-mix")
       config.own.unset(parameter.name);
   config.options.set("problem", std::filesystem::absolute(file.path()).string(), Origin::config);
-  if (file.has_dataset("problem/V0") && config.own.find("init-value") != nullptr)
+  if (file.has_dataset(problem + "/V0") && config.own.find("init-value") != nullptr)
     config.own.resolve("init-value", std::string("problem"));
+}
+
+RunConfig config_of_file(const DataFile& file) {
+  RunConfig config = recorded_config(file);
+  use_own_problem(config, file, "problem");
   return config;
 }
 
@@ -119,7 +122,7 @@ LastState load_last_state(const std::string& path, Workers& workers) {
   last.system = blaming_file(path, [&] {
     return find_system(last.config.system).make({last.config.own, last.config.options, workers});
   });
-  Restart restart = read_restart(file, *last.system, Slots::all);
+  Restart restart = read_restart(file, *last.system, 0, Slots::all);
   last.x = std::move(restart.x);
   last.t = restart.t;
   return last;

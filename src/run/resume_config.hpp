@@ -26,6 +26,10 @@ auto blaming_file(const std::string& path, Make make) {
 /// same System again without any other file. Throws InputError if the file is not a run of ours.
 RunConfig config_of_file(const DataFile& file);
 
+/// Lets the problem in the file's group `problem` stand for whatever the configuration made it
+/// from.
+void use_own_problem(RunConfig& config, const DataFile& file, const std::string& problem);
+
 /// What `resume` has to do.
 struct ResumePlan {
   ResumePlan(RunConfig from_file, RunConfig as_recorded)

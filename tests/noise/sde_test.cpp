@@ -82,11 +82,10 @@ double path_error(const ToySystem& system, SdeDriver::Options options, double dt
   double sum = 0;
   constexpr std::uint32_t kRuns = 200;
   for (options.run = 0; options.run < kRuns; ++options.run) {
-    options.dt = dt;
-    options.path_parts = std::llround(dt / finest);
+    options.dt = finest;
+    options.coarsen = std::llround(dt / finest);
     const double coarse = end_of(system, options, 1);
-    options.dt = dt / 2;
-    options.path_parts = std::llround(dt / 2 / finest);
+    options.coarsen = std::llround(dt / 2 / finest);
     const double fine = end_of(system, options, 1);
     sum += (coarse - fine) * (coarse - fine);
   }

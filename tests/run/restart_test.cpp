@@ -32,7 +32,7 @@ struct SlotFile {
     writer.write({&x, static_cast<double>(saves), memory}, saves, ended);
   }
   [[nodiscard]] Restart read(Slots which = Slots::all) const {
-    return read_restart(DataFile(folder.file("run.h5")), system, which);
+    return read_restart(DataFile(folder.file("run.h5")), system, 0, which);
   }
 
   const System& system;
@@ -96,7 +96,7 @@ TEST_CASE("slots of another system are refused", "[fast][run]") {
   RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   const ToySystem other(decay());
-  CHECK_THROWS_AS(read_restart(DataFile(slots.folder.file("run.h5")), other, Slots::all),
+  CHECK_THROWS_AS(read_restart(DataFile(slots.folder.file("run.h5")), other, 0, Slots::all),
                   InputError);
 }
 

@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+#include "compare/comparison.hpp"
+#include "compare/noise_check.hpp"
+#include "compare/rungs.hpp"
+#include "compare/step_effect.hpp"
+#include "popflow/comparison.hpp"
+#include "popflow/screen.hpp"
+#include "run/interrupt.hpp"
+#include "run/resume_config.hpp"
+#include "run/specs.hpp"
+#include "run/status.hpp"
+
+namespace popflow {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string join_path(const std::string& group, const std::string& name) {
+  return group.empty() ? name : group + "/" + name;
+}
+
+/// All of a comparison before it runs.
+struct ComparisonPlan {
+  RunConfig config;
+  std::vector<Setting> settings;
+
+  ComparisonPlan(RunConfig from, Workers& workers)
+      : config(std::move(from)), settings(make_settings(config, workers)) {
+    if (!config.options.has("threads"))
+      config.options.resolve("threads", std::int64_t{workers.threads()});
+    if (checks_noise()) (void)noise_rung();
+  }
+  [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
+  /// The first rung with a noise model.
+  [[nodiscard]] const Rung& noise_rung() const {
+    for (const Rung& rung : settings.front().rungs)
+      if (rung.experiment->config.options.word("mode") == "sde") return rung;
+    throw UsageError("--check-noise is for rungs with a noise model (sde, sde2, gd); --rungs " +
+                     config.options.word("rungs") + " has none");
+  }
+  [[nodiscard]] std::size_t runs() const {
+    std::size_t all = 0;
+    for (const Setting& setting : settings)
+      for (const Rung& rung : setting.rungs) all += rung.experiment->plan.runs;
+    return all;
+  }
+  [[nodiscard]] GroupSpec layout() const;
+};
+
+GroupSpec setting_group(const Setting& setting, double delta, double level) {
+  GroupSpec group;
+  group.name = setting.group;
+  for (const Rung& rung : setting.rungs) {
+    GroupSpec run = rung.experiment->layout();
+    run.name = rung.group;
+    run.attributes.push_back({"rung", rung.word});
+    group.groups.push_back(std::move(run));
+  }
+  group.groups.push_back(comparison_group(setting, delta, level));
+  return group;
+}
+
+GroupSpec ComparisonPlan::layout() const {
+  const double delta = config.options.real("delta"), level = config.options.real("level");
+  const SystemInfo& info = settings.front().rungs.front().experiment->system->info();
+  GroupSpec root = setting_group(settings.front(), delta, level);
+  if (settings.size() > 1) {
+    root = {};
+    for (const Setting& setting : settings)
+      root.groups.push_back(setting_group(setting, delta, level));
+    root.groups.push_back(orders_group(settings, level));
+  }
+  std::vector<std::string> groups, words;
+  for (const Setting& setting : settings)
+    for (const Rung& rung : setting.rungs) groups.push_back(join_path(setting.group, rung.group));
+  for (const Rung& rung : settings.front().rungs) words.push_back(rung.word);
+  root.attributes = {{"Conventions", std::string("CF-1.10")},
+                     {"title", "comparison: " + info.title},
+                     {"source", info.source},
+                     {"format", std::string("popflow")},
+                     {"format_version", std::int64_t{1}},
+                     {"system", info.name},
+                     {"mode", std::string("compare")},
+                     {"history", timestamp() + ": " + config.command_line},
+                     {"status", std::string("running"), 16},
+                     {"status_message", std::string("the comparison has not ended"), 512},
+                     {"rungs", joined(words)},
+                     {"settings", static_cast<std::int64_t>(settings.size())},
+                     {"run_groups", joined(groups)},
+                     // Where --problem finds one.
+                     {"problem", groups.front() + "/problem"}};
+  if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
+  root.groups.push_back(parameters_group(config));
+  root.groups.push_back(provenance_group(static_cast<unsigned>(config.options.integer("threads"))));
+  return root;
+}
+
+Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
+
+bool is_done(const DataFile& group) {
+  const std::string status = group.text_attribute("", "status").value_or("");
+  return status != "running" && status != "interrupted";
+}
+
+/// Runs what has not been run.
+Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Screen& screen) {
+  Progress progress(screen, plan.runs());
+  std::size_t first = 0;
+  for (Setting& setting : plan.settings) {
+    for (Rung& rung : setting.rungs) {
+      Experiment& experiment = *rung.experiment;
+      const std::string name = join_path(setting.group, rung.group);
+      const std::size_t runs = experiment.plan.runs;
+      TrajectoryGroup group(file, name);
+      std::optional<Past> past;
+      if (resumes) {
+        DataFile before(file.path(), name);
+        if (is_done(before)) {
+          for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
+          first += runs;
+          continue;
+        }
+        // A rung that had not begun has nothing to go on from.
+        if (find_restart(before, *experiment.system, 0, Slots::going_on))
+          past.emplace(std::move(before), experiment, false);
+      }
+      const Provenance provenance;
+      const Ending ending = run_all(experiment, group, past ? &*past : nullptr, progress, first);
+      close_run(group, ending, experiment, provenance);
+      if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
+      first += runs;
+    }
+  }
+  return {};
+}
+
+/// The statistics, from what the runs have written.
+Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
+  const Parameters& options = plan.config.options;
+  const double delta = options.real("delta"), level = options.real("level");
+  const auto seed = static_cast<std::uint64_t>(options.integer("seed"));
+  std::vector<Comparison> comparisons;
+  for (const Setting& setting : plan.settings) {
+    const SystemInfo& info = setting.rungs.front().experiment->system->info();
+    TrajectoryGroup group(file, join_path(setting.group, "comparison"));
+    std::vector<RungPaths> paths;
+    for (const Rung& rung : setting.rungs)
+      paths.push_back(
+          read_paths(DataFile(file.path(), join_path(setting.group, rung.group)), rung));
+    for (std::size_t r = 0; r < setting.rungs.size(); ++r) {
+      StepEffect effect;
+      if (!has_step_effect(setting.rungs[r])) continue;
+      if (!measure_step_effect(setting.rungs[r], paths[r], effect)) return interrupted();
+      for (std::size_t o = 0; o < info.observables.size(); ++o) {
+        const std::string& name = info.observables[o].name;
+        const std::size_t place = r * effect.mean[o].size();
+        group.write(name + "_step_effect", place, std::span<const double>(effect.mean[o]));
+        group.write(name + "_step_effect_error", place, std::span<const double>(effect.error[o]));
+      }
+    }
+    comparisons.push_back(compare_rungs(paths, info, delta, level, seed, workers));
+    write_comparison(group, comparisons.back());
+    if (InterruptGuard::signal() != 0) return interrupted();
+  }
+  if (comparisons.size() > 1)
+    write_orders(TrajectoryGroup(file, "comparison"), plan.settings, comparisons, level);
+  if (plan.checks_noise()) {
+    const std::optional<NoiseCheck> check = check_noise(plan.noise_rung());
+    if (!check) return interrupted();
+    write_noise(TrajectoryGroup(file, "noise"), *check);
+  }
+  return {};
+}
+
+ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
+                const Provenance& provenance, Workers& workers, Screen& screen) {
+  Outcome outcome = run_rungs(plan, file, resumes, screen);
+  if (outcome.kind != Outcome::Kind::interrupted) {
+    file.sync();
+    outcome = compare_runs(plan, file, workers);
+  }
+  screen.progress_done();
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
+  const bool cut = outcome.kind == Outcome::Kind::interrupted;
+  file.sync();
+  file.set_attributes(
+      {{"", "status", status_word(status_of(outcome.kind))},
+       {"", "status_message", cut ? outcome.message : std::string("all rungs were compared")},
+       {"provenance", "ended", timestamp()},
+       {"provenance", "wall_time", provenance.before + wall.count()}});
+  if (cut) {
+    screen.warning(outcome.message + "; what was recorded is kept, and 'popflow resume " +
+                   file.path() + "' goes on");
+    return exit_code(outcome.kind);
+  }
+  screen.result(describe_comparison(DataFile(file.path())));
+  return ExitCode::success;
+}
+
+}  // namespace
+
+bool is_comparison(const DataFile& file) {
+  return file.text_attribute("", "format") == "popflow" &&
+         file.text_attribute("", "mode") == "compare";
+}
+
+ExitCode compare(const RunConfig& config, Screen& screen) {
+  const Parameters& options = config.options;
+  const std::string path =
+      options.has("output") ? options.word("output") : config.system + "-compare.h5";
+  const bool force = options.flag("force"), dry = options.flag("dry-run");
+  std::error_code unknown;  // making the file will say why
+  if (!force && !dry && fs::exists(path, unknown))
+    throw UsageError("the output " + path + " exists; --force replaces it");
+  const InterruptGuard guard;
+  Workers workers(threads_of(options));
+  ComparisonPlan plan(config, workers);
+  const GroupSpec layout = plan.layout();
+  if (dry) {
+    std::ostringstream text;
+    text << "popflow compare " << config.system << ", nothing run\n" << config_text(plan.config);
+    for (const Setting& setting : plan.settings)
+      for (const Rung& rung : setting.rungs) {
+        const Experiment& e = *rung.experiment;
+        text << join_path(setting.group, rung.group) << ": " << e.plan.runs << " runs of "
+             << e.system->shape().state_size()
+             << " numbers to t = " << shortest(e.plan.schedule.back()) << ", memory "
+             << describe_bytes(8 * e.memory_doubles()) << '\n';
+      }
+    text << "file " << path << ", " << describe_bytes(file_bytes(layout)) << '\n';
+    screen.result(text.str());
+    return ExitCode::success;
+  }
+  const Provenance provenance;
+  require_disk(path, file_bytes(layout));
+  TrajectoryFile file = TrajectoryFile::create(path, layout, force);
+  return finish(plan, file, false, provenance, workers, screen);
+}
+
+ExitCode resume_comparison(const std::string& path, const ResumeOptions& options, Screen& screen) {
+  if (options.t_end)
+    throw UsageError("--t-end: a comparison cannot be extended; run 'popflow compare' again");
+  const auto settled = [&](const DataFile& file) {
+    const std::string status = file.text_attribute("", "status").value_or("");
+    return status == "complete";
+  };
+  const auto say_finished = [&] {
+    screen.message(path + " is finished (complete): nothing to do");
+    screen.result(describe_comparison(DataFile(path)));
+    return ExitCode::success;
+  };
+  if (settled(DataFile(path))) return say_finished();
+  TrajectoryFile file = TrajectoryFile::open(path);
+  // Only now no other process writes it; one may have finished it meanwhile.
+  const DataFile before(path);
+  if (settled(before)) return say_finished();
+  const std::string system = before.text_attribute("", "system").value_or("");
+  RunConfig config = blaming_file(path, [&] {
+    return compare_from_config_text(system,
+                                    before.text_attribute("parameters", "config").value_or(""));
+  });
+  // The file's own problem stands for whatever it was made from; a start from another file is in
+  // that file alone.
+  if (!config.options.has("init-from"))
+    use_own_problem(config, before, before.text_attribute("", "problem").value_or("problem"));
+  if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
+  if (options.checkpoint_every)
+    config.options.resolve("checkpoint-every", *options.checkpoint_every);
+  const Provenance provenance{.before =
+                                  before.number_attribute("provenance", "wall_time").value_or(0)};
+  const InterruptGuard guard;
+  Workers workers(threads_of(config.options));
+  const auto plan =
+      blaming_file(path, [&] { return std::make_unique<ComparisonPlan>(config, workers); });
+  file.require(plan->layout());
+  const double resumed = before.number_attribute("provenance", "resumed").value_or(0);
+  file.set_attributes({{"", "status", std::string("running")},
+                       {"", "status_message", std::string("the comparison has not ended")},
+                       {"provenance", "resumed", static_cast<std::int64_t>(resumed) + 1},
+                       {"provenance", "last_resumed", timestamp()}});
+  return finish(*plan, file, true, provenance, workers, screen);
+}
+
+}  // namespace popflow

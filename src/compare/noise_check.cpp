@@ -1,0 +1,186 @@
+#include "compare/noise_check.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "noise/noise_model.hpp"
+#include "popflow/error.hpp"
+#include "popflow/flow_driver.hpp"
+#include "run/interrupt.hpp"
+#include "run/modes.hpp"
+#include "run/specs.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr std::size_t kDraws = 1024;  // for the directions, and again for the variances
+constexpr std::size_t kDirections = 5;
+constexpr double kMostNumbers = 0x1p27;  // 1 GiB of draws at a time
+constexpr std::size_t kStates = 3;       // start, middle and end of the flow
+
+using Draw = std::function<void(std::size_t i, State& out)>;
+
+/// Draws as columns.
+Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw) {
+  Eigen::MatrixXd all(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(draws));
+  State one(size);
+  for (std::size_t i = 0; i < draws; ++i) {
+    std::fill(one.begin(), one.end(), 0.0);
+    draw(i, one);
+    std::copy(one.begin(), one.end(), all.col(static_cast<Eigen::Index>(i)).data());
+  }
+  return all;
+}
+
+/// The leading eigenvectors of the covariance of columns, by the smaller of the two products.
+Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
+  draws.colwise() -= draws.rowwise().mean().eval();
+  const auto k = static_cast<Eigen::Index>(number);
+  if (draws.rows() <= draws.cols()) {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(draws * draws.transpose());
+    return solver.eigenvectors().rightCols(k).rowwise().reverse();
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(draws.transpose() * draws);
+  Eigen::MatrixXd directions = draws * solver.eigenvectors().rightCols(k).rowwise().reverse();
+  for (Eigen::Index i = 0; i < k; ++i)
+    if (const double norm = directions.col(i).norm(); norm > 0) directions.col(i) /= norm;
+  return directions;
+}
+
+/// The mean of values with its standard error.
+NoiseCheck::Estimate mean_of(const Eigen::ArrayXd& values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = values.mean();
+  return {mean, std::sqrt((values - mean).square().sum() / (n - 1) / n)};
+}
+
+NoiseCheck::Source source_of(Eigen::MatrixXd draws, const Eigen::MatrixXd& directions) {
+  NoiseCheck::Source source;
+  draws.colwise() -= draws.rowwise().mean().eval();
+  const auto n = static_cast<double>(draws.cols());
+  const double unbiased = n / (n - 1);
+  source.trace = mean_of(unbiased * draws.colwise().squaredNorm().transpose().array());
+  for (Eigen::Index i = 0; i < directions.cols(); ++i) {
+    const Eigen::ArrayXd along = (directions.col(i).transpose() * draws).transpose().array();
+    source.variances.push_back(mean_of(unbiased * along.square()));
+    if (i > 0) continue;
+    const double square = along.square().mean();
+    const Eigen::ArrayXd z = along / std::sqrt(square);
+    const double kurtosis = z.pow(4).mean();
+    // Influence of a draw on m4/m2^2.
+    const Eigen::ArrayXd influence = z.pow(4) - 2 * kurtosis * z.square() + kurtosis;
+    source.kurtosis = {kurtosis, std::sqrt(influence.square().mean() / n)};
+  }
+  return source;
+}
+
+}  // namespace
+
+std::size_t noise_directions(const Rung& rung) {
+  return std::min(kDirections, rung.experiment->system->shape().state_size());
+}
+
+std::optional<NoiseCheck> check_noise(const Rung& rung) {
+  const Experiment& experiment = *rung.experiment;
+  const System& system = *experiment.system;
+  const std::size_t size = system.shape().state_size();
+  if (!system.has_samples()) throw UsageError("--check-noise: " + system.why_no_samples());
+  if (static_cast<double>(size) * kDraws > kMostNumbers)
+    throw UsageError("--check-noise holds " + std::to_string(kDraws) +
+                     " gradients at a time; a state of " + std::to_string(size) +
+                     " numbers is too large for that (at most " +
+                     shortest(std::floor(kMostNumbers / kDraws)) + ")");
+  const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
+  const SdeDriver::Options options = sde_options(experiment.config.options, 0, hooks);
+  FlowDriver::Options of_flow;
+  of_flow.interrupted = hooks.interrupted;
+  FlowDriver flow(system, experiment.workers, of_flow);
+  const auto noise = make_noise(system, experiment.workers, options);
+  const double scale = std::sqrt(static_cast<double>(options.batch_size) / options.learning_rate);
+
+  NoiseCheck check;
+  for (std::size_t state = 0; state < kStates; ++state) {
+    const double t = experiment.plan.schedule.back() * static_cast<double>(state) / (kStates - 1);
+    const Outcome outcome = flow.advance(t);
+    if (outcome.kind == Outcome::Kind::interrupted) return std::nullopt;
+    if (outcome.kind != Outcome::Kind::reached) break;
+    const State x = flow.state();
+    const std::vector<double> weight = {1};
+    const auto sample = [&](std::size_t first) {
+      return [&, first](std::size_t i, State& out) {
+        const SampleKey key{options.seed, Purpose::check, 0, (state * 2 + first) * kDraws + i};
+        system.add_sampled(x, t, key, weight, out);
+      };
+    };
+    const Eigen::MatrixXd directions =
+        directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
+    NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);
+    // Cumulants of a mean of B: the fourth is 1/B of one sample's, in units of its variance.
+    const auto batch = static_cast<double>(options.batch_size);
+    sampler.kurtosis = {3 + (sampler.kurtosis.value - 3) / batch, sampler.kurtosis.error / batch};
+    // Each draw in a stretch of its own, so that its samples are fresh; x stays.
+    const auto draw = [&](std::size_t i, State& out) {
+      const std::uint64_t place = state * kDraws + i;
+      noise->add(x, {static_cast<double>(place) * options.learning_rate, 1, place, 1}, out);
+      for (double& value : out) value *= scale;
+    };
+    check.times.push_back(t);
+    check.sampler.push_back(std::move(sampler));
+    check.noise.push_back(source_of(columns_of(size, kDraws, draw), directions));
+    if (hooks.interrupted()) return std::nullopt;
+  }
+  return check;
+}
+
+GroupSpec noise_group(const Rung& rung) {
+  GroupSpec group;
+  group.name = "noise";
+  group.attributes = {{"rung", rung.word},
+                      {"noise", rung.experiment->config.options.word("noise")},
+                      {"draws", static_cast<std::int64_t>(kDraws)}};
+  std::vector<double> times;
+  for (std::size_t i = 0; i < kStates; ++i)
+    times.push_back(rung.experiment->plan.schedule.back() * static_cast<double>(i) / (kStates - 1));
+  group.dimensions = {axis("time", times, "flow time of the state"),
+                      places("direction", noise_directions(rung),
+                             "eigenvector of the sampler's covariance, largest first")};
+  for (const auto& [name, words] :
+       {std::pair<std::string, std::string>{"sampler", "sampled gradients"},
+        {"noise", "noise model"}}) {
+    const auto add = [&, name = name, words = words](const std::string& what,
+                                                     std::vector<std::string> dimensions,
+                                                     const std::string& meaning) {
+      group.variables.push_back(variable(name + "_" + what, dimensions, words + ": " + meaning));
+      group.variables.push_back(variable(name + "_" + what + "_error", dimensions,
+                                         words + ": standard error of the " + meaning));
+    };
+    add("trace", {"time"}, "trace of one sample's covariance");
+    add("variance", {"time", "direction"}, "variance of one sample along the direction");
+    add("kurtosis", {"time"},
+        "kurtosis along the first direction (3: Gaussian), of a batch's mean");
+  }
+  return group;
+}
+
+void write_noise(TrajectoryGroup file, const NoiseCheck& check) {
+  const auto write = [&](const std::string& name, std::size_t place,
+                         const NoiseCheck::Estimate& estimate) {
+    file.write(name, place, estimate.value);
+    file.write(name + "_error", place, estimate.error);
+  };
+  for (std::size_t t = 0; t < check.times.size(); ++t) {
+    for (const auto& [name, source] :
+         {std::pair<std::string, const NoiseCheck::Source*>{"sampler", &check.sampler[t]},
+          {"noise", &check.noise[t]}}) {
+      write(name + "_trace", t, source->trace);
+      write(name + "_kurtosis", t, source->kurtosis);
+      for (std::size_t i = 0; i < source->variances.size(); ++i)
+        write(name + "_variance", t * source->variances.size() + i, source->variances[i]);
+    }
+  }
+}
+
+}  // namespace popflow

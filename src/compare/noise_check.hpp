@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compare/rungs.hpp"
+#include "file/trajectory_group.hpp"
+
+namespace popflow {
+
+/// The noise of an sde rung beside the samples that it stands for, at some states of the flow: both
+/// as the covariance of one sample's gradient. Directions are eigenvectors of the sampler's
+/// covariance, estimated from samples that are not used again, so that the variances along them are
+/// unbiased.
+struct NoiseCheck {
+  struct Estimate {
+    double value = 0;
+    double error = 0;  ///< standard error
+  };
+  /// Of one source of gradients at one state.
+  struct Source {
+    Estimate trace;
+    std::vector<Estimate> variances;  ///< along the directions
+    Estimate kurtosis;                ///< along the first; 3 for a Gaussian
+  };
+  std::vector<double> times;
+  std::vector<Source> sampler;  ///< per time; the kurtosis is that of a batch's mean
+  std::vector<Source> noise;
+};
+
+/// Directions that are looked at.
+std::size_t noise_directions(const Rung& rung);
+
+/// Throws UsageError where the state is too large for this, or the system has no samples. Nothing:
+/// interrupted.
+std::optional<NoiseCheck> check_noise(const Rung& rung);
+
+/// The group `noise`, and its contents.
+GroupSpec noise_group(const Rung& rung);
+void write_noise(TrajectoryGroup file, const NoiseCheck& check);
+
+}  // namespace popflow

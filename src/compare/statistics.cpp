@@ -1,0 +1,411 @@
+#include "compare/statistics.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace popflow {
+
+namespace {
+
+const double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Permutations of a test: p-values are multiples of 1/1000.
+constexpr std::size_t kPermutations = 999;
+
+struct Summary {
+  double number = 0;
+  double mean = kNone;
+  double variance = kNone;  ///< n - 1
+  double kurtosis = 3;
+};
+
+/// Of the finite values at one time. Relative to the first of them, so that runs which agree to
+/// the last bit have no variance and exactly their value as mean.
+Summary summary(const Paths& paths, std::size_t time) {
+  Summary s;
+  double origin = 0, sum = 0;
+  for (std::size_t run = 0; run < paths.runs; ++run) {
+    const double x = paths.at(run, time);
+    if (!std::isfinite(x)) continue;
+    if (s.number == 0) origin = x;
+    sum += x - origin;
+    ++s.number;
+  }
+  if (s.number == 0) return s;
+  const double shift = sum / s.number;
+  s.mean = origin + shift;
+  if (s.number < 2) return s;
+  double squares = 0, fourth = 0;
+  for (std::size_t run = 0; run < paths.runs; ++run) {
+    const double d = paths.at(run, time) - origin - shift;
+    if (!std::isfinite(d)) continue;
+    squares += d * d;
+    fourth += d * d * d * d;
+  }
+  s.variance = squares / (s.number - 1);
+  if (squares > 0) s.kurtosis = s.number * fourth / (squares * squares);
+  return s;
+}
+
+/// Rows of several runs at all times, without their mean.
+struct Centred {
+  std::size_t times = 0;
+  std::vector<double> rows;
+};
+
+void append(Centred& to, const Paths& paths, const std::vector<double>& mean) {
+  to.times = paths.times;
+  for (std::size_t run = 0; run < paths.runs; ++run)
+    for (std::size_t t = 0; t < paths.times; ++t) to.rows.push_back(paths.at(run, t) - mean[t]);
+}
+
+/// Sums and sums of squares over the chosen rows.
+void add_rows(const Centred& data, std::span<const std::size_t> rows, std::vector<double>& sum,
+              std::vector<double>& squares) {
+  sum.assign(data.times, 0);
+  squares.assign(data.times, 0);
+  for (const std::size_t row : rows) {
+    const double* x = data.rows.data() + row * data.times;
+    for (std::size_t t = 0; t < data.times; ++t) {
+      sum[t] += x[t];
+      squares[t] += x[t] * x[t];
+    }
+  }
+}
+
+/// |difference of means| / standard error from two groups' sums; 0 where nothing varies.
+double studentised(double n1, double sum1, double squares1, double n2, double sum2,
+                   double squares2) {
+  const double mean1 = sum1 / n1, mean2 = sum2 / n2;
+  const double v1 = std::max(0.0, squares1 - sum1 * mean1) / (n1 - 1);
+  const double v2 = std::max(0.0, squares2 - sum2 * mean2) / (n2 - 1);
+  const double error = std::sqrt(v1 / n1 + v2 / n2);
+  return error > 0 ? std::abs(mean2 - mean1) / error : 0;
+}
+
+/// The largest |z| over time of every random split of the rows into groups of n1 and n2.
+std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
+                                 std::uint64_t seed, Workers& workers) {
+  std::vector<std::size_t> all(n1 + n2);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<double> total, total_squares;
+  add_rows(data, all, total, total_squares);
+  std::vector<double> maxima(kPermutations);
+  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, 0, i);
+    std::vector<std::size_t> order = all;
+    for (std::size_t k = 0; k < n1; ++k)
+      std::swap(order[k], order[k + random.below(order.size() - k)]);
+    std::vector<double> sum, squares;
+    add_rows(data, std::span(order).first(n1), sum, squares);
+    double largest = 0;
+    for (std::size_t t = 0; t < data.times; ++t)
+      largest = std::max(
+          largest, studentised(static_cast<double>(n1), sum[t], squares[t], static_cast<double>(n2),
+                               total[t] - sum[t], total_squares[t] - squares[t]));
+    maxima[i] = largest;
+  });
+  return maxima;
+}
+
+/// The same for one group, whose rows' signs are drawn.
+std::vector<double> flip_maxima(const Centred& data, std::size_t n, std::uint64_t seed,
+                                Workers& workers) {
+  std::vector<std::size_t> all(n);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<double> sum, squares;
+  add_rows(data, all, sum, squares);
+  std::vector<double> maxima(kPermutations);
+  workers.run(kPermutations, kPermutations * n * data.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, 1, i);
+    std::vector<double> flipped(data.times, 0);
+    for (std::size_t run = 0; run < n; ++run) {
+      const double sign = random.below(2) == 0 ? 1 : -1;
+      const double* x = data.rows.data() + run * data.times;
+      for (std::size_t t = 0; t < data.times; ++t) flipped[t] += sign * x[t];
+    }
+    double largest = 0;
+    const auto number = static_cast<double>(n);
+    for (std::size_t t = 0; t < data.times; ++t) {
+      const double variance =
+          std::max(0.0, squares[t] - flipped[t] * flipped[t] / number) / (number - 1);
+      const double error = std::sqrt(variance / number);
+      if (error > 0) largest = std::max(largest, std::abs(flipped[t] / number) / error);
+    }
+    maxima[i] = largest;
+  });
+  return maxima;
+}
+
+/// With the observed one among them: never 0. Maxima of rearrangements that differ by rounding
+/// alone count as equal.
+double p_value_of(double observed, const std::vector<double>& maxima) {
+  const auto beyond = std::count_if(maxima.begin(), maxima.end(),
+                                    [&](double m) { return m >= observed * (1 - 1e-10); });
+  return static_cast<double>(beyond + 1) / static_cast<double>(maxima.size() + 1);
+}
+
+double quantile_of(std::vector<double> values, double level) {
+  std::sort(values.begin(), values.end());
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(level * static_cast<double>(values.size() + 1)));
+  return values[std::min(rank, values.size()) - 1];
+}
+
+std::vector<double> means_of(const Paths& paths) {
+  std::vector<double> means;
+  for (std::size_t t = 0; t < paths.times; ++t) means.push_back(summary(paths, t).mean);
+  return means;
+}
+
+}  // namespace
+
+Paths finite_runs(const Paths& paths, std::size_t times) {
+  Paths kept{0, times, {}, paths.exact};
+  for (std::size_t run = 0; run < paths.runs; ++run) {
+    const double* row = paths.values.data() + run * paths.times;
+    if (!std::all_of(row, row + times, [](double x) { return std::isfinite(x); })) continue;
+    kept.values.insert(kept.values.end(), row, row + times);
+    ++kept.runs;
+  }
+  return kept;
+}
+
+Moments moments(const Paths& paths, double level) {
+  Moments m;
+  for (std::size_t t = 0; t < paths.times; ++t) {
+    const Summary s = summary(paths, t);
+    m.mean.push_back(s.mean);
+    if (paths.exact) {
+      const double zero = std::isfinite(s.mean) ? 0 : kNone;
+      for (auto* values : {&m.mean_error, &m.deviation, &m.deviation_low, &m.deviation_high})
+        values->push_back(zero);
+      continue;
+    }
+    const double n = s.number;
+    m.mean_error.push_back(std::sqrt(s.variance / n));
+    const double deviation = std::sqrt(s.variance);
+    m.deviation.push_back(deviation);
+    // Samples show too little of their tails: at least a Gaussian's.
+    const double relative = 0.5 * std::sqrt((std::max(s.kurtosis, 3.0) - (n - 3) / (n - 1)) / n);
+    const double factor = n < 2 ? kNone : std::exp(student_quantile(level, n - 1) * relative);
+    m.deviation_low.push_back(deviation / factor);
+    m.deviation_high.push_back(deviation * factor);
+  }
+  return m;
+}
+
+Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,
+                      Workers& workers) {
+  Difference d;
+  const std::size_t times = first.times;
+  for (std::size_t t = 0; t < times; ++t) {
+    const Summary a = summary(first, t), b = summary(second, t);
+    const double va = first.exact ? 0 : a.variance / a.number;
+    const double vb = second.exact ? 0 : b.variance / b.number;
+    d.difference.push_back(b.mean - a.mean);
+    d.error.push_back(std::sqrt(va + vb));
+    const bool nothing = d.difference[t] == 0 && d.error[t] == 0;
+    d.z.push_back(nothing ? kNone : d.difference[t] / d.error[t]);
+    if (std::abs(d.difference[t]) > std::abs(d.difference[d.largest])) d.largest = t;
+  }
+  if (first.exact && second.exact) {
+    d.band = d.error;
+    d.p_value = kNone;
+    return d;
+  }
+  const bool enough = (first.exact || first.runs >= 2) && (second.exact || second.runs >= 2);
+  if (!enough) {
+    d.band.assign(times, kInfinite);
+    return d;
+  }
+
+  double observed = 0;
+  for (const double z : d.z)
+    if (!std::isnan(z)) observed = std::max(observed, std::abs(z));
+  std::vector<double> same, centred;
+  double degrees = 0;
+  if (first.exact || second.exact) {
+    const Paths& noisy = first.exact ? second : first;
+    const Paths& exact = first.exact ? first : second;
+    Centred from_exact, from_mean;
+    append(from_exact, noisy, means_of(exact));
+    append(from_mean, noisy, means_of(noisy));
+    same = flip_maxima(from_exact, noisy.runs, seed, workers);
+    centred = flip_maxima(from_mean, noisy.runs, seed, workers);
+    degrees = static_cast<double>(noisy.runs) - 1;
+  } else {
+    const std::vector<double> means1 = means_of(first), means2 = means_of(second);
+    std::vector<double> pooled(times);
+    for (std::size_t t = 0; t < times; ++t) pooled[t] = 0.5 * (means1[t] + means2[t]);
+    Centred from_pooled, from_means;
+    append(from_pooled, first, pooled);
+    append(from_pooled, second, pooled);
+    append(from_means, first, means1);
+    append(from_means, second, means2);
+    same = split_maxima(from_pooled, first.runs, second.runs, seed, workers);
+    centred = split_maxima(from_means, first.runs, second.runs, seed, workers);
+    degrees = static_cast<double>(std::min(first.runs, second.runs)) - 1;
+  }
+  d.p_value = p_value_of(observed, same);
+  const double multiplier = std::max(quantile_of(centred, level), student_quantile(level, degrees));
+  for (const double error : d.error) d.band.push_back(error > 0 ? multiplier * error : 0);
+  return d;
+}
+
+EnergyDistance energy_distance(std::span<const double> first, std::span<const double> second,
+                               std::uint64_t seed) {
+  const std::size_t n1 = first.size(), n2 = second.size(), n = n1 + n2;
+  if (n1 == 0 || n2 == 0) return {kNone, kNone};
+  std::vector<double> all(first.begin(), first.end());
+  all.insert(all.end(), second.begin(), second.end());
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return all[i] < all[j]; });
+  std::vector<std::size_t> rank(n);
+  std::vector<double> gap(n, 0);  // from the k-th smallest to the next
+  for (std::size_t k = 0; k < n; ++k) {
+    rank[order[k]] = k;
+    if (k + 1 < n) gap[k] = all[order[k + 1]] - all[order[k]];
+  }
+  const auto integral = [&](const std::vector<bool>& is_first) {
+    double f = 0, g = 0, sum = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      (is_first[k] ? f : g) += 1;
+      const double apart = f / static_cast<double>(n1) - g / static_cast<double>(n2);
+      sum += apart * apart * gap[k];
+    }
+    return 2 * sum;
+  };
+  std::vector<bool> is_first(n, false);
+  for (std::size_t i = 0; i < n1; ++i) is_first[rank[i]] = true;
+  EnergyDistance result{integral(is_first), 1};
+  std::vector<double> permuted;
+  std::vector<std::size_t> places(n);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for (std::size_t i = 0; i < kPermutations; ++i) {
+    RandomStream random(seed, Purpose::statistics, 2, i);
+    std::fill(is_first.begin(), is_first.end(), false);
+    for (std::size_t k = 0; k < n1; ++k) {
+      std::swap(places[k], places[k + random.below(n - k)]);
+      is_first[places[k]] = true;
+    }
+    permuted.push_back(integral(is_first));
+  }
+  result.p_value = p_value_of(result.distance, permuted);
+  return result;
+}
+
+Verdict verdict(const Difference& d, double margin, double level, std::size_t runs) {
+  Verdict v;
+  bool within = true, inside = true;
+  double for_agree = 0, for_differ = kInfinite;  // times the runs there are
+  for (std::size_t t = 0; t < d.difference.size(); ++t) {
+    const double size = std::abs(d.difference[t]);
+    if (!(size + d.band[t] <= margin)) within = false;
+    if (!(size < margin)) {
+      inside = false;
+      for_differ = std::min(for_differ, d.band[t] / size);
+    } else {
+      for_agree = std::max(for_agree, d.band[t] / (margin - size));
+    }
+  }
+  const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
+  if (within) {
+    v.kind = Verdict::Kind::agree;
+  } else if (exact || d.p_value <= 1 - level) {
+    v.kind = Verdict::Kind::differ;
+  } else {
+    const double factor = inside ? for_agree : for_differ;
+    const auto now = static_cast<double>(runs);
+    v.runs_needed =
+        std::isfinite(factor) ? std::max(std::ceil(now * factor * factor), now + 1) : kNone;
+  }
+  return v;
+}
+
+OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
+                   std::span<const double> standard_error, double level) {
+  OrderFit fit;
+  const std::size_t n = eta.size();
+  double centre = 0, signal = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    centre += std::log(eta[i]) / static_cast<double>(n);
+    const double z = error[i] / standard_error[i];
+    signal += z * z;
+  }
+  fit.order = fit.low = fit.high = fit.coefficient = kNone;
+  const auto chi_squared = [](double degrees, double p) {
+    return boost::math::quantile(boost::math::chi_squared(degrees), p);
+  };
+  if (!std::isfinite(signal)) return fit;
+  if (signal <= chi_squared(static_cast<double>(n), level)) return fit;
+
+  const auto profile = [&](double p, double* coefficient) {
+    double ep = 0, pp = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double w = 1 / (standard_error[i] * standard_error[i]);
+      const double power = std::exp(p * (std::log(eta[i]) - centre));
+      ep += w * error[i] * power;
+      pp += w * power * power;
+    }
+    const double c = ep / pp;
+    if (coefficient != nullptr) *coefficient = c * std::exp(-p * centre);
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double rest = error[i] - c * std::exp(p * (std::log(eta[i]) - centre));
+      sum += rest * rest / (standard_error[i] * standard_error[i]);
+    }
+    return sum;
+  };
+  constexpr double kLow = -2, kHigh = 8, kStep = 0.002;
+  std::vector<double> curve;
+  for (double p = kLow; p <= kHigh; p += kStep) curve.push_back(profile(p, nullptr));
+  const auto best = std::min_element(curve.begin(), curve.end());
+  const double degrees = std::max(1.0, static_cast<double>(n) - 2);
+  if (*best > chi_squared(degrees, 0.99)) {
+    fit.kind = OrderFit::Kind::no_power;
+    return fit;
+  }
+  fit.kind = OrderFit::Kind::fitted;
+  fit.order = kLow + kStep * static_cast<double>(best - curve.begin());
+  (void)profile(fit.order, &fit.coefficient);
+  const double bound = *best + chi_squared(1, level);
+  const auto inside = [&](double value) { return value <= bound; };
+  const auto from = std::find_if(curve.begin(), curve.end(), inside) - curve.begin();
+  const auto to = curve.rend() - std::find_if(curve.rbegin(), curve.rend(), inside) - 1;
+  const auto last = static_cast<std::ptrdiff_t>(curve.size()) - 1;
+  fit.low = from == 0 ? -kInfinite : kLow + kStep * static_cast<double>(from);
+  fit.high = to == last ? kInfinite : kLow + kStep * static_cast<double>(to);
+  return fit;
+}
+
+double student_quantile(double level, double degrees) {
+  if (degrees < 1) return kInfinite;
+  return boost::math::quantile(boost::math::students_t(degrees), (1 + level) / 2);
+}
+
+double proportions_p_value(std::size_t first, std::size_t of_first, std::size_t second,
+                           std::size_t of_second) {
+  const auto hits = static_cast<unsigned>(first + second);
+  const auto drawn = static_cast<unsigned>(of_first);
+  const auto total = static_cast<unsigned>(of_first + of_second);
+  if (hits == 0 || hits == total || drawn == 0 || drawn == total) return 1;
+  const boost::math::hypergeometric_distribution<> law(hits, drawn, total);
+  const double seen = boost::math::pdf(law, static_cast<unsigned>(first));
+  const unsigned low = hits + drawn > total ? hits + drawn - total : 0;
+  double p = 0;
+  for (unsigned k = low; k <= std::min(hits, drawn); ++k) {
+    const double here = boost::math::pdf(law, k);
+    if (here <= seen * (1 + 1e-9)) p += here;
+  }
+  return std::min(1.0, p);
+}
+
+}  // namespace popflow

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popflow/random.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow {
+
+/// One observable along several runs of one rung.
+struct Paths {
+  std::size_t runs = 0;
+  std::size_t times = 0;
+  std::vector<double> values;  ///< runs x times, row-major; NaN where a run holds nothing
+  bool exact = false;          ///< one run without randomness: its values have no error
+
+  [[nodiscard]] double at(std::size_t run, std::size_t time) const {
+    return values[run * times + time];
+  }
+};
+
+/// The rows of those runs that are finite at all of the first `times` times.
+Paths finite_runs(const Paths& paths, std::size_t times);
+
+/// What is known of one rung at every time, from the runs that are finite there. NaN where there
+/// are too few.
+struct Moments {
+  std::vector<double> mean;
+  std::vector<double> mean_error;  ///< standard error; 0 for exact values
+  std::vector<double> deviation;   ///< standard deviation (n - 1); 0 for exact values
+  std::vector<double> deviation_low, deviation_high;  ///< confidence interval of it
+};
+
+/// The interval of the deviation is that of log s with the delta method and the sample's own fourth
+/// moment (so that it holds for tails that are not Gaussian), times Student's quantile.
+Moments moments(const Paths& paths, double level);
+
+/// Second minus first, at every time, and over all times together.
+struct Difference {
+  std::vector<double> difference;
+  std::vector<double> error;  ///< standard error of it (Welch)
+  std::vector<double> z;      ///< difference / error; NaN where both are 0
+  std::vector<double> band;   ///< half-width of the band that holds at all times at once
+  double p_value = 1;         ///< of equal means at all times, from the largest |z|
+  std::size_t largest = 0;    ///< time of the largest |difference|
+};
+
+/// Two rungs with randomness: the p-value is that of a permutation test on max |z| (exact when the
+/// two are equal in law, for any number of runs; studentised, so asymptotically right for equal
+/// means alone). One rung against exact values: sign flips (exact for symmetric deviations). The
+/// band's multiplier is the quantile of max |z| among permutations of the centred runs, at least
+/// Student's. Two exact rungs: a difference without error.
+Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,
+                      Workers& workers);
+
+/// Energy distance 2 E|X-Y| - E|X-X'| - E|Y-Y'| of two samples (Szekely and Rizzo 2013), with the
+/// p-value of a permutation test. On a line it is 2 int (F - G)^2.
+struct EnergyDistance {
+  double distance = 0;
+  double p_value = 1;
+};
+EnergyDistance energy_distance(std::span<const double> first, std::span<const double> second,
+                               std::uint64_t seed);
+
+/// Whether two rungs agree within a margin.
+struct Verdict {
+  enum class Kind { agree, differ, undecided };
+  Kind kind = Kind::undecided;
+  double runs_needed = 0;  ///< undecided: about so many would tell; NaN: cannot be said
+};
+inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
+
+/// agree: the simultaneous band of the difference lies within +-margin at all times. differ: else,
+/// and equal means are rejected at the level. undecided: neither; `runs` is what there are.
+Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs);
+
+/// e = c eta^p fitted to signed errors by weighted least squares; the interval of p is where the
+/// profile of chi^2 stays within its quantile of the minimum.
+struct OrderFit {
+  enum class Kind {
+    fitted,
+    no_signal,  ///< no error is told from zero at the level
+    no_power,   ///< no power of eta fits: the errors change sign, say
+  };
+  Kind kind = Kind::no_signal;
+  double order = 0;
+  double low = 0, high = 0;  ///< of p; infinite where the data don't bound it
+  double coefficient = 0;
+};
+inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power"};
+
+OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
+                   std::span<const double> standard_error, double level);
+
+/// Two-sided quantile of Student's distribution; infinite below one degree of freedom.
+double student_quantile(double level, double degrees);
+
+/// p-value of a difference between two proportions (Fisher's exact test).
+double proportions_p_value(std::size_t first, std::size_t of_first, std::size_t second,
+                           std::size_t of_second);
+
+}  // namespace popflow

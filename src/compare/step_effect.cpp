@@ -1,0 +1,63 @@
+#include "compare/step_effect.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "run/interrupt.hpp"
+#include "run/modes.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr std::size_t kRuns = 8;  // each costs half of a run
+
+}  // namespace
+
+bool has_step_effect(const Rung& rung) {
+  const Parameters& options = rung.experiment->config.options;
+  return options.word("mode") == "sde" && options.word("method") != "gradient_descent";
+}
+
+bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect) {
+  const Experiment& experiment = *rung.experiment;
+  const System& system = *experiment.system;
+  const std::size_t observables = paths.observables.size();
+  const std::size_t times = experiment.plan.schedule.size();
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  effect.mean.assign(observables, std::vector<double>(times, none));
+  effect.error = effect.mean;
+  // Runs that diverged are not in `paths`, and their numbers with them.
+  if (paths.diverged > 0) return true;
+
+  const std::size_t runs = std::min(kRuns, paths.runs);
+  std::vector<double> change(runs * times * observables, none);
+  std::atomic<bool> interrupted{false};
+  experiment.workers.run(runs, [&](std::size_t run) {
+    const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
+    const auto driver = make_coarse_driver(system, experiment.workers, experiment.config.options,
+                                           static_cast<std::uint32_t>(run), hooks);
+    std::vector<double> values(observables);
+    for (std::size_t t = 0; t < times; ++t) {
+      const Outcome outcome = driver->advance(experiment.plan.schedule[t]);
+      if (outcome.kind == Outcome::Kind::interrupted) interrupted = true;
+      if (outcome.kind != Outcome::Kind::reached) return;
+      system.observe(driver->state(), driver->time(), values);
+      for (std::size_t o = 0; o < observables; ++o)
+        change[(run * times + t) * observables + o] = paths.observables[o].at(run, t) - values[o];
+    }
+  });
+  if (interrupted) return false;
+  for (std::size_t o = 0; o < observables; ++o) {
+    Paths changes{runs, times, {}, false};
+    for (std::size_t i = 0; i < runs * times; ++i)
+      changes.values.push_back(change[i * observables + o]);
+    const Moments m = moments(changes, 0.95);
+    effect.mean[o] = m.mean;
+    effect.error[o] = m.mean_error;
+  }
+  return true;
+}
+
+}  // namespace popflow

@@ -1,0 +1,375 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/text.hpp"
+#include "compare/comparison.hpp"
+#include "popflow/comparison.hpp"
+
+namespace popflow {
+
+namespace {
+
+using cli::rounded;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string text(const DataFile& file, const std::string& object, const std::string& name) {
+  return file.text_attribute(object, name).value_or("");
+}
+
+/// "0.4318 ± 0.0012": the error to two digits, the value to the same place.
+std::string with_error(double value, double error) {
+  if (!std::isfinite(value)) return "-";
+  if (!(error > 0) || !std::isfinite(error)) return rounded(value);
+  // The place of the error's second digit; at most 12 digits of the value.
+  const int place = static_cast<int>(std::floor(std::log10(error))) - 1;
+  const double magnitude = std::max(std::abs(value), error);
+  const int first = static_cast<int>(std::floor(std::log10(magnitude)));
+  char buffer[96];
+  if (first < -3 || first > 6) {
+    const int digits = std::clamp(first - place, 0, 12);
+    const double unit = std::pow(10, first);
+    std::snprintf(buffer, sizeof buffer, "(%.*f ± %.*f)e%d", digits, value / unit, digits,
+                  error / unit, first);
+  } else {
+    const int digits = std::clamp(-place, 0, 12);
+    std::snprintf(buffer, sizeof buffer, "%.*f ± %.*f", digits, value, digits, error);
+  }
+  return buffer;
+}
+
+/// The group `comparison` of one setting.
+class Section {
+ public:
+  Section(const std::string& path, const std::string& group)
+      : file_(path, group.empty() ? "comparison" : group + "/comparison"),
+        words_(cli::split_words(text(file_, "", "rungs"))),
+        pairs_(pairs_of(words_.size())),
+        time_(file_.read("time").values),
+        first_rung_(path, (group.empty() ? "" : group + "/") + group_name(words_.front())) {}
+
+  std::string page() const {
+    std::vector<std::string> changing, kept;
+    for (const std::string& name : cli::split_words(text(first_rung_, "", "observables")))
+      (text(first_rung_, name, "invariant").empty() ? changing : kept).push_back(name);
+    return head() + table(changing) + spreads(changing) + invariants(kept) + caveats(changing);
+  }
+
+ private:
+  static std::string group_name(std::string word) {
+    std::replace(word.begin(), word.end(), ':', '_');
+    return word;
+  }
+  [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
+    return file_.read(name).values;
+  }
+  [[nodiscard]] bool exact(std::size_t rung) const {
+    return words_[rung] == "flow" || words_[rung] == "integrated";
+  }
+  /// A value of a variable over (rung or pair, time).
+  [[nodiscard]] double at(const std::vector<double>& values, std::size_t row,
+                          std::size_t time) const {
+    return values.at(row * time_.size() + time);
+  }
+
+  /// Pairs that verdicts are shown of: all of three rungs; of more those with sgd, or else with the
+  /// first.
+  [[nodiscard]] std::vector<std::size_t> shown_pairs() const {
+    std::vector<std::size_t> shown;
+    const auto sgd = std::find(words_.begin(), words_.end(), "sgd") - words_.begin();
+    const auto centre =
+        sgd == static_cast<std::ptrdiff_t>(words_.size()) ? 0 : static_cast<std::size_t>(sgd);
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      if (words_.size() <= 3 || pairs_[p].first == centre || pairs_[p].second == centre)
+        shown.push_back(p);
+    return shown;
+  }
+
+  [[nodiscard]] std::string head() const {
+    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    std::vector<std::string> parts;
+    for (std::size_t r = 0; r < words_.size(); ++r) {
+      std::string part = words_[r];
+      if (!exact(r)) part += " " + std::to_string(runs[r]) + (runs[r] == 1 ? " run" : " runs");
+      if (diverged[r] > 0) part += " (" + std::to_string(diverged[r]) + " diverged)";
+      parts.push_back(part);
+    }
+    const double eta = file_.number_attribute("", "learning_rate").value_or(std::nan(""));
+    const double batch = first_rung_.number_attribute("parameters", "batch-size").value_or(0);
+    return "\nlearning rate " + shortest(eta) + ", batch size " + rounded(batch) + ": " +
+           cli::join(parts, ", ") + "\n";
+  }
+
+  /// Where the means deviate most from those of the first exact rung (or the first).
+  [[nodiscard]] std::size_t largest(const std::string& name) const {
+    std::size_t reference = 0;
+    while (reference + 1 < words_.size() && !exact(reference)) ++reference;
+    if (!exact(reference)) reference = 0;
+    const auto difference = numbers(name + "_difference");
+    std::size_t place = 0;
+    double most = -1;
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      if (pairs_[p].first != reference && pairs_[p].second != reference) continue;
+      for (std::size_t t = 0; t < time_.size(); ++t)
+        if (const double size = std::abs(at(difference, p, t)); size > most) {
+          most = size;
+          place = t;
+        }
+    }
+    return place;
+  }
+
+  [[nodiscard]] std::string verdict_cell(const std::string& name, std::size_t pair) const {
+    const std::int64_t verdict = file_.read(name + "_verdict").integers.at(pair);
+    if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "-";
+    if (verdict_words[static_cast<std::size_t>(verdict)] != "undecided")
+      return verdict_words[static_cast<std::size_t>(verdict)];
+    const double needed = numbers(name + "_runs_needed").at(pair);
+    if (!std::isfinite(needed) || needed > 1e7) return "too few runs";
+    return "needs ~" + rounded(std::round(needed)) + " runs";
+  }
+
+  [[nodiscard]] std::string table(const std::vector<std::string>& names) const {
+    const std::vector<std::size_t> shown = shown_pairs();
+    Rows rows = {{"observable", "", "t"}};
+    for (const std::string& word : words_) rows[0].push_back(word);
+    for (const std::size_t p : shown)
+      rows[0].push_back(words_[pairs_[p].second] + "-" + words_[pairs_[p].first]);
+    for (const std::string& name : names) {
+      const auto mean = numbers(name + "_mean"), error = numbers(name + "_mean_error");
+      if (std::none_of(mean.begin(), mean.end(), [](double m) { return std::isfinite(m); }))
+        continue;
+      const std::size_t most = largest(name), end = time_.size() - 1;
+      for (const std::size_t t : std::set{most, end}) {
+        const bool first = t == most;
+        std::vector<std::string> row = {first ? name : "",
+                                        most == end ? "most, end"
+                                        : first     ? "most"
+                                                    : "end",
+                                        rounded(time_[t])};
+        for (std::size_t r = 0; r < words_.size(); ++r)
+          row.push_back(with_error(at(mean, r, t), exact(r) ? 0 : at(error, r, t)));
+        for (const std::size_t p : shown) row.push_back(first ? verdict_cell(name, p) : "");
+        rows.push_back(row);
+      }
+    }
+    return "\n" + cli::columns(rows);
+  }
+
+  /// Standard deviations, with the test of equal laws, at the end.
+  [[nodiscard]] std::string spreads(const std::vector<std::string>& names) const {
+    std::vector<std::size_t> noisy, shown;
+    for (std::size_t r = 0; r < words_.size(); ++r)
+      if (!exact(r)) noisy.push_back(r);
+    for (const std::size_t p : shown_pairs())
+      if (!exact(pairs_[p].first) && !exact(pairs_[p].second)) shown.push_back(p);
+    if (noisy.empty()) return "";
+    Rows rows = {{"standard deviation at the end"}};
+    for (const std::size_t r : noisy) rows[0].push_back(words_[r]);
+    for (const std::size_t p : shown)
+      rows[0].push_back("equal law " + words_[pairs_[p].second] + "-" + words_[pairs_[p].first]);
+    for (const std::string& name : names) {
+      const auto deviation = numbers(name + "_std"), low = numbers(name + "_std_low"),
+                 high = numbers(name + "_std_high"), p_value = numbers(name + "_energy_p_value");
+      std::vector<std::string> row = {name};
+      bool any = false;
+      for (const std::size_t r : noisy) {
+        const std::size_t end = time_.size() - 1;
+        const double here = at(deviation, r, end);
+        any = any || std::isfinite(here);
+        row.push_back(std::isfinite(here) ? digits(here) + " [" + digits(at(low, r, end)) + ", " +
+                                                digits(at(high, r, end)) + "]"
+                                          : "-");
+      }
+      for (const std::size_t p : shown)
+        row.push_back(std::isfinite(p_value.at(p)) ? "p = " + digits(p_value[p]) : "-");
+      if (any) rows.push_back(row);
+    }
+    return rows.size() > 1 ? "\n" + cli::columns(rows) : "";
+  }
+
+  [[nodiscard]] static std::string digits(double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.3g", value);
+    return buffer;
+  }
+
+  /// What the flow conserves: how far it drifts one way, and how far it fluctuates.
+  [[nodiscard]] std::string invariants(const std::vector<std::string>& names) const {
+    Rows rows = {{"invariant, change to the end"}};
+    for (const std::string& word : words_) rows[0].push_back(word);
+    for (const std::string& name : names) {
+      const auto mean = numbers(name + "_mean"), error = numbers(name + "_mean_error"),
+                 deviation = numbers(name + "_std");
+      const bool zero = text(first_rung_, name, "invariant") == "zero";
+      std::vector<std::string> row = {name};
+      for (std::size_t r = 0; r < words_.size(); ++r) {
+        const std::size_t end = time_.size() - 1;
+        const double drift = at(mean, r, end) - (zero ? 0 : at(mean, r, 0));
+        std::string cell = with_error(drift, exact(r) ? 0 : at(error, r, end));
+        const double spread = at(deviation, r, end);
+        if (!exact(r) && std::isfinite(spread)) cell += ", sd " + digits(spread);
+        row.push_back(cell);
+      }
+      rows.push_back(row);
+    }
+    return rows.size() > 1 ? "\n" + cli::columns(rows) : "";
+  }
+
+  [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
+    const double level = file_.number_attribute("", "level").value_or(std::nan(""));
+    const double delta = file_.number_attribute("", "delta").value_or(std::nan(""));
+    std::string page =
+        "\n" +
+        cli::paragraph("agree: the difference of the means stays within " + shortest(100 * delta) +
+                       "% of the observable's range over the flow at all times, at level " +
+                       shortest(level) +
+                       ". differ: it does not, and equal means are rejected at that level. "
+                       "Each verdict holds by itself: of " +
+                       std::to_string(names.size() * pairs_.size()) + " about " +
+                       rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level)) +
+                       " would say differ by chance alone. Errors are standard errors.");
+    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    for (std::size_t r = 0; r < words_.size(); ++r)
+      if (diverged[r] > 0)
+        page += cli::paragraph(
+            words_[r] + ": " + std::to_string(diverged[r]) + " of " + std::to_string(runs[r]) +
+            " runs diverged" +
+            (diverged[r] < runs[r] ? "; its means are those of the others alone" : "") +
+            " (status and stop_time in its group).");
+    for (std::size_t r = 0; r < words_.size(); ++r) page += solver(names, r);
+    return page;
+  }
+
+  /// The largest effect of the solver's step, in standard errors of the mean.
+  [[nodiscard]] std::string solver(const std::vector<std::string>& names, std::size_t rung) const {
+    double most = -1;
+    std::string sentence;
+    for (const std::string& name : names) {
+      const auto effect = numbers(name + "_step_effect"),
+                 sampled = numbers(name + "_step_effect_error"),
+                 error = numbers(name + "_mean_error");
+      for (std::size_t t = 0; t < time_.size(); ++t) {
+        const double standard = at(error, rung, t);
+        const double size = std::abs(at(effect, rung, t)) / standard;
+        if (!(standard > 0) || !(size > most)) continue;
+        most = size;
+        sentence = with_error(at(effect, rung, t), at(sampled, rung, t)) + " for " + name +
+                   " at t = " + rounded(time_[t]) + ", " + digits(size) +
+                   " standard errors of its mean";
+      }
+    }
+    if (most < 0) return "";
+    return cli::paragraph(
+        words_[rung] + ": steps of dt instead of 2 dt on the same paths move the " +
+        "mean by at most " + sentence +
+        (most > 1 ? ": the solver's own error matters; a smaller --dt helps." : "."));
+  }
+
+  DataFile file_;
+  std::vector<std::string> words_;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs_;
+  std::vector<double> time_;
+  DataFile first_rung_;
+};
+
+std::string interval(double low, double high) {
+  const auto end = [](double x) { return std::isfinite(x) ? rounded(x) : x < 0 ? "-inf" : "inf"; };
+  return "[" + std::string(end(low)) + ", " + end(high) + "]";
+}
+
+std::string orders(const DataFile& file) {
+  const DataFile group(file.path(), "comparison");
+  const auto words = cli::split_words(text(group, "", "rungs"));
+  Rows rows = {{"order in the learning rate, at the end", ""}};
+  std::vector<std::size_t> shown;
+  for (std::size_t r = 0; r < words.size(); ++r) {
+    if (words[r] == "sgd") continue;
+    shown.push_back(r);
+    rows[0].push_back(words[r] + "-sgd");
+  }
+  const DataFile rung(file.path(), cli::split_words(text(file, "", "run_groups")).front());
+  for (const std::string& name : cli::split_words(text(rung, "", "observables"))) {
+    for (const std::string what : {"mean", "variance"}) {
+      const std::string full = name + "_" + what;
+      const auto fits = group.read(full + "_fit").integers;
+      const auto order = group.read(full + "_order").values,
+                 low = group.read(full + "_order_low").values,
+                 high = group.read(full + "_order_high").values;
+      std::vector<std::string> row = {what == "mean" ? name : "", what};
+      bool any = false;
+      for (const std::size_t r : shown) {
+        const std::int64_t fit = fits.at(r);
+        any = any || fit == 0;
+        row.push_back(fit == 0   ? rounded(order[r]) + " " + interval(low[r], high[r])
+                      : fit == 1 ? "no error seen"
+                      : fit == 2 ? "no power fits"
+                                 : "-");
+      }
+      if (any || what == "mean" || !rows.back().front().empty()) rows.push_back(row);
+    }
+  }
+  return "\n" + cli::columns(rows) +
+         cli::paragraph(
+             "Orders are those of signed errors against sgd, fitted by weighted least squares, "
+             "with "
+             "profile intervals. The noise itself is of order sqrt(eta): flow and sde both have "
+             "order 1 in the mean; their constants and the variance tell them apart.");
+}
+
+std::string noise(const DataFile& file) {
+  const DataFile group(file.path(), "noise");
+  Rows rows = {{"noise of " + text(group, "", "rung") + " (" + text(group, "", "noise") + ")", "t",
+                "samples", "noise model"}};
+  const auto times = group.read("time").values;
+  const auto row = [&](const std::string& label, const std::string& name, std::size_t t,
+                       std::size_t place) {
+    const auto cell = [&](const std::string& source) {
+      return with_error(group.read(source + "_" + name).values.at(place),
+                        group.read(source + "_" + name + "_error").values.at(place));
+    };
+    rows.push_back({label, rounded(times[t]), cell("sampler"), cell("noise")});
+  };
+  const std::size_t directions = group.read("direction").values.size();
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    row("trace", "trace", t, t);
+    for (std::size_t i = 0; i < directions; ++i)
+      row("variance along " + std::to_string(i + 1), "variance", t, t * directions + i);
+    row("kurtosis along 1, of a batch", "kurtosis", t, t);
+  }
+  return "\n" + cli::columns(rows) +
+         cli::paragraph(
+             "Of one sample's gradient; directions are the leading eigenvectors of the "
+             "sampler's covariance. A Gaussian has kurtosis 3.");
+}
+
+}  // namespace
+
+std::string describe_comparison(const DataFile& file) {
+  std::string page = cli::paragraph(text(file, "", "title"));
+  const std::string status = text(file, "", "status");
+  page += "  " + text(file, "", "system") + ", " + status + ": " +
+          text(file, "", "status_message") + "\n";
+  if (status == "complete") {
+    const auto settings =
+        static_cast<std::size_t>(file.number_attribute("", "settings").value_or(1));
+    if (settings == 1) page += Section(file.path(), "").page();
+    for (std::size_t i = 1; settings > 1 && i <= settings; ++i)
+      page += Section(file.path(), "learning_rate_" + std::to_string(i)).page();
+    if (settings > 1) page += orders(file);
+    if (file.has_group("noise")) page += noise(file);
+  }
+  Rows rows;
+  for (const std::string& group : cli::split_words(text(file, "", "run_groups"))) {
+    const DataFile rung(file.path(), group);
+    rows.push_back({group, text(rung, "", "status") + ": " + text(rung, "", "status_message")});
+  }
+  if (status != "complete") page += "\n" + cli::columns(rows);
+  const auto wall_time = file.number_attribute("provenance", "wall_time");
+  std::vector<std::string> last;
+  if (wall_time && *wall_time > 0) last.push_back("wall time " + cli::measured(*wall_time));
+  last.push_back("file " + file.path());
+  return page + "\n  " + cli::join(last, ", ") + "\n";
+}
+
+}  // namespace popflow

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "popflow/trajectory_file.hpp"
+
+namespace popflow {
+
+/// A group of a file that is being written, as a run sees it: names are those within the group.
+class TrajectoryGroup {
+ public:
+  /// The whole file, or the group of that name.
+  TrajectoryGroup(TrajectoryFile& file, const std::string& group = "")  // NOLINT: a view
+      : file_(file), group_(group), prefix_(group.empty() ? "" : group + "/") {}
+
+  template <class Values>
+  void write(const std::string& variable, std::size_t first, const Values& values) {
+    file_.write(prefix_ + variable, first, values);
+  }
+  void sync() { file_.sync(); }
+  void set_attributes(std::vector<TrajectoryFile::AttributeChange> changes) {
+    for (TrajectoryFile::AttributeChange& change : changes)
+      change.group = change.group.empty() ? group_ : prefix_ + change.group;
+    file_.set_attributes(changes);
+  }
+
+ private:
+  TrajectoryFile& file_;
+  std::string group_;
+  std::string prefix_;
+};
+
+}  // namespace popflow

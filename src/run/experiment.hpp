@@ -1,0 +1,104 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "file/trajectory_group.hpp"
+#include "popflow/data_file.hpp"
+#include "popflow/driver.hpp"
+#include "popflow/error.hpp"
+#include "popflow/run_config.hpp"
+#include "popflow/screen.hpp"
+#include "popflow/system.hpp"
+#include "run/layout.hpp"
+#include "run/restart.hpp"
+
+namespace popflow {
+
+/// One experiment: a problem, its plan, and what drives it. Makes nothing on disk.
+struct Experiment {
+  RunConfig config;
+  Workers& workers;
+  std::unique_ptr<System> system;
+  Plan plan;
+  bool states_were_cut = false;
+
+  /// Throws what the system, the mode and the machine refuse.
+  Experiment(const RunConfig& from, Workers& threads);
+
+  /// Numbers in memory at a time: states that drivers hold.
+  [[nodiscard]] double memory_doubles() const;
+  [[nodiscard]] GroupSpec layout() const { return layout(config); }
+  [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
+
+ private:
+  void plan_states();
+};
+
+/// Progress of many runs together, told by any of them.
+class Progress {
+ public:
+  Progress(Screen& screen, std::size_t runs) : screen_(screen), at_(runs) {}
+
+  /// What run `run` calls after every step on its way to `end`.
+  std::function<void(double)> of(std::size_t run, double end);
+  void done(std::size_t run) { at_[run].store(1, std::memory_order_relaxed); }
+
+ private:
+  Screen& screen_;
+  std::mutex mutex_;
+  std::vector<std::atomic<double>> at_;
+};
+
+/// What a file that is gone on with says of its runs.
+class Past {
+ public:
+  /// Reads it as it is now; a file that takes its place later changes nothing.
+  Past(DataFile file, const Experiment& experiment, bool extends);
+
+  /// How a run ended that need not be run again.
+  [[nodiscard]] std::optional<Outcome> ended(std::size_t run) const;
+  /// From where a run goes on.
+  [[nodiscard]] Restart restart(std::size_t run) const;
+
+ private:
+  DataFile file_;
+  const Experiment& experiment_;
+  std::vector<std::int64_t> status_;
+  std::vector<double> times_;
+  mutable std::mutex mutex_;
+};
+
+/// How an experiment ended and, in the system's words, where.
+struct Ending {
+  Outcome outcome;
+  std::string where = "undecided";
+};
+
+/// All runs that have not ended in the past, on all threads. Run r is number first_run + r of
+/// `progress`.
+Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, Progress& progress,
+               std::size_t first_run = 0);
+
+struct Provenance {
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  double before = 0;  ///< wall time of the run before it was resumed
+};
+
+/// Writes how it ended.
+void close_run(TrajectoryGroup file, const Ending& ending, const Experiment& experiment,
+               const Provenance& provenance);
+
+ExitCode exit_code(Outcome::Kind kind);
+/// Threads that the options ask for; 0: all cores.
+unsigned threads_of(const Parameters& options);
+/// UsageError that names the need when a file would not fit.
+void require_disk(const std::string& path, double bytes);
+
+}  // namespace popflow

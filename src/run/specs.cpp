@@ -1,0 +1,107 @@
+#include "run/specs.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "popflow/version.hpp"
+#include "run/layout.hpp"
+
+namespace popflow {
+
+std::vector<Attribute> described(const std::string& long_name) {
+  return {{"long_name", long_name}, {"units", std::string("1")}};
+}
+
+VariableSpec variable(std::string name, std::vector<std::string> dimensions,
+                      const std::string& long_name, NumberType type) {
+  VariableSpec v;
+  v.name = std::move(name);
+  v.dimensions = std::move(dimensions);
+  v.type = type;
+  v.attributes = described(long_name);
+  return v;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+DimensionSpec axis(std::string name, std::vector<double> values, const std::string& long_name) {
+  DimensionSpec d;
+  d.name = std::move(name);
+  d.size = values.size();
+  d.coordinate = DimensionSpec::Coordinate::values;
+  d.values = std::move(values);
+  d.attributes = described(long_name);
+  return d;
+}
+
+DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
+                     DimensionSpec::Coordinate coordinate) {
+  DimensionSpec d;
+  d.name = std::move(name);
+  d.size = size;
+  d.coordinate = coordinate;
+  d.attributes = described(long_name);
+  return d;
+}
+
+VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
+                   const std::string& long_name, const std::vector<std::string>& words) {
+  VariableSpec v = variable(name, std::move(dimensions), long_name, NumberType::int8);
+  std::vector<std::int8_t> values;
+  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
+  v.attributes.push_back({"flag_values", values});
+  v.attributes.push_back({"flag_meanings", joined(words)});
+  return v;
+}
+
+GroupSpec parameters_group(const RunConfig& config) {
+  GroupSpec group;
+  group.name = "parameters";
+  for (const Parameters* parameters : {&config.own, &config.options}) {
+    for (const Parameter& parameter : parameters->table()) {
+      if (parameter.name == "config") continue;  // its values are here; the name is the text's
+      Attribute attribute{parameter.name, std::string()};
+      const Value& value = parameters->value(parameter.name);
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) attribute.value = *whole;
+      if (const auto* real = std::get_if<double>(&value)) attribute.value = *real;
+      if (const auto* text = std::get_if<std::string>(&value)) attribute.value = *text;
+      if (const auto* list = std::get_if<std::vector<double>>(&value)) attribute.value = *list;
+      if (parameter.kind == Kind::flag) {
+        const auto* flag = std::get_if<bool>(&value);
+        attribute.value = static_cast<std::int8_t>(flag != nullptr && *flag ? 1 : 0);
+      }
+      group.attributes.push_back(std::move(attribute));
+    }
+  }
+  group.attributes.push_back({"config", config_text(config)});
+  return group;
+}
+
+GroupSpec provenance_group(unsigned threads) {
+  std::array<char, 256> host{};
+  (void)gethostname(host.data(), host.size() - 1);
+  GroupSpec group;
+  group.name = "provenance";
+  group.attributes = {{"version", std::string(version)},
+                      {"revision", std::string(source_revision)},
+                      {"compiler", std::string(compiler)},
+                      {"flags", std::string(compiler_flags)},
+                      {"libraries", "Boost " + std::string(boost_version) + ", Eigen " +
+                                        eigen_version + ", HDF5 " + hdf5_version},
+                      {"host", std::string(host.data())},
+                      {"started", timestamp()},
+                      {"ended", std::string(), 32},
+                      {"threads", static_cast<std::int64_t>(threads)},
+                      {"wall_time", 0.0},
+                      {"resumed", std::int64_t{0}},
+                      {"last_resumed", std::string(), 32}};
+  return group;
+}
+
+}  // namespace popflow

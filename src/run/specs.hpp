@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "popflow/run_config.hpp"
+#include "popflow/trajectory_file.hpp"
+
+namespace popflow {
+
+// Pieces that the layouts of files are made of. All quantities are dimensionless.
+
+/// The attributes that every dataset has.
+std::vector<Attribute> described(const std::string& long_name);
+VariableSpec variable(std::string name, std::vector<std::string> dimensions,
+                      const std::string& long_name, NumberType type = NumberType::float64);
+/// A dimension with values.
+DimensionSpec axis(std::string name, std::vector<double> values, const std::string& long_name);
+/// A dimension whose places are counted.
+DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
+                     DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index);
+/// Small whole numbers that stand for words.
+VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
+                   const std::string& long_name, const std::vector<std::string>& words);
+/// The names with blanks between them.
+std::string joined(const std::vector<std::string>& names);
+
+/// Every option as resolved, and all of them as the text of a configuration file.
+GroupSpec parameters_group(const RunConfig& config);
+/// Who wrote the file, where and when.
+GroupSpec provenance_group(unsigned threads);
+
+}  // namespace popflow
