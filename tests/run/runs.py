@@ -111,7 +111,7 @@ def contents(file, free_attributes=(), free_groups=FREE_GROUPS):
                 found[f"{where}@{key}"] = value
 
     def visit(name, item):
-        if name.split("/")[0] in free_groups:
+        if set(name.split("/")) & set(free_groups):
             return
         add_attributes(name, item)
         if isinstance(item, h5py.Dataset):
