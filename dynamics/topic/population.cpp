@@ -44,7 +44,7 @@ const Data& enumerable(const Data& data) {
                    std::to_string(data.topics_per_document) + " makes " + shortest(sets) +
                    " sets of topics; the population loss of full matrices goes through all of "
                    "them, and is for at most " +
-                   shortest(Population::most_sets));
+                   std::to_string(static_cast<std::int64_t>(Population::most_sets)));
 }
 
 }  // namespace
