@@ -245,8 +245,8 @@ void refuse_without_gradient(const Data& data, const Variant& variant, const Ful
                              const std::string& file) {
   if (variant.train != Train::embedding && !(variant.attends() && variant.factored)) return;
   const Sizes size(data);
-  const auto first = start.state.begin() +
-                     (variant.train == Train::embedding ? 0 : size.words * size.symbols);
+  const auto first =
+      start.state.begin() + (variant.train == Train::embedding ? 0 : size.words * size.symbols);
   if (std::all_of(first, start.state.end(), [](double number) { return number == 0; }))
     throw InputError(file + " starts every factor at 0, where its gradient is 0 for ever");
 }
@@ -296,9 +296,9 @@ std::unique_ptr<System> make(Ingredients from) {
     }
   }
   std::string source;
-  if (file && (given_matrices || std::any_of(fields.begin(), fields.end(), [&](const StartField& f) {
-                 return file->has(f.name);
-               })))
+  if (file &&
+      (given_matrices || std::any_of(fields.begin(), fields.end(),
+                                     [&](const StartField& f) { return file->has(f.name); })))
     source = file->file().path();
   if (from.shared.has("init-from")) source = from.shared.word("init-from");
 
@@ -322,8 +322,7 @@ std::unique_ptr<System> make(Ingredients from) {
   if (variant.train == Train::attention &&
       std::all_of(numbers.begin(), numbers.begin() + values, [](double w) { return w == 0; }))
     remarks.emplace_back("W_V stays 0, so that the attention has no gradient");
-  if (!full)
-    return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(remarks));
+  if (!full) return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(remarks));
   return std::make_unique<FullTopic>(data, variant, own.integer("document-length"),
                                      std::move(start), scale, std::move(remarks), from.workers);
 }

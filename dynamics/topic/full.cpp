@@ -126,8 +126,7 @@ FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_le
       value_flow_(data, variant.l2),
       optimum_(expand(data, value_flow_.optimum())),
       remarks_(std::move(remarks)) {
-  if (!embeds())
-    optimum_norm_ = value_optimum(value(std::span<const double>(start_.state))).norm();
+  if (!embeds()) optimum_norm_ = value_optimum(value(std::span<const double>(start_.state))).norm();
   if (factored()) key_norm_ = square(std::span<const double>(start_.state), 0).norm();
   describe(init_scale);
 }
@@ -276,8 +275,8 @@ void FullTopic::rhs(std::span<const double> x, double /*t*/, std::span<double> d
 }
 
 Eigen::MatrixXd FullTopic::value_optimum(const ConstMatrix& start) const {
-  return optimum_ + moments_.decayed(start - optimum_, variant_.l2,
-                                     std::numeric_limits<double>::infinity());
+  return optimum_ +
+         moments_.decayed(start - optimum_, variant_.l2, std::numeric_limits<double>::infinity());
 }
 
 void FullTopic::closed_form(double t, std::span<double> x) const {
@@ -340,8 +339,8 @@ void FullTopic::field(std::size_t i, std::span<const double> x, double /*t*/,
   const std::size_t matrices = shape_.blocks.size();
   if (i >= matrices) {
     const std::size_t which = i - matrices;
-    const double mean = which < value_entries ? value_means(x)[which]
-                                              : logit_means(x)[which - value_entries];
+    const double mean =
+        which < value_entries ? value_means(x)[which] : logit_means(x)[which - value_entries];
     sink(0, {&mean, 1});
     return;
   }

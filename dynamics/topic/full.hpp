@@ -99,11 +99,11 @@ class FullTopic : public System {
   Moments moments_;
   Sampler sampler_;
   std::unique_ptr<Population> population_;  ///< where the attention is more than uniform
-  Topic symmetric_;  ///< the flow of class means, from those of the start
+  Topic symmetric_;                         ///< the flow of class means, from those of the start
   ValueFlow value_flow_;
-  Eigen::MatrixXd optimum_;   ///< of W_V under uniform attention (l2 = 0: from zero)
-  double optimum_norm_ = 0;   ///< from this start
-  double key_norm_ = 0;       ///< of W_K at the start
+  Eigen::MatrixXd optimum_;  ///< of W_V under uniform attention (l2 = 0: from zero)
+  double optimum_norm_ = 0;  ///< from this start
+  double key_norm_ = 0;      ///< of W_K at the start
   std::vector<std::string> remarks_;
   Shape shape_;
   mutable Pool<Workspace> workspaces_;

@@ -249,14 +249,15 @@ SystemInfo make_info() {
       {"z_inside", "z_in", "frequency of a word of the document's topics"},
       {"z_outside", "z_out", "frequency of another word"},
       {"value_norm_optimum", "|W_V*|_F", "norm of the end of value training from zero"}};
-  info.problem = {{"value_same_word",
-                   {},
-                   "start of a state field, by the field's name; so for all fields of the variant. "
-                   "Those that are absent start as --value-init and --init-scale say"},
-                  {"W_V",
-                   {"word", "word_key"},
-                   "start of a matrix, by its name; so for all matrices of the variant. Finite, row "
-                   "0 of W_V must be 0; the run is then one of full matrices"}};
+  info.problem = {
+      {"value_same_word",
+       {},
+       "start of a state field, by the field's name; so for all fields of the variant. "
+       "Those that are absent start as --value-init and --init-scale say"},
+      {"W_V",
+       {"word", "word_key"},
+       "start of a matrix, by its name; so for all matrices of the variant. Finite, row "
+       "0 of W_V must be 0; the run is then one of full matrices"}};
   info.end =
       "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "
       "until the attention has moved, at most 1000 times that";

@@ -54,8 +54,8 @@ Eigen::MatrixXd expand(const Data& data, const Logits<double>& logit) {
 }
 
 Eigen::MatrixXd expand(const Data& data, const Values<double>& W) {
-  return expand(data, Logits<double>{W[same_word], W[same_topic], W[other_topic], 0,
-                                     W[mask_column], 0})
+  return expand(data,
+                Logits<double>{W[same_word], W[same_topic], W[other_topic], 0, W[mask_column], 0})
       .bottomRows(Sizes(data).words);
 }
 
@@ -69,9 +69,9 @@ Values<double> class_means(const Data& data, const ConstMatrix& W) {
 
 Logits<double> class_means_of_square(const Data& data, const ConstMatrix& logit) {
   const Eigen::Index n = Sizes(data).words;
-  return means_of_words(data, logit.bottomRightCorner(n, n),
-                        {0, 0, 0, logit.row(0).tail(n).sum(), logit.col(0).tail(n).sum(),
-                         logit(0, 0)});
+  return means_of_words(
+      data, logit.bottomRightCorner(n, n),
+      {0, 0, 0, logit.row(0).tail(n).sum(), logit.col(0).tail(n).sum(), logit(0, 0)});
 }
 
 Logits<double> class_means_of_product(const Data& data, const ConstMatrix& K,

@@ -135,8 +135,8 @@ double Population::run_query(Eigen::Index query, const ConstMatrix& W, Whole& wh
   local.by_own.setZero();
   for (std::size_t set = 0; set < sets_; ++set) {
     const std::int32_t* topics = members_.data() + set * tau;
-    const bool inside =
-        query == 0 || std::binary_search(topics, topics + tau, static_cast<std::int32_t>(own_topic));
+    const bool inside = query == 0 || std::binary_search(topics, topics + tau,
+                                                         static_cast<std::int32_t>(own_topic));
     const double often = inside ? often_inside : often_outside;
     if (often == 0) continue;
     const double of_own = inside ? itself : 0;

@@ -40,8 +40,8 @@ class Population {
  private:
   struct Whole;  ///< room for all queries
   struct Local;  ///< room for one
-  double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole, MatrixOut* by_logit)
-      const;
+  double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
+             MatrixOut* by_logit) const;
   double run_query(Eigen::Index query, const ConstMatrix& W, Whole& whole, Local& local,
                    bool derive) const;
 

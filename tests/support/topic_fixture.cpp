@@ -69,8 +69,9 @@ std::unique_ptr<FullTopic> make_full_random(const Data& data, const Variant& var
 }
 
 std::vector<Variant> all_variants(double l2) {
-  return {{Train::joint, true, l2},     {Train::joint, false, l2},     {Train::value, true, l2},
-          {Train::attention, true, l2}, {Train::attention, false, l2}, {Train::embedding, true, l2}};
+  return {{Train::joint, true, l2},      {Train::joint, false, l2},
+          {Train::value, true, l2},      {Train::attention, true, l2},
+          {Train::attention, false, l2}, {Train::embedding, true, l2}};
 }
 
 std::string describe(const Variant& variant) {

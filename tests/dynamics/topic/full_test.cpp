@@ -293,9 +293,9 @@ TEST_CASE("topic: the full flow has the same bits on any number of threads",
 TEST_CASE("topic: too many sets of topics are refused, where they would be gone through",
           "[fast][topic][full]") {
   const Data data{20, 1, 10, 0.3, 0.2, 0.3};
-  CHECK_THROWS_WITH(make_full_random(data, {Train::joint, true, 0}, 0.1, 1),
-                    Catch::Contains("--topics 20") && Catch::Contains("184756") &&
-                        Catch::Contains("100000"));
+  CHECK_THROWS_WITH(
+      make_full_random(data, {Train::joint, true, 0}, 0.1, 1),
+      Catch::Contains("--topics 20") && Catch::Contains("184756") && Catch::Contains("100000"));
   CHECK_NOTHROW(make_full_random(data, {Train::value, true, 0}, 0.1, 1));
   CHECK_NOTHROW(make_full_random(data, {Train::embedding, true, 0}, 0.1, 1));
 }

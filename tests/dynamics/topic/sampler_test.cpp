@@ -54,8 +54,8 @@ LossGradient document_loss(const FullTopic& system, const Matrices& at,
                            const std::vector<Position>& positions, const Eigen::VectorXd& input) {
   const Eigen::Index size = at.value.rows();
   LossGradient sum{0, {Eigen::MatrixXd::Zero(size, size), Eigen::MatrixXd::Zero(size, size)}};
-  const auto selected = static_cast<double>(
-      std::count_if(positions.begin(), positions.end(), [](const Position& p) { return p.selected; }));
+  const auto selected = static_cast<double>(std::count_if(
+      positions.begin(), positions.end(), [](const Position& p) { return p.selected; }));
   const Scored scored = system.variant().train == Train::embedding ? Scored::words : Scored::all;
   for (const Position& p : positions) {
     if (!p.selected) continue;
@@ -88,7 +88,8 @@ TEST_CASE("topic: a sample is minus the gradient of its own document's loss",
         REQUIRE(positions.size() == 17);
         const auto loss = [&](const Eigen::VectorXd& state) {
           const Matrices at = full(*system, {state.begin(), state.end()});
-          return document_loss(*system, at, positions, frequencies(positions, at.value.rows())).loss +
+          return document_loss(*system, at, positions, frequencies(positions, at.value.rows()))
+                     .loss +
                  kL2 * at.value.squaredNorm();
         };
         Eigen::VectorXd by = gradient(loss, vector_of(x), 1e-3);
@@ -145,8 +146,7 @@ TEST_CASE("topic: documents show what the generator says", "[fast][topic][noise]
     const double n = data.n(), p = data.mask_prob;
     const double random = data.random_prob;
     // A topic of the document is missed by all words now and then.
-    const double shows =
-        data.tau() / data.T() * (1 - std::pow(1 - 1 / data.tau(), 30));
+    const double shows = data.tau() / data.T() * (1 - std::pow(1 - 1 / data.tau(), 30));
     Eigen::VectorXd expected(9);
     expected << p, data.z_mask(), p * (data.keep_prob + random / n), p * random * (1 - 1 / n),
         1 / n, (1 - data.z_mask()) / n, 1 / n, (1 - data.z_mask()) / n, shows;
@@ -213,7 +213,8 @@ TEST_CASE("topic: under uniform attention the bias of finite documents is known"
         u[1 + k] = inside ? 1.0 / 6 : 0;
       }
       of_zz += (Eigen::MatrixXd(z.asDiagonal()) - z * z.transpose()) / (6 * length);
-      of_xz += data.keep_prob * (Eigen::MatrixXd(u.asDiagonal()) - u * u.transpose()) / (6 * length);
+      of_xz +=
+          data.keep_prob * (Eigen::MatrixXd(u.asDiagonal()) - u * u.transpose()) / (6 * length);
     }
   }
   for (const Train train : {Train::value, Train::embedding}) {
@@ -254,7 +255,8 @@ TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 
         limit.segment<2>(1 + static_cast<Eigen::Index>((p.word - 1) / 2) * 2)
             .setConstant(data.z_inside());
       const Matrices by = document_loss(system, full(system, x), positions, limit).by;
-      return std::pair{sampled(system, x, i, {1.0}), Eigen::VectorXd(-vector_of(by_state(system, x, by)))};
+      return std::pair{sampled(system, x, i, {1.0}),
+                       Eigen::VectorXd(-vector_of(by_state(system, x, by)))};
     };
     // The direction of the bias, from other documents.
     const auto shortest = make_full(data, variant, {{}, x}, 32);
@@ -304,10 +306,8 @@ TEST_CASE("topic: samples have the covariance of the model", "[slow][topic][nois
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     ours.add((directions.transpose() * sampled(*system, x, i, {1.0})).array().square().matrix());
     const Matrices by = topic::test::sampled(data, at, length, random).sampled.by;
-    theirs.add((directions.transpose() * vector_of(by_state(*system, x, by)))
-                   .array()
-                   .square()
-                   .matrix());
+    theirs.add(
+        (directions.transpose() * vector_of(by_state(*system, x, by))).array().square().matrix());
   }
   const Eigen::VectorXd error =
       (ours.standard_error().array().square() + theirs.standard_error().array().square()).sqrt();
