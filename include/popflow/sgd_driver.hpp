@@ -51,6 +51,7 @@ class SgdDriver : public Driver {
   std::unique_ptr<Internals> in_;
   State x_;
   std::int64_t steps_ = 0;
+  bool arrived_ = true;  ///< at the last target
   IntervalSteps interval_;
 };
 

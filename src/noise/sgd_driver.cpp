@@ -69,7 +69,8 @@ void SgdDriver::step() {
 Outcome SgdDriver::advance(double target) {
   const double h = step_length(options_);
   const auto last = static_cast<std::int64_t>(std::llround(target / h));
-  interval_ = {};
+  if (arrived_) interval_ = {};
+  arrived_ = false;
   while (steps_ < last) {
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
@@ -89,17 +90,21 @@ Outcome SgdDriver::advance(double target) {
     in_->crossings.look(x_, time());
     if (options_.hooks.on_step) options_.hooks.on_step(time());
   }
+  arrived_ = true;
   return {Outcome::Kind::reached, time(), ""};
 }
 
 // ---- resuming
 
-std::size_t SgdDriver::memory_size() const { return 4 + in_->crossings.memory_size(); }
+// steps, arrived, interval (3)
+constexpr std::size_t kMemory = 5;
+
+std::size_t SgdDriver::memory_size() const { return kMemory + in_->crossings.memory_size(); }
 
 ResumePoint SgdDriver::resume_point() const {
   ResumePoint point{&x_, time(), {}};
-  point.memory = {static_cast<double>(steps_), static_cast<double>(interval_.number),
-                  interval_.smallest, interval_.largest};
+  point.memory = {static_cast<double>(steps_), arrived_ ? 1.0 : 0.0,
+                  static_cast<double>(interval_.number), interval_.smallest, interval_.largest};
   in_->crossings.write_memory(point.memory);
   return point;
 }
@@ -109,8 +114,9 @@ void SgdDriver::restore(State x, double /*t*/, const std::vector<double>& memory
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
   steps_ = static_cast<std::int64_t>(memory[0]);
-  interval_ = {static_cast<std::int64_t>(memory[1]), memory[2], memory[3]};
-  in_->crossings.restore(std::span(memory).subspan(4));
+  arrived_ = memory[1] != 0;
+  interval_ = {static_cast<std::int64_t>(memory[2]), memory[3], memory[4]};
+  in_->crossings.restore(std::span(memory).subspan(kMemory));
   in_->guard.keep(x_, steps_);
 }
 

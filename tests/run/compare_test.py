@@ -127,7 +127,8 @@ def test_divergence_is_told():
 def test_one_run_is_not_enough_to_say():
     with Folder() as folder:
         _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
-        check("too few runs" in ended.out and "differ " not in ended.out, ended.out)
+        table = [line for line in ended.out.splitlines() if "most" in line]
+        check(table and all(line.endswith("too few runs") for line in table), ended.out)
 
 
 def test_reduced_coordinates_are_the_flow_s_alone():
@@ -141,7 +142,7 @@ def test_reduced_coordinates_are_the_flow_s_alone():
 def test_what_makes_no_sense_is_refused():
     said = {
         ("markov", "--rungs", "flow"): "at least two",
-        ("markov", "--rungs", "flow,sdg"): "did you mean sgd",
+        ("markov", "--rungs", "flow,sdg"): "did you mean",
         ("markov", "--rungs", "flow,sgd,sgd"): "twice",
         ("markov", "--rungs", "flow,svag:0"): "svag:L",
         ("markov", "--rungs", "flow,integrated"): "joma-joint",
