@@ -33,7 +33,8 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       coordinates_(coordinates),
       start_(std::move(start)),
       l1_(l1),
-      transition_(problem_.P, problem_.mu) {
+      transition_(problem_.P, problem_.mu),
+      workers_(workers) {
   const Columns columns(problem_.Q, problem_.mu, variant_);
   kappa_ = columns.kappa();
   const double kappa_0 = kappa_ + columns.uniform();
@@ -53,9 +54,11 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
   else
     value_ = std::make_unique<FullValue>(transition_, start_.V0, variant_.inverse_frequency,
                                          natural, workers);
+  full_value_ = dynamic_cast<const FullValue*>(value_.get());
   switch (coordinates_) {
     case Coordinates::full:
       attention_ = std::make_unique<FullAttention>(columns, workers);
+      full_attention_ = static_cast<const FullAttention*>(attention_.get());
       break;
     case Coordinates::support:
       attention_ = std::make_unique<SupportAttention>(columns);
@@ -322,10 +325,21 @@ void Scb::project_noise(std::span<double> noise) const {
   const Eigen::Index N = problem_.vocabulary();
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
   Eigen::Map<Eigen::MatrixXd> A(noise.data() + value_size_, problem_.Q.context_length, N);
-  for (Eigen::Index k = 0; k < N; ++k) {
+  workers_.run(static_cast<std::size_t>(N), noise.size(), [&](std::size_t column) {
+    const auto k = static_cast<Eigen::Index>(column);
     V.col(k).array() -= V.col(k).mean();
     A.col(k).array() -= A.col(k).mean();
-  }
+  });
+}
+
+void Scb::step_in_place(std::span<double> x, double t, double h, const Addend& addend) const {
+  const Coupling coupling = value_->coupling(x.data(), t);
+  const Drive drive =
+      full_attention_->step_in_place(x.data() + value_size_, coupling, h,
+                                     [&](std::size_t begin, bool keeps_sum, std::span<double> out) {
+                                       return addend(value_size_ + begin, keeps_sum, out);
+                                     });
+  full_value_->step_in_place(x.data(), drive, h, variant_.project, addend);
 }
 
 Eigen::MatrixXd Scb::value_matrix(std::span<const double> x, double t) const {

@@ -7,6 +7,7 @@
 #include "dynamics/scb/problem.hpp"
 #include "dynamics/scb/sampler.hpp"
 #include "dynamics/scb/value.hpp"
+#include "popflow/step_in_place.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::scb {
@@ -22,7 +23,7 @@ struct Start {
 
 /// The SCB flow of one problem: a value part and an attention part in the chosen coordinates. The
 /// state is the value part's numbers, then the attention part's.
-class Scb : public System {
+class Scb : public System, public StepsInPlace {
  public:
   Scb(Problem problem, Variant variant, Coordinates coordinates, Start start, double l1,
       Workers& workers);
@@ -54,6 +55,10 @@ class Scb : public System {
                    std::span<const double> weights, std::span<double> out) const override;
   [[nodiscard]] std::string why_no_noise() const override;
   void project_noise(std::span<double> noise) const override;
+  [[nodiscard]] bool can_step_in_place() const override {
+    return full_attention_ != nullptr && !variant_.softmax;
+  }
+  void step_in_place(std::span<double> x, double t, double h, const Addend& addend) const override;
 
   // For starts from this system's state.
   [[nodiscard]] Eigen::MatrixXd value_matrix(std::span<const double> x, double t) const;
@@ -74,9 +79,12 @@ class Scb : public System {
   Start start_;
   double l1_;
   Transition transition_;
+  Workers& workers_;
   std::unique_ptr<ValuePart> value_;
   std::unique_ptr<AttentionPart> attention_;
-  std::unique_ptr<Sampler> sampler_;  ///< full coordinates
+  const FullValue* full_value_ = nullptr;          ///< value_ in full coordinates
+  const FullAttention* full_attention_ = nullptr;  ///< attention_ in full coordinates
+  std::unique_ptr<Sampler> sampler_;               ///< full coordinates
   std::size_t value_size_ = 0;
   double kappa_ = 0;
   double loss_minimum_ = 0;

@@ -25,7 +25,7 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
   system.start(x_);
   in_ = std::make_unique<Internals>(system, workers, x_);
-  in_->crossings.look(x_, 0);
+  in_->crossings.look(x_, 0, 0, true);
 }
 
 SgdDriver::~SgdDriver() = default;
@@ -87,7 +87,7 @@ Outcome SgdDriver::advance(double target) {
       outcome.diverged_at = time();
       return outcome;
     }
-    in_->crossings.look(x_, time());
+    in_->crossings.look(x_, time(), steps_, steps_ == last);
     if (options_.hooks.on_step) options_.hooks.on_step(time());
   }
   arrived_ = true;

@@ -12,7 +12,7 @@ from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popfl
                   xarray)
 
 SMALL = ["--learning-rate", 0.1, "--batch-size", 4, "--t-end", 4, "--saves", 9, "--runs", 12]
-FREE = {"free_attributes": ("threads", "config", "output"), "slots": False}
+FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
 RUNGS = ["flow", "sde", "sde2", "gd", "sgd", "svag:4"]
 
 
@@ -147,7 +147,7 @@ def test_what_makes_no_sense_is_refused():
         ("markov", "--rungs", "flow,svag:0"): "svag:L",
         ("markov", "--rungs", "flow,integrated"): "joma-joint",
         ("markov", "--rungs", "flow,sgd", "--check-noise"): "noise model",
-        ("markov", "--learning-rates", "0.1"): "at least two",
+        ("markov", "--learning-rates", "0.1"): "from 2",
         ("markov", "--learning-rates", "0.1,0.1"): "twice",
         ("markov", "--learning-rates", "0.1,0.2", "--rungs", "flow,sde"): "against sgd",
         ("markov", "--level", 1): "--level",

@@ -27,7 +27,7 @@ MODES = {
     "plain": ["--mode", "sgd", "--preconditioner", "none", "--project", "none"],
     "l1": ["--mode", "sgd", "--l1", 1e-3],
 }
-FREE = {"free_attributes": ("threads", "config", "output"), "slots": False}
+FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
 
 
 def run(folder, name, *args, code=0):
