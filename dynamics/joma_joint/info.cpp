@@ -42,7 +42,7 @@ smooth relu may go to the other one. V = r = 0 is a state of rest, as phi' is 0 
 Exact results (JoMA, theorem 1), conserved for every activation and back-propagation:
   linear   z^2 - sum_k v_k^2                       constant for each token
   exp      z - sum_k v_k^2 / (2 tau)               constant for each token
-  softmax  sum_l z_l                               constant
+  softmax  sum_l z_l, and sum_l v_kl - r_k         constant, the second for each node
   softmax  z - (sum_k v_k^2 - bbar sum_k |v_k|^2) / (2 tau) with bbar = sum_c p_c b_c constant:
            approximate. bbar is that of the start: with the present bbar(t) the agreement is lost.
 theorem_residual is its largest change over tokens since the start; correlation is that of z with
@@ -58,9 +58,11 @@ batch. A finite context is a bias that no batch size takes away: none for linear
 with identity and stationary; of order 1/length where the direction is smooth in the shares; and
 without such a rate near a relu's kink. Compare several lengths. With noise only full coordinates
 are exact, and a sharp relu has no slides: phi' is 1{h > 0}, 0 at the kink, also in sde's drift.
-Single samples, and so SGD but for rounding, keep sum_l z_l (softmax), and with the identity
-sum_k v_kl of each token and sum_k r_k, where sum_k g_kc = 0 (cross-entropy, or K >= C); tokens that
-no class has never move. Isotropic noise is projected on these. The quadratic invariants are kept by
+Single samples, and so SGD but for rounding, keep with softmax sum_l z_l and, of every node,
+sum_l v_kl - r_k; with the identity sum_k v_kl of every token and sum_k r_k, where sum_k g_kc = 0
+(cross-entropy, or K >= C), and under stationary the differences of nodes beyond the classes; tokens
+that no class has never move. Isotropic noise is projected on these.
+The quadratic invariants are kept by
 no discrete step: one of size eta moves z - sum_k v_k^2/(2 tau) (exp) by
 -eta^2 sum_k (dv_k)^2/(2 tau) and z^2 - sum_k v_k^2 (linear) by eta^2 [(dz)^2 - sum_k (dv_k)^2],
 which is not positive where z^2 >= sum_k v_k^2: a drift one way, of order eta.

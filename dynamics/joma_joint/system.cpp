@@ -223,30 +223,54 @@ void JomaJoint::add_sampled(std::span<const double> x, double /*t*/, const Sampl
 }
 
 void JomaJoint::project_noise(std::span<double> noise) const {
-  // What every single sample keeps. Tokens that no class has never move. With softmax sum_l z_l is
-  // kept; and where sum_k g_k = 0 and phi' = 1, sum_k r_k and sum_k v_{k,l} are.
+  // What every single sample keeps. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
+  // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is kept, and sum_l z_l. Tokens that no class
+  // has never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0 unless the class has no
+  // node, and constant g are the same for all nodes that have no class.
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), K_, M_);
   Eigen::Map<Eigen::VectorXd> r(noise.data() + M_ * K_, K_);
   Eigen::Map<Eigen::VectorXd> z(noise.data() + M_ * K_ + K_, M_);
-  const bool balanced = variant_.activation == Activation::identity &&
-                        (variant_.backprop == Backprop::cross_entropy || K_ >= C_);
-  if (balanced) r.array() -= r.mean();
+  const auto drawn = [&](Index c) { return c < C_ && problem_.p[c] > 0; };
+  const bool identity = variant_.activation == Activation::identity;
+  const bool constant = identity && variant_.backprop == Backprop::stationary;
+  bool balanced = identity;
+  Index idle = 0;  // nodes without a class
+  for (Index c = K_; constant && c < C_; ++c) balanced = balanced && !drawn(c);
+  for (Index k = 0; constant && k < K_; ++k) idle += drawn(k) ? 0 : 1;
+  const auto over_nodes = [&](auto&& column) {
+    if (idle > 1) {
+      double sum = 0;
+      for (Index k = 0; k < K_; ++k) sum += drawn(k) ? 0 : column[k];
+      for (Index k = 0; k < K_; ++k)
+        if (!drawn(k)) column[k] = sum / static_cast<double>(idle);
+    }
+    if (balanced) column.array() -= column.mean();
+  };
   const auto occurs = [&](Index l) { return problem_.X.row(l).dot(problem_.p) > 0; };
+
+  over_nodes(r);
   double sum = 0;
-  Index seen = 0;
+  double seen = 0;
+  Eigen::VectorXd excess = -r;  // sum_l v_{k,l} - r_k
   for (Index l = 0; l < M_; ++l) {
     if (!occurs(l)) {
       V.col(l).setZero();
       z[l] = 0;
       continue;
     }
-    if (balanced) V.col(l).array() -= V.col(l).mean();
+    over_nodes(V.col(l));
+    excess += V.col(l);
     sum += z[l];
     ++seen;
   }
   if (variant_.attention != AttentionKind::softmax) return;
-  for (Index l = 0; l < M_; ++l)
-    if (occurs(l)) z[l] -= sum / static_cast<double>(seen);
+  excess /= seen + 1;
+  r += excess;
+  for (Index l = 0; l < M_; ++l) {
+    if (!occurs(l)) continue;
+    V.col(l) -= excess;
+    z[l] -= sum / seen;
+  }
 }
 
 // ---- observables and events

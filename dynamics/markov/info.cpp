@@ -134,7 +134,7 @@ ParameterTable parameters() {
   t.push_back({.name = "context-length",
                .kind = Kind::integer,
                .default_text = "1024",
-               .meaning = "symbols of a sampled sequence (sgd)",
+               .meaning = "symbols of a sampled sequence; no effect in a flow",
                .range = {2, kLargestLength}});
   return t;
 }

@@ -1,5 +1,6 @@
 // Sampled contexts against all contexts there are, and what single samples keep.
 
+#include <Eigen/QR>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -165,26 +166,42 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
 
 TEST_CASE("every single sample keeps what noise is projected on", "[fast][joma-joint][noise]") {
   for (const Variant& of : all_variants()) {
-    for (const Index nodes : {3, 4, 6}) {
+    for (const Index nodes : {1, 3, 4, 6}) {
       if (of.backprop == Backprop::cross_entropy && nodes != 4) continue;
       const Variant variant = noisy(of, 9);
       INFO(describe(variant) << ", " << nodes << " nodes");
       Problem problem = uneven_problem(6, 4, nodes, 0.8, 0.5, 2);
       problem.X.row(2).setZero();  // a token that never occurs
       for (auto column : problem.X.colwise()) column /= column.sum();
+      if (nodes == 6) problem.p << 0.5, 0, 0.3, 0.2;  // a class that is never drawn
       const auto system = make_system(problem, variant);
-      const VectorXd x = state_at(*system, start_of(problem));
-      MatrixXd span(x.size(), 400);
+      // Samples at several states, since at one a relu hides some directions.
+      RandomStream random(5, Purpose::test);
+      constexpr Index kStates = 20;
+      constexpr Index kSamples = 20;
+      MatrixXd span(static_cast<Index>(system->shape().state_size()), kStates * kSamples);
       for (Index i = 0; i < span.cols(); ++i) {
+        if (i % kSamples == 0) {
+          problem.start.V =
+              0.8 * problem.start.V.unaryExpr([&](double) { return random.normal(); });
+          problem.start.r = problem.start.r.unaryExpr([&](double) { return random.normal(); });
+          problem.start.z = problem.start.z.unaryExpr([&](double) { return random.normal(); });
+        }
+        const VectorXd x = state_at(*system, start_of(problem));
         const VectorXd v = sampled(*system, x, static_cast<std::uint64_t>(i), {1.0});
         VectorXd projected = v;
         system->project_noise(view(projected));
-        CHECK((projected - v).cwiseAbs().maxCoeff() < 1e-13);
+        CHECK((projected - v).cwiseAbs().maxCoeff() < 1e-12);
         span.col(i) = v;
       }
-      // It is a projection.
-      RandomStream random(5, Purpose::test);
-      VectorXd noise(x.size());
+      // Noise is projected on all that samples span, and on no more.
+      MatrixXd projection = MatrixXd::Identity(span.rows(), span.rows());
+      for (auto column : projection.colwise())
+        system->project_noise({column.data(), static_cast<std::size_t>(column.size())});
+      Eigen::ColPivHouseholderQR<MatrixXd> qr(span);
+      qr.setThreshold(1e-9);
+      CHECK(projection.trace() == Approx(static_cast<double>(qr.rank())));
+      VectorXd noise(span.rows());
       for (double& entry : noise) entry = random.normal();
       VectorXd once = noise;
       system->project_noise(view(once));
@@ -236,8 +253,13 @@ TEST_CASE("discrete steps keep sums, and move the quadratic invariants one way a
           }
           x = next;
         }
-        if (attention == AttentionKind::softmax)
-          CHECK(std::abs(parts(*system, x).z.sum() - parts(*system, start).z.sum()) < 1e-13);
+        if (attention == AttentionKind::softmax) {
+          const Parameters end = parts(*system, x);
+          const Parameters begin = parts(*system, start);
+          CHECK(std::abs(end.z.sum() - begin.z.sum()) < 1e-13);
+          const VectorXd excess = (end.V - begin.V).colwise().sum().transpose() - (end.r - begin.r);
+          CHECK(excess.cwiseAbs().maxCoeff() < 1e-13);
+        }
         CHECK((parts(*system, x).V.rowwise().sum() - parts(*system, start).V.rowwise().sum())
                   .cwiseAbs()
                   .maxCoeff() < 1e-13);
