@@ -66,12 +66,47 @@ class Run:
         return self.events[name]
 
 
+class Comparison:
+    """What the file of a comparison holds: `mean("sgd", "loss")`, `verdict("sgd", "flow", "loss")`."""
+
+    VERDICTS = ("agree", "differ", "undecided")
+
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            group = file["comparison"]
+            self.data = datasets(group)
+            self.rungs = plain(group.attrs["rungs"]).split()
+        self.time = self.data["time"]
+
+    def pair(self, one, other):
+        """The place of a pair, and +1 where its differences are `one` minus `other`, else -1."""
+        for place, pair in enumerate(zip(self.data["second"], self.data["first"])):
+            words = [self.rungs[rung] for rung in pair]
+            if words in ([one, other], [other, one]):
+                return place, 1 if words == [one, other] else -1
+        raise AssertionError(f"no pair of {one} and {other}")
+
+    def mean(self, rung, name):
+        return self.data[name + "_mean"][self.rungs.index(rung)]
+
+    def error(self, rung, name):
+        return self.data[name + "_mean_error"][self.rungs.index(rung)]
+
+    def difference(self, one, other, name):
+        place, sign = self.pair(one, other)
+        return sign * self.data[name + "_difference"][place]
+
+    def verdict(self, one, other, name):
+        return self.VERDICTS[self.data[name + "_verdict"][self.pair(one, other)[0]]]
+
+
 def experiment(config, *more, code=0):
     """Runs an experiment from the sources' folder, as a reader of its first line would."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
-        popflow(*command(config), *more, "-o", path, folder=SOURCE, code=code)
-        return Run(path)
+        words = command(config)
+        popflow(*words, *more, "-o", path, folder=SOURCE, code=code, timeout=900)
+        return Comparison(path) if words[0] == "compare" else Run(path)
 
 
 def near(value, expected, within):
