@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "popflow/sde_driver.hpp"
 #include "run/modes.hpp"
 #include "support/examples.hpp"
 #include "support/monte_carlo.hpp"
@@ -282,6 +283,52 @@ TEST_CASE("a stated covariance is that of the samples", "[fast][properties][nois
     }
     CHECK(((products.mean() - c.reshaped()).cwiseAbs() - 5.5 * products.standard_error())
               .maxCoeff() <= 1e-13 * c.cwiseAbs().maxCoeff());
+  }
+}
+
+/// Where `options` take the start without any noise.
+State without_noise(const Made& made, const std::string& method, double eta, double dt,
+                    std::int64_t order) {
+  SdeDriver driver(*made.system, const_cast<Workers&>(made.workers),
+                   {.method = method,
+                    .learning_rate = eta,
+                    .dt = dt,
+                    .noise = "isotropic",
+                    .noise_scale = 0,
+                    .modified_equation = order});
+  REQUIRE(driver.advance(1).kind == Outcome::Kind::reached);
+  return driver.state();
+}
+
+double distance(const State& a, const State& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+TEST_CASE("gradient descent goes to the flow at order 1 and to the second modified equation at 2",
+          "[slow][properties][noise]") {
+  // Without noise, so to rounding: halving eta divides the distances by 2 and 4. The second
+  // equation is solved with steps of eta^3, whose error falls faster than what is measured.
+  for (const Example& example : noisy_examples()) {
+    const Made made(example);
+    if (!made.system->why_no_noise().empty()) continue;
+    if (example.text().find("relu") != std::string::npos) continue;  // kinks have no order
+    if (example.text().find("--l1") != std::string::npos) continue;
+    INFO(example.text());
+    FlowDriver flow(*made.system, const_cast<Workers&>(made.workers),
+                    {.method = "dopri5", .rtol = 1e-12, .atol = 1e-13});
+    REQUIRE(flow.advance(1).kind == Outcome::Kind::reached);
+    std::vector<double> first, second;
+    for (const double eta : {1.0 / 8, 1.0 / 16}) {
+      const State descent = without_noise(made, "gradient_descent", eta, eta, 1);
+      first.push_back(distance(descent, flow.state()));
+      second.push_back(distance(
+          descent, without_noise(made, "euler_maruyama", eta, eta * eta * eta / 4, 2)));
+    }
+    CHECK(first[0] / first[1] == Approx(2).epsilon(0.25));
+    CHECK(second[0] / second[1] == Approx(4).epsilon(0.35));
+    CHECK(second[1] < 0.25 * first[1]);
   }
 }
 
