@@ -66,21 +66,20 @@ Full matrices. Noise, and starts outside of the symmetric subspaces, leave these
 --mode sde and sgd, and from a start of matrices (W_V and the like, of a problem file or of
 --init-from), the state is the matrices themselves, and class means of W_V and Lambda are recorded
 under the scalars' names. The flow is exact at any state. With uniform attention it needs E[z z']
-and E[x z'] alone. Otherwise it is the mean over all C(T, tau) sets of topics, of which there may be
-100 000: a word's frequency has two values, so that the n^2 keys and queries are summed once per
+and E[x z'] alone. Otherwise it is the mean over all C(T, tau) sets of topics, at most 100 000 of
+them: a word's frequency has two values, so that the n^2 keys and queries are summed once per
 topic and a set costs tau^2 operations per query. The class means of a noisy run follow the
 symmetric flow up to what noise does to second order. attention_* are means over documents, queries
 of a document's words, and keys of the kind. There is no Jacobian, so no rosenbrock4.
 
 Sampled model. A document has --document-length words of its topics; attention is a softmax over its
 own positions, the loss the mean over its selected positions plus the l2 term, and a minibatch's
-the mean over its documents. A document in which no position is selected has loss 0, as a masked
-mean gives it in training programs: with probability (1 - p_m)^length, nothing at the usual sizes,
-so that the model has no second way of drawing. Finite documents are a bias of order 1/length: the
-observables stay those of infinitely long ones. With uniform attention it is exact, but for the
-documents with none selected: to E[z z'] comes (1/length) (diag(E z) - E[z_D z_D']) and to E[x z']
-(keep-prob/length) (diag(E x) - E[u_D u_D']), z_D the frequencies that a document's topics make, and
-u_D those of its words before the masking.
+the mean over its documents. A document in which no position is selected, as happens with
+probability (1 - p_m)^length, has loss 0: the masked mean of training programs gives that. Finite
+documents are a bias of order 1/length, and observables stay those of infinitely long ones. With
+uniform attention the bias is known exactly, but for documents with none selected: to E[z z'] comes
+(1/length) (diag(E z) - E[z_D z_D']) and to E[x z'] (keep-prob/length) (diag(E x) - E[u_D u_D']),
+z_D the frequencies that a document's topics make, and u_D those of its words before the masking.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start; then these grow, and at the default sizes words attend to

@@ -172,7 +172,7 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
       weights[i] = std::cos(static_cast<double>(i)) / 10;
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(x.size()));
     for (std::size_t i = 0; i < weights.size(); ++i)
-      sum += sampled(*system, x, 50 + i, {weights[i]});
+      sum += weights[i] * sampled(*system, x, 50 + i, {1.0});
     CHECK((sampled(*system, x, 50, weights) - sum).cwiseAbs().maxCoeff() < 1e-13);
     // Onto the state itself, as SGD takes its steps.
     std::vector<double> moved = x;
@@ -348,6 +348,13 @@ TEST_CASE("topic: every single sample keeps what noise is projected on", "[fast]
       std::vector<double> noise(x.size());
       for (double& number : noise) number = random.normal();
       system->project_noise(noise);
+      if (variant.attends() && !variant.factored) {
+        // The softmax's derivative sums to 0 over the keys.
+        const auto symbols = static_cast<Eigen::Index>(data.topics * data.words_per_topic + 1);
+        const Eigen::VectorXd all = vector_of(noise);
+        const Eigen::VectorXd logit = all.tail(symbols * symbols);
+        CHECK(logit.reshaped(symbols, symbols).colwise().sum().cwiseAbs().maxCoeff() < 1e-13);
+      }
       std::vector<double> twice = noise;
       system->project_noise(twice);
       CHECK((vector_of(twice) - vector_of(noise)).cwiseAbs().maxCoeff() < 1e-14);
