@@ -81,6 +81,7 @@ class FullAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
 
  private:
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.
@@ -108,6 +109,7 @@ class SupportAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
 
@@ -139,6 +141,7 @@ class SignalAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
 

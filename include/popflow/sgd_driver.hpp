@@ -50,7 +50,8 @@ class SgdDriver : public Driver {
   Options options_;
   std::unique_ptr<Internals> in_;
   State x_;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0;   ///< taken
+  std::int64_t rested_ = 0;  ///< let pass since the system came to rest
   IntervalSteps interval_;
 };
 

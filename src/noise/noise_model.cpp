@@ -37,17 +37,17 @@ class Isotropic : public NoiseModel {
 
   [[nodiscard]] bool additive() const override { return true; }
 
-  void add(const State& /*x*/, const PathStep& step, State& out) override {
+  void add(const State& x, const PathStep& step, State& out) override {
     std::fill(sum_.begin(), sum_.end(), 0.0);
     const double part = std::sqrt(step.h / static_cast<double>(step.parts));
     for (std::int64_t p = 0; p < step.parts; ++p) {
       draw(2 * (step.first + static_cast<std::uint64_t>(p)));
       add_scaled(workers_, part, normals_, sum_);
     }
-    finish(sum_, out);
+    finish(x, sum_, out);
   }
 
-  void add_with_area(const PathStep& step, State& out, State& area) override {
+  void add_with_area(const State& x, const PathStep& step, State& out, State& area) override {
     // Over a part of length d, with increment w and an independent normal u:
     // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
     std::fill(sum_.begin(), sum_.end(), 0.0);
@@ -63,16 +63,16 @@ class Isotropic : public NoiseModel {
       draw(2 * number + 1);
       add_scaled(workers_, 0.5 * d * std::sqrt(d / 3), normals_, areas);
     }
-    finish(sum_, out);
-    finish(areas, area);
+    finish(x, sum_, out);
+    finish(x, areas, area);
   }
 
  private:
   void draw(std::uint64_t number) {
     fill_normals(workers_, options_.seed, options_.run, number, normals_);
   }
-  void finish(State& noise, State& out) {
-    system_.project_noise(noise);
+  void finish(const State& x, State& noise, State& out) {
+    system_.project_noise(x, noise);
     add_scaled(workers_, amplitude(options_) * options_.noise_scale, noise, out);
   }
 
@@ -225,7 +225,8 @@ class DiagonalNoise : public Sampling {
 
 }  // namespace
 
-void NoiseModel::add_with_area(const PathStep& /*step*/, State& /*out*/, State& /*area*/) {
+void NoiseModel::add_with_area(const State& /*x*/, const PathStep& /*step*/, State& /*out*/,
+                               State& /*area*/) {
   throw std::logic_error("only additive noise has an area");
 }
 

@@ -25,10 +25,10 @@ class NoiseModel {
   virtual ~NoiseModel() = default;
   /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
   virtual void add(const State& x, const PathStep& step, State& out) = 0;
-  /// Does C not depend on x? Then the methods for additive noise apply.
+  /// Does C not depend on x, but for the mode that x is in? Then the methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
   /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
-  virtual void add_with_area(const PathStep& step, State& out, State& area);
+  virtual void add_with_area(const State& x, const PathStep& step, State& out, State& area);
   /// Per-sample gradients drawn so far.
   [[nodiscard]] virtual std::int64_t samples() const { return 0; }
   virtual void set_samples(std::int64_t /*samples*/) {}

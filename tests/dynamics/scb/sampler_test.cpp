@@ -95,7 +95,8 @@ TEST_CASE("Every single sample keeps the sums that noise is projected on", "[fas
     for (std::uint64_t i = 0; i < 20; ++i) {
       const Eigen::VectorXd v = sampled(*system, x, i, {1.0});
       Eigen::VectorXd projected = v;
-      system->project_noise({projected.data(), static_cast<std::size_t>(projected.size())});
+      system->project_noise({x.data(), static_cast<std::size_t>(x.size())},
+                            {projected.data(), static_cast<std::size_t>(projected.size())});
       CHECK(difference(projected, v) < 1e-13);
     }
   }
