@@ -43,6 +43,37 @@ def program(binary: pathlib.Path, *words: str) -> tuple:
         return seconds, usage.ru_maxrss * 1024, file.stat().st_size
 
 
+def peer(script: str) -> dict:
+    """Seconds by form, as a script of a peer prints them."""
+    out = subprocess.run(["/usr/bin/python3", ROOT / "bench" / script], check=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return {name: float(seconds) for name, seconds in map(str.split, out.splitlines())}
+
+
+STEPS = 64  # of an iteration of the kernels sgd/... and sde_isotropic
+
+
+def noisy_modes(k: dict) -> None:
+    step = k["sgd/paper"][0] / STEPS
+    torch = peer("scb_sgd_torch.py")
+    row("SGD step, N=20 T=5000 B=256",
+        f"{step * 1e3:.2f} ms, {k['sgd_limit/paper'][0] / step:.0%} of the limit")
+    row("the same in PyTorch, tuned",
+        f"{torch['float64'] * 1e3:.0f} ms, {torch['float64'] / step:.1f} times ours; "
+        f"float32 {torch['float32'] * 1e3:.0f} ms, {torch['float32'] / step:.1f} times", "10")
+    step = k["sgd/large"][0] / STEPS
+    row("SGD step, N=500 T=100000 B=64",
+        f"{step * 1e3:.1f} ms, {k['sgd_limit/large'][0] / step:.0%} of the limit")
+    step = k["sde_isotropic"][0] / STEPS
+    numpy = peer("scb_noise_numpy.py")
+    one = min(numpy["whole"], numpy["rows"])
+    row("isotropic step, N=500 T=100000",
+        f"{step * 1e3:.0f} ms, {k['normals'][0] / step:.0%} of it for the normals alone")
+    row("the same in NumPy, tuned",
+        f"{one * 1e3:.0f} ms, {one / step:.1f} times ours; with a generator a thread "
+        f"{numpy['threads'] * 1e3:.0f} ms, {numpy['threads'] / step:.1f} times", "10")
+
+
 def row(what: str, value: str, wanted: str = "") -> None:
     print(f"| {what} | {value} | {wanted} |")
 
@@ -76,6 +107,8 @@ def main() -> None:
     row("laying out, filling and recording",
         f"{k['create_and_record'][1] / k['plain_write'][1]:.0%} of a plain write")
     row("softmax right-hand side, full", f"{k['rhs_softmax'][0] * 1e3:.0f} ms")
+
+    noisy_modes(k)
 
     seconds, peak, file = program(binary, *size, "--t-end", "0.05", "--saves", "1",
                                   "--state", "none")

@@ -100,6 +100,9 @@ Start make_start(const Ingredients& from, const Problem& problem) {
 }  // namespace
 
 std::unique_ptr<System> make(Ingredients from) {
+  // Reduced coordinates that are asked for are left to the mode, which says why it has none.
+  if (from.shared.word("mode") == "sde" && !from.own.given("coordinates"))
+    from.own.resolve("coordinates", std::string("full"));
   const Attention attention = attention_of(from.own);
   Problem problem = make_problem(from);
   Start start = make_start(from, problem);

@@ -8,7 +8,7 @@ namespace popflow::joma_joint {
 
 namespace {
 
-Variant variant_of(const Parameters& own) {
+Variant variant_of(const Parameters& own, bool noisy) {
   Variant variant;
   const std::string& attention = own.word("attention");
   variant.attention = attention == "linear" ? AttentionKind::linear
@@ -23,6 +23,8 @@ Variant variant_of(const Parameters& own) {
   variant.temperature = own.real("temperature");
   variant.smoothing = own.real("relu-smoothing");
   variant.integrated = own.word("coordinates") == "integrated";
+  variant.noisy = noisy;
+  variant.context_length = own.integer("context-length");
   return variant;
 }
 
@@ -44,7 +46,7 @@ Start start_of_file(const Ingredients& from) {
 }  // namespace
 
 std::unique_ptr<System> make(Ingredients from) {
-  const Variant variant = variant_of(from.own);
+  const Variant variant = variant_of(from.own, from.shared.word("mode") != "flow");
   Problem problem = make_problem(from);
   if (!from.shared.has("init-from"))
     return std::make_unique<JomaJoint>(std::move(problem), variant, from.workers);

@@ -43,7 +43,10 @@ std::unique_ptr<System> make(Ingredients from) {
   const bool free_bias = from.own.word("bias") == "free";
   Problem problem = make_problem(from);
   const Point start = start_of(from, free_bias);
-  return std::make_unique<Markov>(problem.chain, free_bias, start, std::move(problem.notes));
+  const Sampling sampling{.context_length = from.own.integer("context-length"),
+                          .noisy = from.shared.word("mode") != "flow"};
+  return std::make_unique<Markov>(problem.chain, free_bias, start, std::move(problem.notes),
+                                  sampling, from.workers);
 }
 
 }  // namespace popflow::markov

@@ -9,8 +9,10 @@
 #include "dynamics/common/problem_file.hpp"
 #include "dynamics/common/sizes.hpp"
 #include "dynamics/common/start.hpp"
+#include "dynamics/topic/full.hpp"
 #include "dynamics/topic/system.hpp"
 #include "popflow/error.hpp"
+#include "popflow/last_state.hpp"
 
 namespace popflow::topic {
 
@@ -181,6 +183,81 @@ void refuse_degenerate(const Parameters& own, const Data& data, const Variant& v
     refuse("every factor at 0, where its gradient is 0 for ever; --init-scale must not be 0 here");
 }
 
+// ---- full matrices
+
+/// Does the file give a start of full matrices? One that gives the same numbers in both ways is
+/// refused.
+bool has_matrices(const ProblemFile& file, const Variant& variant,
+                  const std::vector<StartField>& fields) {
+  const std::pair<const char*, const char*> kinds[] = {{"W_V", "value_"},
+                                                       {"Lambda", "logit_"},
+                                                       {"W_K", "key_"},
+                                                       {"W_Q", "query_"},
+                                                       {"W_E", "embedding_"}};
+  bool any = false;
+  for (const FullField& matrix : full_fields(variant)) {
+    if (!file.has(matrix.name)) continue;
+    any = true;
+    for (const auto& [name, beginning] : kinds)
+      for (const StartField& field : fields)
+        if (name == matrix.name && starts_with(field, beginning) && file.has(field.name))
+          throw file.bad("holds both " + matrix.name + " and " + field.name +
+                         ", which say the same; give one");
+  }
+  return any;
+}
+
+/// Puts the file's matrices in the place of the symmetric ones.
+void read_matrices(const ProblemFile& file, const Data& data, const Variant& variant,
+                   FullStart& start) {
+  const auto symbols = static_cast<std::size_t>(Sizes(data).symbols);
+  const std::string because =
+      "there are " + std::to_string(symbols - 1) + " words, and [MASK] before them";
+  double* place = start.state.data();
+  for (const FullField& field : full_fields(variant)) {
+    const std::size_t skip = field.name == "W_V" ? 1 : 0;
+    const auto rows = static_cast<Eigen::Index>(symbols - skip);
+    if (file.has(field.name)) {
+      const ProblemFile::Matrix m = file.matrix(field.name, symbols, symbols, because);
+      file.require_finite(field.name, m);
+      if (skip == 1)
+        for (Eigen::Index k = 0; k < m.cols(); ++k)
+          if (m(0, k) != 0)
+            throw file.bad(entry_name(field.name, 0, k) + " is " + shortest(m(0, k)) +
+                           "; row 0, the output at [MASK], must be 0");
+      Eigen::Map<Eigen::MatrixXd>(place, rows, m.cols()) = m.bottomRows(rows);
+      start.symmetric.clear();
+    }
+    place += rows * static_cast<Eigen::Index>(symbols);
+  }
+}
+
+/// The matrices that the options ask for must fit the machine before any is made.
+void require_room(const Parameters& own, const Data& data, const Variant& variant) {
+  const double square = (data.n() + 1) * (data.n() + 1);
+  double doubles = 12 * square;
+  if (variant.attends()) doubles += (data.T() + 1) * square;
+  require_memory(doubles, "--topics " + own.text("topics") + " with --words-per-topic " +
+                              own.text("words-per-topic") + " in full matrices");
+}
+
+void refuse_without_gradient(const Data& data, const Variant& variant, const FullStart& start,
+                             const std::string& file) {
+  if (variant.train != Train::embedding && !(variant.attends() && variant.factored)) return;
+  const Sizes size(data);
+  const auto first =
+      start.state.begin() + (variant.train == Train::embedding ? 0 : size.words * size.symbols);
+  if (std::all_of(first, start.state.end(), [](double number) { return number == 0; }))
+    throw InputError(file + " starts every factor at 0, where its gradient is 0 for ever");
+}
+
+/// Is the last state that --init-from names one of full matrices?
+bool goes_on_from_matrices(const Ingredients& from) {
+  if (!from.shared.has("init-from")) return false;
+  const LastState last = load_last_state(from.shared.word("init-from"), from.workers);
+  return dynamic_cast<const FullTopic*>(last.system.get()) != nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<System> make(Ingredients from) {
@@ -193,32 +270,61 @@ std::unique_ptr<System> make(Ingredients from) {
   const Data data = data_of(own);
   if (!own.has("value-init")) own.resolve("value-init", default_value_init(variant));
 
+  const bool given_matrices = file && has_matrices(*file, variant, fields);
+  const bool from_matrices = goes_on_from_matrices(from);
+  // Noise leaves the symmetric subspaces, and so do starts outside of them.
+  const bool full = from.shared.word("mode") != "flow" || given_matrices || from_matrices;
+
   std::vector<std::string> remarks;
   std::vector<double> x = standard_start(own, data, variant, fields);
   if (file) {
     read_start(*file, fields, x);
+    const std::vector<FullField> matrices = full_fields(variant);
     for (const FieldInfo& other : info().fields) {
-      const bool used = std::any_of(fields.begin(), fields.end(),
-                                    [&](const StartField& f) { return f.name == other.name; });
+      const auto has_name = [&](const auto& field) { return field.name == other.name; };
+      const bool used = std::any_of(fields.begin(), fields.end(), has_name) ||
+                        std::any_of(matrices.begin(), matrices.end(), has_name);
       if (!used && file->has(other.name))
         remarks.push_back(other.name + " of " + file->file().path() +
                           " is no start value of this variant and is not used");
     }
   }
-  if (const auto last = whole_start(from, info(), state_blocks(data, variant, scale))) {
-    x = *last;
-    to_fields(variant, x);
+  if (!from_matrices) {
+    if (const auto last = whole_start(from, info(), state_blocks(data, variant, scale))) {
+      x = *last;
+      to_fields(variant, x);
+    }
   }
   std::string source;
-  if (file && std::any_of(fields.begin(), fields.end(),
-                          [&](const StartField& f) { return file->has(f.name); }))
+  if (file &&
+      (given_matrices || std::any_of(fields.begin(), fields.end(),
+                                     [&](const StartField& f) { return file->has(f.name); })))
     source = file->file().path();
   if (from.shared.has("init-from")) source = from.shared.word("init-from");
-  refuse_degenerate(own, data, variant, x, source);
+
+  FullStart start;
+  if (full) {
+    require_room(own, data, variant);
+    start = full_start(data, variant, x);
+    if (from_matrices)
+      start = {{}, *whole_start(from, info(), full_blocks(data, variant, scale))};
+    else if (given_matrices && !from.shared.has("init-from"))
+      read_matrices(*file, data, variant, start);
+  }
+  const bool symmetric = !full || !start.symmetric.empty();
+  if (symmetric)
+    refuse_degenerate(own, data, variant, x, source);
+  else
+    refuse_without_gradient(data, variant, start, source);
+  const std::ptrdiff_t values =
+      symmetric ? std::ptrdiff_t{value_entries} : Sizes(data).words * Sizes(data).symbols;
+  const std::vector<double>& numbers = symmetric ? x : start.state;
   if (variant.train == Train::attention &&
-      std::all_of(x.begin(), x.begin() + value_entries, [](double w) { return w == 0; }))
+      std::all_of(numbers.begin(), numbers.begin() + values, [](double w) { return w == 0; }))
     remarks.emplace_back("W_V stays 0, so that the attention has no gradient");
-  return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(remarks));
+  if (!full) return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(remarks));
+  return std::make_unique<FullTopic>(data, variant, own.integer("document-length"),
+                                     std::move(start), scale, std::move(remarks), from.workers);
 }
 
 }  // namespace popflow::topic

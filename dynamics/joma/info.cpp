@@ -31,6 +31,13 @@ Coordinates, both exact:
             one number a token however many nodes there are. Near a target s_l grows evenly while
             mu - v falls below every rounding: no stiffness, and no digit lost.
   full      v itself, or v - mu with targets. A step of --method euler is then a gradient step.
+            Those of --mode sde, whose noise leaves the lines of the reduced ones.
+
+Sampled model. None: drives and targets stand for the data, and no sample has a gradient. So --mode
+sgd and, in --mode sde, --noise batch and diagonal are refused; --noise isotropic adds noise-scale
+sqrt(eta/B) dW to every v_kl. With noise the exact results below do not hold, and clock_spread tells
+how far noise has moved the clocks apart. How far SGD is from the integrated flow is seen with
+joma-joint: popflow compare joma-joint --rungs flow,integrated,sgd.
 
 Data.
   uniform   drives or targets independent and uniform on [target-min, target-max]
@@ -137,7 +144,8 @@ ParameterTable parameters() {
       {.name = "coordinates",
        .kind = Kind::word,
        .default_text = "reduced",
-       .meaning = "state of the flow; both are exact, euler's steps are the paper's in full",
+       .meaning = "state of the flow; both are exact, euler's steps are the paper's in full, which "
+                  "is the only one with noise (and then the default)",
        .words = {"reduced", "full"}});
   return t;
 }

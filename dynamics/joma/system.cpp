@@ -37,11 +37,13 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
       workers_(workers),
       lines_(start_),
       reduced_(reduced),
-      parts_((lines_.size() + kPiece - 1) / kPiece) {
+      softmax_([this] {
+        return std::make_unique<Softmax>(Softmax{std::vector<Attention::Part>(pieces()),
+                                                 std::vector<double>(reduced_ ? 0 : tokens())});
+      }) {
   hold_rates();
   coordinates_ =
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
-  if (!reduced && attention_.kind == Kind::softmax) weights_.resize(tokens());
   describe();
 }
 
@@ -137,14 +139,16 @@ void Joma::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) 
     });
     return;
   }
-  double* b = reduced_ ? dxdt.data() : weights_.data();
+  const auto softmax = softmax_.borrow();
+  std::vector<Attention::Part>& parts = softmax->parts;
+  double* b = reduced_ ? dxdt.data() : softmax->weights.data();
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     coordinates_->squares(x.data(), begin, end, b + begin);
-    parts_[piece] = attention_.apply_softmax(end - begin, b + begin);
+    parts[piece] = attention_.apply_softmax(end - begin, b + begin);
   });
-  Attention::softmax_factors(parts_);
+  Attention::softmax_factors(parts);
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
-    const double factor = parts_[piece].sum;
+    const double factor = parts[piece].sum;
     for (std::size_t l = begin; l < end; ++l) b[l] *= factor;
     coordinates_->derivative(x.data(), b + begin, begin, end, dxdt.data());
   });
@@ -172,6 +176,19 @@ void Joma::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::M
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
 }
 
+// ---- noise
+
+std::string Joma::why_no_samples() const {
+  return "joma has no data model, its drives and targets stand for the data; 'popflow compare "
+         "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD";
+}
+
+std::string Joma::why_no_noise() const {
+  if (!reduced_) return "";
+  return "with noise only --coordinates full is exact: noise moves each v_kl on its own, off the "
+         "line that --coordinates reduced keeps to";
+}
+
 // ---- what is seen of it
 
 /// The token with the largest attention, to which all are compared: what is small beside it is
@@ -182,7 +199,7 @@ struct Joma::Reference {
 };
 
 Joma::Reference Joma::reference(std::span<const double> x) const {
-  std::vector<Reference> parts(parts_.size());
+  std::vector<Reference> parts(pieces());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     for (std::size_t from = begin; from < end; from += kStretch) {
@@ -214,7 +231,7 @@ double Joma::entropy(std::span<const double> x) const {
   const Reference ref = reference(x);
   if (attention_.kind == Kind::linear && !(ref.square + attention_.offset > 0)) return kNone;
   // Of all but the reference, in units of its weight.
-  std::vector<EntropySums> parts(parts_.size());
+  std::vector<EntropySums> parts(pieces());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     double w[kStretch];
@@ -273,7 +290,7 @@ void Joma::event_functions(std::span<const double> x, double /*t*/,
   }
   // Linear attention knows its logarithms to within the rounding of 1.
   const double factor = attention_.kind == Kind::linear ? 0 : attention_.inverse();
-  std::vector<EntropySums> parts(parts_.size());
+  std::vector<EntropySums> parts(pieces());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     double growths[kStretch];
@@ -310,7 +327,7 @@ void Joma::learned(std::span<const double> x, double& low, double& high) const {
     double low = kInfinity, high = -kInfinity;
   };
   const auto nodes = static_cast<std::size_t>(problem_.goal.rows());
-  std::vector<Range> parts(parts_.size());
+  std::vector<Range> parts(pieces());
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double v[kStretch];
     for (std::size_t k = 0; k < nodes; ++k) {

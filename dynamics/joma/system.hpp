@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
 #include "dynamics/joma/problem.hpp"
@@ -35,6 +36,8 @@ class Joma : public System {
                        std::span<double> values) const override;
   void passage_functions(std::span<const double> x, double t,
                          std::span<double> values) const override;
+  [[nodiscard]] std::string why_no_samples() const override;
+  [[nodiscard]] std::string why_no_noise() const override;
   [[nodiscard]] bool has_closed_form() const override;
   void closed_form(double t, std::span<double> x) const override;
 
@@ -47,6 +50,7 @@ class Joma : public System {
 
  private:
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
+  [[nodiscard]] std::size_t pieces() const { return (tokens() + kPiece - 1) / kPiece; }
   void hold_rates();
   void describe();
   [[nodiscard]] double scale() const;
@@ -72,9 +76,12 @@ class Joma : public System {
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
   Shape shape_;
-  // Of a softmax; kept, so that a right-hand side allocates nothing.
-  mutable std::vector<Attention::Part> parts_;  ///< one a piece
-  mutable std::vector<double> weights_;         ///< b, in full coordinates
+  /// Of a softmax; kept, so that a right-hand side allocates nothing.
+  struct Softmax {
+    std::vector<Attention::Part> parts;  ///< one a piece
+    std::vector<double> weights;         ///< b, in full coordinates
+  };
+  mutable ScratchPool<Softmax> softmax_;
 };
 
 }  // namespace popflow::joma

@@ -9,9 +9,7 @@ constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up 
 constexpr const char* kEquations =
     R"(Data. M contextual tokens l, C classes c with weights p_c. A sample is a class c ~ p (the query
 token and what is to be predicted go with it) and a context of tokens drawn i.i.d. from x_c, which
-sums to 1. The flow is the limit of long contexts, where a context's shares are x_c. A finite
-context is a bias: none for linear or exp attention with identity and stationary, of order 1/length
-where the direction is smooth, and without such a rate near a relu's kink.
+sums to 1. The flow is the limit of long contexts, where a context's shares are x_c.
 
 Model. K hidden nodes with weights v_k (M) on the attended context and r_k on the query; attention
 logits z (M); temperature tau; * is entry by entry:
@@ -44,7 +42,7 @@ smooth relu may go to the other one. V = r = 0 is a state of rest, as phi' is 0 
 Exact results (JoMA, theorem 1), conserved for every activation and back-propagation:
   linear   z^2 - sum_k v_k^2                       constant for each token
   exp      z - sum_k v_k^2 / (2 tau)               constant for each token
-  softmax  sum_l z_l                               constant
+  softmax  sum_l z_l, and sum_l v_kl - r_k         constant, the second for each node
   softmax  z - (sum_k v_k^2 - bbar sum_k |v_k|^2) / (2 tau) with bbar = sum_c p_c b_c constant:
            approximate. bbar is that of the start: with the present bbar(t) the agreement is lost.
 theorem_residual is its largest change over tokens since the start; correlation is that of z with
@@ -53,6 +51,21 @@ the theorem's z from the same start, correlation_weights and correlation_norm wi
 Coordinates. integrated: z is no state but follows from V by the theorem. Exact for exp, and for
 linear attention from starts with z^2 > sum_k v_k^2, where z keeps its sign (others are refused); an
 approximation for softmax. z is recorded all the same, and theorem_residual is then 0.
+
+Sampled model. Each sample is a class c ~ p with --context-length tokens i.i.d. from x_c; its gradient
+is that of its own class at the context's empirical shares in the place of x_c, averaged over the
+batch. A finite context is a bias that no batch size takes away: none for linear or exp attention
+with identity and stationary; of order 1/length where the direction is smooth in the shares; and
+without such a rate near a relu's kink. Compare several lengths. With noise only full coordinates
+are exact, and a sharp relu has no slides: phi' is 1{h > 0}, 0 at the kink, also in sde's drift.
+Single samples, and so SGD but for rounding, keep with softmax sum_l z_l and, of every node,
+sum_l v_kl - r_k; with the identity sum_k v_kl of every token and sum_k r_k, where sum_k g_kc = 0
+(cross-entropy, or K >= C), and under stationary the differences of nodes beyond the classes; tokens
+that no class has never move. Isotropic noise is projected on these.
+The quadratic invariants are kept by
+no discrete step: one of size eta moves z - sum_k v_k^2/(2 tau) (exp) by
+-eta^2 sum_k (dv_k)^2/(2 tau) and z^2 - sum_k v_k^2 (linear) by eta^2 [(dz)^2 - sum_k (dv_k)^2],
+which is not positive where z^2 >= sum_k v_k^2: a drift one way, of order eta.
 
 Start. v, r, z are init-scale times standard normals, to z is added init-logit. An addition to all
 logits changes nothing under softmax and is a factor under exp; linear attention sees nothing at
@@ -145,7 +158,8 @@ ParameterTable parameters() {
   t.push_back({.name = "context-length",
                .kind = Kind::integer,
                .default_text = "100",
-               .meaning = "tokens of a sampled context; no effect in a flow, which is its limit",
+               .meaning = "tokens of a sampled context, a bias where it is short; no effect in a "
+                          "flow, which is its limit",
                .range = {1, kLargest}});
   return t;
 }

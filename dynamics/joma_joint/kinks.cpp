@@ -26,13 +26,15 @@ double& JomaJoint::mode_entry(std::span<double> x, const Surface& s) const {
 
 void JomaJoint::switch_functions(std::span<const double> x, double /*t*/,
                                  std::span<double> values) const {
-  const Point at = point(x);
-  flow_->at(at);
+  const auto work = work_.borrow();
+  const Flow& flow = work->flow;
+  const Point at = point(x, *work);
+  work->flow.at(at);
   std::size_t i = 0;
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k, ++i) {
-      const double h = flow_->h()(k, c);
-      const double theta = flow_->slope()(k, c);
+      const double h = flow.h()(k, c);
+      const double theta = flow.slope()(k, c);
       switch (mode_of(at.modes[i])) {
         case Mode::below:
           values[i] = kSurface - h;
@@ -52,8 +54,9 @@ void JomaJoint::switch_functions(std::span<const double> x, double /*t*/,
 void JomaJoint::first_modes() {
   if (modes_ == 0) return;
   const std::span<double> x = start_;
-  flow_->at(point(x));
-  const Eigen::MatrixXd h = flow_->h();
+  const auto work = work_.borrow();
+  work->flow.at(point(x, *work));
+  const Eigen::MatrixXd h = work->flow.h();
   std::vector<Surface> surfaces;
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k) {
@@ -61,39 +64,41 @@ void JomaJoint::first_modes() {
       mode_entry(x, {k, c}) = static_cast<double>(h(k, c) > 0 ? Mode::above : Mode::below);
     }
   }
-  choose_modes(x, surfaces);
+  choose_modes(x, surfaces, *work);
 }
 
 void JomaJoint::switch_mode(std::span<double> x, double /*t*/) const {
   for (std::size_t i = x.size() - modes_; i < x.size(); ++i) x[i] = std::round(x[i]);
-  flow_->at(point(x));
+  const auto work = work_.borrow();
+  work->flow.at(point(x, *work));
   std::vector<Surface> near;
   std::vector<Surface> off;  // near, but not as near as can be
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k) {
-      const double h = flow_->h()(k, c);
+      const double h = work->flow.h()(k, c);
       const Mode mode = mode_of(mode_entry(x, {k, c}));
       const double inside = mode == Mode::below ? -h : mode == Mode::above ? h : 0.0;
       if (inside <= 4 * kSurface) near.emplace_back(k, c);
       if (mode == Mode::sliding || inside < -2 * kSurface) off.emplace_back(k, c);
     }
   }
-  back_onto(x, off);
-  choose_modes(x, near);
+  back_onto(x, off, *work);
+  choose_modes(x, near, *work);
 }
 
-void JomaJoint::back_onto(std::span<double> x, const std::vector<Surface>& surfaces) const {
+void JomaJoint::back_onto(std::span<double> x, const std::vector<Surface>& surfaces,
+                          Work& work) const {
   if (surfaces.empty()) return;
   // Newton's method along the gradients of h, the shortest way.
   std::vector<double> moves(x.size());
   for (int round = 0; round < 2; ++round) {
-    const Point at = point(x);
-    flow_->at(at);
+    const Point at = point(x, work);
+    work.flow.at(at);
     Eigen::VectorXd wanted(static_cast<Index>(surfaces.size()));
     for (std::size_t i = 0; i < surfaces.size(); ++i)
-      wanted[static_cast<Index>(i)] = -flow_->h()(surfaces[i].first, surfaces[i].second);
-    const Eigen::VectorXd weights = solve_semidefinite(flow_->gram(at, surfaces), wanted);
-    flow_->velocity_of(at, surfaces, weights, velocity_in(moves));
+      wanted[static_cast<Index>(i)] = -work.flow.h()(surfaces[i].first, surfaces[i].second);
+    const Eigen::VectorXd weights = solve_semidefinite(work.flow.gram(at, surfaces), wanted);
+    work.flow.velocity_of(at, surfaces, weights, velocity_in(moves, work));
     for (std::size_t i = 0; i < x.size() - modes_; ++i) x[i] += moves[i];
   }
 }
@@ -102,27 +107,28 @@ void JomaJoint::back_onto(std::span<double> x, const std::vector<Surface>& surfa
 /// where it falls, a number between that holds h where both sides push towards the surface. Those
 /// are the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h goes on to the side
 /// it goes to.
-void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& surfaces) const {
+void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& surfaces,
+                             Work& work) const {
   if (surfaces.empty()) return;
   const auto n = static_cast<Index>(surfaces.size());
   const auto surface = [&](Index i) { return surfaces[static_cast<std::size_t>(i)]; };
-  const Point at = point(x);
-  flow_->at(at);
+  const Point at = point(x, work);
+  work.flow.at(at);
   std::vector<Index> held;    // g <= 0
   std::vector<Index> passed;  // g > 0
   Eigen::VectorXd pull(n);
   Eigen::VectorXd weights = Eigen::VectorXd::Zero(n);
   for (Index i = 0; i < n; ++i) {
     const Surface s = surface(i);
-    pull[i] = flow_->pull(s);
-    const double theta = std::clamp(flow_->slope()(s.first, s.second), 0.0, 1.0);
+    pull[i] = work.flow.pull(s);
+    const double theta = std::clamp(work.flow.slope()(s.first, s.second), 0.0, 1.0);
     (pull[i] > 0 ? passed : held).push_back(i);
     weights[i] = pull[i] > 0 && mode_of(mode_entry(x, s)) == Mode::sliding ? 0.0 : pull[i] * theta;
   }
-  Eigen::MatrixXd rest = flow_->weights();
+  Eigen::MatrixXd rest = work.flow.weights();
   for (const Surface& s : surfaces) rest(s.first, s.second) = 0;
-  const Eigen::VectorXd drift = flow_->drift(at, surfaces, rest);
-  const Eigen::MatrixXd A = flow_->gram(at, surfaces);
+  const Eigen::VectorXd drift = work.flow.drift(at, surfaces, rest);
+  const Eigen::MatrixXd A = work.flow.gram(at, surfaces);
 
   std::vector<Place> place(static_cast<std::size_t>(n), Place::low);
   const auto hold = [&] {
@@ -157,11 +163,11 @@ void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& su
                       : at_place == Place::high  ? Mode::above
                                                  : Mode::below;
     mode_entry(x, surface(i)) = static_cast<double>(mode);
-    const double h = flow_->h()(surface(i).first, surface(i).second);
+    const double h = work.flow.h()(surface(i).first, surface(i).second);
     const double inside = mode == Mode::below ? -h : mode == Mode::above ? h : 0.0;
     if (inside < -0.5 * kSurface) stuck.push_back(surface(i));
   }
-  back_onto(x, stuck);
+  back_onto(x, stuck, work);
 }
 
 }  // namespace popflow::joma_joint

@@ -41,26 +41,28 @@ double Outputs::slope(double h) const {
 }
 
 void Outputs::gradient(const Eigen::MatrixXd& phi, Eigen::MatrixXd& g) const {
-  const Index K = phi.rows();
+  for (Index c = 0; c < phi.cols(); ++c) gradient(c, phi.col(c), g.col(c));
+}
+
+void Outputs::gradient(Index c, const Eigen::Ref<const Eigen::VectorXd>& phi,
+                       Eigen::Ref<Eigen::VectorXd> g) const {
+  const Index K = phi.size();
   if (backprop_ == Backprop::stationary) {
     g.setConstant(-1 / static_cast<double>(K));
-    for (Index c = 0; c < std::min(K, phi.cols()); ++c)
-      g(c, c) = static_cast<double>(K - 1) / static_cast<double>(K);
+    if (c < K) g[c] = static_cast<double>(K - 1) / static_cast<double>(K);
     return;
   }
-  for (Index c = 0; c < phi.cols(); ++c) {
-    const double top = phi.col(c).maxCoeff();
-    double sum = 0;
-    double others = 0;
-    for (Index k = 0; k < K; ++k) {
-      const double e = std::exp(phi(k, c) - top);
-      g(k, c) = -e;
-      sum += e;
-      if (k != c) others += e;
-    }
-    g(c, c) = others;  // 1 - softmax_c would lose its digits as the class is learned
-    g.col(c) /= sum;
+  const double top = phi.maxCoeff();
+  double sum = 0;
+  double others = 0;
+  for (Index k = 0; k < K; ++k) {
+    const double e = std::exp(phi[k] - top);
+    g[k] = -e;
+    sum += e;
+    if (k != c) others += e;
   }
+  g[c] = others;  // 1 - softmax_c would lose its digits as the class is learned
+  g /= sum;
 }
 
 double Outputs::loss(const Eigen::MatrixXd& phi) const {

@@ -20,6 +20,9 @@ class Outputs {
   /// g (K x C) from phi(h) (K x C): 1{k=c} - 1/K, or 1{k=c} - softmax(phi_{:,c})_k. Entries near
   /// zero are as accurate as others.
   void gradient(const Eigen::MatrixXd& phi, Eigen::MatrixXd& g) const;
+  /// The same for one sample of class c.
+  void gradient(Eigen::Index c, const Eigen::Ref<const Eigen::VectorXd>& phi,
+                Eigen::Ref<Eigen::VectorXd> g) const;
   /// -sum_c p_c sum_k g_kc phi_kc, or the cross-entropy sum_c p_c (log sum_k e^{phi_kc} - phi_cc).
   [[nodiscard]] double loss(const Eigen::MatrixXd& phi) const;
 

@@ -64,16 +64,19 @@ Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size
   return x;
 }
 
-void require_room(const Parameters& own) {
+void require_room(const Ingredients& from) {
+  const Parameters& own = from.own;
   const auto size = [&](const char* name) { return static_cast<double>(own.integer(name)); };
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
   // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
-  // V with its start, its derivative and a method's stages; h, g and their like, and the products
-  // of every stretch of tokens. What a relu's slides take is not known before they are there.
+  // in noisy modes tables to draw from; V with its start, its derivative and a method's stages; h,
+  // g and their like, and the products of every stretch of tokens. What a relu's slides take is not
+  // known before they are there.
   const double stretches = std::ceil(M / static_cast<double>(kStretch));
-  require_memory(6 * M * C + 10 * M * K + (6 + stretches) * K * C,
+  const double contexts = from.shared.word("mode") == "flow" ? 6 : 8;
+  require_memory(contexts * M * C + 10 * M * K + (6 + stretches) * K * C,
                  own.text("tokens") + " tokens, " + own.text("classes") + " classes and " +
                      own.text("nodes") + " nodes");
 }
@@ -146,7 +149,7 @@ Problem make_problem(Ingredients from) {
   Given given;
   if (from.shared.has("problem")) given = read(from);
   if (!own.has("nodes")) own.resolve("nodes", own.integer("classes"));
-  require_room(own);
+  require_room(from);
 
   Problem problem;
   problem.X = given.X ? std::move(*given.X) : draw_contexts(from);

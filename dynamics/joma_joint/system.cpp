@@ -30,7 +30,7 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
       M_(problem_.tokens()),
       C_(problem_.classes()),
       K_(problem_.nodes()),
-      z_(problem_.start.z),
+      work_([this] { return make_work(); }),
       workers_(workers) {
   const Start& s = problem_.start;
   if (variant.backprop == Backprop::cross_entropy && K_ != C_)
@@ -53,7 +53,8 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
           shortest(s.V.col(token).squaredNorm()) +
           "; raise --init-logit or use --coordinates full");
   }
-  if (variant.activation == Activation::relu && !(variant.smoothing > 0)) modes_ = count(K_ * C_);
+  if (variant.activation == Activation::relu && !(variant.smoothing > 0) && !variant.noisy)
+    modes_ = count(K_ * C_);
   describe();
   start_.assign(shape_.state_size(), 0.0);
   std::copy(s.V.data(), s.V.data() + s.V.size(), start_.begin());
@@ -63,18 +64,25 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
   first_modes();
 }
 
+std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
+  auto work = std::make_unique<Work>(
+      Work{Flow(problem_.X, variant_.attention, variant_.temperature,
+                Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
+                workers_),
+           problem_.start.z,
+           Eigen::VectorXd(M_),
+           {}});
+  if (variant_.integrated && theorem_) work->flow.follow(*theorem_);
+  return work;
+}
+
 /// The theorem compares with the start, and takes the start's mean attention for constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
-  flow_ = std::make_unique<Flow>(
-      problem_.X, variant_.attention, variant_.temperature,
-      Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
-      workers_);
-  theorem_ = std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
-                                       flow_->mean_attention(Attention::Matrix(s.V.data(), K_, M_),
-                                                             Attention::Vector(s.z.data(), M_)));
-  if (variant_.integrated) flow_->follow(*theorem_);
-  dz_.resize(M_);
+  theorem_ = std::make_unique<Theorem>(
+      variant_.attention, variant_.temperature, s.V, s.z,
+      make_work()->flow.mean_attention(Attention::Matrix(s.V.data(), K_, M_),
+                                       Attention::Vector(s.z.data(), M_)));
 }
 
 const SystemInfo& JomaJoint::info() const { return joma_joint::info(); }
@@ -155,41 +163,121 @@ void JomaJoint::start(std::span<double> x) const {
   std::copy(start_.begin(), start_.end(), x.begin());
 }
 
-Point JomaJoint::point(std::span<const double> x) const {
+Point JomaJoint::point(std::span<const double> x, Work& work) const {
   const double* V = x.data();
   const double* r = V + M_ * K_;
   const double* rest = r + K_;
   const Attention::Matrix weights(V, K_, M_);
   if (variant_.integrated) {
-    theorem_->predict(weights, z_);
-    return {weights, Attention::Vector(r, K_), Attention::Vector(z_.data(), M_),
+    theorem_->predict(weights, work.z);
+    return {weights, Attention::Vector(r, K_), Attention::Vector(work.z.data(), M_),
             modes_ > 0 ? rest : nullptr};
   }
   return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_),
           modes_ > 0 ? rest + M_ : nullptr};
 }
 
-Velocity JomaJoint::velocity_in(std::span<double> dxdt) const {
+Velocity JomaJoint::velocity_in(std::span<double> dxdt, Work& work) const {
   double* r = dxdt.data() + M_ * K_;
-  return {dxdt.data(), r, variant_.integrated ? dz_.data() : r + K_};
+  return {dxdt.data(), r, variant_.integrated ? work.dz.data() : r + K_};
 }
 
 void JomaJoint::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
-  const Point at = point(x);
-  flow_->at(at);
-  Velocity into = velocity_in(dxdt);
+  const auto work = work_.borrow();
+  const Point at = point(x, *work);
+  work->flow.at(at);
+  Velocity into = velocity_in(dxdt, *work);
   if (variant_.integrated) into.z = nullptr;
-  flow_->velocity(at, into);
+  work->flow.velocity(at, into);
   std::fill(dxdt.end() - static_cast<std::ptrdiff_t>(modes_), dxdt.end(), 0.0);
 }
 
-Eigen::VectorXd JomaJoint::logits(std::span<const double> x) const { return point(x).z; }
+Eigen::VectorXd JomaJoint::logits(std::span<const double> x) const {
+  return point(x, *work_.borrow()).z;
+}
+
+// ---- noise
+
+std::string JomaJoint::why_no_noise() const {
+  if (!variant_.integrated) return "";
+  return "with noise only --coordinates full is exact: z follows from V along the flow, not along "
+         "discrete or noisy steps";
+}
+
+const Sampler& JomaJoint::sampler() const {
+  std::call_once(sampler_made_, [this] {
+    sampler_ = std::make_unique<Sampler>(
+        problem_, variant_.attention, variant_.temperature,
+        Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p),
+        variant_.context_length, workers_);
+  });
+  return *sampler_;
+}
+
+void JomaJoint::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+                            std::span<const double> weights, std::span<double> out) const {
+  double* r = out.data() + M_ * K_;
+  sampler().add({Attention::Matrix(x.data(), K_, M_), Attention::Vector(x.data() + M_ * K_, K_),
+                 Attention::Vector(x.data() + M_ * K_ + K_, M_)},
+                key, weights, {out.data(), r, r + K_});
+}
+
+void JomaJoint::project_noise(std::span<double> noise) const {
+  // What every single sample keeps. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
+  // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is kept, and sum_l z_l. Tokens that no class
+  // has never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0 unless the class has no
+  // node, and constant g are the same for all nodes that have no class.
+  Eigen::Map<Eigen::MatrixXd> V(noise.data(), K_, M_);
+  Eigen::Map<Eigen::VectorXd> r(noise.data() + M_ * K_, K_);
+  Eigen::Map<Eigen::VectorXd> z(noise.data() + M_ * K_ + K_, M_);
+  const auto drawn = [&](Index c) { return c < C_ && problem_.p[c] > 0; };
+  const bool identity = variant_.activation == Activation::identity;
+  const bool constant = identity && variant_.backprop == Backprop::stationary;
+  bool balanced = identity;
+  Index idle = 0;  // nodes without a class
+  for (Index c = K_; constant && c < C_; ++c) balanced = balanced && !drawn(c);
+  for (Index k = 0; constant && k < K_; ++k) idle += drawn(k) ? 0 : 1;
+  const auto over_nodes = [&](auto&& column) {
+    if (idle > 1) {
+      double sum = 0;
+      for (Index k = 0; k < K_; ++k) sum += drawn(k) ? 0 : column[k];
+      for (Index k = 0; k < K_; ++k)
+        if (!drawn(k)) column[k] = sum / static_cast<double>(idle);
+    }
+    if (balanced) column.array() -= column.mean();
+  };
+  const auto occurs = [&](Index l) { return problem_.X.row(l).dot(problem_.p) > 0; };
+
+  over_nodes(r);
+  double sum = 0;
+  double seen = 0;
+  Eigen::VectorXd excess = -r;  // sum_l v_{k,l} - r_k
+  for (Index l = 0; l < M_; ++l) {
+    if (!occurs(l)) {
+      V.col(l).setZero();
+      z[l] = 0;
+      continue;
+    }
+    over_nodes(V.col(l));
+    excess += V.col(l);
+    sum += z[l];
+    ++seen;
+  }
+  if (variant_.attention != AttentionKind::softmax) return;
+  excess /= seen + 1;
+  r += excess;
+  for (Index l = 0; l < M_; ++l) {
+    if (!occurs(l)) continue;
+    V.col(l) -= excess;
+    z[l] -= sum / seen;
+  }
+}
 
 // ---- observables and events
 
 /// Mean over classes of the entropy of |b_c| as a distribution.
-double JomaJoint::entropy() const {
-  const Eigen::MatrixXd& B = flow_->attention().attended();
+double JomaJoint::entropy(const Flow& flow) const {
+  const Eigen::MatrixXd& B = flow.attention().attended();
   double mean = 0;
   for (Index c = 0; c < C_; ++c) {
     if (problem_.p[c] == 0) continue;
@@ -205,8 +293,9 @@ double JomaJoint::entropy() const {
 }
 
 /// Its derivative; `size` is the sum of the sizes of the terms.
-double JomaJoint::entropy_rate(const Eigen::VectorXd& dz, const Point& at, double* size) const {
-  const Eigen::MatrixXd& B = flow_->attention().attended();
+double JomaJoint::entropy_rate(const Flow& flow, const Eigen::VectorXd& dz, const Point& at,
+                               double* size) const {
+  const Eigen::MatrixXd& B = flow.attention().attended();
   double rate = 0;
   *size = 0;
   for (Index c = 0; c < C_; ++c) {
@@ -232,11 +321,13 @@ double JomaJoint::entropy_rate(const Eigen::VectorXd& dz, const Point& at, doubl
 }
 
 void JomaJoint::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
-  const Point at = point(x);
-  flow_->at(at);
-  const double entropy_now = entropy();
+  const auto work = work_.borrow();
+  const Flow& flow = work->flow;
+  const Point at = point(x, *work);
+  work->flow.at(at);
+  const double entropy_now = entropy(flow);
   const Theorem::Correlations correlation = theorem_->correlations(at.V, at.z);
-  const double numbers[] = {flow_->outputs().loss(flow_->phi()),
+  const double numbers[] = {flow.outputs().loss(flow.phi()),
                             entropy_now,
                             std::exp(entropy_now),
                             leading_direction(at.V).stable_rank,
@@ -250,13 +341,14 @@ void JomaJoint::observe(std::span<const double> x, double /*t*/, std::span<doubl
 
 void JomaJoint::event_functions(std::span<const double> x, double /*t*/,
                                 std::span<double> values) const {
-  const Point at = point(x);
-  flow_->at(at);
-  velocity_.resize(x.size());
-  const Velocity v = velocity_in(velocity_);
-  flow_->velocity(at, v);
+  const auto work = work_.borrow();
+  const Point at = point(x, *work);
+  work->flow.at(at);
+  work->velocity.resize(x.size());
+  const Velocity v = velocity_in(work->velocity, *work);
+  work->flow.velocity(at, v);
   double size = 0;
-  const double entropy = entropy_rate(Attention::Vector(v.z, M_), at, &size);
+  const double entropy = entropy_rate(work->flow, Attention::Vector(v.z, M_), at, &size);
   values[0] = -entropy - rounding(size);
   values[1] = entropy - rounding(size);
   const Leading leading = leading_direction(at.V);
@@ -269,7 +361,8 @@ void JomaJoint::event_functions(std::span<const double> x, double /*t*/,
 
 void JomaJoint::field(std::size_t i, std::span<const double> x, double /*t*/,
                       const FieldSink& sink) const {
-  const Point at = point(x);
+  const auto work = work_.borrow();
+  const Point at = point(x, *work);
   if (i == 0) sink(0, {at.V.data(), count(at.V.size())});
   if (i == 1) sink(0, {at.r.data(), count(K_)});
   if (i == 2) sink(0, {at.z.data(), count(M_)});

@@ -2,10 +2,13 @@
 
 #include <Eigen/Core>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/flow.hpp"
 #include "dynamics/joma_joint/problem.hpp"
+#include "dynamics/joma_joint/sampler.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::joma_joint {
@@ -17,6 +20,8 @@ struct Variant {
   double temperature = 1;
   double smoothing = 0;     ///< of the relu
   bool integrated = false;  ///< z by the theorem
+  bool noisy = false;  ///< the state does not follow the flow: phi' of a sharp relu is 1{h > 0}
+  std::int64_t context_length = 100;  ///< tokens of a sampled context
 };
 
 /// The flow of one problem. The state is V (token by token), r, z (unless integrated), and with a
@@ -44,6 +49,12 @@ class JomaJoint : public System {
   void switch_functions(std::span<const double> x, double t,
                         std::span<double> values) const override;
   void switch_mode(std::span<double> x, double t) const override;
+  [[nodiscard]] bool has_samples() const override { return !variant_.integrated; }
+  [[nodiscard]] std::string why_no_samples() const override { return why_no_noise(); }
+  [[nodiscard]] std::string why_no_noise() const override;
+  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
+                   std::span<const double> weights, std::span<double> out) const override;
+  void project_noise(std::span<double> noise) const override;
 
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
@@ -51,19 +62,29 @@ class JomaJoint : public System {
   [[nodiscard]] Eigen::VectorXd logits(std::span<const double> x) const;
 
  private:
+  /// What an evaluation works in.
+  struct Work {
+    Flow flow;
+    Eigen::VectorXd z, dz;         ///< when z follows from V
+    std::vector<double> velocity;  ///< of events
+  };
+  [[nodiscard]] std::unique_ptr<Work> make_work() const;
   void describe();
   void set_theorem();
   void first_modes();
-  [[nodiscard]] Point point(std::span<const double> x) const;
-  [[nodiscard]] Velocity velocity_in(std::span<double> dxdt) const;
+  Point point(std::span<const double> x, Work& work) const;
+  Velocity velocity_in(std::span<double> dxdt, Work& work) const;
 
   // Changes of mode (kinks.cpp).
-  void back_onto(std::span<double> x, const std::vector<Surface>& surfaces) const;
-  void choose_modes(std::span<double> x, const std::vector<Surface>& surfaces) const;
+  void back_onto(std::span<double> x, const std::vector<Surface>& surfaces, Work& work) const;
+  void choose_modes(std::span<double> x, const std::vector<Surface>& surfaces, Work& work) const;
   [[nodiscard]] double& mode_entry(std::span<double> x, const Surface& s) const;
 
-  [[nodiscard]] double entropy() const;
-  [[nodiscard]] double entropy_rate(const Eigen::VectorXd& dz, const Point& at, double* size) const;
+  [[nodiscard]] const Sampler& sampler() const;
+
+  [[nodiscard]] double entropy(const Flow& flow) const;
+  [[nodiscard]] double entropy_rate(const Flow& flow, const Eigen::VectorXd& dz, const Point& at,
+                                    double* size) const;
 
   Problem problem_;
   Variant variant_;
@@ -71,10 +92,9 @@ class JomaJoint : public System {
   std::size_t modes_ = 0;
   std::vector<double> start_;
   std::unique_ptr<Theorem> theorem_;
-  mutable std::unique_ptr<Flow> flow_;    // its scratch; called from one thread
-  mutable Eigen::VectorXd z_;             // when it follows from V
-  mutable Eigen::VectorXd dz_;            // likewise
-  mutable std::vector<double> velocity_;  // of events
+  mutable std::once_flag sampler_made_;
+  mutable std::unique_ptr<Sampler> sampler_;  // made when first used: a flow needs none
+  mutable ScratchPool<Work> work_;
   Workers& workers_;
   Shape shape_;
 };

@@ -59,7 +59,20 @@ times 1/(pi_0 pi_1). For p+q > 1 a standard small start is drawn to the line, an
 only starts above the separatrix, or left of the saddle, learn.
 
 Sampled model. Stationary chains of --context-length symbols, so one fewer transitions; the gradient
-is their mean over positions and sequences. --bias optimal uses the b* of the true p and q.
+is their mean over positions and sequences, and its expectation is the flow at any length. --bias
+optimal uses the b* of the true p and q, which no training run knows: with it only e and w are
+sampled. --bias free samples all three. --noise batch and diagonal take the exact covariance of a
+sequence's gradient: with r_x = Pr(x_{n+1} = 1 | x_n = x), m_x = (r_x - sigma(f_x)) df_x, the second
+eigenvalue lambda = 1-p-q, g(k) = (1 - lambda^k)/(1 - lambda) and N transitions, it is 1/N^2 times
+  sum_x pi_x r_x (1-r_x) sum_{k<N} [df_x + (m_1-m_0) g(k)] [..]' + pi_0 pi_1 g(N)^2 (m_1-m_0) (..)'
+where the terms with g are due to the correlation of successive positions; the sums have closed
+forms. --noise-samples has no effect. No noise acts across w = 0 or e = 0, where the gradient
+vanishes sample by sample; a large step can jump there, and e and w then change sign.
+With noise the energy is not kept. A sample moves it by -2 e^2 times what it adds to db/dt, so its
+change fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross the separatrix.
+The outcome then tells where the run has come to, not where it started: global with less than 10% of
+H(pi) - H(x_{n+1}|x_n) left, local near the line e = 0 where that attracts and far below the
+separatrix. loss_settled is still by the limit of the flow from the start.
 
 Text. --text counts the transitions between two classes of a text's characters: 1 are those in
 --text-ones, 0 those in --text-zeros or, without it, all other letters. A to Z count as a to z;
@@ -121,7 +134,7 @@ ParameterTable parameters() {
   t.push_back({.name = "context-length",
                .kind = Kind::integer,
                .default_text = "1024",
-               .meaning = "symbols of a sampled sequence (sgd)",
+               .meaning = "symbols of a sampled sequence; no effect in a flow",
                .range = {2, kLargestLength}});
   return t;
 }

@@ -38,13 +38,16 @@ std::string in_short(double value) {
 
 }  // namespace
 
-Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<std::string> notes)
+Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<std::string> notes,
+               Sampling sampling, Workers& workers)
     : chain_(chain),
       free_bias_(free_bias),
       start_(start),
       notes_(std::move(notes)),
       limit_(limit_of(chain, start.e, start.w)),
-      limit_point_(markov::limit_point(chain, start.e, start.w)) {
+      limit_point_(markov::limit_point(chain, start.e, start.w)),
+      noisy_(sampling.noisy),
+      sampler_(chain, sampling.context_length, workers) {
   describe();
 }
 
@@ -161,6 +164,13 @@ void Markov::start(std::span<double> x) const {
   if (free_bias_) x[2] = start_.b;
 }
 
+Markov::LogitDerivatives Markov::logit_derivatives(std::span<const double> x) {
+  // f_0 = b - e^2/2 and f_1 = f_0 + s.
+  const double e = x[0];
+  const double w = acting(x[1]);
+  return {{-e, 0, 1}, {e * (1 + 4 * w * std::abs(w)), 4 * e * e * std::abs(w), 1}};
+}
+
 Logits Markov::logits(std::span<const double> x) const {
   if (!free_bias_) return optimal_logits(chain_, x[0], x[1]);
   const double f0 = x[2] - x[0] * x[0] / 2;
@@ -210,9 +220,7 @@ void Markov::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen:
     j = -g.g1 * slope_by_twice - curvature * slope_by * slope_by.transpose();
     return;
   }
-  // f_0 = b - e^2/2 and f_1 = f_0 + s.
-  const Eigen::Vector3d f0_by(-e, 0, 1);
-  const Eigen::Vector3d f1_by(-e + slope_by[0], slope_by[1], 1);
+  const auto [f0_by, f1_by] = logit_derivatives(x);
   const double v0 = chain_.pi0 * sigmoid(g.logits.f0) * sigmoid(-g.logits.f0);
   const double v1 = chain_.pi1 * sigmoid(g.logits.f1) * sigmoid(-g.logits.f1);
   j = -v0 * f0_by * f0_by.transpose() - v1 * f1_by * f1_by.transpose();
@@ -250,6 +258,7 @@ void Markov::event_functions(std::span<const double> x, double /*t*/,
 }
 
 std::string Markov::outcome(std::span<const double> x, double /*t*/) const {
+  if (noisy_) return outcome_noisy(x);
   return free_bias_ ? outcome_free(x) : outcome_optimal(x);
 }
 
@@ -280,6 +289,23 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   // Far below the separatrix on the attracting side, e decays before w can leave it.
   const bool below = w < 0 ? separation(e, w) < -0.9 : e * e < 1e-3;
   return below && line_attracts(chain_, w) ? "local" : "undecided";
+}
+
+std::string Markov::outcome_noisy(std::span<const double> x) const {
+  // Noise can carry a run from one basin to the other: what counts is where it has come to, with
+  // room for the noise that it keeps on having there.
+  constexpr double kNear = 0.1;
+  const Logits at = logits(x);
+  const double gap = chain_.entropy - chain_.entropy_rate;
+  const double excess = excess_loss(chain_, at);
+  if (chain_.independent()) return excess < 1e-3 * chain_.entropy ? "global" : "undecided";
+  if (excess < kNear * gap) return "global";
+  const double e = x[0];
+  const double w = x[1];
+  if (e == 0) return word(limit_of(chain_, e, w));
+  const bool below = w < 0 ? separation(e, w) < kNear - 1 : e * e < kNear * kNear;
+  const bool flat = std::abs(loss_above_line(chain_, at)) < kNear * gap;
+  return below && flat && line_attracts(chain_, w) ? "local" : "undecided";
 }
 
 }  // namespace popflow::markov

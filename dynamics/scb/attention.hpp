@@ -6,6 +6,7 @@
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
+#include "popflow/step_in_place.hpp"
 
 namespace popflow::scb {
 
@@ -82,6 +83,9 @@ class FullAttention : public AttentionPart {
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
   Kept sparsify(double* x, double share, bool keep_largest) const override;
+  /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
+  /// this part, column by column. Returns what derivative() does, of x before.
+  Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
 
  private:
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.

@@ -105,6 +105,37 @@ Drive FullAttention::derivative(const double* x, const Coupling& coupling, doubl
   return drive;
 }
 
+Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h,
+                                   const Addend& addend) const {
+  const Positions& Q = columns_.positions();
+  const bool project = columns_.variant().project;
+  std::vector<Moments> all(static_cast<std::size_t>(columns_.size()));
+  each_column([&](Eigen::Index k) {
+    thread_local std::vector<double> added;
+    added.resize(rows_);
+    double* column = x + static_cast<std::size_t>(k) * rows_;
+    const Scaled scaled = addend(static_cast<std::size_t>(k) * rows_, project, added);
+    Moments& m = all[static_cast<std::size_t>(k)];
+    // As in linear_column(): with the projection on the assumption that the column sums to 1.
+    m = moments(k, column, project ? Sums{} : sums(column, rows_));
+    const Rule rule = columns_.rule(k, coupling, m);
+    const Sums before = affine_sums_add(1 + h * rule.slope, h * rule.shift + scaled.offset,
+                                        scaled.factor, added.data(), column, rows_);
+    m.delta = before.sum;
+    m.norm2 = before.squares + (2 * before.sum + 1) * columns_.uniform();
+    if (project && std::abs(m.delta) > kRoundingOfSum) {
+      const double missing = h * (columns_.rule(k, coupling, m).shift - rule.shift);
+      for (std::size_t i = 0; i < rows_; ++i) column[i] += missing;
+    }
+    for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
+      column[Q.position(slot, k)] += h * rule.gain * Q.weight(slot, k);
+  });
+  Drive drive;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k)
+    columns_.add(k, all[static_cast<std::size_t>(k)], drive);
+  return drive;
+}
+
 namespace {
 
 /// A column as deviations from `base`: the state itself (linear) or computed weights (softmax).

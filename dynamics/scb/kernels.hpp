@@ -22,6 +22,10 @@ void affine(double slope, double shift, const double* x, double* y, std::size_t 
 Sums affine_sums(double slope, double shift, const double* x, double* y, std::size_t n,
                  bool stream);
 
+/// x = slope x + shift + factor z, and the sums of x before, in one pass over memory.
+Sums affine_sums_add(double slope, double shift, double factor, const double* z, double* x,
+                     std::size_t n);
+
 /// y = e^(x - high), and its sums; `high` is the largest x, which the function finds.
 Sums exponentials(const double* x, double* y, std::size_t n);
 

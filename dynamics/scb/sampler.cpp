@@ -6,14 +6,17 @@
 #include <numeric>
 
 #include "popflow/error.hpp"
+#include "popflow/streaming.hpp"
+#include "random/words.hpp"
 
 namespace popflow::scb {
 
 AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
   const auto n = static_cast<std::size_t>(probabilities.size());
-  threshold_.assign(n, std::numeric_limits<std::uint32_t>::max());
-  alias_.resize(n);
-  std::iota(alias_.begin(), alias_.end(), std::uint16_t{0});
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto own = static_cast<std::uint16_t>(i);
+    places_.push_back({std::numeric_limits<std::uint32_t>::max(), {own, own}});
+  }
   // Places hold n p_i each; those with less than 1 are filled up from those with more.
   std::vector<double> share(n);
   std::vector<std::size_t> small, large;
@@ -26,8 +29,8 @@ AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
     const std::size_t low = small.back();
     const std::size_t high = large.back();
     small.pop_back();
-    threshold_[low] = static_cast<std::uint32_t>(std::min(share[low] * 0x1p32, 0x1p32 - 1));
-    alias_[low] = static_cast<std::uint16_t>(high);
+    places_[low].threshold = static_cast<std::uint32_t>(std::min(share[low] * 0x1p32, 0x1p32 - 1));
+    places_[low].outcome[1] = static_cast<std::uint16_t>(high);
     share[high] -= 1 - share[low];
     if (share[high] >= 1) continue;
     large.pop_back();
@@ -37,19 +40,27 @@ AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
 
 /// What a batch's samples are, sample i in column i.
 struct Sampler::Batch {
-  Batch(std::size_t size, Eigen::Index N, std::size_t T)
-      : query(size),
-        target(size),
-        tokens(size * T),
-        U(Eigen::MatrixXd::Zero(N, static_cast<Eigen::Index>(size))),
-        R(N, static_cast<Eigen::Index>(size)),
-        Z(N, static_cast<Eigen::Index>(size)) {}
-  std::vector<std::uint16_t> query, target;
+  void resize(std::size_t samples, Eigen::Index N, std::size_t T) {
+    query.resize(samples);
+    target.resize(samples);
+    slot.resize(samples);
+    target_word.resize(samples);
+    tokens.resize(samples * T);
+    const auto columns = static_cast<Eigen::Index>(samples);
+    for (Eigen::MatrixXd* matrix : {&counts, &U, &R, &Z}) matrix->resize(N, columns);
+    order.resize(samples);
+    first.resize(static_cast<std::size_t>(N) + 1);
+  }
+  std::vector<std::uint16_t> query, target, slot;
+  std::vector<std::uint32_t> target_word;
   std::vector<std::uint16_t> tokens;     ///< T of each sample
+  Eigen::MatrixXd counts;                ///< X 1
   Eigen::MatrixXd U;                     ///< X a_k
   Eigen::MatrixXd R;                     ///< e_y - V X a_k
-  Eigen::MatrixXd Z;                     ///< V' R
+  Eigen::MatrixXd Z;                     ///< V' R, then what each token adds
   std::vector<Eigen::VectorXd> softmax;  ///< a_k of the queries that occur (softmax)
+  std::vector<std::size_t> order;        ///< samples by query, in their order
+  std::vector<std::size_t> first;        ///< of each query's samples in `order`
 };
 
 namespace {
@@ -78,97 +89,126 @@ Sampler::Sampler(const Problem& problem, Variant variant, Workers& workers)
       positions_(tables(problem.Q.weight)),
       targets_(tables(problem.P)) {}
 
-void Sampler::draw(const double* A, const SampleKey& key, Batch& batch) const {
-  const std::size_t samples = batch.query.size();
-  workers_.run(samples, samples * T_, [&](std::size_t i) {
-    RandomStream random = key.stream(i);
-    std::uint16_t* tokens = batch.tokens.data() + i * T_;
-    // Two draws from each word.
-    const std::uint64_t first = random();
-    const std::size_t k = tokens_.draw(static_cast<std::uint32_t>(first));
-    const auto column = static_cast<Eigen::Index>(k);
-    const std::uint16_t slot = positions_[k].draw(static_cast<std::uint32_t>(first >> 32));
-    const std::uint64_t second = random();
-    std::size_t t = 0;
-    for (; t + 2 <= T_; t += 2) {
-      const std::uint64_t word = random();
-      tokens[t] = tokens_.draw(static_cast<std::uint32_t>(word));
-      tokens[t + 1] = tokens_.draw(static_cast<std::uint32_t>(word >> 32));
-    }
-    if (t < T_) tokens[t] = tokens_.draw(static_cast<std::uint32_t>(random()));
-    batch.query[i] = static_cast<std::uint16_t>(k);
-    const auto s = static_cast<std::size_t>(problem_.Q.position(slot, column));
-    batch.target[i] = targets_[tokens[s]].draw(static_cast<std::uint32_t>(second));
-  });
+Sampler::~Sampler() = default;
 
-  if (variant_.softmax) {
-    batch.softmax.resize(static_cast<std::size_t>(problem_.vocabulary()));
-    std::vector<bool> occurs(batch.softmax.size());
-    for (const std::uint16_t k : batch.query) occurs[k] = true;
-    workers_.run(batch.softmax.size(), batch.softmax.size() * T_, [&](std::size_t k) {
-      if (!occurs[k]) return;
-      const Eigen::Map<const Eigen::ArrayXd> w(A + k * T_, static_cast<Eigen::Index>(T_));
-      const Eigen::ArrayXd e = (w - w.maxCoeff()).exp();
-      batch.softmax[k] = (e / e.sum()).matrix();
-    });
+std::unique_ptr<Sampler::Batch> Sampler::take_batch(std::size_t samples) const {
+  std::unique_ptr<Batch> batch;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!free_.empty()) {
+      batch = std::move(free_.back());
+      free_.pop_back();
+    }
   }
-  workers_.run(samples, samples * T_,
-               [&](std::size_t i) { forward(A, static_cast<Eigen::Index>(i), batch); });
+  if (!batch) batch = std::make_unique<Batch>();
+  batch->resize(samples, problem_.vocabulary(), T_);
+  return batch;
 }
 
-void Sampler::forward(const double* A, Eigen::Index i, Batch& batch) const {
-  const auto at = static_cast<std::size_t>(i);
-  const std::uint16_t* tokens = batch.tokens.data() + at * T_;
-  const std::size_t k = batch.query[at];
-  const bool softmax = variant_.softmax;
-  const double* a = softmax ? batch.softmax[k].data() : A + k * T_;
-  const double base = softmax ? 0 : 1 / static_cast<double>(T_);
-  double* u = batch.U.col(i).data();
-  for (std::size_t t = 0; t < T_; ++t) u[tokens[t]] += base + a[t];
+void Sampler::draw_queries(const SampleKey& key, Batch& batch) const {
+  for (std::size_t i = 0; i < batch.query.size(); ++i) {
+    std::uint32_t word[4];
+    stream_words({key.seed, key.purpose, key.run, key.first + i}, 0, 1, word);
+    batch.query[i] = tokens_.draw(word[0]);
+    batch.slot[i] = positions_[batch.query[i]].draw(word[1]);
+    batch.target_word[i] = word[2];
+  }
+  // By query, stably.
+  std::fill(batch.first.begin(), batch.first.end(), std::size_t{0});
+  for (const std::uint16_t k : batch.query) ++batch.first[k + 1U];
+  std::partial_sum(batch.first.begin(), batch.first.end(), batch.first.begin());
+  for (std::size_t i = batch.query.size(); i-- > 0;)
+    batch.order[--batch.first[batch.query[i] + 1U]] = i;
+  // first[k + 1] was moved down to where query k's samples begin.
+  std::copy(batch.first.begin() + 1, batch.first.end(), batch.first.begin());
+  batch.first.back() = batch.query.size();
 }
 
-void Sampler::add_attention(std::span<const double> weights, const Batch& batch, double* dA) const {
-  // Column by column, a column's samples in their order: no two threads write to one column, and
-  // the sum's order is fixed.
-  const auto N = static_cast<std::size_t>(problem_.vocabulary());
-  std::vector<std::vector<std::size_t>> of_query(N);
-  for (std::size_t i = 0; i < batch.query.size(); ++i) of_query[batch.query[i]].push_back(i);
-  workers_.run(N, batch.query.size() * T_, [&](std::size_t k) {
-    double* out = dA + k * T_;
-    for (const std::size_t i : of_query[k]) {
-      const std::uint16_t* tokens = batch.tokens.data() + i * T_;
-      const auto column = static_cast<Eigen::Index>(i);
-      Eigen::VectorXd z = batch.Z.col(column);
-      const double weight = variant_.inverse_frequency
-                                ? weights[i] / problem_.mu[static_cast<Eigen::Index>(k)]
-                                : weights[i];
-      if (variant_.softmax) {
-        // (diag(a) - a a') X'z = a o (X'z - u'z)
-        z.array() -= batch.U.col(column).dot(batch.Z.col(column));
-        z *= weight;
-        const double* a = batch.softmax[k].data();
-        for (std::size_t t = 0; t < T_; ++t) out[t] += a[t] * z[tokens[t]];
-        continue;
-      }
-      if (variant_.project) {
-        double sum = 0;
-        for (std::size_t t = 0; t < T_; ++t) sum += z[tokens[t]];
-        z.array() -= sum / static_cast<double>(T_);
-      }
-      z *= weight;
-      for (std::size_t t = 0; t < T_; ++t) out[t] += z[tokens[t]];
-    }
+void Sampler::find_softmax(const double* A, Batch& batch) const {
+  if (!variant_.softmax) return;
+  batch.softmax.resize(static_cast<std::size_t>(problem_.vocabulary()));
+  workers_.run(batch.softmax.size(), batch.softmax.size() * T_, [&](std::size_t k) {
+    if (batch.first[k] == batch.first[k + 1]) return;
+    const Eigen::Map<const Eigen::ArrayXd> w(A + k * T_, static_cast<Eigen::Index>(T_));
+    Eigen::VectorXd& a = batch.softmax[k];
+    a = (w - w.maxCoeff()).exp().matrix();
+    a /= a.sum();
   });
 }
 
-void Sampler::add(const Eigen::MatrixXd& V, const double* A, const SampleKey& key,
-                  std::span<const double> weights, double* dV, double* dA) const {
-  const Eigen::Index N = problem_.vocabulary();
-  Batch batch(weights.size(), N, T_);
-  draw(A, key, batch);
+namespace {
 
+/// The sum of the attention over the positions of each token, and their number. Several sums beside
+/// one another, because an addition must wait for the one before it to the same place.
+class AttendedTokens {
+ public:
+  void start(std::size_t vocabulary) {
+    copies_ = vocabulary <= 512 ? 4 : 1;
+    sums_.assign(copies_ * vocabulary, Pair{});
+  }
+  void add(const std::uint16_t* tokens, const double* a, std::size_t n) {
+    if (copies_ == 4)
+      add<4>(tokens, a, n);
+    else
+      add<1>(tokens, a, n);
+  }
+  [[nodiscard]] Pair of(std::size_t token) const {
+    Pair total = sums_[token * copies_];
+    for (std::size_t copy = 1; copy < copies_; ++copy) total += sums_[token * copies_ + copy];
+    return total;
+  }
+
+ private:
+  template <std::size_t copies>
+  void add(const std::uint16_t* tokens, const double* a, std::size_t n) {
+    Pair* sums = sums_.data();
+    std::size_t t = 0;
+    for (; t + copies <= n; t += copies)
+      for (std::size_t copy = 0; copy < copies; ++copy)
+        sums[tokens[t + copy] * copies + copy] += Pair{a[t + copy], 1};
+    for (; t < n; ++t) sums[tokens[t] * copies] += Pair{a[t], 1};
+  }
+  std::size_t copies_ = 1;
+  std::vector<Pair> sums_;
+};
+
+}  // namespace
+
+void Sampler::draw(const double* A, const SampleKey& key, std::size_t i, Batch& batch) const {
+  const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
+  const auto N = static_cast<std::size_t>(problem_.vocabulary());
+  std::uint16_t* tokens = batch.tokens.data() + i * T_;
+  const std::size_t k = batch.query[i];
+  const double* a = variant_.softmax ? batch.softmax[k].data() : A + k * T_;
+  thread_local AttendedTokens attended;
+  attended.start(N);
+  // A piece at a time, so that words and tokens stay in the nearest cache.
+  constexpr std::size_t kPiece = 1024;
+  std::uint32_t words[kPiece];
+  for (std::size_t begin = 0; begin < T_; begin += kPiece) {
+    const std::size_t count = std::min(kPiece, T_ - begin);
+    stream_words(stream, 1 + begin / 4, (count + 3) / 4, words);
+    for (std::size_t t = 0; t < count; ++t) tokens[begin + t] = tokens_.draw(words[t]);
+    attended.add(tokens + begin, a + begin, count);
+  }
+  const double base = variant_.softmax ? 0 : 1 / static_cast<double>(T_);
+  const auto column = static_cast<Eigen::Index>(i);
+  for (std::size_t n = 0; n < N; ++n) {
+    const Pair sums = attended.of(n);
+    const auto row = static_cast<Eigen::Index>(n);
+    batch.counts(row, column) = sums[1];
+    batch.U(row, column) = sums[0] + base * sums[1];
+  }
+  const auto s =
+      static_cast<std::size_t>(problem_.Q.position(batch.slot[i], static_cast<Eigen::Index>(k)));
+  batch.target[i] = targets_[tokens[s]].draw(batch.target_word[i]);
+}
+
+void Sampler::multiply(const Eigen::MatrixXd& V, std::span<const double> weights, double* dV,
+                       Batch& batch) const {
   // A few columns a task: the products have the same bits on any number of threads.
   constexpr Eigen::Index kColumns = 16;
+  const Eigen::Index N = problem_.vocabulary();
   const auto size = static_cast<Eigen::Index>(weights.size());
   const auto tasks = static_cast<std::size_t>((size + kColumns - 1) / kColumns);
   workers_.run(tasks, static_cast<std::size_t>(2 * N * N * size), [&](std::size_t task) {
@@ -176,23 +216,102 @@ void Sampler::add(const Eigen::MatrixXd& V, const double* A, const SampleKey& ke
     const Eigen::Index count = std::min(kColumns, size - first);
     auto R = batch.R.middleCols(first, count);
     R.noalias() = -(V * batch.U.middleCols(first, count));
-    for (Eigen::Index i = 0; i < count; ++i) R(batch.target[first + i], i) += 1;
+    for (Eigen::Index i = 0; i < count; ++i)
+      R(batch.target[static_cast<std::size_t>(first + i)], i) += 1;
     batch.Z.middleCols(first, count).noalias() = V.transpose() * R;
   });
+  find_gains(weights, batch);
 
-  Eigen::MatrixXd weighted = batch.R;
-  for (Eigen::Index i = 0; i < size; ++i) weighted.col(i) *= weights[static_cast<std::size_t>(i)];
-  Eigen::MatrixXd inputs = batch.U;
-  if (variant_.inverse_frequency) inputs.array().colwise() /= problem_.mu.array();
+  // R and U are the weighted ones from here on.
+  for (Eigen::Index i = 0; i < size; ++i) batch.R.col(i) *= weights[static_cast<std::size_t>(i)];
+  if (variant_.inverse_frequency) batch.U.array().colwise() /= problem_.mu.array();
   const auto column_tasks = static_cast<std::size_t>((N + kColumns - 1) / kColumns);
   Eigen::Map<Eigen::MatrixXd> out(dV, N, N);
   workers_.run(column_tasks, static_cast<std::size_t>(N * N * size), [&](std::size_t task) {
     const Eigen::Index first = static_cast<Eigen::Index>(task) * kColumns;
     const Eigen::Index count = std::min(kColumns, N - first);
     out.middleCols(first, count).noalias() +=
-        weighted * inputs.middleRows(first, count).transpose();
+        batch.R * batch.U.middleRows(first, count).transpose();
   });
-  add_attention(weights, batch, dA);
+}
+
+void Sampler::find_gains(std::span<const double> weights, Batch& batch) const {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto column = static_cast<Eigen::Index>(i);
+    auto z = batch.Z.col(column);
+    if (variant_.softmax)  // (diag(a) - a a') X'z = a o (X'z - u'z)
+      z.array() -= batch.U.col(column).dot(z);
+    else if (variant_.project)
+      z.array() -= batch.counts.col(column).dot(z) / static_cast<double>(T_);
+    z *= variant_.inverse_frequency ? weights[i] / problem_.mu[batch.query[i]] : weights[i];
+  }
+}
+
+namespace {
+
+/// out += the sum over `count` samples of gains[x_t].
+template <std::size_t count>
+void add_gains(const std::uint16_t* const* tokens, const double* const* gains, const double* a,
+               double* out, std::size_t n) {
+  for (std::size_t t = 0; t < n; ++t) {
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += gains[i][tokens[i][t]];
+    out[t] += a == nullptr ? sum : a[t] * sum;
+  }
+}
+
+}  // namespace
+
+void Sampler::add_attention(const Batch& batch, double* dA) const {
+  // Stretches of columns, in each a column's samples in their order, four at a time: no two threads
+  // write to one place, and the sum's order is fixed.
+  constexpr std::size_t kStretch = 4096;
+  constexpr std::size_t kTogether = 4;
+  const auto N = static_cast<std::size_t>(problem_.vocabulary());
+  const std::size_t stretches = (T_ + kStretch - 1) / kStretch;
+  workers_.run(N * stretches, batch.query.size() * T_, [&](std::size_t task) {
+    const std::size_t k = task / stretches;
+    const std::size_t begin = task % stretches * kStretch;
+    const std::size_t n = std::min(kStretch, T_ - begin);
+    double* out = dA + k * T_ + begin;
+    const double* a = variant_.softmax ? batch.softmax[k].data() + begin : nullptr;
+    for (std::size_t at = batch.first[k]; at < batch.first[k + 1]; at += kTogether) {
+      const std::size_t now = std::min(kTogether, batch.first[k + 1] - at);
+      const std::uint16_t* tokens[kTogether];
+      const double* gains[kTogether];
+      for (std::size_t i = 0; i < now; ++i) {
+        const std::size_t sample = batch.order[at + i];
+        tokens[i] = batch.tokens.data() + sample * T_ + begin;
+        gains[i] = batch.Z.col(static_cast<Eigen::Index>(sample)).data();
+      }
+      switch (now) {
+        case 1:
+          add_gains<1>(tokens, gains, a, out, n);
+          break;
+        case 2:
+          add_gains<2>(tokens, gains, a, out, n);
+          break;
+        case 3:
+          add_gains<3>(tokens, gains, a, out, n);
+          break;
+        default:
+          add_gains<4>(tokens, gains, a, out, n);
+      }
+    }
+  });
+}
+
+void Sampler::add(const Eigen::MatrixXd& V, const double* A, const SampleKey& key,
+                  std::span<const double> weights, double* dV, double* dA) const {
+  std::unique_ptr<Batch> batch = take_batch(weights.size());
+  draw_queries(key, *batch);
+  find_softmax(A, *batch);
+  workers_.run(weights.size(), weights.size() * T_,
+               [&](std::size_t i) { draw(A, key, i, *batch); });
+  multiply(V, weights, dV, *batch);
+  add_attention(*batch, dA);
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(std::move(batch));
 }
 
 }  // namespace popflow::scb

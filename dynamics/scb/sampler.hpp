@@ -2,6 +2,8 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -19,39 +21,54 @@ class AliasTable {
  public:
   explicit AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities);
   [[nodiscard]] std::uint16_t draw(std::uint32_t random) const {
-    const std::uint64_t scaled = std::uint64_t{random} * threshold_.size();
-    const auto place = static_cast<std::size_t>(scaled >> 32);
-    return static_cast<std::uint32_t>(scaled) < threshold_[place]
-               ? static_cast<std::uint16_t>(place)
-               : alias_[place];
+    const std::uint64_t scaled = std::uint64_t{random} * places_.size();
+    const Place& place = places_[scaled >> 32];
+    // An index, not a branch: it would be foretold wrong as often as not.
+    return place.outcome[static_cast<std::uint32_t>(scaled) >= place.threshold];
   }
 
  private:
-  std::vector<std::uint32_t> threshold_;
-  std::vector<std::uint16_t> alias_;
+  struct Place {
+    std::uint32_t threshold;
+    std::uint16_t outcome[2];  ///< below the threshold, and from it on
+  };
+  std::vector<Place> places_;
 };
 
 /// The sampled model in full coordinates: sequences x_1..x_T, x_{T+1} i.i.d. from mu, a position
 /// s ~ q_k with k = x_{T+1}, a target y ~ P[:, x_s], and the gradients of 1/2 |e_y - V X a_k|^2.
+///
+/// Sample i is made from the 32-bit words of key.stream(i): word 0 draws the query k, word 1 the
+/// slot of s, word 2 the target y, and word 4 + t the token x_t. (Word 3 is not used.)
 class Sampler {
  public:
   /// Throws UsageError for more tokens than 16 bits count.
   Sampler(const Problem& problem, Variant variant, Workers& workers);
+  ~Sampler();
 
   /// Adds sum_i weights[i] v_i for the samples i of `key`: to `dV` (N x N, column-major) and to
   /// `dA` (T x N, column-major, the weights' or with softmax the logits' derivative). `A` is the
-  /// attention's state: deviations from 1/T, or logits. dA may be A itself.
+  /// attention's state: deviations from 1/T, or logits. dA may be A itself. Several threads may
+  /// call it at once.
   ///
-  /// Cost: T draws and two passes over T positions a sample, three products with N x N matrices
-  /// for the batch; of dA only the columns of the queries drawn are touched.
+  /// Cost: T words drawn and two passes over T positions a sample, three products with N x N
+  /// matrices for the batch; of dA only the columns of the queries drawn are touched. Memory: two
+  /// bytes for each token of the batch, kept for the next one.
   void add(const Eigen::MatrixXd& V, const double* A, const SampleKey& key,
            std::span<const double> weights, double* dV, double* dA) const;
 
  private:
   struct Batch;
-  void draw(const double* A, const SampleKey& key, Batch& batch) const;
-  void forward(const double* A, Eigen::Index i, Batch& batch) const;
-  void add_attention(std::span<const double> weights, const Batch& batch, double* dA) const;
+  [[nodiscard]] std::unique_ptr<Batch> take_batch(std::size_t samples) const;
+  void draw_queries(const SampleKey& key, Batch& batch) const;
+  void find_softmax(const double* A, Batch& batch) const;
+  /// Draws sample i's tokens and target, and sums its attended tokens.
+  void draw(const double* A, const SampleKey& key, std::size_t i, Batch& batch) const;
+  void multiply(const Eigen::MatrixXd& V, std::span<const double> weights, double* dV,
+                Batch& batch) const;
+  /// What a token adds to its position's derivative, token by token, for every sample.
+  void find_gains(std::span<const double> weights, Batch& batch) const;
+  void add_attention(const Batch& batch, double* dA) const;
 
   const Problem& problem_;
   Variant variant_;
@@ -60,6 +77,8 @@ class Sampler {
   AliasTable tokens_;
   std::vector<AliasTable> positions_;  ///< of the slots of a query
   std::vector<AliasTable> targets_;    ///< of what follows a token
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Batch>> free_;  ///< memory of batches that are done
 };
 
 }  // namespace popflow::scb

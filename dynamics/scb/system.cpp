@@ -66,6 +66,7 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
   else
     value_ = std::make_unique<FullValue>(transition_, start_.V0, variant_.inverse_frequency,
                                          natural_, workers);
+  full_value_ = dynamic_cast<const FullValue*>(value_.get());
   attention_ = make_attention(columns);
   value_size_ = size_of(value_->blocks());
   attention_size_ = size_of(attention_->blocks());
@@ -385,22 +386,39 @@ void Scb::add_sampled(std::span<const double> x, double t, const SampleKey& key,
                 out.data() + value_size_);
 }
 
-void Scb::project_noise(std::span<const double> x, std::span<double> noise) const {
+void Scb::project_noise(std::span<double> noise) const {
+  // What every single sample keeps with the projection: 1'V and 1'a (with softmax 1'w).
+  if (!(variant_.project || variant_.softmax)) return;
+  const Eigen::Index N = problem_.vocabulary();
+  Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
+  Eigen::Map<Eigen::MatrixXd> A(noise.data() + value_size_, problem_.Q.context_length, N);
+  workers_.run(static_cast<std::size_t>(N), noise.size(), [&](std::size_t column) {
+    const auto k = static_cast<Eigen::Index>(column);
+    V.col(k).array() -= V.col(k).mean();
+    A.col(k).array() -= A.col(k).mean();
+  });
+}
+
+void Scb::project_noise_at(std::span<const double> x, std::span<double> noise) const {
   if (at_rest(x)) {
     std::fill(noise.begin(), noise.end(), 0.0);
     return;
   }
   std::fill(noise.begin() + static_cast<std::ptrdiff_t>(value_size_ + attention_size_), noise.end(),
             0.0);
-  // What every single sample keeps with the projection: 1'V and 1'a (with softmax 1'w).
-  if (!(projected(x) || variant_.softmax)) return;
-  const Eigen::Index N = problem_.vocabulary();
-  Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
-  Eigen::Map<Eigen::MatrixXd> A(noise.data() + value_size_, problem_.Q.context_length, N);
-  for (Eigen::Index k = 0; k < N; ++k) {
-    V.col(k).array() -= V.col(k).mean();
-    A.col(k).array() -= A.col(k).mean();
-  }
+  if (stage(x) == 1) project_noise(noise);
+}
+
+void Scb::step_in_place(std::span<double> x, double t, double h, const Addend& addend) const {
+  if (at_rest(x)) return;
+  const Coupling coupling = value_->coupling(x.data(), t);
+  const auto& full = static_cast<const FullAttention&>(attention(x));
+  const Drive drive =
+      full.step_in_place(x.data() + value_size_, coupling, h,
+                         [&](std::size_t begin, bool keeps_sum, std::span<double> out) {
+                           return addend(value_size_ + begin, keeps_sum, out);
+                         });
+  full_value_->step_in_place(x.data(), drive, h, projected(x), addend);
 }
 
 // ---- stages

@@ -8,6 +8,7 @@
 #include "dynamics/scb/sampler.hpp"
 #include "dynamics/scb/training.hpp"
 #include "dynamics/scb/value.hpp"
+#include "popflow/step_in_place.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::scb {
@@ -26,7 +27,7 @@ struct Start {
 /// The SCB flow of one problem: a value part and an attention part in the chosen coordinates. The
 /// state is the value part's numbers, then the attention part's; then, where training has two
 /// stages, the numbers of StageEntry.
-class Scb : public System {
+class Scb : public System, public StepsInPlace {
  public:
   Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       const Training& training, Workers& workers);
@@ -57,7 +58,12 @@ class Scb : public System {
   void add_sampled(std::span<const double> x, double t, const SampleKey& key,
                    std::span<const double> weights, std::span<double> out) const override;
   [[nodiscard]] std::string why_no_noise() const override;
-  void project_noise(std::span<const double> x, std::span<double> noise) const override;
+  void project_noise(std::span<double> noise) const override;
+  void project_noise_at(std::span<const double> x, std::span<double> noise) const override;
+  [[nodiscard]] bool can_step_in_place() const override {
+    return full_value_ != nullptr && coordinates_ == Coordinates::full && !variant_.softmax;
+  }
+  void step_in_place(std::span<double> x, double t, double h, const Addend& addend) const override;
 
   [[nodiscard]] std::size_t switches() const override { return training_.two_stage ? 1 : 0; }
   void switch_functions(std::span<const double> x, double t,
@@ -106,6 +112,7 @@ class Scb : public System {
   Transition transition_;
   std::unique_ptr<ValuePart> value_;
   std::unique_ptr<AttentionPart> attention_;
+  const FullValue* full_value_ = nullptr;          ///< value_ where it is in full
   std::unique_ptr<AttentionPart> free_attention_;  ///< of stage 2, without the projection
   std::unique_ptr<Sampler> sampler_;               ///< full coordinates
   std::unique_ptr<Sampler> free_sampler_;

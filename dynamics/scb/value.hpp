@@ -4,6 +4,7 @@
 
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
+#include "popflow/step_in_place.hpp"
 
 namespace popflow::scb {
 
@@ -35,8 +36,15 @@ class FullValue : public ValuePart {
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
 
+  /// x <- x + h times the derivative + the addend, asked column by column; `keeps_sum`: with noise
+  /// each column's sum stays.
+  void step_in_place(double* x, const Drive& drive, double h, bool keeps_sum,
+                     const Addend& addend) const;
+
  private:
   [[nodiscard]] Eigen::VectorXd mean(const double* x) const;  ///< V mu
+  /// What the derivative adds to every column.
+  [[nodiscard]] Eigen::VectorXd shift_of(const Drive& drive, const Eigen::VectorXd& Vmu) const;
   /// Calls body(m) for all columns, on all threads where there are many.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
   const Transition& p_;

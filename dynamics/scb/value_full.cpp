@@ -65,16 +65,36 @@ Coupling FullValue::coupling(const double* x, double /*t*/) const {
   return {PV.dot(p_.mu), VV.dot(p_.mu), Vmu.dot(p_.mean), Vmu.squaredNorm()};
 }
 
+Eigen::VectorXd FullValue::shift_of(const Drive& drive, const Eigen::VectorXd& Vmu) const {
+  return drive.s * p_.mean + (drive.two - drive.ss) * Vmu;
+}
+
 void FullValue::derivative(const double* x, const Drive& drive, double* dx) const {
   const Map D(x, p_.size(), p_.size());
   Eigen::Map<Eigen::MatrixXd> out(dx, p_.size(), p_.size());
   const Eigen::VectorXd Vmu = mean(x);
   // -(gradient) diag(1/mu) = c_q P~ + c_s (P mu) 1' - c_2 (V - V mu 1') - c_ss V mu 1'
-  const Eigen::VectorXd shift = drive.s * p_.mean + (drive.two - drive.ss) * Vmu;
+  const Eigen::VectorXd shift = shift_of(drive, Vmu);
   each_column([&](Eigen::Index m) {
     const double weight = inverse_frequency_ ? 1.0 : p_.mu[m];
     out.col(m) =
         weight * (drive.q * p_.centred.col(m) - drive.two * (V0_.col(m) + D.col(m)) + shift);
+  });
+}
+
+void FullValue::step_in_place(double* x, const Drive& drive, double h, bool keeps_sum,
+                              const Addend& addend) const {
+  Eigen::Map<Eigen::MatrixXd> D(x, p_.size(), p_.size());
+  const Eigen::VectorXd shift = shift_of(drive, mean(x));
+  each_column([&](Eigen::Index m) {
+    thread_local Eigen::VectorXd added;
+    added.resize(p_.size());
+    const Scaled scaled = addend(static_cast<std::size_t>(m * p_.size()), keeps_sum,
+                                 {added.data(), static_cast<std::size_t>(p_.size())});
+    const double by = h * (inverse_frequency_ ? 1.0 : p_.mu[m]);
+    D.col(m) += by * (drive.q * p_.centred.col(m) - drive.two * (V0_.col(m) + D.col(m)) + shift) +
+                scaled.factor * added;
+    D.col(m).array() += scaled.offset;
   });
 }
 

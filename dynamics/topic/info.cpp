@@ -62,6 +62,26 @@ invariant and unstable manifold, on which rounding decides where a joint run goe
 refused, and so is one as good as there (d - s within 1e-12 of the 1/v to which they grow, a - b
 within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
 
+Full matrices. Noise, and starts outside of the symmetric subspaces, leave these coordinates: with
+--mode sde and sgd, and from a start of matrices (W_V and the like, of a problem file or of
+--init-from), the state is the matrices themselves, and class means of W_V and Lambda are recorded
+under the scalars' names. The flow is exact at any state. With uniform attention it needs E[z z']
+and E[x z'] alone. Otherwise it is the mean over all C(T, tau) sets of topics, of which there may be
+100 000: a word's frequency has two values, so that the n^2 keys and queries are summed once per
+topic and a set costs tau^2 operations per query. The class means of a noisy run follow the
+symmetric flow up to what noise does to second order. attention_* are means over documents, queries
+of a document's words, and keys of the kind. There is no Jacobian, so no rosenbrock4.
+
+Sampled model. A document has --document-length words of its topics; attention is a softmax over its
+own positions, the loss the mean over its selected positions plus the l2 term, and a minibatch's
+the mean over its documents. A document in which no position is selected has loss 0, as a masked
+mean gives it in training programs: with probability (1 - p_m)^length, nothing at the usual sizes,
+so that the model has no second way of drawing. Finite documents are a bias of order 1/length: the
+observables stay those of infinitely long ones. With uniform attention it is exact, but for the
+documents with none selected: to E[z z'] comes (1/length) (diag(E z) - E[z_D z_D']) and to E[x z']
+(keep-prob/length) (diag(E x) - E[u_D u_D']), z_D the frequencies that a document's topics make, and
+u_D those of its words before the masking.
+
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start; then these grow, and at the default sizes words attend to
 their own topic. That is a saddle: much later, at t = 3.5e7, each attends to itself. The two signs
@@ -140,6 +160,7 @@ ParameterTable parameters() {
                .default_text = "1000",
                .meaning = "words in a sampled document; no effect in a flow, whose documents are "
                           "infinitely long",
+               .symbol = "L",
                .range = {1, kLargest}});
   return t;
 }
@@ -155,6 +176,7 @@ std::vector<FieldInfo> fields() {
                        const std::vector<std::string>& dimensions = {}) {
     f.push_back({name, dimensions, symbol, meaning, source, when});
   };
+  // In full matrices those of values and logits are means over the entries of the kind.
   add("value_same_word", "d", "W_V (embedding: E) from a word to itself", "");
   add("value_same_topic", "s", "W_V (embedding: E) between two words of a topic", "");
   add("value_other_topic", "u", "W_V (embedding: E) between words of two topics", "");
@@ -177,6 +199,13 @@ std::vector<FieldInfo> fields() {
   add("embedding_between", "W_E", "W_E on vectors constant within topics that sum to 0", embeds);
   add("embedding_block", "W_E", "W_E on the constant vector and [MASK]", embeds,
       {"block_out", "block_in"});
+  const std::string full = "full matrices";
+  add("W_V", "W_V", "value matrix; row 0 stays 0", full + ", not embedding", {"word", "word_key"});
+  add("Lambda", "Lambda", "logits of the attention", full + ", " + attends + ", direct",
+      {"word_key", "word_query"});
+  add("W_K", "W_K", "key matrix", full + ", " + factored, {"word", "word_key"});
+  add("W_Q", "W_Q", "query matrix", full + ", " + factored, {"word", "word_query"});
+  add("W_E", "W_E", "embedding matrix", full + ", " + embeds, {"word", "word_key"});
   return f;
 }
 
@@ -191,7 +220,10 @@ SystemInfo make_info() {
   info.parameters = parameters();
   info.dimensions = {
       {"block_out", "constant vector of the words, [MASK]: what a block makes"},
-      {"block_in", "constant vector of the words, [MASK]: what a block is applied to"}};
+      {"block_in", "constant vector of the words, [MASK]: what a block is applied to"},
+      {"word", "0: [MASK], then the words, topic by topic: what a matrix makes"},
+      {"word_key", "0: [MASK], then the words: what a key shows"},
+      {"word_query", "0: [MASK], then the words: what a query shows"}};
   info.fields = fields();
   const std::string paper = "arXiv 2303.04245";
   const std::string relative =
@@ -217,10 +249,15 @@ SystemInfo make_info() {
       {"z_inside", "z_in", "frequency of a word of the document's topics"},
       {"z_outside", "z_out", "frequency of another word"},
       {"value_norm_optimum", "|W_V*|_F", "norm of the end of value training from zero"}};
-  info.problem = {{"value_same_word",
-                   {},
-                   "start of a state field, by the field's name; so for all fields of the variant. "
-                   "Those that are absent start as --value-init and --init-scale say"}};
+  info.problem = {
+      {"value_same_word",
+       {},
+       "start of a state field, by the field's name; so for all fields of the variant. "
+       "Those that are absent start as --value-init and --init-scale say"},
+      {"W_V",
+       {"word", "word_key"},
+       "start of a matrix, by its name; so for all matrices of the variant. Finite, row "
+       "0 of W_V must be 0; the run is then one of full matrices"}};
   info.end =
       "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "
       "until the attention has moved, at most 1000 times that";

@@ -415,4 +415,13 @@ void Topic::closed_form(double t, std::span<double> x) const {
   std::copy(W.begin(), W.end(), x.begin());
 }
 
+std::string Topic::why_no_samples() const {
+  return "single documents leave the symmetric coordinates; full matrices have a sampled model";
+}
+
+std::string Topic::why_no_noise() const {
+  return "noise leaves the symmetric coordinates, since it moves every entry on its own way; full "
+         "matrices take it";
+}
+
 }  // namespace popflow::topic

@@ -69,6 +69,8 @@ class Topic : public System {
                        std::span<double> values) const override;
   [[nodiscard]] bool has_closed_form() const override { return variant_.train == Train::value; }
   void closed_form(double t, std::span<double> x) const override;
+  [[nodiscard]] std::string why_no_samples() const override;
+  [[nodiscard]] std::string why_no_noise() const override;
 
   // For tests and for models of full matrices: what a state stands for.
   [[nodiscard]] const Data& data() const { return data_; }

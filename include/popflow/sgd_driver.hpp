@@ -52,6 +52,7 @@ class SgdDriver : public Driver {
   State x_;
   std::int64_t steps_ = 0;   ///< taken
   std::int64_t rested_ = 0;  ///< let pass since the system came to rest
+  bool arrived_ = true;      ///< at the last target
   IntervalSteps interval_;
 };
 

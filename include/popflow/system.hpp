@@ -234,8 +234,12 @@ class System {
   virtual void covariance(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> c) const;
   /// Why the coordinates allow no noise at all, because they are not exact in law; empty: they do.
   [[nodiscard]] virtual std::string why_no_noise() const { return ""; }
-  /// Projects noise at x on the linear invariants that every single sample keeps there.
-  virtual void project_noise(std::span<const double> /*x*/, std::span<double> /*noise*/) const {}
+  /// Projects noise on the linear invariants that every single sample keeps.
+  virtual void project_noise(std::span<double> /*noise*/) const {}
+  /// The same at x, where they depend on the stage that x is in.
+  virtual void project_noise_at(std::span<const double> /*x*/, std::span<double> noise) const {
+    project_noise(noise);
+  }
 
   // A right-hand side that jumps on surfaces (a relu's kink) is smooth between them: such a System
   // keeps the mode it is in (which side, or sliding along) as entries of the state with a zero

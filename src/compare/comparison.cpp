@@ -257,9 +257,9 @@ GroupSpec orders_group(const std::vector<Setting>& settings, double level) {
       const std::string name = info.name + "_" + what;
       const std::string of = info.name + ", " + meaning + ": ";
       group.variables.push_back(
-          variable(name + "_error", {"rung", "learning_rate"}, of + "signed, at the end"));
+          variable(name + "_weak_error", {"rung", "learning_rate"}, of + "signed, at the end"));
       group.variables.push_back(
-          variable(name + "_error_error", {"rung", "learning_rate"}, of + "standard error of it"));
+          variable(name + "_weak_error_std", {"rung", "learning_rate"}, of + "its standard error"));
       group.variables.push_back(flags(name + "_fit", {"rung"},
                                       of + "does a power of the learning rate fit", order_words));
       group.variables.push_back(variable(name + "_order", {"rung"}, of + "fitted order"));
@@ -302,8 +302,8 @@ void write_orders(TrajectoryGroup file, const std::vector<Setting>& settings,
           standard.push_back(std::hypot(here_error, truth_error));
         }
         const OrderFit fit = fit_order(rates, errors, standard, level);
-        file.write(name + "_error", r * rates.size(), std::span<const double>(errors));
-        file.write(name + "_error_error", r * rates.size(), std::span<const double>(standard));
+        file.write(name + "_weak_error", r * rates.size(), std::span<const double>(errors));
+        file.write(name + "_weak_error_std", r * rates.size(), std::span<const double>(standard));
         file.write(name + "_fit", r, static_cast<std::int8_t>(fit.kind));
         file.write(name + "_order", r, fit.order);
         file.write(name + "_order_low", r, fit.low);

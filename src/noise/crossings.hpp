@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "noise/guarded_state.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 
@@ -10,11 +12,12 @@ namespace popflow {
 
 /// Events and first passages of a run that moves by steps of its own: what is beyond its level
 /// after a step has happened at that step's time. Noisy paths have no finer crossing to locate.
+/// Large states are looked at every few steps only (steps_between_looks()), and at targets.
 class Crossings {
  public:
   explicit Crossings(const System& system);
-  /// Looks at the state at time t, the start included.
-  void look(const State& x, double t);
+  /// Looks at the state after `step` steps, at time t, if it is due, or now. The start is step 0.
+  void look(const State& x, double t, std::int64_t step, bool now);
 
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return events_; }
   [[nodiscard]] const std::vector<double>& passages() const { return passages_; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "popflow/state.hpp"
@@ -7,18 +9,23 @@
 
 namespace popflow {
 
-/// A copy of the last state that was seen to be good, for drivers that step in place. Small states
-/// are looked at after every step, large ones (where sparse steps are much cheaper than a pass over
-/// the state) every few.
+/// Steps after which a state of `size` numbers is looked at: for what has happened, and whether it
+/// is still finite. A look passes over the whole state, and a sampled step touches a small part of
+/// a large one, so looks at each of these steps would cost more than the steps.
+inline std::int64_t steps_between_looks(std::size_t size) {
+  constexpr std::size_t kSmall = std::size_t{1} << 14;
+  constexpr std::size_t kMost = 64;
+  return static_cast<std::int64_t>(std::clamp<std::size_t>(size / kSmall, 1, kMost));
+}
+
+/// A copy of the last state that was seen to be good, for drivers that step in place.
 class GuardedState {
  public:
   GuardedState(Workers& workers, const State& start) : workers_(workers), good_(start) {}
 
   /// Has x, after `step` steps, left the numbers that a state may hold? Looks if it is due, or now.
   bool good(const State& x, std::int64_t step, bool now) {
-    constexpr std::size_t kSmall = std::size_t{1} << 20;
-    constexpr std::int64_t kEvery = 32;
-    if (!now && x.size() > kSmall && step % kEvery != 0) return true;
+    if (!now && step % steps_between_looks(x.size()) != 0) return true;
     if (!is_state(workers_, x)) return false;
     keep(x, step);
     return true;

@@ -8,6 +8,7 @@
 
 #include "noise/normals.hpp"
 #include "popflow/error.hpp"
+#include "popflow/step_in_place.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
@@ -30,56 +31,100 @@ class Isotropic : public NoiseModel {
  public:
   Isotropic(const System& system, Workers& workers, const SdeDriver::Options& options)
       : system_(system),
+        in_place_(dynamic_cast<const StepsInPlace*>(&system)),
         workers_(workers),
-        options_(options),
-        normals_(system.shape().state_size()),
-        sum_(system.shape().state_size()) {}
+        options_(options) {
+    if (in_place_ != nullptr && !in_place_->can_step_in_place()) in_place_ = nullptr;
+  }
 
   [[nodiscard]] bool additive() const override { return true; }
 
   void add(const State& x, const PathStep& step, State& out) override {
-    std::fill(sum_.begin(), sum_.end(), 0.0);
-    const double part = std::sqrt(step.h / static_cast<double>(step.parts));
-    for (std::int64_t p = 0; p < step.parts; ++p) {
-      draw(2 * (step.first + static_cast<std::uint64_t>(p)));
-      add_scaled(workers_, part, normals_, sum_);
+    sum_.resize(out.size());
+    if (step.parts == 1) {
+      draw(2 * step.first, sum_);
+      finish(x, sum_, std::sqrt(step.h), out);
+      return;
     }
-    finish(x, sum_, out);
+    normals_.resize(out.size());
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    for (std::int64_t p = 0; p < step.parts; ++p) {
+      draw(2 * (step.first + static_cast<std::uint64_t>(p)), normals_);
+      add_scaled(workers_, 1, normals_, sum_);
+    }
+    finish(x, sum_, std::sqrt(step.h / static_cast<double>(step.parts)), out);
+  }
+
+  bool step_in_place(const PathStep& step, State& x) override {
+    if (in_place_ == nullptr || step.parts != 1) return false;
+    const NormalPart part(options_.seed, options_.run, 2 * step.first);
+    const double factor = amplitude(options_) * options_.noise_scale * std::sqrt(step.h);
+    in_place_->step_in_place(
+        x, step.t, step.h, [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
+          // Summed while in the cache; all pieces but the first begin where a group of normals
+          // does.
+          constexpr std::size_t kPiece = 1024;
+          double sum = 0;
+          for (std::size_t i = 0; i < out.size();) {
+            const std::size_t end =
+                std::min(out.size(), (begin + i) / kPiece * kPiece + kPiece - begin);
+            const std::span<double> piece = out.subspan(i, end - i);
+            part.write(begin + i, piece);
+            if (keeps_sum) sum += sum_of(piece);
+            i = end;
+          }
+          return {factor, -factor * sum / static_cast<double>(out.size())};
+        });
+    return true;
   }
 
   void add_with_area(const State& x, const PathStep& step, State& out, State& area) override {
     // Over a part of length d, with increment w and an independent normal u:
     // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
+    sum_.resize(out.size());
+    normals_.resize(out.size());
+    areas_.resize(out.size());
     std::fill(sum_.begin(), sum_.end(), 0.0);
-    State areas(sum_.size());
-    std::fill(areas.begin(), areas.end(), 0.0);
+    std::fill(areas_.begin(), areas_.end(), 0.0);
     const double d = step.h / static_cast<double>(step.parts);
     for (std::int64_t p = 0; p < step.parts; ++p) {
       const std::uint64_t number = step.first + static_cast<std::uint64_t>(p);
-      draw(2 * number);
-      add_scaled(workers_, std::sqrt(d), normals_, sum_);
+      draw(2 * number, normals_);
+      add_scaled(workers_, 1, normals_, sum_);
       const double rest = step.h - static_cast<double>(p + 1) * d;
-      add_scaled(workers_, std::sqrt(d) * (0.5 * d + rest), normals_, areas);
-      draw(2 * number + 1);
-      add_scaled(workers_, 0.5 * d * std::sqrt(d / 3), normals_, areas);
+      add_scaled(workers_, std::sqrt(d) * (0.5 * d + rest), normals_, areas_);
+      draw(2 * number + 1, normals_);
+      add_scaled(workers_, 0.5 * d * std::sqrt(d / 3), normals_, areas_);
     }
-    finish(x, sum_, out);
-    finish(x, areas, area);
+    finish(x, sum_, std::sqrt(d), out);
+    finish(x, areas_, 1, area);
   }
 
  private:
-  void draw(std::uint64_t number) {
-    fill_normals(workers_, options_.seed, options_.run, number, normals_);
+  /// In a fixed order that leaves the additions of eight lanes independent.
+  static double sum_of(std::span<const double> x) {
+    double lanes[8] = {};
+    std::size_t i = 0;
+    for (; i + 8 <= x.size(); i += 8)
+      for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += x[i + lane];
+    for (; i < x.size(); ++i) lanes[0] += x[i];
+    double sum = 0;
+    for (const double lane : lanes) sum += lane;
+    return sum;
   }
-  void finish(const State& x, State& noise, State& out) {
-    system_.project_noise(x, noise);
-    add_scaled(workers_, amplitude(options_) * options_.noise_scale, noise, out);
+  void draw(std::uint64_t number, State& out) {
+    fill_normals(workers_, options_.seed, options_.run, number, out);
+  }
+  void finish(const State& x, State& noise, double factor, State& out) {
+    system_.project_noise_at(x, noise);
+    add_scaled(workers_, factor * amplitude(options_) * options_.noise_scale, noise, out);
   }
 
   const System& system_;
+  const StepsInPlace* in_place_;
   Workers& workers_;
   SdeDriver::Options options_;
-  State normals_, sum_;
+  State normals_, sum_, areas_;  ///< empty until they are needed
 };
 
 /// What the models that sample share: M fresh samples for every stretch of length eta. They stay

@@ -25,7 +25,10 @@ class NoiseModel {
   virtual ~NoiseModel() = default;
   /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
   virtual void add(const State& x, const PathStep& step, State& out) = 0;
-  /// Does C not depend on x, but for the mode that x is in? Then the methods for additive noise apply.
+  /// Moves x by h f(x) and what add() would add, with no array of the state's size beside it;
+  /// false (and nothing is done) where that cannot be.
+  virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/) { return false; }
+  /// Does C not depend on x, but for the mode x is in? Then the methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
   /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
   virtual void add_with_area(const State& x, const PathStep& step, State& out, State& area);

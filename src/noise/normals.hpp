@@ -3,13 +3,38 @@
 #include <cstdint>
 #include <span>
 
-#include "popflow/random.hpp"
 #include "popflow/workers.hpp"
+#include "random/words.hpp"
 
 namespace popflow {
 
-/// Standard normals for one part of a Brownian path, on all threads: element j of part `number` is
-/// a function of (seed, run, number, j) alone.
+/// The standard normals of one part of a Brownian path. Element j is a function of (seed, run,
+/// number, j) alone, with the same bits on every machine and any number of threads.
+///
+/// Layout: part `number` is the RandomStream of purpose `noise` and step `number`. The normals
+/// 64 g, ..., 64 g + 63 come from its blocks 16 g, ..., 16 g + 15, in 8 lanes. For lane l < 8 and
+/// p < 4, of the 64-bit word p mod 2 of block 16 g + 8 (p div 2) + l let k be the upper 40 bits, b
+/// the next one and c the lower 23. Then with
+///
+///   r = sqrt(-2 log((k + 1/2) / 2^40)),  theta = pi ((c + 1/2) / 2^23 - 1/2)
+///
+/// normal 64 g + 16 p + l is r cos theta, with the sign changed where b = 1, and normal
+/// 64 g + 16 p + 8 + l is r sin theta (Box and Muller 1958), to within 1e-11. So |x| < 7.54, beyond
+/// which a normal variate lies once in 2e13; the pair's direction is one of 2^24.
+class NormalPart {
+ public:
+  /// Throws std::out_of_range for a number of 2^56 or more.
+  NormalPart(std::uint64_t seed, std::uint32_t run, std::uint64_t number)
+      : key_(seed, Purpose::noise, run, number) {}
+  /// Writes the elements first, ..., first + out.size() - 1. Throws std::length_error beyond the
+  /// 1.7e10 that a part holds.
+  void write(std::size_t first, std::span<double> out, Lanes lanes = Lanes::best) const;
+
+ private:
+  PhiloxKey key_;
+};
+
+/// The first out.size() normals of a part, on all threads.
 void fill_normals(Workers& workers, std::uint64_t seed, std::uint32_t run, std::uint64_t number,
                   std::span<double> out);
 

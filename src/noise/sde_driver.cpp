@@ -19,16 +19,12 @@ struct SdeDriver::Internals {
       : noise(make_noise(system, workers, options)),
         switches(system),
         crossings(system),
-        guard(workers, start),
-        f(start.size()),
-        f_other(start.size()),
-        move(start.size()),
-        other(start.size()) {}
+        guard(workers, start) {}
   std::unique_ptr<NoiseModel> noise;
   Switches switches;
   Crossings crossings;
   GuardedState guard;
-  State f, f_other, move, other;
+  State f, f_other, move, other;  ///< empty until a step needs them
 };
 
 SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
@@ -47,8 +43,8 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
     throw UsageError("--method " + options_.method +
                      " is right for additive noise only, and --modified-equation 2 makes the noise "
                      "depend on the state; use euler_maruyama");
-  in_->switches.look(x_, 0);
-  in_->crossings.look(x_, 0);
+  in_->switches.look(x_, 0, 0, true);
+  in_->crossings.look(x_, 0, 0, true);
 }
 
 SdeDriver::~SdeDriver() = default;
@@ -100,10 +96,23 @@ void SdeDriver::subtract_half_jacobian(State& v) {
 
 void SdeDriver::step(double h, std::int64_t parts) {
   const PathStep path{t_, h, static_cast<std::uint64_t>(steps_), parts};
+  const bool plain =
+      options_.method != "heun" && options_.method != "srk" && options_.modified_equation == 1;
+  if (plain && in_->noise->step_in_place(path, x_)) {
+    ++evaluations_;
+    if (system_.has_proximal()) system_.proximal(x_, h);
+    return;
+  }
   State& f = in_->f;
   State& f2 = in_->f_other;
   State& move = in_->move;
   State& other = in_->other;
+  f.resize(x_.size());
+  move.resize(x_.size());
+  if (!plain) {
+    f2.resize(x_.size());
+    other.resize(x_.size());
+  }
   drift(x_, t_, f);
   if (options_.method == "heun") {
     std::fill(move.begin(), move.end(), 0.0);
@@ -155,20 +164,23 @@ Outcome SdeDriver::advance(double target) {
     steps_ += parts;
     inside_ += parts;
     const bool last = inside_ == number;
-    const double before = t_;
     t_ = last ? target : begin_ + static_cast<double>(inside_) * h;
-    in_->switches.look(x_, t_);
+    in_->switches.look(x_, t_, steps_, last);
     ++interval_.number;
     interval_.smallest = interval_.largest = static_cast<double>(parts) * h;
     if (!in_->guard.good(x_, steps_, last)) {
-      in_->guard.take_back(x_);
-      t_ = before;
+      // Targets are always looked at, so the last good step is in this interval.
+      const std::int64_t undone = steps_ - in_->guard.take_back(x_);
+      steps_ -= undone;
+      inside_ -= undone;
+      interval_.number -= undone;
+      t_ = begin_ + static_cast<double>(inside_) * h;
       Outcome outcome{Outcome::Kind::diverged, t_,
                       "the trajectory left the finite numbers after t = " + shortest(t_)};
       outcome.diverged_at = t_;
       return outcome;
     }
-    in_->crossings.look(x_, t_);
+    in_->crossings.look(x_, t_, steps_, last);
     if (options_.hooks.on_step) options_.hooks.on_step(t_);
   }
   inside_ = 0;

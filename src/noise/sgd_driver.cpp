@@ -27,8 +27,8 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
   system.start(x_);
   in_ = std::make_unique<Internals>(system, workers, x_);
-  in_->switches.look(x_, 0);
-  in_->crossings.look(x_, 0);
+  in_->switches.look(x_, 0, 0, true);
+  in_->crossings.look(x_, 0, 0, true);
 }
 
 SgdDriver::~SgdDriver() = default;
@@ -74,7 +74,8 @@ void SgdDriver::step() {
 Outcome SgdDriver::advance(double target) {
   const double h = step_length(options_);
   const auto last = static_cast<std::int64_t>(std::llround(target / h));
-  interval_ = {};
+  if (arrived_) interval_ = {};
+  arrived_ = false;
   while (steps_ + rested_ < last) {
     if (system_.at_rest(x_)) {
       rested_ = last - steps_;
@@ -83,7 +84,7 @@ Outcome SgdDriver::advance(double target) {
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
     step();
-    in_->switches.look(x_, time());
+    in_->switches.look(x_, time(), steps_, steps_ == last);
     ++interval_.number;
     interval_.smallest = interval_.largest = h;
     if (!in_->guard.good(x_, steps_, steps_ == last)) {
@@ -96,21 +97,23 @@ Outcome SgdDriver::advance(double target) {
       outcome.diverged_at = time();
       return outcome;
     }
-    in_->crossings.look(x_, time());
+    in_->crossings.look(x_, time(), steps_, steps_ == last);
     if (options_.hooks.on_step) options_.hooks.on_step(time());
   }
+  arrived_ = true;
   return {Outcome::Kind::reached, time(), ""};
 }
 
 // ---- resuming
 
-constexpr std::size_t kMemory = 5;  // steps, rested, interval (3)
+// steps, rested, arrived, interval (3)
+constexpr std::size_t kMemory = 6;
 
 std::size_t SgdDriver::memory_size() const { return kMemory + in_->crossings.memory_size(); }
 
 ResumePoint SgdDriver::resume_point() const {
   ResumePoint point{&x_, time(), {}};
-  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_),
+  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_), arrived_ ? 1.0 : 0.0,
                   static_cast<double>(interval_.number), interval_.smallest, interval_.largest};
   in_->crossings.write_memory(point.memory);
   return point;
@@ -122,7 +125,8 @@ void SgdDriver::restore(State x, double /*t*/, const std::vector<double>& memory
   x_ = std::move(x);
   steps_ = static_cast<std::int64_t>(memory[0]);
   rested_ = static_cast<std::int64_t>(memory[1]);
-  interval_ = {static_cast<std::int64_t>(memory[2]), memory[3], memory[4]};
+  arrived_ = memory[2] != 0;
+  interval_ = {static_cast<std::int64_t>(memory[3]), memory[4], memory[5]};
   in_->crossings.restore(std::span(memory).subspan(kMemory));
   in_->guard.keep(x_, steps_);
 }

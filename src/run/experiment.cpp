@@ -200,7 +200,9 @@ Past::Past(DataFile file, const Experiment& experiment, bool extends)
   }
   status_ = file_.read("status").integers;
   times_ = file_.read("diverged_at").values;
-  if (status_.size() != experiment.plan.runs || times_.size() != experiment.plan.runs)
+  if (!experiment.system->info().outcomes.empty()) outcomes_ = file_.read("outcome").integers;
+  if (status_.size() != experiment.plan.runs || times_.size() != experiment.plan.runs ||
+      (!outcomes_.empty() && outcomes_.size() != experiment.plan.runs))
     throw InputError(file_.path() + " is damaged: 'status' has another shape");
   for (std::int64_t& status : status_) {
     const bool complete = status == static_cast<std::int64_t>(Status::complete);
@@ -208,15 +210,19 @@ Past::Past(DataFile file, const Experiment& experiment, bool extends)
   }
 }
 
-std::optional<Outcome> Past::ended(std::size_t run) const {
+std::optional<Ending> Past::ended(std::size_t run) const {
   if (status_.empty()) return std::nullopt;
-  Outcome outcome;
-  if (status_[run] == static_cast<std::int64_t>(Status::complete)) return outcome;
+  Ending ending;
+  const std::vector<OutcomeInfo>& known = experiment_.system->info().outcomes;
+  if (!outcomes_.empty() && outcomes_[run] > 0 &&
+      outcomes_[run] <= static_cast<std::int64_t>(known.size()))
+    ending.where = known[static_cast<std::size_t>(outcomes_[run] - 1)].word;
+  if (status_[run] == static_cast<std::int64_t>(Status::complete)) return ending;
   if (status_[run] != static_cast<std::int64_t>(Status::diverged)) return std::nullopt;
-  outcome.kind = Outcome::Kind::diverged;
-  outcome.diverged_at = times_[run];
-  outcome.message = "the trajectory left the finite numbers";
-  return outcome;
+  ending.outcome.kind = Outcome::Kind::diverged;
+  ending.outcome.diverged_at = times_[run];
+  ending.outcome.message = "the trajectory left the finite numbers";
+  return ending;
 }
 
 Restart Past::restart(std::size_t run) const {
@@ -231,7 +237,7 @@ Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, P
   if (past == nullptr && experiment.plan.ensemble) write_starts(experiment, file);
   const auto one = [&](std::size_t run) {
     if (const auto before = past != nullptr ? past->ended(run) : std::nullopt) {
-      ended[run].outcome = *before;
+      ended[run] = *before;
     } else if (InterruptGuard::signal() != 0) {
       ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
     } else {

@@ -56,6 +56,12 @@ class Progress {
   std::vector<std::atomic<double>> at_;
 };
 
+/// How an experiment ended and, in the system's words, where.
+struct Ending {
+  Outcome outcome;
+  std::string where = "undecided";
+};
+
 /// What a file that is gone on with says of its runs.
 class Past {
  public:
@@ -63,7 +69,7 @@ class Past {
   Past(DataFile file, const Experiment& experiment, bool extends);
 
   /// How a run ended that need not be run again.
-  [[nodiscard]] std::optional<Outcome> ended(std::size_t run) const;
+  [[nodiscard]] std::optional<Ending> ended(std::size_t run) const;
   /// From where a run goes on.
   [[nodiscard]] Restart restart(std::size_t run) const;
 
@@ -72,13 +78,8 @@ class Past {
   const Experiment& experiment_;
   std::vector<std::int64_t> status_;
   std::vector<double> times_;
+  std::vector<std::int64_t> outcomes_;  ///< of systems that have some
   mutable std::mutex mutex_;
-};
-
-/// How an experiment ended and, in the system's words, where.
-struct Ending {
-  Outcome outcome;
-  std::string where = "undecided";
 };
 
 /// All runs that have not ended in the past, on all threads. Run r is number first_run + r of

@@ -30,32 +30,45 @@ bool agree(const std::vector<double>& times, const Schedule& plan) {
   return other <= 1;
 }
 
-/// Copies the leading elements of a variable that both files have.
+/// Copies a variable into a file whose times go on beyond this one's: of each run the elements
+/// there are.
 void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable,
           const std::string& name) {
+  const std::vector<std::size_t> shape = from.shape(name);
+  const bool of_runs = !variable.dimensions.empty() && variable.dimensions[0] == "run";
+  const std::size_t runs = of_runs ? shape.at(0) : 1;
+  const std::size_t axis = of_runs ? 1 : 0;  // the first within a run
+  const std::size_t there = to.size(name) / std::max<std::size_t>(runs, 1);
   if (variable.type != NumberType::float64) {
-    const std::vector<std::int64_t> numbers = from.read(name).integers;
-    if (variable.type == NumberType::int64) {
-      to.write(name, 0, std::span<const std::int64_t>(numbers));
-    } else {
-      const std::vector<std::int8_t> bytes(numbers.begin(), numbers.end());
-      to.write(name, 0, std::span<const std::int8_t>(bytes));
+    const std::vector<std::int64_t> all = from.read(name).integers;
+    const std::size_t here = all.size() / std::max<std::size_t>(runs, 1);
+    for (std::size_t run = 0; run < runs; ++run) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * here);
+      const auto end = begin + static_cast<std::ptrdiff_t>(here);
+      if (variable.type == NumberType::int64)
+        to.write(name, run * there, std::span<const std::int64_t>(begin, end));
+      else
+        to.write(name, run * there,
+                 std::span<const std::int8_t>(std::vector<std::int8_t>(begin, end)));
     }
     return;
   }
-  const std::vector<std::size_t> shape = from.shape(name);
-  if (shape.empty()) {
-    to.write(name, 0, from.read(name).values.at(0));
+  if (shape.size() <= axis) {  // a number a run
+    const std::vector<double> all = from.read(name).values;
+    to.write(name, 0, std::span<const double>(all));
     return;
   }
   // Row by row along the first axis: a state of all saves need not fit the memory.
-  std::vector<double> row(
-      std::accumulate(shape.begin() + 1, shape.end(), std::size_t{1}, std::multiplies<>()));
+  std::vector<double> row(std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                                          shape.end(), std::size_t{1}, std::multiplies<>()));
   // Of a state at the ends, the stop's row belongs to the new end.
-  const std::size_t rows = variable.dimensions[0] == "time_state" ? 1 : shape[0];
-  for (std::size_t i = 0; i < rows; ++i) {
-    from.read_rows(name, {}, i, 1, row.data());
-    to.write(name, i * row.size(), std::span<const double>(row));
+  const std::size_t rows = variable.dimensions[axis] == "time_state" ? 1 : shape[axis];
+  for (std::size_t run = 0; run < runs; ++run) {
+    const std::vector<std::size_t> prefix(axis, run);
+    for (std::size_t i = 0; i < rows; ++i) {
+      from.read_rows(name, prefix, i, 1, row.data());
+      to.write(name, run * there + i * row.size(), std::span<const double>(row));
+    }
   }
 }
 

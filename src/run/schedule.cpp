@@ -115,6 +115,7 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
 
 void describe_schedule(const Schedule& schedule, Parameters& options) {
   options.resolve("t-end", schedule.back());
+  options.unset("steps");  // they follow from it
   if (!options.has("save-at")) {
     options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
     if (options.word("save-spacing") == "log") options.resolve("save-first", schedule[1]);

@@ -29,6 +29,8 @@ class Run:
     def __init__(self, path):
         with h5py.File(path) as file:
             self.data = datasets(file)
+            self.meanings = {name: plain(item.attrs["flag_meanings"]).split()
+                             for name, item in file.items() if "flag_meanings" in item.attrs}
             self.problem = datasets(file["problem"])
             self.statistics = datasets(file["statistics"])
             self.attributes = {name: plain(value) for name, value in file.attrs.items()}
@@ -42,6 +44,10 @@ class Run:
 
     def __getitem__(self, name):
         return self.data[name]
+
+    def words(self, name):
+        """What the values 0, 1, ... of a dataset stand for."""
+        return self.meanings[name]
 
     def first(self, name):
         return self.data[name][0]

@@ -36,5 +36,34 @@ def test_the_present_mean_attention_would_not_do():
     check(abs(found + 0.757) < 0.01, f"correlation {found}")
 
 
+def test_sgd_follows_the_theorem_too():
+    flow = experiment("joma-figure2.cfg")
+    run = experiment("joma-figure2-sgd.cfg")
+    check(run.status == "complete" and run["step"][-1] == 2000, "not 2000 steps")
+    correlation = run["correlation"]
+    check(correlation.shape[0] == 4, "not four runs")
+    check(correlation.min() > 0.97, f"correlation {correlation.min()}")
+    check(np.all(np.abs(correlation[:, -1] - flow.last("correlation")) < 0.01),
+          f"{correlation[:, -1]} at the end, {flow.last('correlation')} along the flow")
+    check(np.ptp(run["logit_sum"], axis=1).max() < 1e-12, "sum of logits")
+    check(len(set(run["loss"][:, -1])) == 4, "runs are the same")
+
+
+def test_a_finite_context_is_a_bias_of_order_one_over_length():
+    flow = experiment("joma-figure2.cfg").last("loss")
+    excess = {}
+    for length in (10, 100, 1000):
+        loss = experiment("joma-figure2-sgd.cfg", "--context-length", length)["loss"][:, -1]
+        excess[length] = loss.mean() - flow
+        # The runs agree with each other far better than with the flow.
+        if length < 1000:
+            check(np.std(loss) < 0.1 * excess[length], f"{length}: {loss}")
+    check(7 < excess[10] / excess[100] < 11, f"{excess}")
+    check(6 < excess[100] / excess[1000] < 12, f"{excess}")
+    check(0.015 < excess[100] < 0.025, f"{excess}")
+
+
 if __name__ == "__main__":
-    run_all([test_logits_follow_the_weights, test_the_present_mean_attention_would_not_do])
+    run_all([test_logits_follow_the_weights, test_the_present_mean_attention_would_not_do,
+             test_sgd_follows_the_theorem_too,
+             test_a_finite_context_is_a_bias_of_order_one_over_length])

@@ -93,6 +93,30 @@ def test_a_free_bias_ends_alike():
         near(free.last("loss"), optimal.last("loss"), 1e-6)
 
 
+def test_sgd_ends_in_both_basins():
+    run = experiment("markov-sgd-basins.cfg")
+    outcomes = run["outcome"]
+    flow = experiment("markov-sgd-basins.cfg", "--mode", "flow")
+    check(flow.outcome == "local", flow.outcome)
+    reached = {word: outcomes == value for value, word in enumerate(run.words("outcome"))}
+    check(10 <= reached["global"].sum() <= 40, f"{reached['global'].sum()} global")
+    check(20 <= reached["local"].sum() <= 54, f"{reached['local'].sum()} local")
+    check(reached["undecided"].sum() <= 3, f"{reached['undecided'].sum()} undecided")
+    loss = run["loss"][:, -1]
+    rate, entropy = run.attributes["entropy_rate"], run.attributes["stationary_entropy"]
+    check(np.all(np.abs(loss[reached["global"]] - rate) < 0.1 * (entropy - rate)), "global loss")
+    check(np.all(np.abs(loss[reached["local"]] - entropy) < 0.1 * (entropy - rate)), "local loss")
+    # The flow's energy stays below the saddle's; those of the runs part across it.
+    check(np.max(flow["energy"]) < SADDLE_ENERGY, "the flow's energy")
+    energy = run["energy"]
+    check(np.ptp(energy[:, 0]) == 0 and np.std(energy[:, 10]) > 0.05, "energy does not spread")
+    check(np.all(energy[reached["local"], -1] < SADDLE_ENERGY), "local above the separatrix")
+    # Less noise, and all go with the flow.
+    large = experiment("markov-sgd-basins.cfg", "--batch-size", 400, "--runs", 16)
+    check(np.all(large["outcome"] == list(run.words("outcome")).index("local")), "large batches")
+
+
 if __name__ == "__main__":
     run_all([test_small_start_correlated, test_small_start_alternating, test_left_of_saddle,
-             test_high_energy, test_onegin, test_a_free_bias_ends_alike])
+             test_high_energy, test_onegin, test_a_free_bias_ends_alike,
+             test_sgd_ends_in_both_basins])

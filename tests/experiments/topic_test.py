@@ -2,6 +2,8 @@
 # label: slow
 """Every data/experiments/topic-*.cfg runs, and shows as numbers what its comment claims."""
 
+import itertools
+
 from experiment import check, experiment, near, np
 from runs import run_all
 
@@ -80,7 +82,90 @@ def test_embeddings_know_their_topic():
     check(np.all(run["value_same_topic"][1:] > run["value_other_topic"][1:]), "order")
 
 
+KINDS = ("value_same_word", "value_same_topic", "value_other_topic", "value_mask")
+
+
+def expected_means(times, length, rate, T=10, v=10, tau=4, pm=0.15, pc=0.1, pr=0.1, l2=1e-4):
+    """Class means of E W_V under value training from 0: exact for SGD on documents of `length` words
+    with steps of `rate` (0: of the flow), whose mean is linear. Not counted: documents in which no
+    position is selected, (1 - pm)^length of all."""
+    n = T * v
+    out = pm * pr / n
+    inside = (1 - pm * (1 - pc)) / (tau * v) + out
+    zz, xz, uu = np.zeros((n + 1, n + 1)), np.zeros((n, n + 1)), np.zeros((n, n))
+    mean = np.zeros(n + 1)
+    sets = list(itertools.combinations(range(T), tau))
+    for topics in sets:
+        present = np.repeat(np.isin(np.arange(T), topics), v)
+        z = np.append(pm * (1 - pc - pr), np.where(present, inside, out))
+        u = present / (tau * v)
+        zz += np.outer(z, z) / len(sets)
+        xz += np.outer(u, z) / len(sets)
+        uu += np.outer(u, u) / len(sets)
+        mean += z / len(sets)
+    # Frequencies of a finite document vary, and a kept word predicts itself.
+    zz += (np.diag(mean) - zz) / length
+    xz[:, 1:] += pc / length * (np.eye(n) / n - uu)
+    rates, basis = np.linalg.eigh(zz + l2 * np.eye(n + 1))
+    end = xz @ basis / rates
+    same = np.kron(np.eye(T), np.ones((v, v)))
+    means = []
+    for t in times:
+        left = np.exp(-2 * rates * t) if rate == 0 else (1 - 2 * rate * rates)**round(t / rate)
+        W = end * (1 - left) @ basis.T
+        words = W[:, 1:]
+        diagonal = np.trace(words)
+        means.append([diagonal / n, ((words * same).sum() - diagonal) / (n * (v - 1)),
+                      (words * (1 - same)).sum() / (n * (n - v)), W[:, 0].mean()])
+    return dict(zip(KINDS, np.array(means).T))
+
+
+def check_means(run, expected):
+    """Means over the runs within 6 standard errors: one of 32 numbers is out by chance once in
+    1300 seeds with 16 runs."""
+    for name in KINDS:
+        runs = run[name][:, 1:]
+        error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        z = (runs.mean(axis=0) - expected[name][1:]) / error
+        check(np.all(np.abs(z) < 6), f"{name}: z = {z}")
+
+
+def test_sgd_on_documents_follows_the_flow_but_for_their_length():
+    run = experiment("topic-value-sgd.cfg")
+    times = run["time"]
+    check(run["value_same_word"].shape == (16, 9), run["value_same_word"].shape)
+    exact = expected_means(times, 200, 2)
+    check_means(run, exact)
+    last = {name: run[name][:, -1].mean() for name in KINDS}
+    near(last["value_same_topic"], 0.0994, 1.5e-4)
+    near(last["value_same_word"] - last["value_same_topic"], 0.0237, 1e-3)
+    near(last["value_other_topic"], -0.0026, 5e-5)
+    near(last["value_mask"], 0.0250, 3e-4)
+    error = run["value_same_topic"][:, -1].std(ddof=1) / 4
+    near(error, 2e-5, 1e-5)
+
+    # The flow that this program integrates, and what is left between the two goes as 1/length.
+    flow = experiment("topic-value-sgd.cfg", "--mode", "flow")
+    for name in KINDS:
+        check(np.allclose(flow[name], expected_means(times, np.inf, 0)[name], atol=1e-8), name)
+    near(flow.last("value_same_topic"), 0.1003, 5e-5)
+    near(flow.last("value_mask"), 0.0539, 5e-5)
+    near(flow.last("value_other_topic"), -0.0067, 5e-5)
+    lengths = np.array([2e4, 4e4, 8e4])
+    for name in KINDS:
+        bias = [abs(expected_means([4000], length, 0)[name][0] - flow.last(name))
+                for length in lengths]
+        near(np.polyfit(np.log(lengths), np.log(bias), 1)[0], -1, 0.05)
+
+    longer = experiment("topic-value-sgd.cfg", "--document-length", 2000, "--t-end", 1000, "--saves",
+                        2, "--seed", 2)
+    check_means(longer, expected_means(longer["time"], 2000, 2))
+    near(expected_means([4000], 2000, 2)["value_same_topic"][0], 0.1005, 5e-5)
+    near(expected_means([4000], 2000, 2)["value_mask"][0], 0.0486, 5e-5)
+
+
 if __name__ == "__main__":
-    run_all([test_value_training_ends_blockwise, test_two_stages,
+    run_all([test_sgd_on_documents_follows_the_flow_but_for_their_length,
+             test_value_training_ends_blockwise, test_two_stages,
              test_two_stages_are_not_so_everywhere, test_the_plateau_is_a_saddle,
              test_two_branches, test_embeddings_know_their_topic])

@@ -125,8 +125,29 @@ def test_a_value_that_cannot_be_is_refused_by_name():
             check(not os.listdir(folder), f"{system}: refused runs left {os.listdir(folder)}")
 
 
+def test_noisy_runs():
+    """Files of ensembles open and give their runs again, with the bits of each run alone."""
+    for system, problem, others in examples("noisy.txt"):
+        with Folder() as folder:
+            args = [*others, "--saves", 4]
+            three = run(folder, "three", system, *problem, *args, "--runs", 3, "--threads", 2)
+            check_described(three)
+            check_opens(three)
+            again = run(folder, "again", system, *args, "--runs", 3, "--threads", 1, "--problem",
+                        three)
+            check_equal(three, again, free_groups=BUT_FOR_THE_SOURCE)
+            one = run(folder, "one", system, *problem, *args)
+            with h5py.File(three) as a, h5py.File(one) as b:
+                for name in attribute(three, "observables").split():
+                    check(np.array_equal(a[name][0], b[name][0], equal_nan=True),
+                          f"{system} {problem + others}: {name} of the first run")
+                    check(a[name].shape[0] == 3, f"{name} has no runs")
+                moved = attribute(three, "observables").split()[0]
+                check(len(set(a[moved][:, -1])) == 3, f"{system} {others}: runs are the same")
+
+
 if __name__ == "__main__":
-    run_all([test_files_are_labelled_and_open, test_a_file_gives_its_run_again,
+    run_all([test_noisy_runs, test_files_are_labelled_and_open, test_a_file_gives_its_run_again,
              test_a_file_is_extended_to_the_bits_of_the_longer_run,
              test_starting_from_a_file_starts_there,
              test_a_value_that_cannot_be_is_refused_by_name])

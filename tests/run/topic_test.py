@@ -171,8 +171,137 @@ def test_pages_have_what_is_recorded():
         check(word in page, f"{word} is not on the page")
 
 
+def matrices(seed=1, size=13):
+    random = np.random.default_rng(seed)
+    W = random.normal(size=(size, size)) / 3
+    W[0] = 0
+    return {"W_V": W, "W_K": random.normal(size=(size, size)) / 3,
+            "W_Q": random.normal(size=(size, size)) / 3,
+            "Lambda": random.normal(size=(size, size)), "W_E": random.normal(size=(size, size)) / 3}
+
+
+def read(path, name):
+    with h5py.File(path) as file:
+        return file[name][()]
+
+
+def test_a_start_of_matrices_makes_a_flow_of_matrices():
+    variants = ((("W_V", "W_K", "W_Q"), ()),
+                (("W_V", "Lambda"), ("--parameterization", "direct")),
+                (("W_V",), ("--train", "value")),
+                (("W_E",), ("--train", "embedding")),
+                (("W_V",), ("--train", "attention")))
+    for names, options in variants:
+        with Folder() as folder:
+            path = os.path.join(folder, "problem.h5")
+            given = {name: matrices()[name] for name in names}
+            problem(path, {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}, **given)
+
+            def run(name, *args, folder=folder, options=options):
+                out = os.path.join(folder, name)
+                popflow("run", "topic", "--t-end", 5, "--saves", 3, *options, *args, "-o", out,
+                        code=0)
+                return out
+
+            out = run("run.h5", "--problem", path)
+            for name, value in given.items():
+                check(np.array_equal(start(out, name), value), f"{name} is another")
+            if "W_V" in names:
+                check(np.all(read(out, "W_V")[:, 0] == 0), "row 0 moved")
+                mean = np.mean(np.diag(given["W_V"])[1:])
+                check(np.isclose(start(out, "value_same_word"), mean, rtol=1e-13), "class mean")
+                check(np.isclose(start(out, "value_mask"), np.mean(given["W_V"][1:, 0])), "mask")
+            again = run("again.h5", "--problem", out)
+            check_equal(out, again, free_groups=("provenance", "restart", "parameters"))
+            # On from its end; and that again, as a problem.
+            on = run("on.h5", "--problem", out, "--init-from", out)
+            last = run("last.h5", "--problem", on)
+            check_equal(on, last, free_groups=("provenance", "restart", "parameters"))
+            for name in names:
+                check(np.array_equal(start(on, name), read(out, name)[-1]), name)
+
+
+def test_noisy_modes_take_the_same_starts():
+    with Folder() as folder:
+        def run(name, *args):
+            out = os.path.join(folder, name)
+            popflow("run", "topic", *SMALL, "--t-end", 4, "--saves", 3, *args, "-o", out, code=0)
+            return out
+
+        sgd = ("--mode", "sgd", "--learning-rate", 0.5, "--batch-size", 4, "--document-length", 30)
+        flow = run("flow.h5", "--init-scale", 0.3)
+        full = run("sgd.h5", *sgd, "--init-scale", 0.3)
+        for name in ("value_same_word", "value_mask", "logit_same_word", "logit_mask_mask"):
+            check(np.isclose(read(full, name)[0, 0], start(flow, name), rtol=1e-13, atol=1e-15),
+                  name)
+        for name in ("loss", "norm_key", "attention_same_word"):
+            check(np.isclose(read(full, name)[0, 0], start(flow, name), rtol=1e-12), name)
+        check(np.all(read(full, "W_V")[0, :, 0] == 0), "row 0 moved")
+        # A symmetric start is kept as its numbers: the file serves the flow as well.
+        check_equal(flow, run("flow2.h5", "--problem", full, "--init-scale", 0.3),
+                    free_groups=("provenance", "restart", "parameters"))
+        check_equal(full, run("sgd2.h5", *sgd, "--problem", full, "--init-scale", 0.3),
+                    free_groups=("provenance", "restart", "parameters"))
+        # On from the flow's end with noise, and on from that without.
+        on = run("on.h5", *sgd, "--init-from", flow)
+        check(np.isclose(read(on, "value_same_word")[0, 0], read(flow, "value_same_word")[-1],
+                         rtol=1e-12), "where it starts")
+        back = run("back.h5", "--init-from", on)
+        check(np.array_equal(start(back, "W_K"), read(on, "W_K")[0, -1]), "W_K")
+        sde = run("sde.h5", "--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.1,
+                  "--learning-rate", 0.5, "--train", "embedding")
+        check(read(sde, "W_E").shape == (1, 3, 13, 13), "W_E")
+        for kind in ("batch", "diagonal"):
+            run(kind + ".h5", "--mode", "sde", "--noise", kind, "--noise-samples", 3,
+                "--learning-rate", 1, "--parameterization", "direct")
+
+
+def test_sampled_runs_know_nothing_of_threads_and_of_each_other():
+    with Folder() as folder:
+        def run(name, *args):
+            out = os.path.join(folder, name)
+            popflow("run", "topic", *SMALL, "--mode", "sgd", "--learning-rate", 0.5, "--batch-size",
+                    200, "--document-length", 30, "--t-end", 8, "--saves", 5, *args, "-o", out, code=0)
+            return out
+
+        three, one = run("three.h5", "--runs", 3, "--threads", 2), run("one.h5", "--threads", 1)
+        for name in ("W_V", "W_K", "W_Q", "loss"):
+            check(np.array_equal(read(three, name)[:1], read(one, name)), name)
+            check(not np.array_equal(read(three, name)[0], read(three, name)[1]), "two runs are one")
+
+
+def test_what_full_matrices_refuse():
+    sgd = ("--mode", "sgd")
+    refused((*sgd, "--topics", 20, "--topics-per-document", 10), 2, "--topics 20", "184756",
+            "100000")
+    refused((*sgd, "--topics", 1e6, "--words-per-topic", 1e3), 2, "--topics", "memory")
+    refused((*sgd, "--parameterization", "direct", "--value-init", "zero"), 2, "unstable manifold")
+    refused((*sgd, "--document-length", 0), 2, "document-length", "0")
+    with Folder() as folder:
+        path = os.path.join(folder, "problem.h5")
+        given = matrices()
+
+        def bad(*parts, args=(), code=3, **contents):
+            problem(path, {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}, **contents)
+            refused(("--problem", path, *args), code, *parts)
+
+        W = given["W_V"].copy()
+        W[0, 3] = 0.25
+        bad(path, "W_V[0,3]", "0.25", "must be 0", W_V=W)
+        W[0, 3], W[2, 1] = 0, np.inf
+        bad(path, "W_V[2,1]", "inf", W_V=W)
+        bad(path, "W_V", "(12, 12)", "(13, 13)", W_V=given["W_V"][1:, 1:])
+        bad(path, "W_V", "value_mask", W_V=given["W_V"], value_mask=0.1)
+        bad(path, "factor", "gradient is 0", W_V=given["W_V"], W_K=np.zeros((13, 13)),
+            W_Q=np.zeros((13, 13)))
+        bad("rosenbrock4", "symmetric", args=("--method", "rosenbrock4"), code=2, W_V=given["W_V"])
+
+
 if __name__ == "__main__":
-    run_all([test_combinations_are_refused_with_the_reason,
+    run_all([test_a_start_of_matrices_makes_a_flow_of_matrices,
+             test_noisy_modes_take_the_same_starts, test_sampled_runs_know_nothing_of_threads_and_of_each_other,
+             test_what_full_matrices_refuse,
+             test_combinations_are_refused_with_the_reason,
              test_the_sign_of_the_smallest_start_decides, test_what_has_no_effect_is_accepted,
              test_problem_files, test_wrong_problem_files_are_named,
              test_a_start_from_another_variant_is_refused, test_pages_have_what_is_recorded])

@@ -15,26 +15,39 @@ std::string Example::text() const {
   return text;
 }
 
-std::vector<Example> examples() {
-  const char* source = std::getenv("POPFLOW_SOURCE_DIR");
-  if (source == nullptr)
-    throw std::runtime_error("POPFLOW_SOURCE_DIR does not say where tests are");
-  std::vector<Example> all;
-  for (const RegistryRow& row : registry()) {
-    const std::string path = source_file("tests/dynamics/" + row.info().name + "/examples.txt");
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("there is no " + path);
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty() || line.starts_with('#')) continue;
-      Example example{row.info().name, {}};
-      std::istringstream stream(line);
-      for (std::string word; stream >> word;) {
-        if (word.starts_with("data/")) word = source_file(word);
-        if (word != "|") example.words.push_back(word);
-      }
-      all.push_back(std::move(example));
+namespace {
+
+/// Adds a file's examples; false if there is no such file.
+bool read_examples(const std::string& system, const std::string& name,
+                   std::vector<Example>& examples) {
+  std::ifstream file(source_file("tests/dynamics/" + system + "/" + name));
+  if (!file) return false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    Example example{system, {}};
+    std::istringstream stream(line);
+    for (std::string word; stream >> word;) {
+      if (word.starts_with("data/")) word = source_file(word);
+      if (word != "|") example.words.push_back(word);
     }
+    examples.push_back(std::move(example));
   }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Example> examples() {
+  std::vector<Example> all;
+  for (const RegistryRow& row : registry())
+    if (!read_examples(row.info().name, "examples.txt", all))
+      throw std::runtime_error("there is no examples.txt of " + row.info().name);
+  return all;
+}
+
+std::vector<Example> noisy_examples() {
+  std::vector<Example> all;
+  for (const RegistryRow& row : registry()) read_examples(row.info().name, "noisy.txt", all);
   return all;
 }
 
@@ -44,7 +57,7 @@ Made::Made(const Example& example, unsigned threads)
       system(find_system(example.system).make({config.own, config.options, workers})) {
   const Parameters& o = config.options;
   end = o.has("t-end") ? o.real("t-end") : system->default_end();
-  options.method = o.word("method");
+  if (o.has("method")) options.method = o.word("method");
   options.rtol = o.real("rtol");
   options.atol = o.real("atol");
   if (o.has("dt")) options.dt = o.real("dt");

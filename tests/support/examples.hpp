@@ -20,6 +20,8 @@ struct Example {
 
 /// Those of all registered systems; a system without any fails the test.
 std::vector<Example> examples();
+/// Those with a noisy mode, of the systems that have a tests/dynamics/NAME/noisy.txt.
+std::vector<Example> noisy_examples();
 
 /// An example's system, with what its options ask of the driver.
 struct Made {

@@ -20,11 +20,17 @@ inline const std::vector<PQ> kChains = {{0.2, 0.3},   {0.7, 0.8},  {0.663, 0.872
                                         {0.02, 0.6},  {0.4, 0.4},  {0.5, 0.499},   {0.999, 0.998},
                                         {1e-6, 1e-4}, {0.35, 0.75}};
 
-inline Markov optimal(const PQ& of, double e0, double w0) {
-  return {Chain(of.p, of.q), false, {e0, w0, 0}, {}};
+inline Workers& pool() {
+  static Workers workers(1);
+  return workers;
 }
-inline Markov free_bias(const PQ& of, double e0, double w0, double b0) {
-  return {Chain(of.p, of.q), true, {e0, w0, b0}, {}};
+
+inline Markov optimal(const PQ& of, double e0, double w0, const Sampling& sampling = {}) {
+  return {Chain(of.p, of.q), false, {e0, w0, 0}, {}, sampling, pool()};
+}
+inline Markov free_bias(const PQ& of, double e0, double w0, double b0,
+                        const Sampling& sampling = {}) {
+  return {Chain(of.p, of.q), true, {e0, w0, b0}, {}, sampling, pool()};
 }
 
 inline Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x) {

@@ -1,6 +1,9 @@
 #include "support/topic_fixture.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <list>
+#include <stdexcept>
 
 namespace popflow::topic::test {
 
@@ -45,6 +48,51 @@ std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, dou
     if (data.topics == 1) x[other_topic] = 0;
   }
   return make_at(data, variant, std::move(x));
+}
+
+std::unique_ptr<FullTopic> make_full(const Data& data, const Variant& variant, FullStart start,
+                                     std::int64_t length, unsigned threads) {
+  static std::list<Workers> workers;
+  workers.emplace_back(threads);
+  return std::make_unique<FullTopic>(data, variant, length, std::move(start), 0.1,
+                                     std::vector<std::string>{}, workers.back());
+}
+
+std::unique_ptr<FullTopic> make_full_random(const Data& data, const Variant& variant, double size,
+                                            std::uint64_t seed, std::int64_t length,
+                                            unsigned threads) {
+  RandomStream random(seed, Purpose::test);
+  FullStart start;
+  for (const StateBlock& block : full_blocks(data, variant, 0.1))
+    for (std::size_t i = 0; i < block.size; ++i) start.state.push_back(size * random.normal());
+  return make_full(data, variant, std::move(start), length, threads);
+}
+
+std::vector<Variant> all_variants(double l2) {
+  return {{Train::joint, true, l2},      {Train::joint, false, l2},
+          {Train::value, true, l2},      {Train::attention, true, l2},
+          {Train::attention, false, l2}, {Train::embedding, true, l2}};
+}
+
+std::string describe(const Variant& variant) {
+  const char* train[] = {"joint", "value", "attention", "embedding"};
+  return std::string(train[static_cast<int>(variant.train)]) +
+         (variant.factored ? " factored" : " direct");
+}
+
+std::vector<double> field_of(const System& system, const std::string& name,
+                             const std::vector<double>& x) {
+  const std::vector<std::string>& fields = system.shape().fields;
+  const auto at = std::find(fields.begin(), fields.end(), name);
+  if (at == fields.end()) throw std::invalid_argument("no field " + name);
+  std::vector<double> values;
+  system.field(static_cast<std::size_t>(at - fields.begin()), x, 0,
+               [&](std::size_t first, std::span<const double> piece) {
+                 values.resize(std::max(values.size(), first + piece.size()));
+                 std::copy(piece.begin(), piece.end(),
+                           values.begin() + static_cast<std::ptrdiff_t>(first));
+               });
+  return values;
 }
 
 std::vector<double> start_of(const System& system) {
@@ -137,6 +185,59 @@ Matrices full(const Topic& system, const std::vector<double>& x) {
     m.logit = full_logit(data, system.logits(x));
   }
   return m;
+}
+
+namespace {
+
+using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::MatrixXd square_field(const FullTopic& system, const std::string& name,
+                             const std::vector<double>& x) {
+  const std::vector<double> values = field_of(system, name, x);
+  const Eigen::Index size = system.data().topics * system.data().words_per_topic + 1;
+  return Eigen::Map<const Square>(values.data(), size, size);
+}
+
+}  // namespace
+
+Matrices full(const FullTopic& system, const std::vector<double>& x) {
+  const Eigen::Index size = system.data().topics * system.data().words_per_topic + 1;
+  const Eigen::MatrixXd zero = Eigen::MatrixXd::Zero(size, size);
+  const Variant& variant = system.variant();
+  if (variant.train == Train::embedding) {
+    const Eigen::MatrixXd W = square_field(system, "W_E", x);
+    return {W.transpose() * W, zero};
+  }
+  Matrices m{square_field(system, "W_V", x), zero};
+  if (!variant.attends()) return m;
+  if (variant.factored)
+    m.logit = square_field(system, "W_K", x).transpose() * square_field(system, "W_Q", x);
+  else
+    m.logit = square_field(system, "Lambda", x);
+  return m;
+}
+
+std::vector<double> by_state(const FullTopic& system, const std::vector<double>& x,
+                             const Matrices& by) {
+  std::vector<double> out;
+  const auto append = [&](const Eigen::MatrixXd& m) {
+    out.insert(out.end(), m.data(), m.data() + m.size());
+  };
+  const Variant& variant = system.variant();
+  if (variant.train == Train::embedding) {
+    append(square_field(system, "W_E", x) * (by.value + by.value.transpose()));
+    return out;
+  }
+  const Eigen::MatrixXd words = by.value.bottomRows(by.value.rows() - 1);
+  append(variant.train == Train::attention ? 0 * words : words);
+  if (!variant.attends()) return out;
+  if (!variant.factored) {
+    append(by.logit);
+    return out;
+  }
+  append(square_field(system, "W_Q", x) * by.logit.transpose());
+  append(square_field(system, "W_K", x) * by.logit);
+  return out;
 }
 
 }  // namespace popflow::topic::test

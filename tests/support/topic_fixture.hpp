@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dynamics/topic/full.hpp"
 #include "dynamics/topic/system.hpp"
 #include "support/topic_reference.hpp"
 
@@ -22,8 +23,23 @@ std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, dou
 std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
                                std::vector<double> fields);
 
+// The same of full matrices, with samples of `length` words.
+
+std::unique_ptr<FullTopic> make_full(const Data& data, const Variant& variant, FullStart start,
+                                     std::int64_t length = 40, unsigned threads = 1);
+/// A start without any symmetry.
+std::unique_ptr<FullTopic> make_full_random(const Data& data, const Variant& variant, double size,
+                                            std::uint64_t seed, std::int64_t length = 40,
+                                            unsigned threads = 1);
+/// Every variant, with this weight of the l2 term.
+std::vector<Variant> all_variants(double l2);
+std::string describe(const Variant& variant);
+
 std::vector<double> start_of(const System& system);
 std::vector<double> rhs_of(const System& system, const std::vector<double>& x);
+/// A recorded field, row-major.
+std::vector<double> field_of(const System& system, const std::string& name,
+                             const std::vector<double>& x);
 std::map<std::string, double> observe(const System& system, const std::vector<double>& x);
 
 // ---- Full matrices, (n+1) x (n+1), built entry by entry.
@@ -34,5 +50,10 @@ Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor);
 /// What a state stands for; the logits are the product of the full factors where there are any,
 /// the value matrix is E = W_E'W_E of the full W_E in embedding training.
 Matrices full(const Topic& system, const std::vector<double>& x);
+Matrices full(const FullTopic& system, const std::vector<double>& x);
+/// What gradients by W_V (or E) and Lambda make of a state of full matrices: the derivatives by its
+/// entries, in its order, without the l2 term's.
+std::vector<double> by_state(const FullTopic& system, const std::vector<double>& x,
+                             const Matrices& by);
 
 }  // namespace popflow::topic::test

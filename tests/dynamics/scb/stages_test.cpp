@@ -318,7 +318,7 @@ TEST_CASE("Each stage has its own flow, noise and samples", "[fast][scb][stages]
     CHECK(moved.tail(4) == x.tail(4));
 
     Eigen::VectorXd drawn = noise;
-    staged->project_noise(view(x), view(drawn));
+    staged->project_noise_at(view(x), view(drawn));
     CHECK(drawn.tail(4).norm() == 0);
     const auto A = drawn.segment(16, 36).reshaped(9, 4);
     if (stage == 1) CHECK(A.colwise().sum().cwiseAbs().maxCoeff() < 1e-14);

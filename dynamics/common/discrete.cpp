@@ -1,0 +1,39 @@
+#include "dynamics/common/discrete.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace popflow {
+
+DiscreteDistribution::DiscreteDistribution(std::span<const double> weights)
+    : columns_(weights.size()) {
+  // Columns hold n p_i each; those with less than 1 are filled up from those with more.
+  std::vector<double> share(weights.begin(), weights.end());
+  const double total = std::accumulate(share.begin(), share.end(), 0.0);
+  const auto n = static_cast<double>(share.size());
+  std::vector<std::uint32_t> small;
+  std::vector<std::uint32_t> large;
+  for (std::uint32_t i = 0; i < share.size(); ++i) {
+    share[i] *= n / total;
+    columns_[i] = {std::numeric_limits<std::uint64_t>::max(), i};
+    (share[i] < 1 ? small : large).push_back(i);
+  }
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t low = small.back();
+    const std::uint32_t high = large.back();
+    small.pop_back();
+    columns_[low] = {static_cast<std::uint64_t>(share[low] * 0x1p64), high};
+    share[high] -= 1 - share[low];
+    if (share[high] >= 1) continue;
+    large.pop_back();
+    small.push_back(high);
+  }
+  // What rounding has left over: full columns, unless nothing was to be in them.
+  const auto likeliest = static_cast<std::uint32_t>(
+      std::max_element(weights.begin(), weights.end()) - weights.begin());
+  for (const std::uint32_t i : small)
+    if (weights[i] == 0) columns_[i] = {0, likeliest};
+}
+
+}  // namespace popflow

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace popflow {
+
+/// Draws a place of a fixed list of weights in constant time (Walker 1977, in the form of Vose
+/// 1991): one random word picks a column and what is left of the word decides between its two
+/// places. Probabilities are right to the rounding of a double.
+class DiscreteDistribution {
+ public:
+  /// Weights are not negative and have a positive sum; at most 2^32 of them.
+  explicit DiscreteDistribution(std::span<const double> weights);
+
+  [[nodiscard]] std::size_t size() const { return columns_.size(); }
+  /// The place that a word of 64 random bits stands for. Places of weight 0 never occur.
+  std::uint32_t operator()(std::uint64_t word) const {
+    __extension__ using Wide = unsigned __int128;
+    const Wide scaled = Wide{word} * columns_.size();
+    const auto place = static_cast<std::uint32_t>(scaled >> 64);
+    const Column& column = columns_[place];
+    return static_cast<std::uint64_t>(scaled) < column.threshold ? place : column.alias;
+  }
+
+ private:
+  struct Column {
+    std::uint64_t threshold = 0;  ///< below it the column's own place, else the alias
+    std::uint32_t alias = 0;
+  };
+  std::vector<Column> columns_;
+};
+
+}  // namespace popflow

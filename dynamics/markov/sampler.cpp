@@ -1,0 +1,114 @@
+#include "dynamics/markov/sampler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace popflow::markov {
+
+namespace {
+
+constexpr int kBlock = 64;
+/// Chains whose sum is one task.
+constexpr std::size_t kChains = 64;
+
+Surprises& operator+=(Surprises& sum, const Surprises& more) {
+  sum.visits0 += more.visits0;
+  sum.visits1 += more.visits1;
+  sum.excess0 += more.excess0;
+  sum.excess1 += more.excess1;
+  return sum;
+}
+
+}  // namespace
+
+TransitionSampler::Block TransitionSampler::make_block(const Chain& chain, int first,
+                                                       int transitions) {
+  // Probability of (changes, ones) so far; the symbol now is the first one, changed that often.
+  const auto side = static_cast<std::size_t>(transitions) + 1;
+  std::vector<double> now(side * side, 0.0);
+  std::vector<double> next(side * side);
+  now[0] = 1;
+  for (int step = 0; step < transitions; ++step) {
+    std::fill(next.begin(), next.end(), 0.0);
+    for (std::size_t changes = 0; changes <= static_cast<std::size_t>(step); ++changes) {
+      const bool one = (changes % 2 == 1) != (first == 1);
+      const double change = one ? chain.q : chain.p;
+      for (std::size_t ones = 0; ones <= static_cast<std::size_t>(step); ++ones) {
+        const double probability = now[changes * side + ones];
+        const std::size_t ones_then = ones + (one ? 1 : 0);
+        next[changes * side + ones_then] += (1 - change) * probability;
+        next[(changes + 1) * side + ones_then] += change * probability;
+      }
+    }
+    now.swap(next);
+  }
+  std::vector<Block::Numbers> numbers;
+  std::vector<double> probabilities;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (!(now[i] > 0)) continue;
+    numbers.push_back({static_cast<std::uint8_t>(i / side), static_cast<std::uint8_t>(i % side)});
+    probabilities.push_back(now[i]);
+  }
+  return {std::move(numbers), DiscreteDistribution(probabilities)};
+}
+
+TransitionSampler::TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers)
+    : chain_(chain), transitions_(symbols - 1), workers_(workers) {
+  const int rest = static_cast<int>(transitions_ % kBlock);
+  for (const int first : {0, 1}) {
+    if (transitions_ >= kBlock) whole_.push_back(make_block(chain, first, kBlock));
+    if (rest > 0) rest_.push_back(make_block(chain, first, rest));
+  }
+}
+
+TransitionNumbers TransitionSampler::draw(RandomStream random) const {
+  TransitionNumbers all;
+  std::size_t symbol = random.uniform() < chain_.pi1 ? 1 : 0;
+  const auto add = [&](const std::vector<Block>& blocks) {
+    const Block& block = blocks[symbol];
+    const Block::Numbers drawn = block.numbers[block.distribution(random())];
+    const std::int64_t back = drawn.changes / 2;
+    const std::int64_t away = drawn.changes - back;
+    all.from1 += drawn.ones;
+    all.up += symbol == 0 ? away : back;
+    all.down += symbol == 0 ? back : away;
+    symbol ^= drawn.changes & 1U;
+  };
+  for (std::int64_t block = transitions_ / kBlock; block > 0; --block) add(whole_);
+  if (!rest_.empty()) add(rest_);
+  all.from0 = transitions_ - all.from1;
+  return all;
+}
+
+Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double> weights,
+                                    std::size_t begin, std::size_t end) const {
+  Surprises sum;
+  const auto n = static_cast<double>(transitions_);
+  for (std::size_t i = begin; i < end; ++i) {
+    const TransitionNumbers drawn = draw(key.stream(i));
+    const double weight = weights[i] / n;
+    const auto from0 = static_cast<double>(drawn.from0);
+    const auto from1 = static_cast<double>(drawn.from1);
+    sum += {weight * from0, weight * from1,
+            weight * (static_cast<double>(drawn.up) - chain_.p * from0),
+            weight * (chain_.q * from1 - static_cast<double>(drawn.down))};
+  }
+  return sum;
+}
+
+Surprises TransitionSampler::sum(const SampleKey& key, std::span<const double> weights) const {
+  const std::size_t tasks = (weights.size() + kChains - 1) / kChains;
+  if (tasks <= 1) return sum_of(key, weights, 0, weights.size());
+  std::vector<Surprises> parts(tasks);
+  // A draw costs as much as some twenty elements of a sum.
+  const auto draws = static_cast<std::size_t>(transitions_ / kBlock + 2);
+  workers_.run(tasks, 20 * draws * weights.size(), [&](std::size_t task) {
+    const std::size_t begin = task * kChains;
+    parts[task] = sum_of(key, weights, begin, std::min(weights.size(), begin + kChains));
+  });
+  Surprises sum;
+  for (const Surprises& part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace popflow::markov

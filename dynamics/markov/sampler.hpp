@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dynamics/common/discrete.hpp"
+#include "dynamics/markov/chain.hpp"
+#include "popflow/random.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow::markov {
+
+/// How often each of the four transitions occurs in a chain.
+struct TransitionNumbers {
+  std::int64_t from0 = 0, from1 = 0;  ///< transitions that leave a 0, a 1
+  std::int64_t up = 0, down = 0;      ///< 0 -> 1, 1 -> 0
+};
+
+/// A weighted sum over chains, each chain's numbers divided by its transitions. All that a gradient
+/// needs of a batch.
+struct Surprises {
+  double visits0 = 0, visits1 = 0;  ///< sum of w from_x
+  double excess0 = 0, excess1 = 0;  ///< sum of w (up - p from0), of w (q from1 - down)
+};
+
+/// Draws stationary chains of a given number of symbols, of which only the numbers of transitions
+/// are seen. 64 transitions at a time: their numbers have a distribution that is worked out once,
+/// for either symbol that they begin with.
+///
+/// A chain's stream: one number for its first symbol, then one word for every 64 transitions and
+/// one for the rest.
+class TransitionSampler {
+ public:
+  TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers);
+
+  [[nodiscard]] TransitionNumbers draw(RandomStream random) const;
+  /// Over samples i of `key` with weights[i]; the same bits on any number of threads.
+  [[nodiscard]] Surprises sum(const SampleKey& key, std::span<const double> weights) const;
+  [[nodiscard]] std::int64_t transitions() const { return transitions_; }
+
+ private:
+  /// Some transitions in a row from a given symbol, by their distribution.
+  struct Block {
+    struct Numbers {
+      std::uint8_t changes, ones;  ///< ones: transitions that leave a 1
+    };
+    std::vector<Numbers> numbers;
+    DiscreteDistribution distribution;
+  };
+  static Block make_block(const Chain& chain, int first, int transitions);
+  [[nodiscard]] Surprises sum_of(const SampleKey& key, std::span<const double> weights,
+                                 std::size_t begin, std::size_t end) const;
+
+  Chain chain_;
+  std::int64_t transitions_;
+  Workers& workers_;
+  std::vector<Block> whole_, rest_;  ///< from a 0, from a 1
+};
+
+}  // namespace popflow::markov

@@ -1,0 +1,428 @@
+#include "dynamics/topic/full.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dynamics/common/datasets.hpp"
+#include "dynamics/topic.hpp"
+
+namespace popflow::topic {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr Eigen::Index kColumns = 16;  // of a task of a product
+
+/// The numbers of start_fields() that come nearest to full matrices: their class means.
+std::vector<double> nearest_symmetric(const Data& data, const Variant& variant,
+                                      std::span<const double> state) {
+  const Sizes size(data);
+  const Eigen::Index n = size.words, m = size.symbols;
+  const double* at = state.data();
+  const auto next = [&](Eigen::Index rows) {
+    const Eigen::Map<const Eigen::MatrixXd> matrix(at, rows, m);
+    at += rows * m;
+    return matrix;
+  };
+  const auto parts = [&](const ConstMatrix& matrix) {
+    Subspaces<double> s = subspaces(class_means_of_square(data, matrix), data);
+    drop_empty(s, data);
+    return s;
+  };
+  std::vector<double> x;
+  if (variant.train == Train::embedding) {
+    const Subspaces<double> s = parts(next(m));
+    x = {s.within, s.between};
+    x.insert(x.end(), s.block.begin(), s.block.end());
+    return x;
+  }
+  const Values<double> W = class_means(data, next(n));
+  x.assign(W.begin(), W.end());
+  if (!variant.attends()) return x;
+  if (!variant.factored) {
+    const Logits<double> logit = class_means_of_square(data, next(m));
+    x.insert(x.end(), logit.begin(), logit.end());
+    return x;
+  }
+  const Subspaces<double> K = parts(next(m)), Q = parts(next(m));
+  x.insert(x.end(), {K.within, Q.within, K.between, Q.between});
+  x.insert(x.end(), K.block.begin(), K.block.end());
+  x.insert(x.end(), Q.block.begin(), Q.block.end());
+  return x;
+}
+
+}  // namespace
+
+std::vector<StateBlock> full_blocks(const Data& data, const Variant& variant, double init_scale) {
+  const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
+  const auto symbols = static_cast<std::size_t>(Sizes(data).symbols);
+  std::vector<StateBlock> blocks;
+  for (const FullField& field : full_fields(variant)) {
+    const bool value = field.name == "W_V";
+    const double scale = value ? 1 / data.n() : field.name == "Lambda" ? 1 : of_factors;
+    blocks.push_back({field.name, (value ? symbols - 1 : symbols) * symbols, scale});
+  }
+  return blocks;
+}
+
+std::vector<FullField> full_fields(const Variant& variant) {
+  if (variant.train == Train::embedding) return {{"W_E", {"word", "word_key"}}};
+  std::vector<FullField> fields = {{"W_V", {"word", "word_key"}}};
+  if (!variant.attends()) return fields;
+  if (!variant.factored) {
+    fields.push_back({"Lambda", {"word_key", "word_query"}});
+    return fields;
+  }
+  fields.push_back({"W_K", {"word", "word_key"}});
+  fields.push_back({"W_Q", {"word", "word_query"}});
+  return fields;
+}
+
+FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric) {
+  FullStart start{std::move(symmetric), {}};
+  const double* x = start.symmetric.data();
+  const auto append = [&](const Eigen::MatrixXd& m) {
+    start.state.insert(start.state.end(), m.data(), m.data() + m.size());
+  };
+  const auto block = [](const double* b) { return Block<double>{b[0], b[1], b[2], b[3]}; };
+  if (variant.train == Train::embedding) {
+    append(expand(data, entries(Subspaces<double>{x[0], x[1], block(x + 2)}, data)));
+    return start;
+  }
+  append(expand(data, Values<double>{x[0], x[1], x[2], x[3]}));
+  x += value_entries;
+  if (!variant.attends()) return start;
+  if (!variant.factored) {
+    append(expand(data, Logits<double>{x[0], x[1], x[2], x[3], x[4], x[5]}));
+    return start;
+  }
+  append(expand(data, entries(Subspaces<double>{x[0], x[2], block(x + 4)}, data)));
+  append(expand(data, entries(Subspaces<double>{x[1], x[3], block(x + 8)}, data)));
+  return start;
+}
+
+struct FullTopic::Workspace {
+  Eigen::MatrixXd product;  ///< Lambda of factors, or E
+  Eigen::MatrixXd by_W, by_logit;
+  Eigen::MatrixXd first, second;
+};
+
+FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_length,
+                     FullStart start, double init_scale, std::vector<std::string> remarks,
+                     Workers& workers)
+    : data_(data),
+      variant_(variant),
+      size_(data),
+      start_(std::move(start)),
+      workers_(workers),
+      moments_(data),
+      sampler_(data, document_length, workers),
+      population_(variant.attends() ? std::make_unique<Population>(data, workers) : nullptr),
+      symmetric_(data, variant,
+                 start_.symmetric.empty() ? nearest_symmetric(data, variant, start_.state)
+                                          : start_.symmetric,
+                 init_scale, {}),
+      value_flow_(data, variant.l2),
+      optimum_(expand(data, value_flow_.optimum())),
+      remarks_(std::move(remarks)) {
+  if (!embeds()) optimum_norm_ = value_optimum(value(std::span<const double>(start_.state))).norm();
+  if (factored()) key_norm_ = square(std::span<const double>(start_.state), 0).norm();
+  describe(init_scale);
+}
+
+FullTopic::~FullTopic() = default;
+
+const SystemInfo& FullTopic::info() const { return topic::info(); }
+
+void FullTopic::describe(double init_scale) {
+  shape_.blocks = full_blocks(data_, variant_, init_scale);
+  const auto symbols = static_cast<std::size_t>(size_.symbols);
+  std::vector<std::string> names;
+  for (const FullField& field : full_fields(variant_)) {
+    shape_.fields.push_back(field.name);
+    for (const std::string& name : field.dimensions)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  for (const std::string& name : names)
+    shape_.dimensions.push_back(dimension(info(), name, symbols));
+  // The problem of a symmetric start has its fields.
+  if (!start_.symmetric.empty())
+    for (const DimensionSpec& block : symmetric_.shape().dimensions)
+      shape_.dimensions.push_back(block);
+  for (const StartField& field : start_fields({Train::joint, false}))
+    if (variant_.attends() || field.name.rfind("value_", 0) == 0)
+      shape_.fields.push_back(field.name);
+  shape_.events = symmetric_.shape().events;
+  shape_.constants = symmetric_.shape().constants;
+}
+
+GroupSpec FullTopic::problem() const {
+  GroupSpec group = symmetric_.problem();
+  if (!start_.symmetric.empty()) return group;
+  group.variables.clear();
+  const std::span<const double> state(start_.state);
+  std::size_t squares = 0;
+  for (const FullField& field : full_fields(variant_)) {
+    VariableSpec variable = dataset(field.name, field.dimensions, "start of " + field.name);
+    if (field.name == "W_V") {
+      Eigen::MatrixXd whole = Eigen::MatrixXd::Zero(size_.symbols, size_.symbols);
+      whole.bottomRows(size_.words) = value(state);
+      variable.data = row_major(whole);
+    } else {
+      variable.data = row_major(square(state, squares++));
+    }
+    group.variables.push_back(std::move(variable));
+  }
+  return group;
+}
+
+std::string FullTopic::why_no_jacobian() const {
+  return "topic has one in symmetric coordinates only, which --mode flow takes from a start that "
+         "is symmetric";
+}
+
+// ---- the state
+
+FullTopic::ConstMap FullTopic::value(std::span<const double> x) const {
+  return {x.data(), size_.words, size_.symbols};
+}
+FullTopic::Matrix FullTopic::value(std::span<double> x) const {
+  return {x.data(), size_.words, size_.symbols};
+}
+FullTopic::ConstMap FullTopic::square(std::span<const double> x, std::size_t i) const {
+  const Eigen::Index before = embeds() ? 0 : size_.words * size_.symbols;
+  const auto place = static_cast<Eigen::Index>(i) * size_.symbols * size_.symbols;
+  return {x.data() + before + place, size_.symbols, size_.symbols};
+}
+FullTopic::Matrix FullTopic::square(std::span<double> x, std::size_t i) const {
+  const Eigen::Index before = embeds() ? 0 : size_.words * size_.symbols;
+  const auto place = static_cast<Eigen::Index>(i) * size_.symbols * size_.symbols;
+  return {x.data() + before + place, size_.symbols, size_.symbols};
+}
+
+void FullTopic::start(std::span<double> x) const {
+  std::copy(start_.state.begin(), start_.state.end(), x.begin());
+}
+
+// ---- the flow
+
+void FullTopic::product(const ConstMatrix& a, const ConstMatrix& b, Eigen::MatrixXd& out) const {
+  out.resize(a.rows(), b.cols());
+  const auto tasks = static_cast<std::size_t>((b.cols() + kColumns - 1) / kColumns);
+  workers_.run(tasks, static_cast<std::size_t>(a.size() * b.cols()), [&](std::size_t task) {
+    const Eigen::Index first = static_cast<Eigen::Index>(task) * kColumns;
+    const Eigen::Index count = std::min(kColumns, b.cols() - first);
+    out.middleCols(first, count).noalias() = a * b.middleCols(first, count);
+  });
+}
+
+void FullTopic::multiply(std::span<const double> x, Workspace& workspace) const {
+  if (embeds()) workspace.first = square(x, 0).transpose();
+  if (factored()) workspace.first = square(x, 0).transpose();
+  if (embeds()) product(workspace.first, square(x, 0), workspace.product);
+  if (factored()) product(workspace.first, square(x, 1), workspace.product);
+}
+
+void FullTopic::descend(std::span<const double> x, double penalty, Workspace& workspace,
+                        std::span<double> out) const {
+  const double l2 = 2 * variant_.l2 * penalty;
+  if (embeds()) {
+    // dW_E = W_E (G + G') with G the step of E.
+    Eigen::MatrixXd& G = workspace.by_logit;
+    G = -l2 * workspace.product;
+    G.bottomRows(size_.words) += workspace.by_W;
+    workspace.second = G + G.transpose();
+    product(square(x, 0), workspace.second, workspace.first);
+    square(out, 0) += workspace.first;
+    return;
+  }
+  if (variant_.train != Train::attention) {
+    workspace.by_W -= l2 * value(x);
+    value(out) += workspace.by_W;
+  }
+  if (!variant_.attends()) return;
+  if (!variant_.factored) {
+    square(out, 0) += workspace.by_logit;
+    return;
+  }
+  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both before `out`, which may be x.
+  product(square(x, 0), workspace.by_logit, workspace.first);
+  workspace.product = workspace.by_logit.transpose();
+  product(square(x, 1), workspace.product, workspace.second);
+  square(out, 0) += workspace.second;
+  square(out, 1) += workspace.first;
+}
+
+void FullTopic::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+  const auto workspace = workspaces_.take();
+  multiply(x, *workspace);
+  workspace->by_W.resize(size_.words, size_.symbols);
+  if (variant_.attends()) {
+    workspace->by_logit.resize(size_.symbols, size_.symbols);
+    const ConstMatrix logit =
+        variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
+    population_->gradient(value(x), logit, workspace->by_W, workspace->by_logit);
+    workspace->by_logit *= -1;
+  } else if (embeds()) {
+    moments_.gradient(workspace->product.bottomRows(size_.words), workspace->by_W);
+  } else {
+    moments_.gradient(value(x), workspace->by_W);
+  }
+  workspace->by_W *= -1;
+  std::fill(dxdt.begin(), dxdt.end(), 0.0);
+  descend(x, 1, *workspace, dxdt);
+}
+
+Eigen::MatrixXd FullTopic::value_optimum(const ConstMatrix& start) const {
+  return optimum_ +
+         moments_.decayed(start - optimum_, variant_.l2, std::numeric_limits<double>::infinity());
+}
+
+void FullTopic::closed_form(double t, std::span<double> x) const {
+  const ConstMap start = value(std::span<const double>(start_.state));
+  value(x) = optimum_ + moments_.decayed(start - optimum_, variant_.l2, t);
+}
+
+// ---- what is seen
+
+void FullTopic::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+  const auto workspace = workspaces_.take();
+  multiply(x, *workspace);
+  double loss = 0, excess = kNone, norm_value = 0, norm_logit = 0;
+  RelativeAttention attention{1, data_.words_per_topic > 1 ? 1 : kNone,
+                              data_.topics > 1 ? 1 : kNone};
+  if (embeds()) {
+    loss = moments_.loss(workspace->product.bottomRows(size_.words));
+    norm_value = workspace->product.norm();
+  } else {
+    norm_value = value(x).norm();
+  }
+  if (variant_.train == Train::value) {
+    loss = moments_.loss(value(x));
+    const Eigen::MatrixXd beyond = value(x) - optimum_;
+    excess = moments_.seen(beyond) + variant_.l2 * beyond.squaredNorm();
+  }
+  if (variant_.attends()) {
+    const ConstMatrix logit =
+        variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
+    loss = population_->loss(value(x), logit);
+    attention = population_->attention(logit);
+    norm_logit = logit.norm();
+  }
+  const double numbers[] = {loss + variant_.l2 * norm_value * norm_value,
+                            excess,
+                            attention.same_word,
+                            attention.same_topic,
+                            attention.other_topic,
+                            norm_value,
+                            norm_logit,
+                            factored() ? square(x, 0).norm() : kNone,
+                            factored() ? square(x, 1).norm() : kNone};
+  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+}
+
+Values<double> FullTopic::value_means(std::span<const double> x) const {
+  if (!embeds()) return class_means(data_, value(x));
+  const Logits<double> means = class_means_of_product(data_, square(x, 0), square(x, 0));
+  return {means[logit_same_word], means[logit_same_topic], means[logit_other_topic],
+          means[logit_word_key]};
+}
+
+Logits<double> FullTopic::logit_means(std::span<const double> x) const {
+  return factored() ? class_means_of_product(data_, square(x, 0), square(x, 1))
+                    : class_means_of_square(data_, square(x, 0));
+}
+
+void FullTopic::field(std::size_t i, std::span<const double> x, double /*t*/,
+                      const FieldSink& sink) const {
+  const std::size_t matrices = shape_.blocks.size();
+  if (i >= matrices) {
+    const std::size_t which = i - matrices;
+    const double mean =
+        which < value_entries ? value_means(x)[which] : logit_means(x)[which - value_entries];
+    sink(0, {&mean, 1});
+    return;
+  }
+  const auto symbols = static_cast<std::size_t>(size_.symbols);
+  const bool of_W = i == 0 && !embeds();
+  std::vector<double> line(symbols, 0.0);
+  for (std::size_t row = 0; row < symbols; ++row) {
+    Eigen::Map<Eigen::RowVectorXd> to(line.data(), size_.symbols);
+    const auto from = static_cast<Eigen::Index>(row);
+    if (!of_W)
+      to = square(x, embeds() ? i : i - 1).row(from);
+    else if (row > 0)
+      to = value(x).row(from - 1);
+    sink(row * symbols, line);
+  }
+}
+
+void FullTopic::event_functions(std::span<const double> x, double /*t*/,
+                                std::span<double> functions) const {
+  std::size_t i = 0;
+  if (variant_.train == Train::joint || variant_.train == Train::value)
+    functions[i++] = 0.01 * optimum_norm_ - std::abs(value(x).norm() - optimum_norm_);
+  if (factored()) functions[i++] = square(x, 0).norm() - 2 * key_norm_;
+}
+
+// ---- noise
+
+void FullTopic::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+                            std::span<const double> weights, std::span<double> out) const {
+  const auto workspace = workspaces_.take();
+  multiply(x, *workspace);
+  double penalty = 0;
+  for (const double weight : weights) penalty += weight;
+  workspace->by_W.setZero(size_.words, size_.symbols);
+  MatrixOut by_W(workspace->by_W);
+  if (variant_.attends()) {
+    workspace->by_logit.setZero(size_.symbols, size_.symbols);
+    MatrixOut by_logit(workspace->by_logit);
+    const ConstMatrix logit =
+        variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
+    sampler_.add(value(x), &logit, key, weights,
+                 variant_.train == Train::attention ? nullptr : &by_W, &by_logit);
+  } else if (embeds()) {
+    sampler_.add(workspace->product.bottomRows(size_.words), nullptr, key, weights, &by_W, nullptr);
+  } else {
+    sampler_.add(value(x), nullptr, key, weights, &by_W, nullptr);
+  }
+  descend(x, penalty, *workspace, out);
+}
+
+void FullTopic::project_noise(std::span<double> noise) const {
+  // What no document shows asks for nothing and gets none; what shows at no selected position
+  // asks for nothing. The rest of a column of Lambda keeps its sum, as softmax makes it.
+  const bool mask_shows = data_.z_mask() > 0, words_show = data_.z_inside() > 0;
+  const bool words_ask = data_.keep_prob + data_.random_prob > 0;
+  const Eigen::Index n = size_.words;
+  const auto keep_columns = [&](Matrix m, bool mask, bool words) {
+    if (!mask) m.col(0).setZero();
+    if (!words) m.rightCols(n).setZero();
+  };
+  if (embeds()) {
+    // E's row of [MASK] is not scored: only its column brings noise there.
+    if (!mask_shows) square(noise, 0).col(0).setZero();
+    return;
+  }
+  if (variant_.train == Train::attention)
+    value(noise).setZero();
+  else
+    keep_columns(value(noise), mask_shows, words_show);
+  if (!variant_.attends()) return;
+  if (variant_.factored) {
+    keep_columns(square(noise, 0), mask_shows, words_show);
+    keep_columns(square(noise, 1), mask_shows, words_ask);
+    return;
+  }
+  Matrix logit = square(noise, 0);
+  keep_columns(logit, mask_shows, words_ask);
+  if (!words_show) logit.bottomRows(n).setZero();
+  if (!mask_shows) logit.row(0).setZero();
+  const Eigen::Index keys = (mask_shows ? 1 : 0) + (words_show ? n : 0);
+  auto present = logit.middleRows(mask_shows ? 0 : 1, keys);
+  present.rowwise() -= present.colwise().mean().eval();
+}
+
+}  // namespace popflow::topic

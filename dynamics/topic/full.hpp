@@ -1,0 +1,112 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamics/common/pool.hpp"
+#include "dynamics/topic/matrices.hpp"
+#include "dynamics/topic/moments.hpp"
+#include "dynamics/topic/population.hpp"
+#include "dynamics/topic/sampler.hpp"
+#include "dynamics/topic/system.hpp"
+#include "popflow/system.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow::topic {
+
+/// Blocks of the state: the matrices by their names, column by column, W_V without its row 0.
+std::vector<StateBlock> full_blocks(const Data& data, const Variant& variant, double init_scale);
+/// Those of a file, with rows and columns: row 0 of W_V is in it.
+struct FullField {
+  std::string name;
+  std::vector<std::string> dimensions;
+};
+std::vector<FullField> full_fields(const Variant& variant);
+
+/// Where full matrices start.
+struct FullStart {
+  /// The numbers of start_fields(), if the matrices are those that these make.
+  std::vector<double> symmetric;
+  std::vector<double> state;
+};
+FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric);
+
+/// The flow of full matrices from any start, and the sampled model.
+class FullTopic : public System {
+ public:
+  /// `document_length` in words, of sampled documents. Throws UsageError where the population loss
+  /// has too many sets of topics to go through.
+  FullTopic(const Data& data, Variant variant, std::int64_t document_length, FullStart start,
+            double init_scale, std::vector<std::string> remarks, Workers& workers);
+  ~FullTopic() override;
+
+  [[nodiscard]] const SystemInfo& info() const override;
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] GroupSpec problem() const override;
+  [[nodiscard]] double default_end() const override { return symmetric_.default_end(); }
+  [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+
+  void start(std::span<double> x) const override;
+  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
+  [[nodiscard]] std::string why_no_jacobian() const override;
+  void observe(std::span<const double> x, double t, std::span<double> values) const override;
+  void field(std::size_t i, std::span<const double> x, double t,
+             const FieldSink& sink) const override;
+  void event_functions(std::span<const double> x, double t,
+                       std::span<double> values) const override;
+  [[nodiscard]] bool has_closed_form() const override { return variant_.train == Train::value; }
+  void closed_form(double t, std::span<double> x) const override;
+
+  [[nodiscard]] bool has_samples() const override { return true; }
+  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
+                   std::span<const double> weights, std::span<double> out) const override;
+  void project_noise(std::span<double> noise) const override;
+
+  [[nodiscard]] const Data& data() const { return data_; }
+  [[nodiscard]] const Variant& variant() const { return variant_; }
+  [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+
+ private:
+  using Matrix = Eigen::Map<Eigen::MatrixXd>;
+  using ConstMap = Eigen::Map<const Eigen::MatrixXd>;
+  struct Workspace;
+
+  [[nodiscard]] bool factored() const { return variant_.attends() && variant_.factored; }
+  [[nodiscard]] bool embeds() const { return variant_.train == Train::embedding; }
+  /// W_V of a state (not in embedding training), and the square matrix number i behind it.
+  [[nodiscard]] ConstMap value(std::span<const double> x) const;
+  [[nodiscard]] ConstMap square(std::span<const double> x, std::size_t i) const;
+  [[nodiscard]] Matrix value(std::span<double> x) const;
+  [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
+  /// Works out Lambda of factors, or E.
+  void multiply(std::span<const double> x, Workspace& workspace) const;
+  void product(const ConstMatrix& a, const ConstMatrix& b, Eigen::MatrixXd& out) const;
+  /// Adds to `out`, which may be x, what the steps by_W and by_logit of W_V (E's words) and Lambda,
+  /// and `penalty` times that of the l2 term, make of the state. The steps are lost.
+  void descend(std::span<const double> x, double penalty, Workspace& workspace,
+               std::span<double> out) const;
+  [[nodiscard]] Eigen::MatrixXd value_optimum(const ConstMatrix& start) const;
+  void describe(double init_scale);
+  [[nodiscard]] Values<double> value_means(std::span<const double> x) const;
+  [[nodiscard]] Logits<double> logit_means(std::span<const double> x) const;
+
+  Data data_;
+  Variant variant_;
+  Sizes size_;
+  FullStart start_;
+  Workers& workers_;
+  Moments moments_;
+  Sampler sampler_;
+  std::unique_ptr<Population> population_;  ///< where the attention is more than uniform
+  Topic symmetric_;                         ///< the flow of class means, from those of the start
+  ValueFlow value_flow_;
+  Eigen::MatrixXd optimum_;  ///< of W_V under uniform attention (l2 = 0: from zero)
+  double optimum_norm_ = 0;  ///< from this start
+  double key_norm_ = 0;      ///< of W_K at the start
+  std::vector<std::string> remarks_;
+  Shape shape_;
+  mutable Pool<Workspace> workspaces_;
+};
+
+}  // namespace popflow::topic

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "dynamics/common/pool.hpp"
+#include "dynamics/topic/matrices.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow::topic {
+
+/// Mean weight of a key relative to its frequency, over documents, queries of the document's words,
+/// and keys of a kind.
+struct RelativeAttention {
+  double same_word = 0, same_topic = 0, other_topic = 0;
+};
+
+/// The population loss at any W_V and Lambda, over all sets of topics that a document can have.
+///
+/// A document's input has two frequencies of words, z_in and z_out, so that with the unnormalized
+/// weights E = exp(Lambda) a query's output is (b + (z_in - z_out) sum_t g_t)/(N_0 + (z_in - z_out)
+/// sum_t s_t), t over the document's topics: g_t = sum_k E_k W_k and s_t = sum_k E_k over the words
+/// of topic t are the same for all documents. The loss sees of the g_t their inner products and
+/// their sums over topics alone: tau^2 operations for a query and a set.
+class Population {
+ public:
+  static constexpr double most_sets = 100'000;
+  /// Throws UsageError for more sets of topics than most_sets.
+  Population(const Data& data, Workers& workers);
+  ~Population();
+
+  /// Without the l2 term.
+  [[nodiscard]] double loss(const ConstMatrix& W, const ConstMatrix& logit) const;
+  /// The same, with its derivatives by W_V (n x (n+1)) and Lambda.
+  double gradient(const ConstMatrix& W, const ConstMatrix& logit, MatrixOut by_W,
+                  MatrixOut by_logit) const;
+  [[nodiscard]] RelativeAttention attention(const ConstMatrix& logit) const;
+
+ private:
+  struct Whole;  ///< room for all queries
+  struct Local;  ///< room for one
+  double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
+             MatrixOut* by_logit) const;
+  double run_query(Eigen::Index query, const ConstMatrix& W, Whole& whole, Local& local,
+                   bool derive) const;
+
+  Data data_;
+  Sizes size_;
+  Workers& workers_;
+  std::size_t sets_ = 0;
+  std::vector<std::int32_t> members_;  ///< tau topics of each set
+  double step_;                        ///< z_in - z_out
+  mutable Pool<Whole> wholes_;
+  mutable Pool<Local> locals_;
+};
+
+}  // namespace popflow::topic

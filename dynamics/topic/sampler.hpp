@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dynamics/common/pool.hpp"
+#include "dynamics/topic/document.hpp"
+#include "dynamics/topic/matrices.hpp"
+#include "popflow/random.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow::topic {
+
+/// The sampled model: documents of finite length, and the gradients of each one's own loss, the
+/// squared error averaged over its selected positions with its own softmax over all positions. A
+/// document in which none is selected has loss 0, as a training program's masked mean gives.
+class Sampler {
+ public:
+  Sampler(const Data& data, std::int64_t length, Workers& workers);
+  ~Sampler();
+
+  /// Adds sum_i weights[i] (minus the gradient of document i of `key`): by W_V to `by_W`
+  /// (n x (n+1)) and by Lambda to `by_logit`. The l2 term is not in it. Where by_logit is null the
+  /// attention is uniform and `logit` is not looked at; where by_W is null W_V is not trained.
+  ///
+  /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost
+  /// 6 n K Q operations beside the drawing.
+  void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
+           std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit) const;
+
+  [[nodiscard]] const DocumentGenerator& generator() const { return generator_; }
+
+ private:
+  struct Document;  ///< what one shows, and its gradients
+  struct Scratch;   ///< room to work one out
+  struct Batch;
+  void draw(RandomStream random, bool attends, Document& document, Scratch& scratch) const;
+  void differentiate(const ConstMatrix& W, const ConstMatrix* logit, bool of_W, Document& document,
+                     Scratch& scratch) const;
+
+  Sizes size_;
+  DocumentGenerator generator_;
+  double length_;
+  Workers& workers_;
+  mutable Pool<Batch> batches_;
+  mutable Pool<Scratch> scratches_;
+};
+
+}  // namespace popflow::topic

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "popflow/random.hpp"
+#include "random/instruction_sets.hpp"
+
+namespace popflow {
+
+/// The name of a RandomStream, made ready to give many of its words at once: Philox's round keys
+/// and the counter's words after the first. The layout is RandomStream's: the stream's 32-bit words
+/// are Philox's blocks 0, 1, ... one after the other, four words each; its 64-bit words are pairs
+/// of them, low half first.
+struct PhiloxKey {
+  /// Throws std::out_of_range as RandomStream does.
+  PhiloxKey(std::uint64_t seed, Purpose purpose, std::uint32_t run, std::uint64_t step);
+  std::uint64_t rounds[10][2];  ///< 32 bits each
+  std::uint64_t counter[3];     ///< 32 bits each
+  std::uint32_t seed[2];
+};
+
+/// Blocks in a stream.
+inline constexpr std::uint64_t kBlocksOfStream = std::uint64_t{1} << 32;
+
+/// Writes the 32-bit words of the blocks first, ..., first + blocks - 1 of a stream: the words
+/// 4 first, ..., 4 (first + blocks) - 1. Throws std::length_error beyond the stream's 2^32 blocks.
+void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
+                  Lanes lanes = Lanes::best);
+
+}  // namespace popflow

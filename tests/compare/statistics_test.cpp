@@ -1,0 +1,226 @@
+// The statistics of comparisons against their definitions, and their error rates.
+
+#include "compare/statistics.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+
+namespace popflow::test {
+namespace {
+
+/// Runs of a random walk with drift: values at later times depend on earlier ones, as trajectories
+/// do. `draw` gives its increments.
+Paths walks(std::size_t runs, std::size_t times, std::uint64_t seed, double drift,
+            const std::function<double(RandomStream&)>& draw) {
+  Paths paths{runs, times, {}, false};
+  for (std::size_t run = 0; run < runs; ++run) {
+    RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
+    double x = 0;
+    for (std::size_t t = 0; t < times; ++t) {
+      paths.values.push_back(x);  // all start at 0
+      x += drift + draw(random);
+    }
+  }
+  return paths;
+}
+
+double normal(RandomStream& random) { return random.normal(); }
+/// Skewed, mean 0.
+double exponential(RandomStream& random) { return -std::log(random.uniform()) - 1; }
+
+Paths constant(double value, std::size_t times) {
+  return {1, times, std::vector<double>(times, value), true};
+}
+
+TEST_CASE("moments are those of the definitions", "[fast][compare]") {
+  const Paths paths{4, 2, {1, 5, 2, 5, 4, 5, 5, 5}, false};
+  const Moments m = moments(paths, 0.95);
+  CHECK(m.mean[0] == 3);
+  CHECK(m.deviation[0] == Approx(std::sqrt(10.0 / 3)));
+  CHECK(m.mean_error[0] == Approx(std::sqrt(10.0 / 3 / 4)));
+  CHECK(m.deviation_low[0] < m.deviation[0]);
+  CHECK(m.deviation_high[0] > m.deviation[0]);
+  // Runs that agree to the last bit have no spread at all.
+  CHECK(m.mean[1] == 5);
+  CHECK(m.deviation[1] == 0);
+  const Moments one = moments({1, 1, {2}, false}, 0.95);
+  CHECK(one.mean[0] == 2);
+  CHECK(std::isnan(one.mean_error[0]));
+  const Moments exact = moments(constant(2, 1), 0.95);
+  CHECK(exact.mean_error[0] == 0);
+}
+
+TEST_CASE("the interval of a standard deviation covers it", "[fast][compare]") {
+  // 600 samples of 24: coverage 0.95 +- 0.045 is 5 binomial standard errors.
+  int covered = 0;
+  constexpr int kSamples = 600;
+  for (int i = 0; i < kSamples; ++i) {
+    const Paths paths = walks(24, 2, 1000 + i, 0, normal);
+    const Moments m = moments(paths, 0.95);
+    covered += m.deviation_low[1] <= 1 && 1 <= m.deviation_high[1] ? 1 : 0;
+  }
+  CHECK(covered / double(kSamples) == Approx(0.95).margin(0.045));
+}
+
+/// Number of `trials` whose p-value is at most 0.05, and whose band leaves out the truth.
+struct Rates {
+  double rejected = 0, outside = 0;
+};
+Rates rates(int trials, const std::function<Difference(int)>& trial, double truth_per_time = 0) {
+  Rates r;
+  for (int i = 0; i < trials; ++i) {
+    const Difference d = trial(i);
+    r.rejected += d.p_value <= 0.05 ? 1.0 / trials : 0;
+    bool outside = false;
+    for (std::size_t t = 0; t < d.difference.size(); ++t)
+      outside = outside || std::abs(d.difference[t] - truth_per_time * static_cast<double>(t)) >
+                               d.band[t] * (1 + 1e-12) + 1e-12;
+    r.outside += outside ? 1.0 / trials : 0;
+  }
+  return r;
+}
+
+TEST_CASE("equal laws are told apart at the level, and bands hold at all times at once",
+          "[slow][compare]") {
+  // 400 trials of 12 against 12 runs at 20 times: binomial standard error 0.011, so that the
+  // p-value's rate is checked to 4 of them. The band is asymptotic: its bound is one-sided and wider.
+  Workers workers(1);
+  constexpr int kTrials = 400;
+  SECTION("Gaussian") {
+    const Rates r = rates(kTrials, [&](int i) {
+      return difference(walks(12, 20, 2 * i, 0, normal), walks(12, 20, 2 * i + 1, 0, normal), 0.95,
+                        5, workers);
+    });
+    CHECK(r.rejected == Approx(0.05).margin(0.044));
+    CHECK(r.outside < 0.11);
+  }
+  SECTION("skewed") {
+    const Rates r = rates(kTrials, [&](int i) {
+      return difference(walks(12, 20, 2 * i, 0, exponential),
+                        walks(12, 20, 2 * i + 1, 0, exponential), 0.95, 5, workers);
+    });
+    CHECK(r.rejected == Approx(0.05).margin(0.044));
+    CHECK(r.outside < 0.13);
+  }
+  SECTION("against exact values") {
+    const Rates r = rates(kTrials, [&](int i) {
+      return difference(constant(0, 20), walks(12, 20, 3 * i, 0, normal), 0.95, 5, workers);
+    });
+    CHECK(r.rejected == Approx(0.05).margin(0.044));
+    CHECK(r.outside < 0.11);
+  }
+}
+
+TEST_CASE("a known difference is found as often as predicted", "[slow][compare]") {
+  // Means differ by `shift` per step from 32 runs each; at the last of 2 times the test is Student's
+  // with noncentrality shift sqrt(n/2): power 0.807 at 62 degrees for 0.7125, level 0.05.
+  Workers workers(1);
+  constexpr int kTrials = 400;
+  const double shift = 0.7125;
+  const Rates r = rates(
+      kTrials,
+      [&](int i) {
+        return difference(walks(32, 2, 2 * i, 0, normal), walks(32, 2, 2 * i + 1, shift, normal),
+                          0.95, 5, workers);
+      },
+      shift);
+  CHECK(r.rejected == Approx(0.807).margin(0.08));  // 4 binomial standard errors
+  CHECK(r.outside < 0.10);
+}
+
+TEST_CASE("the energy distance is its definition", "[fast][compare]") {
+  const std::vector<double> x = {0.3, -1, 2, 0.7}, y = {1, 1.5, -0.2};
+  const auto mean_distance = [](const auto& a, const auto& b) {
+    double sum = 0;
+    for (const double i : a)
+      for (const double j : b) sum += std::abs(i - j);
+    return sum / static_cast<double>(a.size() * b.size());
+  };
+  const EnergyDistance e = energy_distance(x, y, 1);
+  CHECK(e.distance ==
+        Approx(2 * mean_distance(x, y) - mean_distance(x, x) - mean_distance(y, y)));
+  std::vector<double> far;
+  for (int i = 0; i < 20; ++i) far.push_back(10 + i);
+  CHECK(energy_distance(x, far, 1).p_value <= 0.002);
+  CHECK(energy_distance(x, x, 1).p_value == 1);
+}
+
+TEST_CASE("verdicts", "[fast][compare]") {
+  Difference d;
+  d.difference = {0, 0.1};
+  d.error = {0, 0.02};
+  d.band = {0, 0.05};
+  d.p_value = 0.001;
+  using Kind = Verdict::Kind;
+  // Told from zero, yet within the margin.
+  CHECK(verdict(d, 0.2, 0.95, 32).kind == Kind::agree);
+  CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::differ);
+  d.p_value = 0.2;
+  const Verdict open = verdict(d, 0.12, 0.95, 32);
+  CHECK(open.kind == Kind::undecided);
+  CHECK(open.runs_needed == Approx(std::ceil(32 * 2.5 * 2.5)));  // until 0.05/sqrt(k) is 0.02
+  const Verdict beyond = verdict(d, 0.05, 0.95, 32);
+  CHECK(beyond.runs_needed == 33);  // the difference already leaves its band
+  CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::undecided);
+}
+
+TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
+  Workers workers(1);
+  const Difference d = difference(constant(1, 3), constant(1.5, 3), 0.95, 1, workers);
+  CHECK(verdict(d, 0.6, 0.95, 1).kind == Verdict::Kind::agree);
+  CHECK(verdict(d, 0.4, 0.95, 1).kind == Verdict::Kind::differ);
+}
+
+TEST_CASE("one run is too few to say", "[fast][compare]") {
+  Workers workers(1);
+  const Difference d =
+      difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
+  const Verdict v = verdict(d, 100, 0.95, 1);
+  CHECK(v.kind == Verdict::Kind::undecided);
+  CHECK(std::isnan(v.runs_needed));
+}
+
+TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast][compare]") {
+  const std::vector<double> eta = {0.2, 0.1, 0.05, 0.025};
+  for (const double order : {1.0, 2.0}) {
+    int covered = 0;
+    constexpr int kTrials = 400;  // 0.95 +- 0.044 is 4 binomial standard errors
+    for (int i = 0; i < kTrials; ++i) {
+      RandomStream random(7, Purpose::test, static_cast<std::uint32_t>(i));
+      std::vector<double> error, standard;
+      for (const double e : eta) {
+        standard.push_back(0.004 * std::pow(0.2, order));
+        error.push_back(-3 * std::pow(e, order) * 0.1 + standard.back() * random.normal());
+      }
+      const OrderFit fit = fit_order(eta, error, standard, 0.95);
+      if (fit.kind != OrderFit::Kind::fitted) continue;
+      covered += fit.low <= order && order <= fit.high ? 1 : 0;
+    }
+    INFO("order " << order);
+    CHECK(covered / double(kTrials) == Approx(0.95).margin(0.05));
+  }
+  const std::vector<double> small(4, 0.01);
+  CHECK(fit_order(eta, std::vector<double>{0.01, -0.005, 0.002, 0}, small, 0.95).kind ==
+        OrderFit::Kind::no_signal);
+  // A sign that changes is no power.
+  CHECK(fit_order(eta, std::vector<double>{1, 0.1, -0.5, -0.3}, small, 0.95).kind ==
+        OrderFit::Kind::no_power);
+}
+
+TEST_CASE("Fisher's exact test on the tea", "[fast][compare]") {
+  CHECK(proportions_p_value(3, 4, 1, 4) == Approx(34.0 / 70));
+  CHECK(proportions_p_value(0, 32, 0, 32) == 1);
+  CHECK(proportions_p_value(32, 32, 0, 32) < 1e-15);
+}
+
+TEST_CASE("statistics have the same bits on any number of threads", "[fast][compare]") {
+  Workers one(1), four(4);
+  const Paths a = walks(40, 50, 1, 0, normal), b = walks(40, 50, 2, 0.1, normal);
+  const Difference x = difference(a, b, 0.95, 3, one), y = difference(a, b, 0.95, 3, four);
+  CHECK(x.p_value == y.p_value);
+  CHECK(x.band == y.band);
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,56 @@
+#include "dynamics/common/discrete.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace popflow::test {
+namespace {
+
+TEST_CASE("a discrete distribution draws as often as its weights say", "[fast][noise]") {
+  // Over 2^20 words that are evenly spread: right to 1/2^20 for each of a place's two borders in
+  // every column.
+  const std::vector<std::vector<double>> cases = {{1},
+                                                  {0.5, 0.01, 0.2, 0, 0.09, 0.15, 0.05},
+                                                  {3, 3, 3},
+                                                  {0, 0, 7, 0},
+                                                  {1e-12, 1, 1e-12, 2e-3, 0}};
+  for (const std::vector<double>& weights : cases) {
+    const DiscreteDistribution distribution(weights);
+    REQUIRE(distribution.size() == weights.size());
+    std::vector<double> found(weights.size());
+    constexpr std::uint64_t kWords = std::uint64_t{1} << 20;
+    for (std::uint64_t i = 0; i < kWords; ++i)
+      found[distribution(i << 44 | std::uint64_t{1} << 43)] += 1.0 / kWords;
+    double sum = 0;
+    for (const double weight : weights) sum += weight;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      INFO(i << " of " << weights.size());
+      CHECK(std::abs(found[i] - weights[i] / sum) <=
+            2.0 * static_cast<double>(weights.size()) / kWords);
+      if (weights[i] == 0) CHECK(found[i] == 0);
+    }
+  }
+}
+
+TEST_CASE("the last word of a discrete distribution is a place of it", "[fast][noise]") {
+  // Weights whose shares don't round to whole columns.
+  for (int n = 1; n < 200; ++n) {
+    std::vector<double> weights(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i)
+      weights[static_cast<std::size_t>(i)] = i % 3 == 0 ? 0 : 0.1 + 1.0 / i;
+    if (n == 1) weights[0] = 1;
+    const DiscreteDistribution distribution(weights);
+    for (std::uint64_t column = 0; column < 2 * static_cast<std::uint64_t>(n); ++column) {
+      // Just below a border of columns.
+      const auto word = static_cast<std::uint64_t>(
+          (static_cast<long double>(column + 1) / (2 * n)) * 0x1p64L - 1);
+      CHECK(weights[distribution(word)] > 0);
+    }
+    CHECK(weights[distribution(~std::uint64_t{0})] > 0);
+  }
+}
+
+}  // namespace
+}  // namespace popflow::test

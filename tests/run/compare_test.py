@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# label: slow
+"""popflow compare: its file, its table, its refusals, and that it goes on after a kill."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all, same,
+                  xarray)
+
+SMALL = ["--learning-rate", 0.1, "--batch-size", 4, "--t-end", 4, "--saves", 9, "--runs", 12]
+FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
+RUNGS = ["flow", "sde", "sde2", "gd", "sgd", "svag:4"]
+
+
+def compare(folder, system, *args, code=0, name="compare.h5"):
+    path = os.path.join(folder, name)
+    return path, popflow("compare", system, *args, "-o", path, "--force", code=code, timeout=300)
+
+
+def test_a_group_per_rung_and_one_that_compares():
+    with Folder() as folder:
+        path, ended = compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS))
+        groups = [rung.replace(":", "_") for rung in RUNGS]
+        with h5py.File(path) as file:
+            check(set(groups) < set(file), list(file))
+            check(set(file["sgd"]) > {"problem", "parameters", "events", "restart"}, "a run's groups")
+        for engine in ("h5netcdf", "netcdf4"):
+            sgd = xarray.open_dataset(path, group="sgd", engine=engine)
+            compared = xarray.open_dataset(path, group="comparison", engine=engine)
+            with sgd, compared:
+                check(sgd.loss.dims == ("run", "time"), sgd.loss.dims)
+                check(compared.rung.attrs["flag_meanings"] == " ".join(RUNGS), compared.rung.attrs)
+                check(compared.loss_mean.dims == ("rung", "time"), compared.loss_mean.dims)
+                check(np.allclose(compared.loss_mean[4], sgd.loss.mean("run"), rtol=1e-14), "mean")
+                check(np.allclose(compared.loss_std[4], sgd.loss.std("run", ddof=1)), "std")
+                check(np.allclose(compared.loss_mean_error[4],
+                                  sgd.loss.std("run", ddof=1) / 12**0.5), "standard error")
+                pair = int(np.flatnonzero((compared.first == 0) & (compared.second == 4))[0])
+                flow = compared.loss_mean[0]
+                check(np.allclose(compared.loss_difference[pair], compared.loss_mean[4] - flow), "-")
+                width = compared.loss_margin / (float(flow.max()) - float(flow.min()))
+                check(np.isclose(width, 0.05), width)
+        said = ended.out
+        for word in ("loss", "energy", "agree", "standard deviation", "invariant", "2 dt", "by chance"):
+            check(word in said, f"{word} is not in\n{said}")
+        check(popflow("info", path, code=0).out == said, "info shows another table")
+
+
+def test_a_rung_is_a_run():
+    """The parameters in a rung's group give its numbers again."""
+    with Folder() as folder:
+        path, _ = compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS))
+        for rung in RUNGS:
+            group = rung.replace(":", "_")
+            config = os.path.join(folder, "again.cfg")
+            with open(config, "w") as file:
+                file.write(attribute(path, "config", f"{group}/parameters"))
+            again = os.path.join(folder, "again.h5")
+            popflow("run", "markov", "--config", config, "-o", again, "--force", code=0)
+            with h5py.File(path) as a, h5py.File(again) as b:
+                for item in ("time", "loss", "w"):
+                    check(same(a[group][item][()], b[item][()]), f"{rung}: {item} differs")
+
+
+def test_threads_change_no_bit():
+    with Folder() as folder:
+        paths = [compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS), "--check-noise",
+                         "--threads", threads, name=f"{threads}.h5")[0] for threads in (1, 2, 5)]
+        check_equal(paths[0], paths[1], **FREE)
+        check_equal(paths[0], paths[2], **FREE)
+
+
+def test_orders_over_learning_rates():
+    with Folder() as folder:
+        path, ended = compare(folder, "markov", "--learning-rates", "0.8,0.4,0.2", "--batch-size", 1,
+                              "--t-end", 8, "--saves", 3, "--runs", 400, "--rungs", "flow,sgd")
+        check("order in the learning rate" in ended.out, ended.out)
+        with xarray.open_dataset(path, group="comparison") as orders:
+            check(orders.loss_mean_weak_error.dims == ("rung", "learning_rate"), orders)
+            check(list(orders.learning_rate.values) == [0.8, 0.4, 0.2], orders.learning_rate)
+        with h5py.File(path) as file:
+            check("learning_rate_2/sgd/loss" in file, list(file))
+            seeds = {int(file[f"learning_rate_{i}/sgd/parameters"].attrs["seed"])
+                     for i in (1, 2, 3)}
+            check(len(seeds) == 3, seeds)
+
+
+def test_killed_comparisons_go_on():
+    args = ["--learning-rate", 0.02, "--t-end", 20, "--saves", 9, "--runs", 8, "--threads", 2,
+            "--rungs", "flow,sde,sgd", "--batch-size", 64, "--checkpoint-every", 0]
+    with Folder() as folder:
+        began = time.monotonic()
+        whole, _ = compare(folder, "markov", *args, name="whole.h5")
+        duration = time.monotonic() - began
+        for _ in range(6):
+            path = os.path.join(folder, "cut.h5")
+            process = subprocess.Popen(
+                [BINARY, *map(str, ["compare", "markov", *args, "-o", path, "--force"])],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random.uniform(0.02, 0.95) * duration)
+            process.send_signal(random.choice([signal.SIGKILL, signal.SIGINT]))
+            process.wait()
+            if not os.path.exists(path):
+                continue
+            popflow("resume", path, code=0, timeout=300)
+            check_equal(whole, path, **FREE)
+        said = popflow("resume", path, code=0)
+        check("is finished" in said.err, said.err)
+        popflow("resume", path, "--t-end", 100, code=2)
+
+
+def test_divergence_is_told():
+    with Folder() as folder:
+        path, ended = compare(folder, "scb", "--vocab-size", 3, "--context-length", 50,
+                              "--learning-rate", 20, "--t-end", 2000, "--saves", 5, "--runs", 3,
+                              "--rungs", "flow,sgd")
+        check("3 of 3 runs diverged" in ended.out, ended.out)
+        with h5py.File(path) as file:
+            check((file["sgd/status"][()] == 3).all(), file["sgd/status"][()])
+            check(file["comparison/diverged"][1] == 3, file["comparison/diverged"][()])
+
+
+def test_one_run_is_not_enough_to_say():
+    with Folder() as folder:
+        _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
+        table = [line for line in ended.out.splitlines() if "most" in line]
+        check(table and all(line.endswith("too few runs") for line in table), ended.out)
+
+
+def test_reduced_coordinates_are_the_flow_s_alone():
+    with Folder() as folder:
+        path, _ = compare(folder, "scb", "--vocab-size", 3, "--context-length", 40, *SMALL,
+                          "--coordinates", "support", "--rungs", "flow,sgd")
+        check(attribute(path, "coordinates", "flow/parameters") == "support", "flow")
+        check(attribute(path, "coordinates", "sgd/parameters") == "full", "sgd")
+
+
+def test_what_makes_no_sense_is_refused():
+    said = {
+        ("markov", "--rungs", "flow"): "at least two",
+        ("markov", "--rungs", "flow,sdg"): "did you mean",
+        ("markov", "--rungs", "flow,sgd,sgd"): "twice",
+        ("markov", "--rungs", "flow,svag:0"): "svag:L",
+        ("markov", "--rungs", "flow,integrated"): "joma-joint",
+        ("markov", "--rungs", "flow,sgd", "--check-noise"): "noise model",
+        ("markov", "--learning-rates", "0.1"): "from 2",
+        ("markov", "--learning-rates", "0.1,0.1"): "twice",
+        ("markov", "--learning-rates", "0.1,0.2", "--rungs", "flow,sde"): "against sgd",
+        ("markov", "--level", 1): "--level",
+        ("markov", "--delta", 0): "--delta",
+        ("markov", "--mode", "sgd"): "mode",
+        ("joma",): "popflow compare joma-joint",
+    }
+    with Folder() as folder:
+        for args, sentence in said.items():
+            ended = popflow("compare", *args, folder=folder, code=2)
+            check(sentence in ended.err, f"{args}: {ended.err}")
+            check(os.listdir(folder) == [], f"{args} left a file")
+
+
+def test_a_comparison_is_a_problem_file():
+    with Folder() as folder:
+        path, _ = compare(folder, "scb", "--vocab-size", 3, "--context-length", 40, *SMALL,
+                          "--rungs", "flow,sgd")
+        again = os.path.join(folder, "again.h5")
+        popflow("run", "scb", "--problem", path, "-o", again, code=0)
+        with h5py.File(path) as a, h5py.File(again) as b:
+            check(same(a["flow/problem/P"][()], b["problem/P"][()]), "P differs")
+
+
+if __name__ == "__main__":
+    run_all([test_a_group_per_rung_and_one_that_compares, test_a_rung_is_a_run,
+             test_threads_change_no_bit, test_orders_over_learning_rates,
+             test_killed_comparisons_go_on, test_divergence_is_told,
+             test_one_run_is_not_enough_to_say, test_reduced_coordinates_are_the_flow_s_alone,
+             test_what_makes_no_sense_is_refused, test_a_comparison_is_a_problem_file])

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# label: slow
+"""Ensembles of noisy runs: what their files hold, and that a run's numbers depend on nothing but
+its seed and its number."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow,
+                  run_all, same, xarray)
+
+SMALL = {"--vocab-size": 4, "--context-length": 50, "--learning-rate": 0.05, "--batch-size": 8,
+         "--t-end": 4, "--saves": 9, "--noise-samples": 8}
+MODES = {
+    "sgd": ["--mode", "sgd"],
+    "svag": ["--mode", "sgd", "--svag", 3],
+    "batch": ["--mode", "sde"],
+    "diagonal": ["--mode", "sde", "--noise", "diagonal"],
+    "isotropic": ["--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.1],
+    "srk": ["--mode", "sde", "--noise", "isotropic", "--method", "srk"],
+    "second": ["--mode", "sde", "--modified-equation", 2],
+    "gd": ["--mode", "sde", "--method", "gradient_descent"],
+    "softmax": ["--mode", "sgd", "--attention", "softmax"],
+    "plain": ["--mode", "sgd", "--preconditioner", "none", "--project", "none"],
+    "l1": ["--mode", "sgd", "--l1", 1e-3],
+}
+FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
+
+
+def run(folder, name, *args, code=0):
+    """A small run, in which `args` go before SMALL."""
+    path = os.path.join(folder, name + ".h5")
+    small = [word for option in SMALL.items() if option[0] not in args for word in option]
+    popflow("run", "scb", *small, *args, "-o", path, "--force", code=code)
+    return path
+
+
+def test_threads_change_no_bit():
+    with Folder() as folder:
+        for name, args in MODES.items():
+            paths = [run(folder, f"{name}{threads}", *args, "--runs", runs, "--threads", threads)
+                     for runs, threads in ((3, 1), (3, 2), (3, 5))]
+            check_equal(paths[0], paths[1], **FREE)
+            check_equal(paths[0], paths[2], **FREE)
+
+
+def test_a_large_batch_on_all_threads_has_the_same_bits():
+    with Folder() as folder:
+        large = ["--mode", "sgd", "--context-length", 3000, "--batch-size", 300, "--t-end", 0.5]
+        paths = [run(folder, f"large{threads}", *large, "--threads", threads)
+                 for threads in (1, 2, 7)]
+        check_equal(paths[0], paths[1], **FREE)
+        check_equal(paths[0], paths[2], **FREE)
+
+
+def test_a_run_does_not_know_how_many_others_there_are():
+    with Folder() as folder:
+        for name, args in MODES.items():
+            few = run(folder, "few", *args, "--runs", 2)
+            many = run(folder, "many", *args, "--runs", 5)
+            with h5py.File(few) as a, h5py.File(many) as b:
+                for item in ("loss", "V", "A", "stop_time"):
+                    check(same(a[item][:], b[item][:2]), f"{name}: {item} differs")
+                check(not same(b["loss"][0], b["loss"][1]), f"{name}: runs are equal")
+
+
+def test_seeds_differ():
+    with Folder() as folder:
+        for name in ("sgd", "batch", "isotropic"):
+            one = run(folder, "one", *MODES[name])
+            two = run(folder, "two", *MODES[name], "--seed", 2)
+            with h5py.File(one) as a, h5py.File(two) as b:
+                check(not same(a["loss"][:], b["loss"][:]), name)
+
+
+def test_files_have_runs():
+    with Folder() as folder:
+        path = run(folder, "sgd", "--mode", "sgd", "--runs", 3)
+        for engine in ("h5netcdf", "netcdf4"):
+            with xarray.open_dataset(path, engine=engine) as data:
+                check(data.loss.dims == ("run", "time"), data.loss.dims)
+                check(data.V.dims == ("run", "time", "token_out", "token_in"), data.V.dims)
+                check(list(data.step.values) == [10 * i for i in range(9)], data.step)
+                check(list(data.status.values) == [1, 1, 1], data.status)
+                check("complete" in data.status.attrs["flag_meanings"], data.status.attrs)
+                check(np.isfinite(data.loss).all(), data.loss)
+                check((data.stop_time == 4).all(), data.stop_time)
+                check(int(data.saves_done.min()) == 9, data.saves_done)
+        single = run(folder, "single", "--mode", "sde")
+        with xarray.open_dataset(single) as data:
+            check(data.loss.dims == ("run", "time") and data.sizes["run"] == 1, data.sizes)
+            check("step" not in data, "an sde has no steps to count")
+
+
+def test_saves_between_steps_are_rounded_and_merged():
+    with Folder() as folder:
+        path = run(folder, "rounded", "--mode", "sgd", "--t-end", 0.23, "--saves", 11)
+        with h5py.File(path) as file:
+            times = file["time"][()]
+            check(same(times, 0.05 * np.arange(6)), times)
+            check(list(file["step"][()]) == list(range(6)), file["step"][()])
+        check(attribute(path, "t-end", "parameters") == 0.25, "the end is rounded, too")
+
+
+def test_divergence_is_told_run_by_run():
+    with Folder() as folder:
+        path = run(folder, "all", "--mode", "sgd", "--learning-rate", 40, "--t-end", 4000,
+                   "--runs", 3, code=4)
+        with h5py.File(path) as file:
+            check((file["status"][()] == 3).all(), file["status"][()])
+            check(np.isfinite(file["diverged_at"][()]).all(), "when")
+            check(np.isfinite(file["loss"][:, 0]).all(), "the start is kept")
+        check(attribute(path, "status") == "diverged", attribute(path, "status"))
+        said = popflow("info", path, code=0).out
+        check("3 diverged" in said, said)
+
+
+def test_batches_of_one():
+    with Folder() as folder:
+        run(folder, "sgd", "--mode", "sgd", "--batch-size", 1)
+        path = os.path.join(folder, "sde.h5")
+        popflow("run", "scb", "--vocab-size", 4, "--context-length", 50, "--batch-size", 1,
+                "--t-end", 1, "--mode", "sde", "-o", path, code=0)
+        check(attribute(path, "noise-samples", "parameters") == 2, "a covariance needs two")
+
+
+def test_what_makes_no_sense_is_refused():
+    said = {
+        ("scb", "--mode", "sgd", "--coordinates", "support"): "--coordinates full",
+        ("scb", "--mode", "sde", "--coordinates", "signal"): "--coordinates full",
+        ("scb", "--mode", "sde", "--method", "heun"): "additive noise",
+        ("scb", "--mode", "sde", "--method", "dopri5"): "--mode flow",
+        ("scb", "--mode", "flow", "--method", "srk"): "--mode sde",
+        ("scb", "--mode", "sde", "--method", "gradient_descent", "--dt", 0.3): "learning rate",
+        ("scb", "--mode", "sde", "--steps", 10): "--steps",
+        ("scb", "--mode", "sgd", "--steps", 10, "--t-end", 77): "contradict",
+        ("scb", "--mode", "sgd", "--batch-size", 0): "at least 1",
+        ("joma", "--mode", "sgd"): "popflow compare joma-joint",
+        ("joma", "--mode", "sde"): "popflow compare joma-joint",
+    }
+    with Folder() as folder:
+        for args, sentence in said.items():
+            ended = popflow("run", *args, folder=folder, code=2)
+            check(sentence in ended.err, f"{args}: {ended.err}")
+            check(os.listdir(folder) == [], f"{args} left a file")
+
+
+def test_killed_ensembles_go_on_and_finished_runs_are_not_repeated():
+    long = ["run", "scb", "--vocab-size", 10, "--context-length", 1000, "--learning-rate", 0.02,
+            "--t-end", 4, "--saves", 5, "--runs", 6, "--threads", 2, "--checkpoint-every", 0]
+    with Folder() as folder:
+        for name in ("sgd", "isotropic"):
+            whole = os.path.join(folder, name + "-whole.h5")
+            began = time.monotonic()
+            popflow(*long, *MODES[name], "-o", whole, code=0)
+            duration = time.monotonic() - began
+            for _ in range(4):
+                path = os.path.join(folder, "cut.h5")
+                process = subprocess.Popen(
+                    [BINARY, *map(str, [*long, *MODES[name], "-o", path, "--force"])],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(random.uniform(0.05, 0.9) * duration)
+                process.send_signal(random.choice([signal.SIGKILL, signal.SIGINT]))
+                process.wait()
+                if not os.path.exists(path):
+                    continue
+                with h5py.File(path) as file:
+                    ended = file["status"][()] == 1
+                    work = file["statistics/accepted_steps"][()]
+                popflow("resume", path, code=0)
+                check_equal(whole, path, **FREE)
+                with h5py.File(path) as file:
+                    after = file["statistics/accepted_steps"][()]
+                check((after[ended] == work[ended]).all(), "finished runs ran again")
+
+
+def test_ensembles_are_extended():
+    with Folder() as folder:
+        for name in ("sgd", "batch"):
+            path = run(folder, "short", *MODES[name], "--runs", 3)
+            popflow("resume", path, "--t-end", 6, code=0)
+            longer = os.path.join(folder, "long.h5")
+            run(folder, "long", *MODES[name], "--runs", 3, "--t-end", 6, "--saves", 13)
+            with h5py.File(path) as a, h5py.File(longer) as b:
+                for item in ("loss", "V", "time"):
+                    check(same(a[item][()], b[item][()]), f"{name}: {item} differs")
+
+
+def test_info_and_csv():
+    with Folder() as folder:
+        path = run(folder, "sgd", "--mode", "sgd", "--runs", 3)
+        said = popflow("info", path, code=0).out
+        check("3 complete" in said and "std" in said, said)
+        lines = popflow("info", path, "--csv", code=0).out.splitlines()
+        check(lines[0].startswith("run,time,loss"), lines[0])
+        check(len(lines) == 1 + 3 * 9 and lines[-1].startswith("2,4,"), lines[-1])
+
+
+def test_a_thousand_runs():
+    with Folder() as folder:
+        path = os.path.join(folder, "many.h5")
+        popflow("run", "markov", "--mode", "sgd", "--runs", 1000, "--t-end", 2, "--saves", 5,
+                "--learning-rate", 0.1, "-o", path, code=0, timeout=300)
+        with h5py.File(path) as file:
+            check(file["loss"].shape == (1000, 5), file["loss"].shape)
+            check((file["status"][()] == 1).all(), "status")
+            check(len(np.unique(file["loss"][:, -1])) == 1000, "runs are not independent")
+
+
+if __name__ == "__main__":
+    run_all([test_threads_change_no_bit, test_a_large_batch_on_all_threads_has_the_same_bits,
+             test_a_run_does_not_know_how_many_others_there_are, test_seeds_differ,
+             test_files_have_runs, test_saves_between_steps_are_rounded_and_merged,
+             test_divergence_is_told_run_by_run, test_batches_of_one,
+             test_what_makes_no_sense_is_refused,
+             test_killed_ensembles_go_on_and_finished_runs_are_not_repeated,
+             test_ensembles_are_extended, test_info_and_csv, test_a_thousand_runs])
