@@ -27,6 +27,26 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
     throw UsageError("--l1 is " + own.text("l1") +
                      ", but softmax attention sums to 1, where the l1 norm is constant; use "
                      "--attention linear");
+  if (own.word("schedule") == "two-stage") {
+    const std::string two = "--schedule two-stage needs ";
+    if (variant.softmax)
+      throw UsageError(two +
+                       "--attention linear: softmax weights never become zero, sum to 1 by "
+                       "themselves and need no l1");
+    if (coordinates == Coordinates::signal)
+      throw UsageError(two +
+                       "--coordinates full or support: its threshold leaves the line from 1/T to "
+                       "q_k; support coordinates are exact");
+    if (!variant.project)
+      throw UsageError(two +
+                       "--project attention: stage 1 has the projection and stage 2 has none");
+  }
+  if (own.has("rounding") && (variant.softmax || coordinates == Coordinates::signal))
+    throw UsageError("--rounding is " + own.text("rounding") + ", but " +
+                     (variant.softmax ? "softmax weights sum to 1 and have no zeros; use "
+                                        "--attention linear"
+                                      : "rounded columns leave the signal coordinates; support "
+                                        "coordinates are exact"));
   if (coordinates != Coordinates::signal) return;
   const std::string key = "--coordinates signal needs ";
   if (variant.softmax)
@@ -87,6 +107,8 @@ Start start_from(const Ingredients& from, const Problem& problem, Variant varian
                      std::to_string(source->data().vocabulary()) + " tokens; this problem has " +
                      std::to_string(problem.vocabulary()));
   Start start{source->value_matrix(last.x, last.t), false};
+  if (from.own.has("init-mix")) start.V0 = source->trained_value(last.x, last.t);
+  start.correlation = correlation(start.V0, problem);
   if (from.own.has("init-mix")) {
     const double theta = from.own.real("init-mix");
     start.V0 = theta * start.V0 + (1 - theta) * standard_start(problem, "stationary");
@@ -128,7 +150,15 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
     return {standard_start(problem, own.word("init-value")), true};
   if (!problem.V0)
     throw UsageError("--init-value is 'problem', but there is no --problem file with a V0");
-  return {*problem.V0, false};
+  return {*problem.V0, false, {}, problem.transfer_correlation};
+}
+
+/// Which steps the flow's splitting takes is for the user to say.
+void require_splitting_step(const Ingredients& from, double l1) {
+  if (!(l1 > 0) || from.own.word("schedule") != "two-stage") return;
+  if (from.shared.word("mode") == "flow" && !from.shared.has("dt"))
+    throw UsageError("--schedule two-stage has l1 = " + shortest(l1) +
+                     " in stage 2, and in a flow l1 needs --dt, the splitting step (or --l1 0)");
 }
 
 }  // namespace
@@ -140,8 +170,10 @@ std::unique_ptr<System> make(Ingredients from) {
   require_room(from, coordinates);
   Problem problem = make_problem(from);
   Start start = make_start(from, problem, variant, coordinates);
-  return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start),
-                               from.own.real("l1"), from.workers);
+  const Training training = settle_training(from.own, problem, variant, start.V0);
+  require_splitting_step(from, training.l1);
+  return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start), training,
+                               from.workers);
 }
 
 }  // namespace popflow::scb

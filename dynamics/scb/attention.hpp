@@ -82,6 +82,7 @@ class FullAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
   /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
   /// this part, column by column. Returns what derivative() does, of x before.
   Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
@@ -112,6 +113,7 @@ class SupportAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
 
@@ -143,6 +145,7 @@ class SignalAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::size_t i, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
+  Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
 

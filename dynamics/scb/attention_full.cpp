@@ -281,4 +281,23 @@ void FullAttention::soft_threshold(double* x, double by) const {
   });
 }
 
+Kept FullAttention::sparsify(double* x, double share, bool keep_largest) const {
+  const double uniform = columns_.uniform();
+  std::vector<Sparse> all(static_cast<std::size_t>(columns_.size()));
+  each_column([&](Eigen::Index k) {
+    double* column = x + static_cast<std::size_t>(k) * rows_;
+    const Sparse sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
+      for (std::size_t i = 0; i < rows_; ++i) visit(uniform + column[i], 1.0);
+    });
+    for (std::size_t i = 0; i < rows_; ++i) column[i] = sparse(column[i], uniform);
+    all[static_cast<std::size_t>(k)] = sparse;
+  });
+  Kept kept;
+  for (const Sparse& sparse : all) {
+    kept.weights += sparse.weights;
+    kept.columns_without += sparse.without ? 1 : 0;
+  }
+  return kept;
+}
+
 }  // namespace popflow::scb

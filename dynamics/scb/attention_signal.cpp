@@ -42,6 +42,10 @@ void SignalAttention::soft_threshold(double* /*x*/, double /*by*/) const {
   throw std::logic_error("a threshold leaves the signal coordinates");
 }
 
+Kept SignalAttention::sparsify(double* /*x*/, double /*share*/, bool /*keep_largest*/) const {
+  throw std::logic_error("a threshold leaves the signal coordinates");
+}
+
 std::optional<AttentionLinearization> SignalAttention::linearize(const double* x,
                                                                  const Coupling& coupling) const {
   const double alpha = x[0];

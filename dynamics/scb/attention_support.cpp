@@ -139,6 +139,23 @@ void SupportAttention::soft_threshold(double* x, double by) const {
   }
 }
 
+Kept SupportAttention::sparsify(double* x, double share, bool keep_largest) const {
+  const double uniform = columns_.uniform();
+  Kept kept;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k) {
+    double* d = x + k * (slots_ + 1);
+    const Sparse sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
+      for (Eigen::Index i = 0; i <= slots_; ++i)
+        if (multiplicity(k, i) > 0) visit(uniform + d[i], multiplicity(k, i));
+    });
+    for (Eigen::Index i = 0; i <= slots_; ++i)
+      if (multiplicity(k, i) > 0) d[i] = sparse(d[i], uniform);
+    kept.weights += sparse.weights;
+    kept.columns_without += sparse.without ? 1 : 0;
+  }
+  return kept;
+}
+
 std::optional<AttentionLinearization> SupportAttention::linearize(const double* x,
                                                                   const Coupling& c) const {
   const Eigen::Index block = slots_ + 1;

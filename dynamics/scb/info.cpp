@@ -54,7 +54,31 @@ l1. --l1 lambda adds the penalty lambda sum_k mu_k |a_k|_1 (without the precondi
 lambda sum_k |a_k|_1) by splitting: a smooth step of length --dt, then a <- soft(a, lambda dt).
 With the projection a_k <- soft(a_k + nu_k, lambda dt), nu_k such that 1'a_k stays, which changes
 nothing while a_k >= 0: l1 is for --project none. Order 1, exact zeros. Symmetric splittings lose
-the zeros, and their second order holds only while no entry reaches zero, so there is none here.)";
+the zeros, and their second order holds only while no entry reaches zero, so there is none here.
+
+Two stages (--schedule two-stage; linear attention, full or support coordinates). Stage 1: the
+projected flow without l1, until signal_V signal_A reaches --stage1-signal, or until --stage1-time.
+Then, at once: attention weights below the share --threshold of their column become zero, and each
+column is put back on 1'a_k = 1; a column that is below it everywhere keeps its largest weights
+(columns_below_threshold counts those). Stage 2: without the projection, with l1. It has no
+minimiser: when the loss has converged, (V, A) slides along the valley (cP, Q/c) with
+c^3 ~ 3 lambda t / tr(P diag(mu) P'). So it ends, and the state rests, once the loss has fallen by no
+more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time; where noise hides what is left of the
+fall it ends as well. At the end of a run, in numbers of their own (the state stays as it is): weights
+below the share --rounding of their column become zero, then each column of A and V is divided by its
+sum. With S the most positions of a query and eps = --accuracy, the defaults are
+  l1           eps K_P / (S^2 N^3), the paper's scale
+  threshold    alpha / (2S), half of what S equal positions have at the end of stage 1, where
+               alpha = s / alpha_V, alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2,
+               s = --stage1-signal (1/2 if a time is given), v = signal_V at the start
+  rounding     1 / (4S): shares do not change along the valley
+  plateau-time 5 / (growth rate of the signals)
+
+Transfer. --init-from RUN --init-mix theta starts from V = theta V_pre + (1 - theta) mu 1' and uniform
+attention, with V_pre the last V of another run (of an ensemble's first run), its columns divided
+by their sums if that run rounds its end. Its P, mu, Q and T may be others. mu 1' adds nothing to
+signal_V, which starts at theta tr(V_pre'P Sigma)/K_P; the constant transfer_correlation is that
+without theta.)";
 
 ParameterTable parameters() {
   ParameterTable t;
@@ -122,9 +146,53 @@ ParameterTable parameters() {
   t.push_back({.name = "l1",
                .kind = Kind::real,
                .default_text = "0",
-               .meaning = "l1 penalty on the attention; needs --dt, the splitting step",
+               .meaning = "l1 penalty on the attention; in a flow it needs --dt, the splitting step; "
+                          "with two stages by default eps K_P / (S^2 N^3)",
                .symbol = "lambda",
                .range = {.low = 0}});
+  t.push_back({.name = "schedule",
+               .kind = Kind::word,
+               .default_text = "plain",
+               .meaning = "one flow throughout, or the algorithm in two stages",
+               .words = {"plain", "two-stage"}});
+  t.push_back({.name = "stage1-signal",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "two-stage: stage 1 ends when signal_V signal_A reaches this",
+               .range = {0, 1, true, true},
+               .default_note = "0.5"});
+  t.push_back({.name = "stage1-time",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "two-stage: stage 1 ends at this time instead",
+               .range = {.low = 0}});
+  t.push_back({.name = "threshold",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "two-stage: after stage 1 attention below this share of its column becomes "
+                          "zero",
+               .range = {0, 1},
+               .default_note = "half of the weight predicted for S equal positions"});
+  t.push_back({.name = "rounding",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "in the numbers of the end, attention below this share of its column is "
+                          "zero and columns are divided by their sums",
+               .range = {0, 1},
+               .default_note = "1/(4S) with two stages, else none"});
+  t.push_back({.name = "accuracy",
+               .kind = Kind::real,
+               .default_text = "0.01",
+               .meaning = "two-stage: wanted relative accuracy, for the defaults and the plateau",
+               .symbol = "eps",
+               .range = {0, 1, true, true}});
+  t.push_back({.name = "plateau-time",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "two-stage: stage 2 ends when the loss has not fallen for this long; 0: it "
+                          "goes on",
+               .range = {.low = 0},
+               .default_note = "5 over the growth rate"});
   t.push_back({.name = "text",
                .kind = Kind::path,
                .default_text = "",
@@ -237,7 +305,26 @@ SystemInfo make_info() {
       {"fast_phase_end",
        "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
        "(linear, projected)",
-       "boosted"}};
+       "boosted"},
+      {"stage2", "two-stage: stage 1 has ended and the attention was thresholded", ""},
+      {"plateau", "two-stage: the loss no longer fell, and training ended", "stage2"}};
+  info.stages = {{"boosting", "projected, without l1"},
+                 {"regularised", "without the projection, with l1"},
+                 {"ended", "at rest since the loss was on a plateau"}};
+  info.finals = {
+      {"loss_before", "L", "population loss at the end"},
+      {"loss_after", "L", "population loss of the rounded and normalised end"},
+      {"distance_P_before", "|V - P|_F", "distance of V from P at the end"},
+      {"distance_P_after", "|V - P|_F", "distance of V from P, columns of V divided by their sums"},
+      {"distance_Q_before", "|A - Q|_F", "distance of A from Q at the end"},
+      {"distance_Q_after", "|A - Q|_F", "distance of the rounded and normalised A from Q"},
+      {"weights_kept", "", "attention weights that rounding has left"},
+      {"columns_emptied", "", "columns of A that rounding has made all zeros, and that stay so"},
+      {"columns_of_V_kept", "",
+       "columns of V without a positive sum, which were not divided by it"},
+      {"columns_below_threshold", "",
+       "columns of A that were below the threshold everywhere after stage 1, and kept their largest "
+       "weights"}};
   info.invariants = {
       {"attention_sum_error", InvariantInfo::Form::zero,
        "1'a_k = 1: kept with the projection or softmax"},
@@ -248,7 +335,9 @@ SystemInfo make_info() {
        "from V0 mu = mu (from another start V mu - mu decays as exp(-t), exactly)"}};
   info.constants = {{"K_P", "K_P", "tr(P'P Sigma)"},
                     {"kappa", "kappa", "sum_k mu_k |q_k|^2 - 1/T"},
-                    {"loss_minimum", "L*", "population loss at V = P, A = Q"}};
+                    {"loss_minimum", "L*", "population loss at V = P, A = Q"},
+                    {"transfer_correlation", "tr(V_pre'P Sigma)/K_P",
+                     "signal of the pretrained V that the start was made from (transfer only)"}};
   info.problem = {
       {"P",
        {"token_out", "token_in"},
@@ -265,7 +354,7 @@ SystemInfo make_info() {
       {"V0", {"token_out", "token_in"}, "start of V (optional)"}};
   info.end =
       "3 times the time at which a uniform start is boosted and 10 over the growth rate; a run "
-      "prints both";
+      "prints both. With two stages 2 times the former (or --stage1-time) and 50 over the latter";
   return info;
 }
 

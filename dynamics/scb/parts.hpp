@@ -54,6 +54,15 @@ struct AttentionReport {
   double sum_error = 0;  ///< max_k |delta_k|
 };
 
+/// Relative size below which a constant of the problem is rounding of zero.
+inline constexpr double kNothing = 1e-13;
+
+/// What is left of the attention when small weights have become zero.
+struct Kept {
+  double weights = 0;               ///< number of weights that are not zero
+  Eigen::Index columns_without = 0;  ///< columns all of whose weights were small
+};
+
 /// Which of the paper's variants is run.
 struct Variant {
   bool softmax = false;
@@ -115,6 +124,10 @@ class AttentionPart {
   /// Soft threshold of every attention weight by `by`; with the projection on the plane of each
   /// column's own sum.
   virtual void soft_threshold(double* x, double by) const = 0;
+  /// Linear attention: weights below `share` of their column's sum become zero, exactly, and each
+  /// column is divided by its sum. In a column where nothing would be left the largest weights
+  /// stay (`keep_largest`), or it becomes all zeros.
+  virtual Kept sparsify(double* x, double share, bool keep_largest) const = 0;
   /// For implicit methods; only reduced coordinates have it.
   [[nodiscard]] virtual std::optional<AttentionLinearization> linearize(
       const double* /*x*/, const Coupling& /*coupling*/) const {

@@ -27,6 +27,8 @@ struct Problem {
   Eigen::VectorXd mu;
   Positions Q;
   std::optional<Eigen::MatrixXd> V0;     ///< a start that came with the problem
+  /// tr(V' P Sigma)/K_P of the pretrained V that this V0 was made from.
+  std::optional<double> transfer_correlation = {};
   std::vector<std::string> labels = {};  ///< of the tokens, when they come from text
   [[nodiscard]] Eigen::Index vocabulary() const { return P.rows(); }
 };

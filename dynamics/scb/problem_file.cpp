@@ -84,6 +84,7 @@ void Reader::read_start() {
   const RowMajor start = matrix("V0", N, N, as_P_has());
   require_finite("V0", start);
   problem_.V0 = start;
+  problem_.transfer_correlation = file().number_attribute(group(), "transfer_correlation");
 }
 
 /// A run's file keeps the labels on the dimension `token`, which its problem shares with its root.

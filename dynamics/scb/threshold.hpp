@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,6 +50,40 @@ double sum_keeping_shift(double by, const Each& each) {
     nu = next;
   }
   return nu;
+}
+
+/// What becomes of one column when small weights become zero.
+struct Sparse {
+  double bound = 0;    ///< weights from here on stay
+  double sum = 0;      ///< of those that stay, by which the column is divided; 0: nothing stays
+  double weights = 0;  ///< how many stay
+  bool without = false;
+
+  /// The weight 1/T + deviation, as a deviation.
+  [[nodiscard]] double operator()(double deviation, double uniform) const {
+    const double a = uniform + deviation;
+    return sum > 0 && a >= bound && a > 0 ? a / sum - uniform : -uniform;
+  }
+};
+
+/// Weights below `share` of the column's sum become zero; each(visit) as above.
+template <class Each>
+Sparse sparse_column(double share, bool keep_largest, const Each& each) {
+  double total = 0;
+  double largest = 0;
+  each([&](double a, double count) {
+    total += count * a;
+    largest = std::max(largest, a);
+  });
+  Sparse sparse{share * std::max(total, 0.0)};
+  sparse.without = !(largest > 0 && largest >= sparse.bound);
+  if (sparse.without && keep_largest) sparse.bound = largest;
+  each([&](double a, double count) {
+    if (!(a >= sparse.bound && a > 0)) return;
+    sparse.sum += count * a;
+    sparse.weights += count;
+  });
+  return sparse;
 }
 
 }  // namespace popflow::scb

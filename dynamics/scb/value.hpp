@@ -14,7 +14,8 @@ struct Transition {
   Eigen::MatrixXd centred;  ///< P~
   Eigen::VectorXd mean;     ///< P mu
   Eigen::VectorXd mu;
-  double K_P = 0;  ///< tr(P' P Sigma) = sum_m mu_m |P~_m|^2
+  double K_P = 0;    ///< tr(P' P Sigma) = sum_m mu_m |P~_m|^2
+  double norm2 = 0;  ///< sum_m mu_m |P_m|^2
   [[nodiscard]] Eigen::Index size() const { return mu.size(); }
 };
 

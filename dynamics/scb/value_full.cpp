@@ -11,6 +11,7 @@ using Map = Eigen::Map<const Eigen::MatrixXd>;
 
 Transition::Transition(const Eigen::MatrixXd& P, const Eigen::VectorXd& stationary)
     : centred(P), mean(P * stationary), mu(stationary) {
+  norm2 = P.colwise().squaredNorm().dot(mu);
   centred.colwise() -= mean;
   K_P = centred.colwise().squaredNorm().dot(mu);
 }

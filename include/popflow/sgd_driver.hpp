@@ -50,8 +50,9 @@ class SgdDriver : public Driver {
   Options options_;
   std::unique_ptr<Internals> in_;
   State x_;
-  std::int64_t steps_ = 0;
-  bool arrived_ = true;  ///< at the last target
+  std::int64_t steps_ = 0;   ///< taken
+  std::int64_t rested_ = 0;  ///< let pass since the system came to rest
+  bool arrived_ = true;      ///< at the last target
   IntervalSteps interval_;
 };
 

@@ -75,6 +75,19 @@ struct OutcomeInfo {
   std::string meaning;
 };
 
+/// A stage of a training whose rule changes on the way.
+struct StageInfo {
+  std::string word;  ///< without blanks
+  std::string meaning;
+};
+
+/// A number that is told of the end of a run alone: of what its last state is made into.
+struct FinalInfo {
+  std::string name;
+  std::string symbol;
+  std::string meaning;
+};
+
 /// A dataset of a problem file.
 struct ProblemDatasetInfo {
   std::string name;
@@ -105,6 +118,8 @@ struct SystemInfo {
   std::string end = {};                          ///< the default of --t-end, in a sentence
   std::vector<PassageInfo> passages = {};
   std::vector<OutcomeInfo> outcomes = {};  ///< beside "undecided"; empty: the system has none
+  std::vector<StageInfo> stages = {};      ///< in their order; empty: the system has none
+  std::vector<FinalInfo> finals = {};
 };
 
 // ---- What one instance (a problem in chosen coordinates) holds.
@@ -126,6 +141,8 @@ struct Shape {
   std::vector<std::string> events;        ///< events that are defined here
   std::vector<std::pair<std::string, double>> constants;
   std::vector<std::string> passages = {};  ///< passages that are defined here
+  bool stages = false;                     ///< is it trained in the stages of SystemInfo?
+  bool finals = false;                     ///< are the numbers of its end told?
   [[nodiscard]] std::size_t state_size() const;
   /// Product of the sizes of dimensions that `dimensions` names.
   [[nodiscard]] std::size_t size_of(const std::vector<std::string>& names) const;
@@ -190,6 +207,11 @@ class System {
     return "undecided";
   }
 
+  /// The numbers SystemInfo::finals for a run that ends at x, in that order. Only asked for where
+  /// Shape::finals says so. The state itself stays as it is.
+  virtual void final_values(std::span<const double> /*x*/, double /*t*/,
+                            std::span<double> /*values*/) const {}
+
   /// The exact state at time t of a run from the start, where there is a closed form.
   [[nodiscard]] virtual bool has_closed_form() const { return false; }
   virtual void closed_form(double t, std::span<double> x) const;
@@ -214,11 +236,16 @@ class System {
   [[nodiscard]] virtual std::string why_no_noise() const { return ""; }
   /// Projects noise on the linear invariants that every single sample keeps.
   virtual void project_noise(std::span<double> /*noise*/) const {}
+  /// The same at x, where they depend on the stage that x is in.
+  virtual void project_noise_at(std::span<const double> /*x*/, std::span<double> noise) const {
+    project_noise(noise);
+  }
 
   // A right-hand side that jumps on surfaces (a relu's kink) is smooth between them: such a System
   // keeps the mode it is in (which side, or sliding along) as entries of the state with a zero
-  // derivative (methods keep those up to rounding only), and says when it ends. No step crosses a
-  // surface in the wrong mode.
+  // derivative (methods keep those up to rounding only), and says when it ends. No step of a flow
+  // crosses a surface in the wrong mode; a noisy run changes its mode after the first step at whose
+  // end the present one is over. Stages of a training are modes, too.
 
   /// Number of functions that are positive as long as the present mode is the right one.
   [[nodiscard]] virtual std::size_t switches() const { return 0; }
@@ -226,6 +253,11 @@ class System {
                                 std::span<double> /*values*/) const {}
   /// One of them has come down to zero: enters the mode that holds from here on.
   virtual void switch_mode(std::span<double> /*x*/, double /*t*/) const {}
+  /// Has the system come to rest for good, so that no mode or noise moves x any more?
+  [[nodiscard]] virtual bool at_rest(std::span<const double> /*x*/) const { return false; }
+  /// Which of SystemInfo::stages x is in, counted from 1. Only asked for where Shape::stages says
+  /// so.
+  [[nodiscard]] virtual std::int8_t stage(std::span<const double> /*x*/) const { return 1; }
 };
 
 /// Items of all of a system's passages together.

@@ -90,6 +90,16 @@ std::string system_chapter(const SystemInfo& info) {
   text += table("Events", {"name", "meaning", "after"}, rows);
 
   rows.clear();
+  for (const auto& row : info.stages)
+    rows.push_back({std::to_string(rows.size() + 1), code(row.word), cell(row.meaning)});
+  text += table("Stages", {"stage", "word", "meaning"}, rows);
+
+  rows.clear();
+  for (const auto& row : info.finals)
+    rows.push_back({code(row.name), cell(row.symbol), cell(row.meaning)});
+  text += table("Numbers of a run's end", {"dataset", "symbol", "meaning"}, rows);
+
+  rows.clear();
   for (const auto& row : info.passages) {
     rows.push_back({code(row.name + "(" + join(row.dimensions, ", ") + ")"), cell(row.symbol),
                     cell(row.meaning), cell(row.source)});

@@ -336,6 +336,44 @@ std::string observable_table(const DataFile& file, std::size_t saves, std::size_
   return "\n" + cli::columns(rows);
 }
 
+// ---- What the last state was made into.
+
+/// The mean over the runs that have ended, or "-".
+std::string mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  std::size_t runs = 0;
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    ++runs;
+  }
+  return runs == 0 ? "-" : rounded(sum / static_cast<double>(runs));
+}
+
+/// Names that end in _before and _after are two columns of one row; of the others, which count what
+/// went wrong, a line where there is something to tell.
+std::string final_table(const DataFile& file, std::size_t runs) {
+  const SystemInfo* info = known_system(text(file, "", "system"));
+  if (info == nullptr || !file.has_group("final")) return "";
+  const std::string before = "_before", after = "_after";
+  Rows rows = {{runs > 1 ? "at the end (mean of runs)" : "at the end", "as it is",
+                "rounded, normalised"}};
+  Rows notes;
+  for (const auto& final : info->finals) {
+    if (!file.has_dataset("final/" + final.name) || final.name.ends_with(after)) continue;
+    const auto values = file.read("final/" + final.name).values;
+    if (!final.name.ends_with(before)) {
+      const std::string mean = mean_of(values);
+      if (mean != "-" && mean != "0") notes.push_back({final.name, mean + ": " + final.meaning});
+      continue;
+    }
+    const std::string stem = final.name.substr(0, final.name.size() - before.size());
+    if (!file.has_dataset("final/" + stem + after)) continue;
+    rows.push_back({stem, mean_of(values), mean_of(file.read("final/" + stem + after).values)});
+  }
+  return "\n" + cli::columns(rows) + (notes.empty() ? "" : "\n" + cli::columns(notes));
+}
+
 void add(Rows& rows, const std::string& label, const std::string& value) {
   if (!value.empty()) rows.push_back({label, value});
 }
@@ -372,7 +410,7 @@ std::string summarize(const DataFile& file) {
   return cli::paragraph(text(file, "", "title")) + cli::columns(above) +
          (runs > 1 ? table_of_runs(file, runs, time.size())
                    : observable_table(file, time.size(), done)) +
-         "\n" + cli::columns(below);
+         final_table(file, runs) + "\n" + cli::columns(below);
 }
 
 std::string describe(const DataFile& file) {

@@ -117,6 +117,16 @@ std::string system_page(const SystemInfo& info) {
   page += section("Events", rows);
 
   rows.clear();
+  for (const auto& row : info.stages)
+    rows.push_back({std::to_string(rows.size() + 1), row.word + ": " + row.meaning});
+  page += section("Stages (variable stage of the file)", rows);
+
+  rows.clear();
+  for (const auto& row : info.finals)
+    rows.push_back({row.name, details(row.name, row.symbol, row.meaning)});
+  page += section("Numbers of a run's end (group final of the file)", rows);
+
+  rows.clear();
   for (const auto& row : info.passages)
     rows.push_back({row.name + "(" + join(row.dimensions, ", ") + ")",
                     details(row.name, row.symbol, row.meaning, row.source)});

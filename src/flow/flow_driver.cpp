@@ -93,6 +93,11 @@ void FlowDriver::begin_interval() {
 Outcome FlowDriver::advance(double target) {
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
+  if (system_.at_rest(x_)) {
+    t_ = target;
+    inside_interval_ = false;
+    return ended(Outcome::Kind::reached, "");
+  }
   if (dt_ <= 0) dt_ = first_step(target);
   const bool adaptive = in_->stepper->adaptive();
   bool rejected = false;
@@ -154,6 +159,7 @@ Outcome FlowDriver::advance(double target) {
     finite = true;
     if (to_switch_) switch_now();
     if (options_.on_step) options_.on_step(t_);
+    if (system_.at_rest(x_)) t_ = target;
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
       return ended(Outcome::Kind::steady, "steady at " + at(t_));
@@ -391,6 +397,10 @@ void FlowDriver::switch_now() {
   to_switch_.reset();
   system_.switch_mode(x_, t_);
   in_->stepper->reset();
+  // What the change of mode itself brings about happens now.
+  const std::vector<double> values = event_values(x_, t_);
+  for (std::size_t event = 0; event < watches_.size(); ++event)
+    if (watches_[event].stage == Watch::armed) arm(event, t_, values);
 }
 
 // ---- resuming

@@ -39,11 +39,11 @@ class Isotropic : public NoiseModel {
 
   [[nodiscard]] bool additive() const override { return true; }
 
-  void add(const State& /*x*/, const PathStep& step, State& out) override {
+  void add(const State& x, const PathStep& step, State& out) override {
     sum_.resize(out.size());
     if (step.parts == 1) {
       draw(2 * step.first, sum_);
-      finish(sum_, std::sqrt(step.h), out);
+      finish(x, sum_, std::sqrt(step.h), out);
       return;
     }
     normals_.resize(out.size());
@@ -52,7 +52,7 @@ class Isotropic : public NoiseModel {
       draw(2 * (step.first + static_cast<std::uint64_t>(p)), normals_);
       add_scaled(workers_, 1, normals_, sum_);
     }
-    finish(sum_, std::sqrt(step.h / static_cast<double>(step.parts)), out);
+    finish(x, sum_, std::sqrt(step.h / static_cast<double>(step.parts)), out);
   }
 
   bool step_in_place(const PathStep& step, State& x) override {
@@ -78,7 +78,7 @@ class Isotropic : public NoiseModel {
     return true;
   }
 
-  void add_with_area(const PathStep& step, State& out, State& area) override {
+  void add_with_area(const State& x, const PathStep& step, State& out, State& area) override {
     // Over a part of length d, with increment w and an independent normal u:
     // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
     sum_.resize(out.size());
@@ -96,8 +96,8 @@ class Isotropic : public NoiseModel {
       draw(2 * number + 1, normals_);
       add_scaled(workers_, 0.5 * d * std::sqrt(d / 3), normals_, areas_);
     }
-    finish(sum_, std::sqrt(d), out);
-    finish(areas_, 1, area);
+    finish(x, sum_, std::sqrt(d), out);
+    finish(x, areas_, 1, area);
   }
 
  private:
@@ -115,8 +115,8 @@ class Isotropic : public NoiseModel {
   void draw(std::uint64_t number, State& out) {
     fill_normals(workers_, options_.seed, options_.run, number, out);
   }
-  void finish(State& noise, double factor, State& out) {
-    system_.project_noise(noise);
+  void finish(const State& x, State& noise, double factor, State& out) {
+    system_.project_noise_at(x, noise);
     add_scaled(workers_, factor * amplitude(options_) * options_.noise_scale, noise, out);
   }
 
@@ -270,7 +270,8 @@ class DiagonalNoise : public Sampling {
 
 }  // namespace
 
-void NoiseModel::add_with_area(const PathStep& /*step*/, State& /*out*/, State& /*area*/) {
+void NoiseModel::add_with_area(const State& /*x*/, const PathStep& /*step*/, State& /*out*/,
+                               State& /*area*/) {
   throw std::logic_error("only additive noise has an area");
 }
 

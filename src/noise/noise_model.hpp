@@ -28,10 +28,10 @@ class NoiseModel {
   /// Moves x by h f(x) and what add() would add, with no array of the state's size beside it;
   /// false (and nothing is done) where that cannot be.
   virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/) { return false; }
-  /// Does C not depend on x? Then the methods for additive noise apply.
+  /// Does C not depend on x, but for the mode x is in? Then the methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
   /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
-  virtual void add_with_area(const PathStep& step, State& out, State& area);
+  virtual void add_with_area(const State& x, const PathStep& step, State& out, State& area);
   /// Per-sample gradients drawn so far.
   [[nodiscard]] virtual std::int64_t samples() const { return 0; }
   virtual void set_samples(std::int64_t /*samples*/) {}

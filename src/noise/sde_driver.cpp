@@ -8,6 +8,7 @@
 #include "noise/crossings.hpp"
 #include "noise/guarded_state.hpp"
 #include "noise/noise_model.hpp"
+#include "noise/switches.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
@@ -15,8 +16,12 @@ namespace popflow {
 
 struct SdeDriver::Internals {
   Internals(const System& system, Workers& workers, const Options& options, const State& start)
-      : noise(make_noise(system, workers, options)), crossings(system), guard(workers, start) {}
+      : noise(make_noise(system, workers, options)),
+        switches(system),
+        crossings(system),
+        guard(workers, start) {}
   std::unique_ptr<NoiseModel> noise;
+  Switches switches;
   Crossings crossings;
   GuardedState guard;
   State f, f_other, move, other;  ///< empty until a step needs them
@@ -38,6 +43,7 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
     throw UsageError("--method " + options_.method +
                      " is right for additive noise only, and --modified-equation 2 makes the noise "
                      "depend on the state; use euler_maruyama");
+  in_->switches.look(x_, 0, 0, true);
   in_->crossings.look(x_, 0, 0, true);
 }
 
@@ -118,7 +124,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
     // SRA1 (Roessler 2010, table 6.3) for noise that does not depend on x.
     std::fill(move.begin(), move.end(), 0.0);
     std::fill(other.begin(), other.end(), 0.0);
-    in_->noise->add_with_area(path, move, other);
+    in_->noise->add_with_area(x_, path, move, other);
     each([&](std::size_t i) { other[i] = x_[i] + 0.75 * h * f[i] + 1.5 * other[i] / h; });
     drift(other, t_ + 0.75 * h, f2);
     each([&](std::size_t i) { move[i] += h * (f[i] / 3 + 2 * f2[i] / 3); });
@@ -147,6 +153,10 @@ Outcome SdeDriver::advance(double target) {
   const auto number = static_cast<std::int64_t>(std::ceil(span / options_.dt * (1 - 1e-9)));
   const double h = number > 0 ? span / static_cast<double>(number) : 0;
   while (inside_ < number) {
+    if (system_.at_rest(x_)) {
+      t_ = target;
+      break;
+    }
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, t_, "interrupted at t = " + shortest(t_)};
     const std::int64_t parts = std::min(options_.coarsen, number - inside_);
@@ -155,6 +165,7 @@ Outcome SdeDriver::advance(double target) {
     inside_ += parts;
     const bool last = inside_ == number;
     t_ = last ? target : begin_ + static_cast<double>(inside_) * h;
+    in_->switches.look(x_, t_, steps_, last);
     ++interval_.number;
     interval_.smallest = interval_.largest = static_cast<double>(parts) * h;
     if (!in_->guard.good(x_, steps_, last)) {

@@ -7,6 +7,7 @@
 
 #include "noise/crossings.hpp"
 #include "noise/guarded_state.hpp"
+#include "noise/switches.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
@@ -14,7 +15,8 @@ namespace popflow {
 
 struct SgdDriver::Internals {
   explicit Internals(const System& system, Workers& workers, const State& start)
-      : crossings(system), guard(workers, start) {}
+      : switches(system), crossings(system), guard(workers, start) {}
+  Switches switches;
   Crossings crossings;
   GuardedState guard;
   std::vector<double> weights;
@@ -25,6 +27,7 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
   system.start(x_);
   in_ = std::make_unique<Internals>(system, workers, x_);
+  in_->switches.look(x_, 0, 0, true);
   in_->crossings.look(x_, 0, 0, true);
 }
 
@@ -34,7 +37,9 @@ double SgdDriver::step_length(const Options& options) {
   return options.learning_rate / static_cast<double>(options.svag);
 }
 
-double SgdDriver::time() const { return static_cast<double>(steps_) * step_length(options_); }
+double SgdDriver::time() const {
+  return static_cast<double>(steps_ + rested_) * step_length(options_);
+}
 
 StepStatistics SgdDriver::statistics() const {
   StepStatistics statistics;
@@ -71,10 +76,15 @@ Outcome SgdDriver::advance(double target) {
   const auto last = static_cast<std::int64_t>(std::llround(target / h));
   if (arrived_) interval_ = {};
   arrived_ = false;
-  while (steps_ < last) {
+  while (steps_ + rested_ < last) {
+    if (system_.at_rest(x_)) {
+      rested_ = last - steps_;
+      break;
+    }
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
     step();
+    in_->switches.look(x_, time(), steps_, steps_ == last);
     ++interval_.number;
     interval_.smallest = interval_.largest = h;
     if (!in_->guard.good(x_, steps_, steps_ == last)) {
@@ -96,14 +106,14 @@ Outcome SgdDriver::advance(double target) {
 
 // ---- resuming
 
-// steps, arrived, interval (3)
-constexpr std::size_t kMemory = 5;
+// steps, rested, arrived, interval (3)
+constexpr std::size_t kMemory = 6;
 
 std::size_t SgdDriver::memory_size() const { return kMemory + in_->crossings.memory_size(); }
 
 ResumePoint SgdDriver::resume_point() const {
   ResumePoint point{&x_, time(), {}};
-  point.memory = {static_cast<double>(steps_), arrived_ ? 1.0 : 0.0,
+  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_), arrived_ ? 1.0 : 0.0,
                   static_cast<double>(interval_.number), interval_.smallest, interval_.largest};
   in_->crossings.write_memory(point.memory);
   return point;
@@ -114,8 +124,9 @@ void SgdDriver::restore(State x, double /*t*/, const std::vector<double>& memory
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
   steps_ = static_cast<std::int64_t>(memory[0]);
-  arrived_ = memory[1] != 0;
-  interval_ = {static_cast<std::int64_t>(memory[2]), memory[3], memory[4]};
+  rested_ = static_cast<std::int64_t>(memory[1]);
+  arrived_ = memory[2] != 0;
+  interval_ = {static_cast<std::int64_t>(memory[3]), memory[4], memory[5]};
   in_->crossings.restore(std::span(memory).subspan(kMemory));
   in_->guard.keep(x_, steps_);
 }

@@ -65,6 +65,34 @@ GroupSpec events_group(const Shape& shape, const Plan& plan) {
   return group;
 }
 
+/// What the run's last state is made into.
+GroupSpec final_group(const SystemInfo& info, const Plan& plan) {
+  GroupSpec group;
+  group.name = "final";
+  for (const FinalInfo& final : info.finals) {
+    group.variables.push_back(variable(final.name, of_each_run(plan), final.meaning));
+    if (!final.symbol.empty())
+      group.variables.back().attributes.push_back({"symbol", final.symbol});
+  }
+  return group;
+}
+
+/// Which stage of its training each run is in.
+void add_stage(GroupSpec& root, const System& system, const Plan& plan) {
+  if (!system.shape().stages) return;
+  VariableSpec stage = variable("stage", of_each_run(plan, {"time"}),
+                                "stage of the training (-1: not recorded)", NumberType::int8);
+  std::vector<std::int8_t> values;
+  std::vector<std::string> words;
+  for (const StageInfo& info : system.info().stages) {
+    words.push_back(info.word);
+    values.push_back(static_cast<std::int8_t>(words.size()));
+  }
+  stage.attributes.push_back({"flag_values", values});
+  stage.attributes.push_back({"flag_meanings", joined(words)});
+  root.variables.push_back(std::move(stage));
+}
+
 void add_state(GroupSpec& root, const System& system, const Plan& plan) {
   if (plan.saves == StateSaves::none) return;
   if (plan.saves == StateSaves::ends)
@@ -209,6 +237,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
   root.variables = {count(plan, "saves_done", "saves that hold data; the rest are NaN")};
   add_ends(root, info, plan);
   add_steps(root, plan);
+  add_stage(root, system, plan);
   add_observables(root, system, plan);
   add_state(root, system, plan);
   add_passages(root, system, plan);
@@ -221,6 +250,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
                  statistics_group(plan),
                  events_group(system.shape(), plan),
                  restart_group(system, plan.spacing, plan.driver_memory, plan.runs)};
+  if (system.shape().finals) root.groups.push_back(final_group(info, plan));
   return root;
 }
 

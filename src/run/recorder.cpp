@@ -44,6 +44,14 @@ void Recorder::stop(std::size_t i, const Driver& driver) {
 }
 
 void Recorder::finish(const Outcome& outcome, const Driver& driver) {
+  const bool good = outcome.kind == Outcome::Kind::reached || outcome.kind == Outcome::Kind::steady;
+  if (good && system_.shape().finals) {
+    const std::vector<FinalInfo>& finals = system_.info().finals;
+    std::vector<double> values(finals.size());
+    system_.final_values(driver.state(), driver.time(), values);
+    for (std::size_t i = 0; i < finals.size(); ++i)
+      file_.write("final/" + finals[i].name, options_.run, values[i]);
+  }
   if (!options_.ensemble) return;
   const std::size_t run = options_.run;
   file_.write("diverged_at", run, outcome.diverged_at);
@@ -75,6 +83,8 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   system_.observe(driver.state(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
     file_.write(system_.info().observables[k].name, place(i), values[k]);
+  if (system_.shape().stages)
+    file_.write("stage", place(i), system_.stage(driver.state()));
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);

@@ -33,6 +33,7 @@ class Run:
                              for name, item in file.items() if "flag_meanings" in item.attrs}
             self.problem = datasets(file["problem"])
             self.statistics = datasets(file["statistics"])
+            self.final = datasets(file["final"]) if "final" in file else {}
             self.attributes = {name: plain(value) for name, value in file.attrs.items()}
             self.status = self.attributes["status"]
             self.outcome = self.attributes.get("outcome")

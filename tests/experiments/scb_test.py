@@ -2,8 +2,10 @@
 # label: fast
 """The claims of the experiments with scb, as numbers."""
 
-from experiment import check, close, experiment, near, np
-from runs import run_all
+import os
+
+from experiment import SOURCE, check, close, command, experiment, near, np
+from runs import Folder, popflow, run_all
 
 
 def test_two_stages():
@@ -44,6 +46,37 @@ def test_transfer_skips_the_first_stage():
     check(transfer["loss"][0] > scratch["loss"][0], "the start's loss")
 
 
+def test_two_stage_training_finds_P_and_Q():
+    run = experiment("scb-pretraining.cfg")
+    close(run.event("stage2"), 26.89, 0.01)
+    close(run.event("plateau"), 59.37, 0.01)
+    check(run.last("excess_loss") < 1e-7, "the plateau")
+    check(run.final["distance_Q_after"] < 1e-12, "Q is found by rounding")
+    check(run.final["weights_kept"] == 20, "two positions of each query")
+    near(run.final["distance_P_after"] / np.linalg.norm(run.problem["P"]), 0.015, 0.01)
+    close(run.last("signal_V"), 0.975, 0.005)
+    # The rest of the attention makes up for V.
+    close(run.last("signal_A") * run.last("signal_V"), 1, 1e-3)
+    check(np.all(run["A_off"][-1] < 0), "off the positions")
+
+
+def test_fine_tuning_has_a_short_first_stage():
+    with Folder() as folder:
+        pretrained = os.path.join(folder, "pretrained.h5")
+        popflow(*command("scb-pretraining.cfg"), "-o", pretrained, folder=SOURCE, code=0)
+        tuned = experiment("scb-fine-tuning.cfg", "--init-from", pretrained, "--init-mix", 0.5)
+    scratch = experiment("scb-fine-tuning.cfg")
+    close(tuned.attributes["transfer_correlation"], 1.064, 0.002)
+    close(tuned.first("signal_V"), 0.5 * tuned.attributes["transfer_correlation"], 1e-12)
+    close(tuned.event("stage2"), 9.49, 0.01)
+    close(scratch.event("stage2"), 41.15, 0.01)
+    for run in (tuned, scratch):
+        check("plateau" in run.events and run.final["distance_Q_after"] < 1e-12, "the end")
+    close(tuned.final["distance_P_after"], 0.043, 0.05)
+    close(scratch.final["distance_P_after"], 0.0168, 0.05)
+
+
 if __name__ == "__main__":
-    run_all([test_two_stages, test_softmax_ends_at_the_same_pattern,
+    run_all([test_two_stage_training_finds_P_and_Q, test_fine_tuning_has_a_short_first_stage,
+             test_two_stages, test_softmax_ends_at_the_same_pattern,
              test_transfer_skips_the_first_stage])

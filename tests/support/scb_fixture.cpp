@@ -129,7 +129,13 @@ std::string describe(Coordinates coordinates) {
 
 std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0, double l1) {
-  return std::make_unique<Scb>(problem, variant, coordinates, Start{V0, false}, l1, pool());
+  return make_scb(problem, variant, coordinates, V0, Training{.l1 = l1});
+}
+
+std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
+                              Coordinates coordinates, const Eigen::MatrixXd& V0,
+                              const Training& training) {
+  return std::make_unique<Scb>(problem, variant, coordinates, Start{V0, false}, training, pool());
 }
 
 Eigen::VectorXd start_of(const System& system) {

@@ -54,6 +54,9 @@ std::string describe(Coordinates coordinates);
 
 std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0, double l1 = 0);
+std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
+                              Coordinates coordinates, const Eigen::MatrixXd& V0,
+                              const Training& training);
 
 Eigen::VectorXd start_of(const System& system);
 Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0);

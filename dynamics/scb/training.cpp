@@ -1,0 +1,114 @@
+#include "dynamics/scb/training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/value.hpp"
+#include "popflow/error.hpp"
+
+namespace popflow::scb {
+
+namespace {
+
+/// The most positions that a query has.
+double sparsity(const Columns& columns) {
+  Eigen::Index most = 1;
+  for (Eigen::Index k = 0; k < columns.size(); ++k) most = std::max(most, columns.query(k).support);
+  return static_cast<double>(most);
+}
+
+/// The attention's signal where signal_V signal_A = s, from a start with signal_V = v.
+double attention_signal_at(double s, double v, double kappa, double K_P) {
+  const double v2 = v > 0 ? v * v : 0;
+  return s / std::sqrt(0.5 * (v2 + std::sqrt(v2 * v2 + 4 * kappa * s * s / K_P)));
+}
+
+void refuse(const Parameters& own, const Columns& columns, const Transition& transition) {
+  if (own.given("stage1-signal") && own.given("stage1-time"))
+    throw UsageError("--stage1-signal " + own.text("stage1-signal") + " and --stage1-time " +
+                     own.text("stage1-time") + " both say when stage 1 ends; give one");
+  const double kappa_0 = columns.kappa() + columns.uniform();
+  const bool no_V = transition.K_P <= kNothing * transition.norm2;
+  if (no_V || columns.kappa() <= kNothing * kappa_0)
+    throw UsageError(
+        std::string("--schedule two-stage: there is no signal to boost, because ") +
+        (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
+}
+
+}  // namespace
+
+double correlation(const Eigen::MatrixXd& V, const Problem& problem) {
+  const Transition transition(problem.P, problem.mu);
+  return V.cwiseProduct(transition.centred).colwise().sum().dot(problem.mu) / transition.K_P;
+}
+
+double growth_rate(const Problem& problem, Variant variant) {
+  // Near the start the signals v = tr(V'P Sigma) and u = sum_k mu_k <q_k, a_k - 1/T> obey
+  // dv/dt = a (1/T + u), du/dt = b v.
+  const Transition transition(problem.P, problem.mu);
+  const Columns columns(problem.Q, problem.mu, variant);
+  if (variant.inverse_frequency) return std::sqrt(transition.K_P * columns.kappa());
+  const double a = transition.centred.colwise().squaredNorm().dot(problem.mu.cwiseAbs2());
+  double b = 0;
+  for (Eigen::Index k = 0; k < columns.size(); ++k)
+    b += problem.mu[k] * problem.mu[k] * columns.query(k).q_deviation2;
+  return std::sqrt(a * b);
+}
+
+Training settle_training(Parameters& own, const Problem& problem, Variant variant,
+                         const Eigen::MatrixXd& V0) {
+  Training training{own.real("l1"), {}, {}};
+  if (own.word("schedule") != "two-stage") {
+    if (own.has("rounding")) training.rounding = own.real("rounding");
+    return training;
+  }
+  const Columns columns(problem.Q, problem.mu, variant);
+  const Transition transition(problem.P, problem.mu);
+  refuse(own, columns, transition);
+
+  const auto default_to = [&](const char* name, double value) {
+    if (!own.given(name)) own.resolve(name, value);
+    return own.real(name);
+  };
+  const double S = sparsity(columns);
+  const double N = static_cast<double>(problem.vocabulary());
+  const double accuracy = own.real("accuracy");
+  TwoStage two;
+  if (own.given("stage1-time")) {
+    two.time = own.real("stage1-time");
+    two.signal.reset();
+  } else {
+    two.signal = default_to("stage1-signal", 0.5);
+  }
+  const double alpha = attention_signal_at(two.signal.value_or(0.5), correlation(V0, problem),
+                                           columns.kappa(), transition.K_P);
+  two.threshold = default_to("threshold", std::min(alpha, 1.0) / (2 * S));
+  two.plateau_time = default_to("plateau-time", 5 / growth_rate(problem, variant));
+  two.plateau_fall =
+      accuracy * accuracy * 0.5 * (columns.kappa() + columns.uniform()) * transition.K_P;
+  training.l1 = default_to("l1", accuracy * transition.K_P / (S * S * N * N * N));
+  training.rounding = default_to("rounding", 1 / (4 * S));
+  training.two_stage = two;
+  return training;
+}
+
+std::string settings(const Training& training) {
+  std::ostringstream text;
+  text.precision(3);
+  const TwoStage& two = *training.two_stage;
+  text << "two stages: without l1 until ";
+  if (two.time)
+    text << "t = " << *two.time;
+  else
+    text << "signal_V signal_A = " << *two.signal;
+  text << ", attention below " << two.threshold << " to zero, then l1 = " << training.l1;
+  if (two.plateau_time > 0)
+    text << " until the loss falls by less than " << two.plateau_fall << " in a time of "
+         << two.plateau_time;
+  text << "; at the end shares below " << *training.rounding << " to zero";
+  return text.str();
+}
+
+}  // namespace popflow::scb

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dynamics/scb/parts.hpp"
+#include "dynamics/scb/problem.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow::scb {
+
+/// The paper's algorithm. Stage 1: the projected flow without l1, until the signals are boosted.
+/// Then small attention weights become zero. Stage 2: without the projection, with l1, until the
+/// loss is on a plateau. Then the state rests.
+struct TwoStage {
+  std::optional<double> signal = 0.5;  ///< stage 1 ends when signal_V signal_A reaches this
+  std::optional<double> time = {};     ///< or at this time; one of the two
+  double threshold = 0;                ///< weights below this share of a column's sum become 0
+  double plateau_time = 0;             ///< stage 2 ends when over this time (0: never)
+  double plateau_fall = 0;             ///< the loss has not fallen by this
+};
+
+/// What is added to the plain flow.
+struct Training {
+  double l1 = 0;  ///< lambda of the proximal steps
+  std::optional<TwoStage> two_stage = {};
+  /// At a run's end: weights below this share of their column's sum become 0, and each column of A
+  /// and of V is divided by its sum. Nothing: the end is left alone.
+  std::optional<double> rounding = {};
+};
+
+/// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it.
+double correlation(const Eigen::MatrixXd& V, const Problem& problem);
+
+/// The rate at which the signals grow from a uniform start, sqrt(kappa K_P) with the preconditioner.
+double growth_rate(const Problem& problem, Variant variant);
+
+/// Reads the training's parameters and resolves the defaults of those that two stages have, from
+/// the constants of the problem. Throws UsageError for what contradicts itself or means nothing.
+///
+/// Defaults, with S the most positions of a query, eps = `accuracy`:
+/// - l1 = eps K_P / (S^2 N^3), the paper's scale.
+/// - threshold = alpha/(2S), half of the weight that alpha_A = alpha gives to each of S equal
+///   positions at the end of stage 1. On the signal equations K_P alpha_V^2 - kappa alpha_A^2 stays
+///   (over times much shorter than T) what it was at the start, K_P v^2 with v = signal_V; where
+///   alpha_V alpha_A = s that makes alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2. Where a
+///   time ends stage 1, s = 1/2.
+/// - rounding = 1/(4S): shares do not change along the valley (cP, Q/c).
+/// - plateau-time = 5 / growth rate. In the valley's normal directions the loss falls at about
+///   twice that rate, by e^-10.
+/// - The fall that counts is eps^2 kappa_0 K_P / 2, of the size of the loss that errors of relative
+///   size eps make in V and A; kappa_0 K_P / 2 is the loss of V = mu 1' above the minimum.
+Training settle_training(Parameters& own, const Problem& problem, Variant variant,
+                         const Eigen::MatrixXd& V0);
+
+/// The settings in a sentence.
+std::string settings(const Training& training);
+
+}  // namespace popflow::scb

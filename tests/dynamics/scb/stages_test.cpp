@@ -1,0 +1,639 @@
+// The algorithm in two stages: thresholds on columns made by hand, the switch against the signal
+// equations, full against support coordinates, stage 2 on its valley, and what is refused.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "popflow/error.hpp"
+#include "popflow/registry.hpp"
+#include "popflow/run_config.hpp"
+#include "popflow/sde_driver.hpp"
+#include "popflow/sgd_driver.hpp"
+#include "support/scb_fixture.hpp"
+
+using namespace popflow;
+using namespace popflow::scb;
+using namespace popflow::scb::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::span<const double> view(const Eigen::VectorXd& x) {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+std::span<double> view(Eigen::VectorXd& x) {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+
+bool same_bits(const Eigen::VectorXd& a, const Eigen::VectorXd& b, Eigen::Index size) {
+  return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(size) * sizeof(double)) == 0;
+}
+
+Eigen::VectorXd vector_of(const State& x) {
+  return Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size()));
+}
+
+/// Two stages with numbers of a test's own.
+Training two_stages(double l1, double threshold, TwoStage two = {}) {
+  two.threshold = threshold;
+  return {.l1 = l1, .two_stage = two, .rounding = 0.1};
+}
+
+std::map<std::string, double> finals(const System& system, const Eigen::VectorXd& x, double t) {
+  Eigen::VectorXd values(static_cast<Eigen::Index>(system.info().finals.size()));
+  system.final_values(view(x), t, view(values));
+  std::map<std::string, double> named;
+  for (Eigen::Index i = 0; i < values.size(); ++i)
+    named[system.info().finals[static_cast<std::size_t>(i)].name] = values[i];
+  return named;
+}
+
+/// Q of two tokens over six positions: columns with two and three of them.
+Problem small_problem() {
+  Problem problem = uneven_problem(2, 6, 3, 1);
+  set_column(problem.Q, 0, {{0, 0.6}, {2, 0.4}});
+  set_column(problem.Q, 1, {{1, 0.5}, {3, 0.25}, {4, 0.25}});
+  return problem;
+}
+
+/// The state of a system of two stages with these matrices, in stage 1.
+Eigen::VectorXd staged_state(const Scb& system, const Matrices& point) {
+  Eigen::VectorXd x = start_of(system);
+  const Eigen::VectorXd whole = full_state(system, point);
+  x.head(whole.size()) = whole;
+  return x;
+}
+
+/// The population loss from its definition, sample by sample in expectation: dense algebra.
+double loss_of(const Problem& problem, const Matrices& at) {
+  const Eigen::MatrixXd& P = problem.P;
+  const Eigen::VectorXd& mu = problem.mu;
+  Eigen::MatrixXd sigma = -mu * mu.transpose();
+  sigma.diagonal() += mu;
+  const Eigen::MatrixXd Q = dense_Q(problem);
+  double loss = 0.5;
+  for (Eigen::Index k = 0; k < mu.size(); ++k) {
+    const double s = at.A.col(k).sum();
+    loss += 0.5 * mu[k] *
+            (-2 * (Q.col(k).dot(at.A.col(k)) * (at.V.transpose() * P * sigma).trace() +
+                   s * mu.dot(at.V.transpose() * P * mu)) +
+             at.A.col(k).squaredNorm() * (at.V.transpose() * at.V * sigma).trace() +
+             s * s * (at.V * mu).squaredNorm());
+  }
+  return loss;
+}
+
+/// What make() does with these words of a command line: the parameters it resolves.
+Parameters settled(const std::vector<std::string>& words) {
+  RunConfig config = parse_run("scb", words);
+  Workers workers(1);
+  find_system("scb").make({config.own, config.options, workers});
+  return config.own;
+}
+
+std::string refusal(std::vector<std::string> words) {
+  words.insert(words.begin(), {"--schedule", "two-stage", "--l1", "0"});
+  try {
+    settled(words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
+          "[fast][scb][stages]") {
+  const Problem problem = small_problem();
+  const auto system = make_scb(problem, {}, Coordinates::full,
+                               start_value(problem, From::stationary), two_stages(0, 0.25));
+  Matrices point{start_value(problem, From::anywhere), Eigen::MatrixXd(6, 2)};
+  // A weight on the threshold stays, a negative one does not, however large.
+  point.A.col(0) << 0.5, 0.25, 0.125, -0.375, 0.5, 0;
+  // Below it everywhere: the largest stay.
+  point.A.col(1) << 0.125, 0.1875, 0.1875, 0.1875, 0.15625, 0.15625;
+  Eigen::VectorXd x = staged_state(*system, point);
+  system->switch_mode(view(x), 3);
+  Eigen::MatrixXd expected = Eigen::MatrixXd::Zero(6, 2);
+  expected.col(0) << 0.4, 0.2, 0, 0, 0.4, 0;
+  expected.col(1) << 0, 1 / 3.0, 1 / 3.0, 1 / 3.0, 0, 0;
+  const Matrices after = recorded(*system, x);
+  CHECK((after.A - expected).cwiseAbs().maxCoeff() < 1e-16);
+  const bool same_zeros = ((after.A.array() == 0) == (expected.array() == 0)).all();
+  CHECK(same_zeros);
+  CHECK(after.V == recorded(*system, staged_state(*system, point)).V);
+  CHECK(system->stage(view(x)) == 2);
+  CHECK(finals(*system, x, 3).at("columns_below_threshold") == 1);
+
+  // The share is of the column's own sum.
+  point.A *= 2;
+  Eigen::VectorXd y = staged_state(*system, point);
+  system->switch_mode(view(y), 3);
+  CHECK((recorded(*system, y).A - expected).cwiseAbs().maxCoeff() < 1e-16);
+}
+
+TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]") {
+  const Problem problem = small_problem();
+  const auto V0 = start_value(problem, From::transfer);
+  for (const double threshold : {0.0, 0.05, 0.15, 0.3, 0.9}) {
+    INFO("threshold " << threshold);
+    const auto full = make_scb(problem, {}, Coordinates::full, V0, two_stages(0, threshold));
+    const auto support = make_scb(problem, {}, Coordinates::support, V0, two_stages(0, threshold));
+    Eigen::VectorXd reduced = random_state(*support, 0.1, 4);
+    reduced.tail(4) = start_of(*support).tail(4);
+    // A column whose weights off the support are its largest.
+    reduced.segment(4, 4) << -0.1, -0.1, 0, 0.05;
+    Eigen::VectorXd x = staged_state(*full, recorded(*support, reduced));
+    full->switch_mode(view(x), 1);
+    support->switch_mode(view(reduced), 1);
+    const Matrices a = recorded(*full, x), b = recorded(*support, reduced);
+    CHECK((a.A - b.A).cwiseAbs().maxCoeff() < 1e-15);
+    CHECK((a.A.colwise().sum().array() - 1).abs().maxCoeff() < 1e-15);
+    const auto ends = finals(*full, x, 1), reduced_ends = finals(*support, reduced, 1);
+    for (const auto& [name, value] : ends) {
+      INFO(name);
+      CHECK(reduced_ends.at(name) == Approx(value).epsilon(1e-12));
+    }
+    if (threshold == 0.9) CHECK(ends.at("columns_below_threshold") == 2);
+  }
+}
+
+TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][stages]") {
+  const Problem problem = small_problem();
+  Training training{.rounding = 0.3};
+  for (const bool project : {true, false}) {
+    const auto system = make_scb(problem, {.project = project}, Coordinates::full,
+                                 start_value(problem, From::stationary), training);
+    REQUIRE(system->shape().finals);
+    CHECK_FALSE(system->shape().stages);
+    Matrices point{start_value(problem, From::anywhere), Eigen::MatrixXd(6, 2)};
+    point.V.col(1) *= 3;
+    point.A.col(0) << 0.9, 0, 0.6, 0.1, -0.1, 0;       // sum 1.5: shares from 0.3, 0.45
+    point.A.col(1) << 0.1, 0.1, 0.1, 0.05, 0.05, 0.1;  // nothing left
+    Matrices after{point.V, Eigen::MatrixXd::Zero(6, 2)};
+    for (Eigen::Index m = 0; m < 2; ++m) after.V.col(m) /= point.V.col(m).sum();
+    after.A.col(0) << 0.6, 0, 0.4, 0, 0, 0;
+    const Eigen::VectorXd x = full_state(*system, point);
+    const auto ends = finals(*system, x, 0);
+    CHECK(ends.at("loss_before") == Approx(loss_of(problem, point)).epsilon(1e-13));
+    CHECK(ends.at("loss_after") == Approx(loss_of(problem, after)).epsilon(1e-13));
+    CHECK(ends.at("distance_P_before") == Approx((point.V - problem.P).norm()).epsilon(1e-13));
+    CHECK(ends.at("distance_P_after") == Approx((after.V - problem.P).norm()).epsilon(1e-13));
+    const Eigen::MatrixXd Q = dense_Q(problem);
+    CHECK(ends.at("distance_Q_before") == Approx((point.A - Q).norm()).epsilon(1e-13));
+    CHECK(ends.at("distance_Q_after") == Approx((after.A - Q).norm()).epsilon(1e-13));
+    CHECK(ends.at("weights_kept") == 2);
+    CHECK(ends.at("columns_emptied") == 1);
+    CHECK(ends.at("columns_of_V_kept") == 0);
+    // The state is as it was.
+    CHECK((recorded(*system, x).A - point.A).cwiseAbs().maxCoeff() < 1e-15);
+    CHECK((system->trained_value(view(x), 0) - after.V).cwiseAbs().maxCoeff() < 1e-14);
+
+    // A column of V without a positive sum stays.
+    point.V.col(0) *= -1;
+    CHECK(finals(*system, full_state(*system, point), 0).at("columns_of_V_kept") == 1);
+  }
+}
+
+TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
+  const Problem problem = small_problem();
+  const auto system = make_scb(problem, {}, Coordinates::full,
+                               start_value(problem, From::stationary), Training{.rounding = 0.2});
+  for (const double c : {0.1, 1.0, 7.0}) {
+    const Matrices point{c * problem.P, dense_Q(problem) / c};
+    const auto ends = finals(*system, full_state(*system, point), 0);
+    CHECK(ends.at("distance_P_after") < 1e-14);
+    CHECK(ends.at("distance_Q_after") < 1e-14);
+    CHECK(ends.at("loss_after") == Approx(ends.at("loss_before")).epsilon(1e-14));
+    CHECK(ends.at("weights_kept") == 5);
+  }
+}
+
+TEST_CASE("Stage 1 ends where the signal equations say", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(5, 200, 3, 1);
+  const auto signal = make_scb(problem, {}, Coordinates::signal,
+                               start_value(problem, From::stationary));
+  const double level = GENERATE(0.2, 0.5, 0.8);
+  for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
+    for (const bool splitting : {false, true}) {
+      const auto system =
+          make_scb(problem, {}, coordinates, start_value(problem, From::stationary),
+                   two_stages(splitting ? 1e-4 : 0, 0.05, {.signal = level}));
+      FlowDriver::Options options{.rtol = 1e-11, .atol = 1e-13};
+      Flow reduced(*signal, options);
+      if (splitting) options.dt = 0.37;
+      Flow flow(*system, options);
+      flow.to(60);
+      const double time = flow.event("stage2");
+      const auto seen = observe(*signal, reduced.to(time), time);
+      INFO(describe(coordinates) << ", level " << level << ", t = " << time);
+      CHECK(std::abs(seen.at("signal_V") * seen.at("signal_A") - level) < 1e-9);
+      if (level == 0.5) CHECK(flow.event("boosted") == Approx(time).epsilon(1e-10));
+    }
+  }
+}
+
+TEST_CASE("Without l1 and threshold two stages are the plain flow until the switch",
+          "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(5, 40, 3, 2);
+  const auto V0 = start_value(problem, From::stationary);
+  for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
+    const auto plain = make_scb(problem, {}, coordinates, V0);
+    const auto staged =
+        make_scb(problem, {}, coordinates, V0, two_stages(0, 0, {.signal = {}, .time = 12.5}));
+    const auto size = static_cast<Eigen::Index>(plain->shape().state_size());
+    CHECK_FALSE(staged->has_proximal());
+    for (const char* method : {"dopri5", "rk4"}) {
+      Flow a(*plain, {.method = method, .dt = 0.1});
+      Flow b(*staged, {.method = method, .dt = 0.1});
+      for (const double t : {1.0, 5.0, 12.0}) CHECK(same_bits(a.to(t), b.to(t), size));
+      CHECK(std::isnan(b.event("stage2")));
+      // The switch itself moves nothing then.
+      const Eigen::VectorXd after = b.to(12.5 + 1e-9);
+      CHECK(b.event("stage2") == Approx(12.5).epsilon(1e-12));
+      CHECK((after.head(size) - a.to(12.5 + 1e-9)).cwiseAbs().maxCoeff() < 1e-8);
+    }
+  }
+  Workers workers(2);
+  const auto plain = make_scb(problem, {}, Coordinates::full, V0);
+  const auto staged = make_scb(problem, {}, Coordinates::full, V0,
+                               two_stages(0, 0, {.signal = {}, .time = 0.9}));
+  const auto size = static_cast<Eigen::Index>(plain->shape().state_size());
+  const auto check = [&](Driver& a, Driver& b) {
+    for (const double t : {0.3, 0.8}) {
+      REQUIRE(a.advance(t).kind == Outcome::Kind::reached);
+      REQUIRE(b.advance(t).kind == Outcome::Kind::reached);
+      CHECK(same_bits(vector_of(a.state()), vector_of(b.state()), size));
+    }
+    REQUIRE(a.advance(1).kind == Outcome::Kind::reached);
+    REQUIRE(b.advance(1).kind == Outcome::Kind::reached);
+    CHECK_FALSE(same_bits(vector_of(a.state()), vector_of(b.state()), size));
+    CHECK(staged->stage(b.state()) == 2);
+    REQUIRE(b.events().size() == 1);
+    // The first step at whose end it is time.
+    CHECK(b.events()[0].time == Approx(0.9).epsilon(1e-12));
+  };
+  SgdDriver sgd_a(*plain, workers, {.learning_rate = 0.02, .batch_size = 4});
+  SgdDriver sgd_b(*staged, workers, {.learning_rate = 0.02, .batch_size = 4});
+  check(sgd_a, sgd_b);
+  SdeDriver sde_a(*plain, workers, {.learning_rate = 0.02, .dt = 0.02, .noise_samples = 4});
+  SdeDriver sde_b(*staged, workers, {.learning_rate = 0.02, .dt = 0.02, .noise_samples = 4});
+  check(sde_a, sde_b);
+}
+
+TEST_CASE("Each stage has its own flow, noise and samples", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(4, 9, 3, 4);
+  const auto V0 = start_value(problem, From::anywhere);
+  const auto staged = make_scb(problem, {}, Coordinates::full, V0, two_stages(0.2, 0.1));
+  const auto projected = make_scb(problem, {}, Coordinates::full, V0, 0.2);
+  const auto free = make_scb(problem, {.project = false}, Coordinates::full, V0, 0.2);
+  const auto size = static_cast<Eigen::Index>(free->shape().state_size());
+  const Eigen::VectorXd plain = random_state(*free, 0.1, 3);
+  const std::vector<double> weights = {0.5, -1, 2};
+  const SampleKey key{1, Purpose::test, 0, 0};
+  RandomStream random(1, Purpose::test, 9);
+  const Eigen::VectorXd noise = normal_vector(size + 4, random);
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    Eigen::VectorXd x(size + 4);
+    x << plain, stage, 0, 0, 0;
+    const Scb& other = stage == 1 ? *projected : *free;
+    const Eigen::VectorXd zero = Eigen::VectorXd::Zero(size);
+    const Eigen::VectorXd velocity = rhs(*staged, x);
+    CHECK(same_bits(velocity, stage == 3 ? zero : rhs(other, plain), size));
+    CHECK(velocity.tail(4).norm() == 0);
+
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(size + 4), expected = zero;
+    staged->add_sampled(view(x), 0, key, weights, view(sum));
+    if (stage < 3) other.add_sampled(view(plain), 0, key, weights, view(expected));
+    CHECK(same_bits(sum, expected, size));
+    CHECK(sum.tail(4).norm() == 0);
+
+    Eigen::VectorXd moved = x, soft = plain;
+    staged->proximal(view(moved), 0.3);
+    if (stage == 2) free->proximal(view(soft), 0.3);
+    CHECK(same_bits(moved, soft, size));
+    CHECK(moved.tail(4) == x.tail(4));
+
+    Eigen::VectorXd drawn = noise;
+    staged->project_noise_at(view(x), view(drawn));
+    CHECK(drawn.tail(4).norm() == 0);
+    const auto A = drawn.segment(16, 36).reshaped(9, 4);
+    if (stage == 1) CHECK(A.colwise().sum().cwiseAbs().maxCoeff() < 1e-14);
+    if (stage == 2) CHECK(same_bits(drawn, noise, size));
+    if (stage == 3) CHECK(drawn.norm() == 0);
+    CHECK(staged->at_rest(view(x)) == (stage == 3));
+  }
+}
+
+TEST_CASE("Euler's steps through the stages are those of dense matrix algebra",
+          "[fast][scb][stages]") {
+  // The algorithm written down once more, from the gradients as the paper has them.
+  const Problem problem = uneven_problem(4, 12, 3, 1);
+  const Eigen::MatrixXd& P = problem.P;
+  const Eigen::VectorXd& mu = problem.mu;
+  const Eigen::MatrixXd Q = dense_Q(problem);
+  Eigen::MatrixXd sigma = -mu * mu.transpose();
+  sigma.diagonal() += mu;
+  const double dt = 1.0 / 64, l1 = 0.02, threshold = 0.12;
+  const int first = 64 * 12, all = 64 * 20;
+  Matrices at{start_value(problem, From::stationary), Eigen::MatrixXd::Constant(12, 4, 1.0 / 12)};
+  for (int step = 0; step < all; ++step) {
+    if (step == first) {
+      at.A = (at.A.array() < threshold).select(0, at.A);
+      for (Eigen::Index k = 0; k < 4; ++k) at.A.col(k) /= at.A.col(k).sum();
+    }
+    Eigen::MatrixXd V_slope = Eigen::MatrixXd::Zero(4, 4);
+    Eigen::MatrixXd A_slope(12, 4);
+    for (Eigen::Index k = 0; k < 4; ++k) {
+      const Eigen::VectorXd a = at.A.col(k);
+      const double s = a.sum(), qa = Q.col(k).dot(a);
+      V_slope += mu[k] * (-qa * P * sigma - s * P * mu * mu.transpose() +
+                          a.squaredNorm() * at.V * sigma + s * s * at.V * mu * mu.transpose());
+      const Eigen::VectorXd ones = Eigen::VectorXd::Ones(12);
+      A_slope.col(k) = -(at.V.transpose() * P * sigma).trace() * Q.col(k) -
+                       mu.dot(at.V.transpose() * P * mu) * ones +
+                       (at.V.transpose() * at.V * sigma).trace() * a +
+                       s * (at.V * mu).squaredNorm() * ones;
+    }
+    if (step < first) A_slope.rowwise() -= Eigen::RowVectorXd(A_slope.colwise().mean());
+    at.V -= dt * V_slope * mu.cwiseInverse().asDiagonal();
+    at.A -= dt * A_slope;
+    if (step < first) continue;
+    at.A = at.A.unaryExpr(
+        [&](double a) { return std::copysign(std::max(std::abs(a) - l1 * dt, 0.0), a); });
+  }
+  for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
+    const auto system = make_scb(problem, {}, coordinates, start_value(problem, From::stationary),
+                                 two_stages(l1, threshold, {.signal = {}, .time = 12}));
+    Flow flow(*system, {.method = "euler", .dt = dt});
+    const Matrices end = recorded(*system, flow.to(20));
+    CHECK((end.V - at.V).cwiseAbs().maxCoeff() < 1e-11);
+    CHECK((end.A - at.A).cwiseAbs().maxCoeff() < 1e-11);
+    CHECK((end.A.array() == 0).any());
+    CHECK(flow.event("stage2") == 12);
+  }
+}
+
+TEST_CASE("Full and support coordinates go through all stages alike", "[fast][scb][stages]") {
+  const std::uint64_t seed = GENERATE(1, 2);
+  const Problem problem = uneven_problem(5, 30, 3, seed);
+  const auto V0 = start_value(problem, seed == 1 ? From::stationary : From::transfer);
+  const bool inverse_frequency = GENERATE(true, false);
+  const Training training = two_stages(
+      1e-3, 0.1, {.signal = 0.5, .plateau_time = 30, .plateau_fall = 1e-5});
+  const Variant variant{.inverse_frequency = inverse_frequency};
+  const auto full = make_scb(problem, variant, Coordinates::full, V0, training);
+  const auto support = make_scb(problem, variant, Coordinates::support, V0, training);
+  const FlowDriver::Options options{.rtol = 1e-10, .atol = 1e-12, .dt = 0.05};
+  Flow a(*full, options), b(*support, options);
+  for (const double t : {5.0, 30.0, 100.0, 400.0, 3000.0}) {
+    const Eigen::VectorXd x = a.to(t), y = b.to(t);
+    CHECK(full->stage(view(x)) == support->stage(view(y)));
+    const Matrices one = recorded(*full, x, t), other = recorded(*support, y, t);
+    CHECK(difference(one.A, other.A) < 1e-7);
+    CHECK(difference(one.V, other.V) < 1e-7);
+  }
+  CHECK(full->stage(view(a.to(3000))) == 3);
+  for (const char* event : {"boosted", "stage2", "plateau"})
+    CHECK(a.event(event) == Approx(b.event(event)).epsilon(1e-8));
+  const auto ends = finals(*full, a.to(3000), 3000), other = finals(*support, b.to(3000), 3000);
+  for (const auto& [name, value] : ends) {
+    INFO(name);
+    CHECK(other.at(name) == Approx(value).epsilon(1e-6));
+  }
+  // Rounding finds the positions, and the end is nearer after it.
+  CHECK(ends.at("weights_kept") == (dense_Q(problem).array() > 0.1).count());
+  CHECK(ends.at("distance_P_after") < ends.at("distance_P_before"));
+}
+
+TEST_CASE("Stage 2 ends when the loss no longer falls", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(5, 30, 3, 1);
+  const auto V0 = start_value(problem, From::stationary);
+  const double span = 4, fall = 1e-3;
+  const auto system = make_scb(
+      problem, {}, Coordinates::support, V0,
+      two_stages(0, 0.1, {.signal = 0.5, .plateau_time = span, .plateau_fall = fall}));
+  const auto endless = make_scb(problem, {}, Coordinates::support, V0, two_stages(0, 0.1));
+  Flow flow(*system, {.rtol = 1e-10}), other(*endless, {.rtol = 1e-10});
+  const Eigen::VectorXd end = flow.to(500);
+  other.to(500);
+  const double begin = flow.event("stage2"), stop = flow.event("plateau");
+  CHECK(std::isnan(other.event("plateau")));
+  CHECK(std::abs(std::remainder(stop - begin, span)) < 1e-9);
+  CHECK(flow.time() == 500);
+  // The losses at the spans' ends, from the run that does not stop.
+  Flow again(*endless, {.rtol = 1e-10});
+  again.to(begin + 1e-9);
+  double before = observe(*endless, again.to(begin + 1e-9)).at("excess_loss");
+  for (double t = begin + span; t < stop + 1; t += span) {
+    const double now = observe(*endless, again.to(t)).at("excess_loss");
+    const bool last = t > stop - 1;
+    CHECK((before - now > fall) == !last);
+    before = now;
+  }
+  CHECK(observe(*system, end).at("excess_loss") == Approx(before).epsilon(1e-6));
+}
+
+TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
+  // As plain l1 without the projection does, from where the switch leaves it.
+  const Problem problem = uneven_problem(5, 20, 3, 1);
+  const Eigen::MatrixXd& P = problem.P;
+  const double l1 = 1e-3;
+  const double trace = (P * problem.mu.asDiagonal() * P.transpose()).trace();
+  const double kappa_0 = problem.Q.weight.colwise().squaredNorm().dot(problem.mu);
+  const auto system = make_scb(problem, {}, Coordinates::support,
+                               start_value(problem, From::stationary), two_stages(l1, 0.1));
+  Flow flow(*system, {.dt = 0.05});
+  const auto c_at = [&](double t) {
+    const auto [V, A] = recorded(*system, flow.to(t), t);
+    const double c = V.cwiseProduct(P).sum() / P.squaredNorm();
+    CHECK((V - c * P).norm() < 5e-3 * V.norm());
+    CHECK((A - dense_Q(problem) / c).norm() < 1e-2 * A.norm());
+    return c;
+  };
+  const auto rate = [&](double c) { return l1 / (c * c * trace + kappa_0 / (c * c)); };
+  double t = 500;
+  double predicted = c_at(t);
+  const double distance = observe(*system, flow.to(t), t).at("distance_P");
+  for (const double next : {2000.0, 10'000.0}) {
+    const int steps = 1000;
+    const double h = (next - t) / steps;
+    for (int i = 0; i < steps; ++i) predicted += h * rate(predicted + h / 2 * rate(predicted));
+    t = next;
+    CHECK(std::abs(c_at(t) / predicted - 1) < 1e-3);
+  }
+  const double c = c_at(t);
+  INFO("c^3 tr / (3 lambda t) = " << std::pow(c, 3) * trace / (3 * l1 * t));
+  CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.03);
+  const auto seen = observe(*system, flow.to(t), t);
+  CHECK(seen.at("excess_loss") < 1e-4);
+  CHECK(seen.at("distance_P") > distance);
+  // The numbers of the end don't feel it.
+  CHECK(finals(*system, flow.to(t), t).at("distance_P_after") < 1e-2 * seen.at("distance_P"));
+}
+
+TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(4, 12, 2, 1);
+  const auto system =
+      make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
+               two_stages(1e-3, 0.2,
+                          {.signal = {}, .time = 1.0, .plateau_time = 0.7, .plateau_fall = 1e3}));
+  Workers workers(2);
+  const std::vector<double> targets = {0.4, 1.2, 2.8, 4.0};
+  for (const int kind : {0, 1, 2, 3}) {
+    const auto make = [&](DriverHooks hooks) -> std::unique_ptr<Driver> {
+      if (kind == 0) {
+        FlowDriver::Options options{.dt = 0.05};
+        options.interrupted = hooks.interrupted;
+        return std::make_unique<FlowDriver>(*system, workers, options);
+      }
+      if (kind == 1)
+        return std::make_unique<SgdDriver>(
+            *system, workers,
+            SgdDriver::Options{.learning_rate = 0.05, .batch_size = 3, .hooks = hooks});
+      return std::make_unique<SdeDriver>(
+          *system, workers,
+          SdeDriver::Options{.learning_rate = 0.05, .dt = 0.05,
+                             .noise = kind == 2 ? "batch" : "isotropic", .noise_scale = 0.01,
+                             .noise_samples = 3, .hooks = hooks});
+    };
+    const auto whole = make({});
+    for (const double target : targets)
+      REQUIRE(whole->advance(target).kind == Outcome::Kind::reached);
+    REQUIRE(system->stage(whole->state()) == 3);
+    REQUIRE(whole->events().size() >= 2);
+    CHECK(whole->time() == Approx(4).epsilon(1e-12));
+    const StepStatistics all = whole->statistics();
+    if (kind == 1) CHECK(all.samples == 3 * all.accepted);
+    CHECK(all.accepted < 45);  // and none at rest
+    for (const int cut : {0, 8, 19, 20, 21, 22, 30, 33, 34}) {
+      INFO("driver " << kind << ", cut after " << cut);
+      int asked = 0;
+      const auto begun = make({[&] { return asked++ == cut; }, {}});
+      std::size_t next = 0;
+      while (next < targets.size() && begun->advance(targets[next]).kind == Outcome::Kind::reached)
+        ++next;
+      const ResumePoint point = begun->resume_point();
+      const auto resumed = make({});
+      resumed->restore(*point.x, point.t, point.memory);
+      for (; next < targets.size(); ++next)
+        REQUIRE(resumed->advance(targets[next]).kind == Outcome::Kind::reached);
+      const Eigen::VectorXd a = vector_of(whole->state()), b = vector_of(resumed->state());
+      CHECK(same_bits(a, b, a.size()));
+      CHECK(resumed->time() == whole->time());
+      CHECK(resumed->statistics().accepted == all.accepted);
+      REQUIRE(resumed->events().size() == whole->events().size());
+      for (std::size_t i = 0; i < whole->events().size(); ++i)
+        CHECK(resumed->events()[i].time == whole->events()[i].time);
+    }
+    // At rest a resumed run stays at rest.
+    const ResumePoint point = whole->resume_point();
+    const auto resumed = make({});
+    resumed->restore(*point.x, point.t, point.memory);
+    REQUIRE(resumed->advance(6).kind == Outcome::Kind::reached);
+    CHECK(resumed->time() == Approx(6).epsilon(1e-12));
+    CHECK(resumed->statistics().accepted == all.accepted);
+  }
+}
+
+TEST_CASE("The defaults of two stages come from the problem's constants", "[fast][scb][stages]") {
+  const std::vector<std::string> words = {"--schedule",  "two-stage", "--context-length", "400",
+                                          "--sparsity",  "3",         "--coordinates",    "support",
+                                          "--vocab-size", "6",        "--dt",             "0.1",
+                                          "--accuracy",  "0.02"};
+  RunConfig config = parse_run("scb", words);
+  Workers workers(1);
+  const auto made = find_system("scb").make({config.own, config.options, workers});
+  const auto& system = dynamic_cast<const Scb&>(*made);
+  const SignalConstants s(system.data(), start_value(system.data(), From::stationary));
+  const Parameters& own = config.own;
+  CHECK(own.real("l1") == Approx(0.02 * s.K_P / (9 * 216)).epsilon(1e-10));
+  CHECK(own.real("stage1-signal") == 0.5);
+  CHECK_FALSE(own.has("stage1-time"));
+  CHECK(own.real("rounding") == Approx(1.0 / 12));
+  CHECK(own.real("plateau-time") == Approx(5 / std::sqrt(s.K_P * s.kappa)).epsilon(1e-10));
+  const double alpha = std::sqrt(0.5) * std::pow(s.K_P / s.kappa, 0.25);
+  CHECK(own.real("threshold") == Approx(alpha / 6).epsilon(1e-10));
+  CHECK(system.training().two_stage->plateau_fall ==
+        Approx(0.0004 * 0.5 * s.K_P * (s.kappa + 1 / s.T)).epsilon(1e-10));
+  // Half of what the attention is at the switch, to terms of order 1/T and log T/T.
+  Flow flow(system, {.dt = 0.1});
+  flow.to(200);
+  const auto signal = make_scb(system.data(), {}, Coordinates::signal,
+                               start_value(system.data(), From::stationary));
+  Flow reduced(*signal);
+  const double time = flow.event("stage2");
+  CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.03));
+  CHECK(finals(system, flow.to(200), 200).at("columns_below_threshold") == 0);
+
+  // A time instead of a level; what is given stays.
+  const Parameters other = settled({"--schedule", "two-stage", "--stage1-time", "7", "--l1", "0",
+                                    "--threshold", "0.1", "--context-length", "50"});
+  CHECK_FALSE(other.has("stage1-signal"));
+  CHECK(other.real("threshold") == 0.1);
+  CHECK(other.real("l1") == 0);
+  // A plain run has none of them.
+  const Parameters plain = settled({"--context-length", "50"});
+  for (const char* name : {"stage1-signal", "stage1-time", "threshold", "rounding", "plateau-time"})
+    CHECK_FALSE(plain.has(name));
+  CHECK(plain.real("l1") == 0);
+}
+
+TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(5, 30, 3, 1);
+  const Problem before = uneven_problem(5, 40, 2, 2);
+  for (const double theta : {0.0, 0.3, 1.0}) {
+    const double expected = theta * correlation(before.P, problem);
+    const Eigen::MatrixXd V0 =
+        theta * before.P + (1 - theta) * start_value(problem, From::stationary);
+    const auto system = make_scb(problem, {}, Coordinates::full, V0);
+    CHECK(std::abs(observe(*system, start_of(*system)).at("signal_V") - expected) < 1e-14);
+  }
+  CHECK(correlation(problem.P, problem) == Approx(1).epsilon(1e-13));
+  // From its start the threshold's prediction holds, too.
+  const Eigen::MatrixXd V0 = 0.7 * problem.P + 0.3 * start_value(problem, From::stationary);
+  RunConfig config = parse_run("scb", {"--schedule", "two-stage", "--l1", "0"});
+  const Training training = settle_training(config.own, problem, {}, V0);
+  const auto system = make_scb(problem, {}, Coordinates::support, V0, training);
+  Flow flow(*system);
+  flow.to(100);
+  const double time = flow.event("stage2");
+  const auto signal = make_scb(problem, {}, Coordinates::signal, V0);
+  Flow reduced(*signal);
+  const double alpha = 2 * 3 * training.two_stage->threshold;
+  CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.05));
+}
+
+TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]") {
+  CHECK_THAT(refusal({"--attention", "softmax"}),
+             Contains("--schedule two-stage") && Contains("--attention linear"));
+  CHECK_THAT(refusal({"--coordinates", "signal"}),
+             Contains("--schedule two-stage needs --coordinates full or support"));
+  CHECK_THAT(refusal({"--project", "none"}),
+             Contains("--schedule two-stage needs --project attention"));
+  CHECK_THAT(refusal({"--stage1-signal", "0.4", "--stage1-time", "3"}),
+             Contains("--stage1-signal 0.4") && Contains("--stage1-time 3") &&
+                 Contains("give one"));
+  for (const char* level : {"0", "1", "-1"})
+    CHECK_THAT(refusal({"--stage1-signal", level}), Contains("stage1-signal"));
+  for (const char* option : {"--threshold", "--rounding"})
+    for (const char* share : {"-0.1", "1.5"})
+      CHECK_THAT(refusal({option, share}), Contains(std::string(option).substr(2)));
+  CHECK_THAT(refusal({"--sparsity", "7", "--context-length", "7"}), Contains("kappa = 0"));
+  CHECK(refusal({"--coordinates", "support"}).empty());
+  try {
+    settled({"--schedule", "two-stage"});
+    FAIL("not refused");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.what(), Contains("--dt") && Contains("l1 = "));
+  }
+  CHECK_NOTHROW(settled({"--schedule", "two-stage", "--dt", "0.1"}));
+  CHECK_NOTHROW(settled({"--schedule", "two-stage", "--mode", "sgd"}));
+  CHECK_THROWS_WITH(settled({"--rounding", "0.1", "--attention", "softmax"}),
+                    Contains("--rounding is 0.1"));
+  CHECK_THROWS_WITH(settled({"--rounding", "0.1", "--coordinates", "signal"}),
+                    Contains("signal coordinates"));
+}
