@@ -14,6 +14,7 @@ namespace popflow {
 template <class T>
 class ScratchPool {
  public:
+  ScratchPool() : make_([] { return std::make_unique<T>(); }) {}
   /// `make` makes one; it is called from any thread.
   explicit ScratchPool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
 

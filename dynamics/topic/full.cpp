@@ -255,7 +255,7 @@ void FullTopic::descend(std::span<const double> x, double penalty, Workspace& wo
 }
 
 void FullTopic::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
-  const auto workspace = workspaces_.take();
+  const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
   workspace->by_W.resize(size_.words, size_.symbols);
   if (variant_.attends()) {
@@ -287,7 +287,7 @@ void FullTopic::closed_form(double t, std::span<double> x) const {
 // ---- what is seen
 
 void FullTopic::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
-  const auto workspace = workspaces_.take();
+  const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
   double loss = 0, excess = kNone, norm_value = 0, norm_logit = 0;
   RelativeAttention attention{1, data_.words_per_topic > 1 ? 1 : kNone,
@@ -370,7 +370,7 @@ void FullTopic::event_functions(std::span<const double> x, double /*t*/,
 
 void FullTopic::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
                             std::span<const double> weights, std::span<double> out) const {
-  const auto workspace = workspaces_.take();
+  const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
   double penalty = 0;
   for (const double weight : weights) penalty += weight;

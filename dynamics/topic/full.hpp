@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/common/pool.hpp"
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "dynamics/topic/moments.hpp"
 #include "dynamics/topic/population.hpp"
@@ -106,7 +106,7 @@ class FullTopic : public System {
   double key_norm_ = 0;      ///< of W_K at the start
   std::vector<std::string> remarks_;
   Shape shape_;
-  mutable Pool<Workspace> workspaces_;
+  mutable ScratchPool<Workspace> workspaces_;
 };
 
 }  // namespace popflow::topic

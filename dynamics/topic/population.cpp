@@ -215,7 +215,7 @@ double Population::run(const ConstMatrix& W, const ConstMatrix& logit, Whole& wh
   workers_.run(tasks, static_cast<std::size_t>(n * n * size_.symbols), [&](std::size_t task) {
     const Eigen::Index first = static_cast<Eigen::Index>(task) * kQueries;
     const Eigen::Index count = std::min(kQueries, size_.symbols - first);
-    const auto local = locals_.take();
+    const auto local = locals_.borrow();
     local->resize(size_);
     auto E = whole.E.middleCols(first, count);
     for (Eigen::Index q = 0; q < count; ++q) {
@@ -255,13 +255,13 @@ double Population::run(const ConstMatrix& W, const ConstMatrix& logit, Whole& wh
 }
 
 double Population::loss(const ConstMatrix& W, const ConstMatrix& logit) const {
-  const auto whole = wholes_.take();
+  const auto whole = wholes_.borrow();
   return run(W, logit, *whole, nullptr);
 }
 
 double Population::gradient(const ConstMatrix& W, const ConstMatrix& logit, MatrixOut by_W,
                             MatrixOut by_logit) const {
-  const auto whole = wholes_.take();
+  const auto whole = wholes_.borrow();
   const double loss = run(W, logit, *whole, &by_logit);
   const Eigen::Index v = size_.words_per_topic, T = size_.topics, n = size_.words;
   const auto work = static_cast<std::size_t>(n * n * size_.symbols);

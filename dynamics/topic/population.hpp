@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dynamics/common/pool.hpp"
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "popflow/workers.hpp"
 
@@ -51,8 +51,8 @@ class Population {
   std::size_t sets_ = 0;
   std::vector<std::int32_t> members_;  ///< tau topics of each set
   double step_;                        ///< z_in - z_out
-  mutable Pool<Whole> wholes_;
-  mutable Pool<Local> locals_;
+  mutable ScratchPool<Whole> wholes_;
+  mutable ScratchPool<Local> locals_;
 };
 
 }  // namespace popflow::topic

@@ -130,7 +130,7 @@ void Sampler::differentiate(const ConstMatrix& W, const ConstMatrix* logit, bool
 
 void Sampler::add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
                   std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit) const {
-  const auto batch = batches_.take();
+  const auto batch = batches_.borrow();
   batch->documents.resize(std::min(kDocuments, weights.size()));
   const auto tasks = static_cast<std::size_t>((size_.symbols + kColumns - 1) / kColumns);
   for (std::size_t first = 0; first < weights.size(); first += kDocuments) {
@@ -138,7 +138,7 @@ void Sampler::add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKe
     const auto work =
         count * (static_cast<std::size_t>(length_) + static_cast<std::size_t>(size_.words));
     workers_.run(count, work, [&](std::size_t i) {
-      const auto scratch = scratches_.take();
+      const auto scratch = scratches_.borrow();
       Document& document = batch->documents[i];
       draw(key.stream(first + i), by_logit != nullptr, document, *scratch);
       differentiate(W, logit, by_W != nullptr, document, *scratch);

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "dynamics/common/pool.hpp"
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/document.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "popflow/random.hpp"
@@ -43,8 +43,8 @@ class Sampler {
   DocumentGenerator generator_;
   double length_;
   Workers& workers_;
-  mutable Pool<Batch> batches_;
-  mutable Pool<Scratch> scratches_;
+  mutable ScratchPool<Batch> batches_;
+  mutable ScratchPool<Scratch> scratches_;
 };
 
 }  // namespace popflow::topic
