@@ -32,9 +32,8 @@ void refuse(const Parameters& own, const Columns& columns, const Transition& tra
   const double kappa_0 = columns.kappa() + columns.uniform();
   const bool no_V = transition.K_P <= kNothing * transition.norm2;
   if (no_V || columns.kappa() <= kNothing * kappa_0)
-    throw UsageError(
-        std::string("--schedule two-stage: there is no signal to boost, because ") +
-        (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
+    throw UsageError(std::string("--schedule two-stage: there is no signal to boost, because ") +
+                     (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
 }
 
 }  // namespace
