@@ -496,7 +496,8 @@ TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
   }
   const double c = c_at(t);
   INFO("c^3 tr / (3 lambda t) = " << std::pow(c, 3) * trace / (3 * l1 * t));
-  CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.03);
+  // c^3 tr/3 - kappa_0/c - lambda t stays constant, so the rest falls as 1/t: 0.042 here.
+  CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.05);
   const auto seen = observe(*system, flow.to(t), t);
   CHECK(seen.at("excess_loss") < 1e-4);
   CHECK(seen.at("distance_P") > distance);
