@@ -143,14 +143,14 @@ ParameterTable parameters() {
                           "--init-from, and from uniform attention",
                .symbol = "theta",
                .range = {0, 1}});
-  t.push_back({.name = "l1",
-               .kind = Kind::real,
-               .default_text = "0",
-               .meaning =
-                   "l1 penalty on the attention; in a flow it needs --dt, the splitting step; "
-                   "with two stages by default eps K_P / (S^2 N^3)",
-               .symbol = "lambda",
-               .range = {.low = 0}});
+  t.push_back(
+      {.name = "l1",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "l1 penalty on the attention; in a flow it needs --dt, the splitting step",
+       .symbol = "lambda",
+       .range = {.low = 0},
+       .default_note = "0; with two stages eps K_P / (S^2 N^3)"});
   t.push_back({.name = "schedule",
                .kind = Kind::word,
                .default_text = "plain",

@@ -58,8 +58,10 @@ double growth_rate(const Problem& problem, Variant variant) {
 
 Training settle_training(Parameters& own, const Problem& problem, Variant variant,
                          const Eigen::MatrixXd& V0) {
-  Training training{own.real("l1"), {}, {}};
+  Training training;
   if (own.word("schedule") != "two-stage") {
+    if (!own.has("l1")) own.resolve("l1", 0.0);
+    training.l1 = own.real("l1");
     if (own.has("rounding")) training.rounding = own.real("rounding");
     return training;
   }
