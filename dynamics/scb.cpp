@@ -22,7 +22,7 @@ Coordinates coordinates_of(const Parameters& own) {
 
 /// Combinations in which a reduction would not be exact.
 void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordinates) {
-  const double l1 = own.real("l1");
+  const double l1 = own.has("l1") ? own.real("l1") : 0;
   if (l1 > 0 && variant.softmax)
     throw UsageError("--l1 is " + own.text("l1") +
                      ", but softmax attention sums to 1, where the l1 norm is constant; use "

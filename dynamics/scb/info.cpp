@@ -143,13 +143,14 @@ ParameterTable parameters() {
                           "--init-from, and from uniform attention",
                .symbol = "theta",
                .range = {0, 1}});
-  t.push_back({.name = "l1",
-               .kind = Kind::real,
-               .default_text = "0",
-               .meaning = "l1 penalty on the attention; in a flow it needs --dt, the splitting step; "
-                          "with two stages by default eps K_P / (S^2 N^3)",
-               .symbol = "lambda",
-               .range = {.low = 0}});
+  t.push_back(
+      {.name = "l1",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "l1 penalty on the attention; in a flow it needs --dt, the splitting step",
+       .symbol = "lambda",
+       .range = {.low = 0},
+       .default_note = "0; with two stages eps K_P / (S^2 N^3)"});
   t.push_back({.name = "schedule",
                .kind = Kind::word,
                .default_text = "plain",
@@ -169,8 +170,9 @@ ParameterTable parameters() {
   t.push_back({.name = "threshold",
                .kind = Kind::real,
                .default_text = "",
-               .meaning = "two-stage: after stage 1 attention below this share of its column becomes "
-                          "zero",
+               .meaning =
+                   "two-stage: after stage 1 attention below this share of its column becomes "
+                   "zero",
                .range = {0, 1},
                .default_note = "half of the weight predicted for S equal positions"});
   t.push_back({.name = "rounding",
@@ -189,8 +191,9 @@ ParameterTable parameters() {
   t.push_back({.name = "plateau-time",
                .kind = Kind::real,
                .default_text = "",
-               .meaning = "two-stage: stage 2 ends when the loss has not fallen for this long; 0: it "
-                          "goes on",
+               .meaning =
+                   "two-stage: stage 2 ends when the loss has not fallen for this long; 0: it "
+                   "goes on",
                .range = {.low = 0},
                .default_note = "5 over the growth rate"});
   t.push_back({.name = "text",
@@ -323,7 +326,8 @@ SystemInfo make_info() {
       {"columns_of_V_kept", "",
        "columns of V without a positive sum, which were not divided by it"},
       {"columns_below_threshold", "",
-       "columns of A that were below the threshold everywhere after stage 1, and kept their largest "
+       "columns of A that were below the threshold everywhere after stage 1, and kept their "
+       "largest "
        "weights"}};
   info.invariants = {
       {"attention_sum_error", InvariantInfo::Form::zero,

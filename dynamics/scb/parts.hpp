@@ -59,7 +59,7 @@ inline constexpr double kNothing = 1e-13;
 
 /// What is left of the attention when small weights have become zero.
 struct Kept {
-  double weights = 0;               ///< number of weights that are not zero
+  double weights = 0;                ///< number of weights that are not zero
   Eigen::Index columns_without = 0;  ///< columns all of whose weights were small
 };
 

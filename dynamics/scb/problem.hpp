@@ -26,7 +26,7 @@ struct Problem {
   Eigen::MatrixXd P;
   Eigen::VectorXd mu;
   Positions Q;
-  std::optional<Eigen::MatrixXd> V0;     ///< a start that came with the problem
+  std::optional<Eigen::MatrixXd> V0;  ///< a start that came with the problem
   /// tr(V' P Sigma)/K_P of the pretrained V that this V0 was made from.
   std::optional<double> transfer_correlation = {};
   std::vector<std::string> labels = {};  ///< of the tokens, when they come from text

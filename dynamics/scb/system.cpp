@@ -124,7 +124,8 @@ void Scb::describe() {
   for (const std::string& field : attention_->fields()) shape_.fields.push_back(field);
   shape_.constants = {{"K_P", transition_.K_P}, {"kappa", kappa_}, {"loss_minimum", loss_minimum_}};
 
-  if (start_.correlation) shape_.constants.emplace_back("transfer_correlation", *start_.correlation);
+  if (start_.correlation)
+    shape_.constants.emplace_back("transfer_correlation", *start_.correlation);
   shape_.stages = training_.two_stage.has_value();
   shape_.finals = training_.rounding.has_value();
 
@@ -363,8 +364,8 @@ void Scb::event_functions(std::span<const double> x, double /*t*/, std::span<dou
 }
 
 double Scb::signal_product(std::span<const double> x) const {
-  return value_->signal(x.data()) / transition_.K_P *
-         attention(x).signal(x.data() + value_size_) / kappa_;
+  return value_->signal(x.data()) / transition_.K_P * attention(x).signal(x.data() + value_size_) /
+         kappa_;
 }
 
 // ---- noise
@@ -383,7 +384,7 @@ void Scb::add_sampled(std::span<const double> x, double t, const SampleKey& key,
   if (at_rest(x)) return;
   const Sampler& sampler = training_.two_stage && !projected(x) ? *free_sampler_ : *sampler_;
   sampler.add(value_->matrix(x.data(), t), x.data() + value_size_, key, weights, out.data(),
-                out.data() + value_size_);
+              out.data() + value_size_);
 }
 
 void Scb::project_noise(std::span<double> noise) const {

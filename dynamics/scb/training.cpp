@@ -32,9 +32,8 @@ void refuse(const Parameters& own, const Columns& columns, const Transition& tra
   const double kappa_0 = columns.kappa() + columns.uniform();
   const bool no_V = transition.K_P <= kNothing * transition.norm2;
   if (no_V || columns.kappa() <= kNothing * kappa_0)
-    throw UsageError(
-        std::string("--schedule two-stage: there is no signal to boost, because ") +
-        (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
+    throw UsageError(std::string("--schedule two-stage: there is no signal to boost, because ") +
+                     (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
 }
 
 }  // namespace
@@ -59,8 +58,10 @@ double growth_rate(const Problem& problem, Variant variant) {
 
 Training settle_training(Parameters& own, const Problem& problem, Variant variant,
                          const Eigen::MatrixXd& V0) {
-  Training training{own.real("l1"), {}, {}};
+  Training training;
   if (own.word("schedule") != "two-stage") {
+    if (!own.has("l1")) own.resolve("l1", 0.0);
+    training.l1 = own.real("l1");
     if (own.has("rounding")) training.rounding = own.real("rounding");
     return training;
   }

@@ -32,7 +32,8 @@ struct Training {
 /// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it.
 double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 
-/// The rate at which the signals grow from a uniform start, sqrt(kappa K_P) with the preconditioner.
+/// The rate at which the signals grow from a uniform start, sqrt(kappa K_P) with the
+/// preconditioner.
 double growth_rate(const Problem& problem, Variant variant);
 
 /// Reads the training's parameters and resolves the defaults of those that two stages have, from

@@ -356,8 +356,8 @@ std::string final_table(const DataFile& file, std::size_t runs) {
   const SystemInfo* info = known_system(text(file, "", "system"));
   if (info == nullptr || !file.has_group("final")) return "";
   const std::string before = "_before", after = "_after";
-  Rows rows = {{runs > 1 ? "at the end (mean of runs)" : "at the end", "as it is",
-                "rounded, normalised"}};
+  Rows rows = {
+      {runs > 1 ? "at the end (mean of runs)" : "at the end", "as it is", "rounded, normalised"}};
   Rows notes;
   for (const auto& final : info->finals) {
     if (!file.has_dataset("final/" + final.name) || final.name.ends_with(after)) continue;

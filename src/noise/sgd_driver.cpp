@@ -113,8 +113,9 @@ std::size_t SgdDriver::memory_size() const { return kMemory + in_->crossings.mem
 
 ResumePoint SgdDriver::resume_point() const {
   ResumePoint point{&x_, time(), {}};
-  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_), arrived_ ? 1.0 : 0.0,
-                  static_cast<double>(interval_.number), interval_.smallest, interval_.largest};
+  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_),
+                  arrived_ ? 1.0 : 0.0,        static_cast<double>(interval_.number),
+                  interval_.smallest,          interval_.largest};
   in_->crossings.write_memory(point.memory);
   return point;
 }

@@ -83,8 +83,7 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   system_.observe(driver.state(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
     file_.write(system_.info().observables[k].name, place(i), values[k]);
-  if (system_.shape().stages)
-    file_.write("stage", place(i), system_.stage(driver.state()));
+  if (system_.shape().stages) file_.write("stage", place(i), system_.stage(driver.state()));
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);

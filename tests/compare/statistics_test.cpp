@@ -84,7 +84,8 @@ Rates rates(int trials, const std::function<Difference(int)>& trial, double trut
 TEST_CASE("equal laws are told apart at the level, and bands hold at all times at once",
           "[slow][compare]") {
   // 400 trials of 12 against 12 runs at 20 times: binomial standard error 0.011, so that the
-  // p-value's rate is checked to 4 of them. The band is asymptotic: its bound is one-sided and wider.
+  // p-value's rate is checked to 4 of them. The band is asymptotic: its bound is one-sided and
+  // wider.
   Workers workers(1);
   constexpr int kTrials = 400;
   SECTION("Gaussian") {
@@ -113,8 +114,8 @@ TEST_CASE("equal laws are told apart at the level, and bands hold at all times a
 }
 
 TEST_CASE("a known difference is found as often as predicted", "[slow][compare]") {
-  // Means differ by `shift` per step from 32 runs each; at the last of 2 times the test is Student's
-  // with noncentrality shift sqrt(n/2): power 0.807 at 62 degrees for 0.7125, level 0.05.
+  // Means differ by `shift` per step from 32 runs each; at the last of 2 times the test is
+  // Student's with noncentrality shift sqrt(n/2): power 0.807 at 62 degrees for 0.7125, level 0.05.
   Workers workers(1);
   constexpr int kTrials = 400;
   const double shift = 0.7125;
@@ -138,8 +139,7 @@ TEST_CASE("the energy distance is its definition", "[fast][compare]") {
     return sum / static_cast<double>(a.size() * b.size());
   };
   const EnergyDistance e = energy_distance(x, y, 1);
-  CHECK(e.distance ==
-        Approx(2 * mean_distance(x, y) - mean_distance(x, x) - mean_distance(y, y)));
+  CHECK(e.distance == Approx(2 * mean_distance(x, y) - mean_distance(x, x) - mean_distance(y, y)));
   std::vector<double> far;
   for (int i = 0; i < 20; ++i) far.push_back(10 + i);
   CHECK(energy_distance(x, far, 1).p_value <= 0.002);
@@ -174,8 +174,7 @@ TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
 
 TEST_CASE("one run is too few to say", "[fast][compare]") {
   Workers workers(1);
-  const Difference d =
-      difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
+  const Difference d = difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
   const Verdict v = verdict(d, 100, 0.95, 1);
   CHECK(v.kind == Verdict::Kind::undecided);
   CHECK(std::isnan(v.runs_needed));

@@ -46,8 +46,7 @@ TEST_CASE("a noisy run changes its mode after the first step that ends beyond it
   Workers workers(1);
   SgdDriver sgd(system, workers, {.learning_rate = 1.0 / 16, .batch_size = 2});
   check_turns(sgd);
-  SdeDriver sde(system, workers,
-                {.learning_rate = 1.0 / 16, .dt = 1.0 / 16, .noise_samples = 2});
+  SdeDriver sde(system, workers, {.learning_rate = 1.0 / 16, .dt = 1.0 / 16, .noise_samples = 2});
   check_turns(sde);
 }
 

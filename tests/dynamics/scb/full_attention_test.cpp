@@ -14,7 +14,8 @@ std::vector<double> all_numbers(const Problem& problem, const Variant& variant,
                                 const Eigen::MatrixXd& V0, const Eigen::VectorXd& x,
                                 unsigned threads) {
   Workers workers(threads);
-  const Scb system(problem, variant, Coordinates::full, Start{V0, false}, Training{.l1 = 0.01}, workers);
+  const Scb system(problem, variant, Coordinates::full, Start{V0, false}, Training{.l1 = 0.01},
+                   workers);
   const Eigen::VectorXd dxdt = rhs(system, x);
   std::vector<double> numbers(dxdt.begin(), dxdt.end());
   for (const auto& [name, value] : observe(system, x)) numbers.push_back(value);

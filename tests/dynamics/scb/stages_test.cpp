@@ -213,14 +213,13 @@ TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
 
 TEST_CASE("Stage 1 ends where the signal equations say", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(5, 200, 3, 1);
-  const auto signal = make_scb(problem, {}, Coordinates::signal,
-                               start_value(problem, From::stationary));
+  const auto signal =
+      make_scb(problem, {}, Coordinates::signal, start_value(problem, From::stationary));
   const double level = GENERATE(0.2, 0.5, 0.8);
   for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
     for (const bool splitting : {false, true}) {
-      const auto system =
-          make_scb(problem, {}, coordinates, start_value(problem, From::stationary),
-                   two_stages(splitting ? 1e-4 : 0, 0.05, {.signal = level}));
+      const auto system = make_scb(problem, {}, coordinates, start_value(problem, From::stationary),
+                                   two_stages(splitting ? 1e-4 : 0, 0.05, {.signal = level}));
       FlowDriver::Options options{.rtol = 1e-11, .atol = 1e-13};
       Flow reduced(*signal, options);
       if (splitting) options.dt = 0.37;
@@ -258,8 +257,8 @@ TEST_CASE("Without l1 and threshold two stages are the plain flow until the swit
   }
   Workers workers(2);
   const auto plain = make_scb(problem, {}, Coordinates::full, V0);
-  const auto staged = make_scb(problem, {}, Coordinates::full, V0,
-                               two_stages(0, 0, {.signal = {}, .time = 0.9}));
+  const auto staged =
+      make_scb(problem, {}, Coordinates::full, V0, two_stages(0, 0, {.signal = {}, .time = 0.9}));
   const auto size = static_cast<Eigen::Index>(plain->shape().state_size());
   const auto check = [&](Driver& a, Driver& b) {
     for (const double t : {0.3, 0.8}) {
@@ -377,13 +376,43 @@ TEST_CASE("Euler's steps through the stages are those of dense matrix algebra",
   }
 }
 
+TEST_CASE("Noisy steps in place follow the stages", "[fast][scb][stages]") {
+  const Problem problem = uneven_problem(4, 12, 3, 1);
+  const double dt = 1.0 / 64;
+  const auto system =
+      make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
+               two_stages(0.02, 0.12, {.signal = {}, .time = 12}));
+  REQUIRE(system->can_step_in_place());
+  Workers workers(2);
+  // Without noise they are Euler's steps of the flow.
+  SdeDriver still(*system, workers,
+                  {.learning_rate = dt, .dt = dt, .noise = "isotropic", .noise_scale = 0});
+  Flow euler(*system, {.method = "euler", .dt = dt});
+  for (const double t : {5.0, 12.0, 20.0}) {
+    REQUIRE(still.advance(t).kind == Outcome::Kind::reached);
+    const Eigen::VectorXd x = vector_of(still.state());
+    // At 12 the noisy run has changed its stage already.
+    if (t != 12) CHECK((x - euler.to(t)).cwiseAbs().maxCoeff() < 1e-12);
+  }
+  // The sums are kept in stage 1, and not in stage 2.
+  SdeDriver noisy(
+      *system, workers,
+      {.learning_rate = dt, .batch_size = 1, .dt = dt, .noise = "isotropic", .noise_scale = 0.01});
+  REQUIRE(noisy.advance(11).kind == Outcome::Kind::reached);
+  CHECK(observe(*system, vector_of(noisy.state())).at("attention_sum_error") < 1e-13);
+  CHECK(observe(*system, vector_of(noisy.state())).at("column_sum_error") < 1e-13);
+  REQUIRE(noisy.advance(13).kind == Outcome::Kind::reached);
+  CHECK(observe(*system, vector_of(noisy.state())).at("attention_sum_error") > 1e-4);
+  CHECK(observe(*system, vector_of(noisy.state())).at("column_sum_error") > 1e-4);
+}
+
 TEST_CASE("Full and support coordinates go through all stages alike", "[fast][scb][stages]") {
   const std::uint64_t seed = GENERATE(1, 2);
   const Problem problem = uneven_problem(5, 30, 3, seed);
   const auto V0 = start_value(problem, seed == 1 ? From::stationary : From::transfer);
   const bool inverse_frequency = GENERATE(true, false);
-  const Training training = two_stages(
-      1e-3, 0.1, {.signal = 0.5, .plateau_time = 30, .plateau_fall = 1e-5});
+  const Training training =
+      two_stages(1e-3, 0.1, {.signal = 0.5, .plateau_time = 30, .plateau_fall = 1e-5});
   const Variant variant{.inverse_frequency = inverse_frequency};
   const auto full = make_scb(problem, variant, Coordinates::full, V0, training);
   const auto support = make_scb(problem, variant, Coordinates::support, V0, training);
@@ -405,7 +434,7 @@ TEST_CASE("Full and support coordinates go through all stages alike", "[fast][sc
     CHECK(other.at(name) == Approx(value).epsilon(1e-6));
   }
   // Rounding finds the positions, and the end is nearer after it.
-  CHECK(ends.at("weights_kept") == (dense_Q(problem).array() > 0.1).count());
+  CHECK(ends.at("weights_kept") == static_cast<double>((dense_Q(problem).array() > 0.1).count()));
   CHECK(ends.at("distance_P_after") < ends.at("distance_P_before"));
 }
 
@@ -413,9 +442,9 @@ TEST_CASE("Stage 2 ends when the loss no longer falls", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(5, 30, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   const double span = 4, fall = 1e-3;
-  const auto system = make_scb(
-      problem, {}, Coordinates::support, V0,
-      two_stages(0, 0.1, {.signal = 0.5, .plateau_time = span, .plateau_fall = fall}));
+  const auto system =
+      make_scb(problem, {}, Coordinates::support, V0,
+               two_stages(0, 0.1, {.signal = 0.5, .plateau_time = span, .plateau_fall = fall}));
   const auto endless = make_scb(problem, {}, Coordinates::support, V0, two_stages(0, 0.1));
   Flow flow(*system, {.rtol = 1e-10}), other(*endless, {.rtol = 1e-10});
   const Eigen::VectorXd end = flow.to(500);
@@ -467,7 +496,8 @@ TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
   }
   const double c = c_at(t);
   INFO("c^3 tr / (3 lambda t) = " << std::pow(c, 3) * trace / (3 * l1 * t));
-  CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.03);
+  // c^3 tr/3 - kappa_0/c - lambda t stays constant, so the rest falls as 1/t: 0.042 here.
+  CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.05);
   const auto seen = observe(*system, flow.to(t), t);
   CHECK(seen.at("excess_loss") < 1e-4);
   CHECK(seen.at("distance_P") > distance);
@@ -477,10 +507,9 @@ TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
 
 TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(4, 12, 2, 1);
-  const auto system =
-      make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
-               two_stages(1e-3, 0.2,
-                          {.signal = {}, .time = 1.0, .plateau_time = 0.7, .plateau_fall = 1e3}));
+  const auto system = make_scb(
+      problem, {}, Coordinates::full, start_value(problem, From::stationary),
+      two_stages(1e-3, 0.2, {.signal = {}, .time = 1.0, .plateau_time = 0.7, .plateau_fall = 1e3}));
   Workers workers(2);
   const std::vector<double> targets = {0.4, 1.2, 2.8, 4.0};
   for (const int kind : {0, 1, 2, 3}) {
@@ -496,9 +525,12 @@ TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][sta
             SgdDriver::Options{.learning_rate = 0.05, .batch_size = 3, .hooks = hooks});
       return std::make_unique<SdeDriver>(
           *system, workers,
-          SdeDriver::Options{.learning_rate = 0.05, .dt = 0.05,
-                             .noise = kind == 2 ? "batch" : "isotropic", .noise_scale = 0.01,
-                             .noise_samples = 3, .hooks = hooks});
+          SdeDriver::Options{.learning_rate = 0.05,
+                             .dt = 0.05,
+                             .noise = kind == 2 ? "batch" : "isotropic",
+                             .noise_scale = 0.01,
+                             .noise_samples = 3,
+                             .hooks = hooks});
     };
     const auto whole = make({});
     for (const double target : targets)
@@ -540,10 +572,10 @@ TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][sta
 }
 
 TEST_CASE("The defaults of two stages come from the problem's constants", "[fast][scb][stages]") {
-  const std::vector<std::string> words = {"--schedule",  "two-stage", "--context-length", "400",
-                                          "--sparsity",  "3",         "--coordinates",    "support",
-                                          "--vocab-size", "6",        "--dt",             "0.1",
-                                          "--accuracy",  "0.02"};
+  const std::vector<std::string> words = {
+      "--schedule", "two-stage",     "--context-length", "400",          "--sparsity",
+      "3",          "--coordinates", "support",          "--vocab-size", "6",
+      "--dt",       "0.1",           "--accuracy",       "0.02"};
   RunConfig config = parse_run("scb", words);
   Workers workers(1);
   const auto made = find_system("scb").make({config.own, config.options, workers});
@@ -614,9 +646,9 @@ TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]
              Contains("--schedule two-stage needs --coordinates full or support"));
   CHECK_THAT(refusal({"--project", "none"}),
              Contains("--schedule two-stage needs --project attention"));
-  CHECK_THAT(refusal({"--stage1-signal", "0.4", "--stage1-time", "3"}),
-             Contains("--stage1-signal 0.4") && Contains("--stage1-time 3") &&
-                 Contains("give one"));
+  CHECK_THAT(
+      refusal({"--stage1-signal", "0.4", "--stage1-time", "3"}),
+      Contains("--stage1-signal 0.4") && Contains("--stage1-time 3") && Contains("give one"));
   for (const char* level : {"0", "1", "-1"})
     CHECK_THAT(refusal({"--stage1-signal", level}), Contains("stage1-signal"));
   for (const char* option : {"--threshold", "--rounding"})
