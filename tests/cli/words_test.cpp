@@ -40,7 +40,7 @@ std::string shown(const Args& args) {
 TEST_CASE("help and version", "[fast][cli]") {
   CHECK(shown({"--version"}) == "popflow " + std::string(version) + "\n");
   const std::string help = shown({"--help"});
-  for (const char* command : {"systems", "run", "info", "resume"}) {
+  for (const char* command : {"systems", "run", "compare", "info", "resume"}) {
     CHECK_THAT(help, Contains(std::string("popflow ") + command));
     CHECK_THAT(shown({command, "--help"}), StartsWith(std::string("popflow ") + command));
   }
@@ -69,7 +69,7 @@ TEST_CASE("unknown words are refused with the nearest known one", "[fast][cli]")
              Contains("--method is 'dopri'") && Contains("did you mean 'dopri5'?"));
   for (const Args& args : {Args{}, Args{"--bogus"}, Args{""}, Args{"run"}, Args{"run", "--t-end"},
                            Args{"info"}, Args{"info", "a", "b"}, Args{"resume"},
-                           Args{"systems", "scb", "scb"}, Args{"compare", "scb"}}) {
+                           Args{"systems", "scb", "scb"}, Args{"sweep", "scb"}}) {
     refused(2, args);
   }
 }

@@ -105,8 +105,8 @@ TEST_CASE("runs that diverged are left out, and their share is compared", "[fast
   RungPaths broken = ladder.sgd(1, 16);
   broken.runs = 32;
   broken.diverged = 16;  // of which nothing is known
-  const Comparison c = compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, 0.5, 0.95, 1,
-                                     ladder.workers);
+  const Comparison c =
+      compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, 0.5, 0.95, 1, ladder.workers);
   CHECK(c.observables[0].verdicts[0].kind == Verdict::Kind::differ);
   CHECK(std::isfinite(c.observables[0].moments[1].mean.back()));
 }

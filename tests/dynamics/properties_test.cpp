@@ -323,8 +323,8 @@ TEST_CASE("gradient descent goes to the flow at order 1 and to the second modifi
     for (const double eta : {1.0 / 8, 1.0 / 16}) {
       const State descent = without_noise(made, "gradient_descent", eta, eta, 1);
       first.push_back(distance(descent, flow.state()));
-      second.push_back(distance(
-          descent, without_noise(made, "euler_maruyama", eta, eta * eta * eta / 4, 2)));
+      second.push_back(
+          distance(descent, without_noise(made, "euler_maruyama", eta, eta * eta * eta / 4, 2)));
     }
     CHECK(first[0] / first[1] == Approx(2).epsilon(0.25));
     CHECK(second[0] / second[1] == Approx(4).epsilon(0.35));
