@@ -325,7 +325,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
     const double factor = inside ? for_agree : for_differ;
     const auto now = static_cast<double>(runs);
     v.runs_needed =
-        std::isfinite(factor) ? std::max(std::ceil(now * factor * factor), now + 1) : kNone;
+        std::isfinite(factor) ? std::max(std::ceil(now * factor * factor * (1 - 1e-9)), now + 1) : kNone;
   }
   return v;
 }
