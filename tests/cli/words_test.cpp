@@ -69,7 +69,7 @@ TEST_CASE("unknown words are refused with the nearest known one", "[fast][cli]")
              Contains("--method is 'dopri'") && Contains("did you mean 'dopri5'?"));
   for (const Args& args : {Args{}, Args{"--bogus"}, Args{""}, Args{"run"}, Args{"run", "--t-end"},
                            Args{"info"}, Args{"info", "a", "b"}, Args{"resume"},
-                           Args{"systems", "scb", "scb"}, Args{"compare", "scb"}}) {
+                           Args{"systems", "scb", "scb"}, Args{"sweep", "scb"}}) {
     refused(2, args);
   }
 }
