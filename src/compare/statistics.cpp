@@ -324,8 +324,9 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   } else {
     const double factor = inside ? for_agree : for_differ;
     const auto now = static_cast<double>(runs);
-    v.runs_needed =
-        std::isfinite(factor) ? std::max(std::ceil(now * factor * factor * (1 - 1e-9)), now + 1) : kNone;
+    v.runs_needed = std::isfinite(factor)
+                        ? std::max(std::ceil(now * factor * factor * (1 - 1e-9)), now + 1)
+                        : kNone;
   }
   return v;
 }

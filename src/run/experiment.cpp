@@ -238,7 +238,7 @@ Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, P
   const auto one = [&](std::size_t run) {
     if (const auto before = past != nullptr ? past->ended(run) : std::nullopt) {
       ended[run] = *before;
-    } else if (InterruptGuard::signal() != 0) {
+    } else if (experiment.plan.ensemble && InterruptGuard::signal() != 0) {
       ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
     } else {
       ended[run] = run_one(experiment, file, run, past,

@@ -286,8 +286,8 @@ TEST_CASE("a stated covariance is that of the samples", "[fast][properties][nois
   }
 }
 
-/// Where `options` take the start without any noise.
-State without_noise(const Made& made, const std::string& method, double eta, double dt,
+/// Where a method takes the start without any noise.
+State without_noise(const Made& made, double end, const std::string& method, double eta, double dt,
                     std::int64_t order) {
   SdeDriver driver(*made.system, const_cast<Workers&>(made.workers),
                    {.method = method,
@@ -296,7 +296,7 @@ State without_noise(const Made& made, const std::string& method, double eta, dou
                     .noise = "isotropic",
                     .noise_scale = 0,
                     .modified_equation = order});
-  REQUIRE(driver.advance(1).kind == Outcome::Kind::reached);
+  REQUIRE(driver.advance(end).kind == Outcome::Kind::reached);
   return driver.state();
 }
 
@@ -309,7 +309,7 @@ double distance(const State& a, const State& b) {
 TEST_CASE("gradient descent goes to the flow at order 1 and to the second modified equation at 2",
           "[slow][properties][noise]") {
   // Without noise, so to rounding: halving eta divides the distances by 2 and 4. The second
-  // equation is solved with steps of eta^3, whose error falls faster than what is measured.
+  // equation is solved with steps of order eta^3, whose error falls faster than what is measured.
   for (const Example& example : noisy_examples()) {
     const Made made(example);
     if (!made.system->why_no_noise().empty()) continue;
@@ -318,13 +318,14 @@ TEST_CASE("gradient descent goes to the flow at order 1 and to the second modifi
     INFO(example.text());
     FlowDriver flow(*made.system, const_cast<Workers&>(made.workers),
                     {.method = "dopri5", .rtol = 1e-12, .atol = 1e-13});
-    REQUIRE(flow.advance(1).kind == Outcome::Kind::reached);
+    const double end = std::min(1.0, made.end);
+    REQUIRE(flow.advance(end).kind == Outcome::Kind::reached);
     std::vector<double> first, second;
-    for (const double eta : {1.0 / 8, 1.0 / 16}) {
-      const State descent = without_noise(made, "gradient_descent", eta, eta, 1);
+    for (const double part : {1.0 / 8, 1.0 / 16}) {
+      const double eta = part * end, dt = part * part * eta / 4;
+      const State descent = without_noise(made, end, "gradient_descent", eta, eta, 1);
       first.push_back(distance(descent, flow.state()));
-      second.push_back(
-          distance(descent, without_noise(made, "euler_maruyama", eta, eta * eta * eta / 4, 2)));
+      second.push_back(distance(descent, without_noise(made, end, "euler_maruyama", eta, dt, 2)));
     }
     CHECK(first[0] / first[1] == Approx(2).epsilon(0.25));
     CHECK(second[0] / second[1] == Approx(4).epsilon(0.35));
