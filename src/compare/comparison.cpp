@@ -197,7 +197,7 @@ GroupSpec comparison_group(const Setting& setting, double delta, double level) {
   return group;
 }
 
-void write_comparison(TrajectoryGroup file, const Comparison& c) {
+void write_comparison(const TrajectoryGroup& file, const Comparison& c) {
   using Numbers = std::span<const double>;
   for (std::size_t r = 0; r < c.runs.size(); ++r) {
     file.write("runs", r, static_cast<std::int64_t>(c.runs[r]));
@@ -272,7 +272,7 @@ GroupSpec orders_group(const std::vector<Setting>& settings, double level) {
   return group;
 }
 
-void write_orders(TrajectoryGroup file, const std::vector<Setting>& settings,
+void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& settings,
                   const std::vector<Comparison>& comparisons, double level) {
   const std::vector<std::string> words = words_of(settings.front());
   const auto sgd =

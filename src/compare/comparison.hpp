@@ -48,11 +48,11 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
 /// The group `comparison` of a setting, empty.
 GroupSpec comparison_group(const Setting& setting, double delta, double level);
 /// Fills it.
-void write_comparison(TrajectoryGroup file, const Comparison& comparison);
+void write_comparison(const TrajectoryGroup& file, const Comparison& comparison);
 
 /// The group `comparison` of several settings: weak errors against sgd and their orders.
 GroupSpec orders_group(const std::vector<Setting>& settings, double level);
-void write_orders(TrajectoryGroup file, const std::vector<Setting>& settings,
+void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& settings,
                   const std::vector<Comparison>& comparisons, double level);
 
 }  // namespace popflow

@@ -165,7 +165,7 @@ GroupSpec noise_group(const Rung& rung) {
   return group;
 }
 
-void write_noise(TrajectoryGroup file, const NoiseCheck& check) {
+void write_noise(const TrajectoryGroup& file, const NoiseCheck& check) {
   const auto write = [&](const std::string& name, std::size_t place,
                          const NoiseCheck::Estimate& estimate) {
     file.write(name, place, estimate.value);

@@ -37,6 +37,6 @@ std::optional<NoiseCheck> check_noise(const Rung& rung);
 
 /// The group `noise`, and its contents.
 GroupSpec noise_group(const Rung& rung);
-void write_noise(TrajectoryGroup file, const NoiseCheck& check);
+void write_noise(const TrajectoryGroup& file, const NoiseCheck& check);
 
 }  // namespace popflow

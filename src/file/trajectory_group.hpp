@@ -15,11 +15,11 @@ class TrajectoryGroup {
       : file_(file), group_(group), prefix_(group.empty() ? "" : group + "/") {}
 
   template <class Values>
-  void write(const std::string& variable, std::size_t first, const Values& values) {
+  void write(const std::string& variable, std::size_t first, const Values& values) const {
     file_.write(prefix_ + variable, first, values);
   }
-  void sync() { file_.sync(); }
-  void set_attributes(std::vector<TrajectoryFile::AttributeChange> changes) {
+  void sync() const { file_.sync(); }
+  void set_attributes(std::vector<TrajectoryFile::AttributeChange> changes) const {
     for (TrajectoryFile::AttributeChange& change : changes)
       change.group = change.group.empty() ? group_ : prefix_ + change.group;
     file_.set_attributes(changes);

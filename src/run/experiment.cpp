@@ -41,8 +41,8 @@ Outcome drive(Driver& driver, Recorder& recorder, std::size_t next) {
   return outcome;
 }
 
-Ending run_one(Experiment& experiment, TrajectoryGroup file, std::size_t run, const Past* past,
-               std::function<void(double)> on_step) {
+Ending run_one(Experiment& experiment, const TrajectoryGroup& file, std::size_t run,
+               const Past* past, std::function<void(double)> on_step) {
   std::optional<Restart> from;
   if (past != nullptr) from = past->restart(run);
   const System& system = *experiment.system;
@@ -75,7 +75,7 @@ Ending run_one(Experiment& experiment, TrajectoryGroup file, std::size_t run, co
 
 /// The start of every run: those that had not begun when a run was killed begin there, whatever
 /// has become of the files it was made from.
-void write_starts(Experiment& experiment, TrajectoryGroup file) {
+void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
   const auto driver =
       make_driver(*experiment.system, experiment.workers, experiment.config.options, 0, {});
   const ResumePoint start = driver->resume_point();
@@ -231,8 +231,8 @@ Restart Past::restart(std::size_t run) const {
   return read_restart(file_, *experiment_.system, run, Slots::going_on);
 }
 
-Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, Progress& progress,
-               std::size_t first_run) {
+Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* past,
+               Progress& progress, std::size_t first_run) {
   std::vector<Ending> ended(experiment.plan.runs);
   if (past == nullptr && experiment.plan.ensemble) write_starts(experiment, file);
   const auto one = [&](std::size_t run) {
@@ -257,7 +257,7 @@ Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, P
   return {together(ended), where};
 }
 
-void close_run(TrajectoryGroup file, const Ending& ending, const Experiment& experiment,
+void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance) {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   const Outcome& outcome = ending.outcome;

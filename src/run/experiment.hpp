@@ -84,8 +84,8 @@ class Past {
 
 /// All runs that have not ended in the past, on all threads. Run r is number first_run + r of
 /// `progress`.
-Ending run_all(Experiment& experiment, TrajectoryGroup file, const Past* past, Progress& progress,
-               std::size_t first_run = 0);
+Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* past,
+               Progress& progress, std::size_t first_run = 0);
 
 struct Provenance {
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
@@ -93,7 +93,7 @@ struct Provenance {
 };
 
 /// Writes how it ended.
-void close_run(TrajectoryGroup file, const Ending& ending, const Experiment& experiment,
+void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);
 
 ExitCode exit_code(Outcome::Kind kind);

@@ -6,7 +6,8 @@
 
 namespace popflow {
 
-Recorder::Recorder(const System& system, TrajectoryGroup file, Schedule schedule, Options options)
+Recorder::Recorder(const System& system, const TrajectoryGroup& file, Schedule schedule,
+                   Options options)
     : system_(system),
       file_(file),
       schedule_(std::move(schedule)),

@@ -25,7 +25,7 @@ class Recorder {
     bool ensemble = false;           ///< the file has a dimension run
     std::size_t run = 0;
   };
-  Recorder(const System& system, TrajectoryGroup file, Schedule schedule, Options options);
+  Recorder(const System& system, const TrajectoryGroup& file, Schedule schedule, Options options);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 

@@ -31,7 +31,7 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_
 class RestartWriter {
  public:
   /// `next` is the sequence number of the first slot it writes.
-  RestartWriter(TrajectoryGroup file, std::size_t run, std::int64_t next)
+  RestartWriter(const TrajectoryGroup& file, std::size_t run, std::int64_t next)
       : file_(file), run_(run), sequence_(next) {}
   void write(const ResumePoint& point, std::int64_t saves, bool ended);
 
