@@ -29,6 +29,13 @@ std::vector<std::string> words_of(const Setting& setting) {
   return words;
 }
 
+std::vector<double> rates_of(const std::vector<Setting>& settings) {
+  std::vector<double> rates(settings.size());
+  std::transform(settings.begin(), settings.end(), rates.begin(),
+                 [](const Setting& setting) { return setting.learning_rate; });
+  return rates;
+}
+
 /// The coordinate `rung`, with its words.
 DimensionSpec rung_dimension(const std::vector<std::string>& words) {
   DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings");
@@ -245,8 +252,7 @@ GroupSpec orders_group(const std::vector<Setting>& settings, double level) {
   const std::vector<std::string> words = words_of(settings.front());
   GroupSpec group;
   group.name = "comparison";
-  std::vector<double> rates;
-  for (const Setting& setting : settings) rates.push_back(setting.learning_rate);
+  const std::vector<double> rates = rates_of(settings);
   group.attributes = {{"system", settings.front().rungs.front().experiment->system->info().name},
                       {"rungs", joined(words)},
                       {"level", level}};
@@ -277,8 +283,7 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& setti
   const std::vector<std::string> words = words_of(settings.front());
   const auto sgd =
       static_cast<std::size_t>(std::find(words.begin(), words.end(), "sgd") - words.begin());
-  std::vector<double> rates;
-  for (const Setting& setting : settings) rates.push_back(setting.learning_rate);
+  const std::vector<double> rates = rates_of(settings);
   for (std::size_t o = 0; o < comparisons.front().observables.size(); ++o) {
     for (std::size_t what = 0; what < kErrors.size(); ++what) {
       const std::string name = comparisons.front().observables[o].name + "_" + kErrors[what].first;

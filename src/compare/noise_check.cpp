@@ -151,7 +151,7 @@ GroupSpec noise_group(const Rung& rung) {
        {std::pair<std::string, std::string>{"sampler", "sampled gradients"},
         {"noise", "noise model"}}) {
     const auto add = [&, name = name, words = words](const std::string& what,
-                                                     std::vector<std::string> dimensions,
+                                                     const std::vector<std::string>& dimensions,
                                                      const std::string& meaning) {
       group.variables.push_back(variable(name + "_" + what, dimensions, words + ": " + meaning));
       group.variables.push_back(variable(name + "_" + what + "_error", dimensions,
