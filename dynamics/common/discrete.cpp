@@ -6,24 +6,24 @@
 
 namespace popflow {
 
-DiscreteDistribution::DiscreteDistribution(std::span<const double> weights)
-    : columns_(weights.size()) {
+std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
   // Columns hold n p_i each; those with less than 1 are filled up from those with more.
   std::vector<double> share(weights.begin(), weights.end());
   const double total = std::accumulate(share.begin(), share.end(), 0.0);
   const auto n = static_cast<double>(share.size());
+  std::vector<AliasColumn> columns(share.size());
   std::vector<std::uint32_t> small;
   std::vector<std::uint32_t> large;
   for (std::uint32_t i = 0; i < share.size(); ++i) {
     share[i] *= n / total;
-    columns_[i] = {std::numeric_limits<std::uint64_t>::max(), i};
+    columns[i].alias = i;
     (share[i] < 1 ? small : large).push_back(i);
   }
   while (!small.empty() && !large.empty()) {
     const std::uint32_t low = small.back();
     const std::uint32_t high = large.back();
     small.pop_back();
-    columns_[low] = {static_cast<std::uint64_t>(share[low] * 0x1p64), high};
+    columns[low] = {share[low], high};
     share[high] -= 1 - share[low];
     if (share[high] >= 1) continue;
     large.pop_back();
@@ -33,7 +33,17 @@ DiscreteDistribution::DiscreteDistribution(std::span<const double> weights)
   const auto likeliest = static_cast<std::uint32_t>(
       std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const std::uint32_t i : small)
-    if (weights[i] == 0) columns_[i] = {0, likeliest};
+    if (weights[i] == 0) columns[i] = {0, likeliest};
+  return columns;
+}
+
+DiscreteDistribution::DiscreteDistribution(std::span<const double> weights) {
+  for (const AliasColumn& column : alias_columns(weights)) {
+    const bool full = column.share >= 1;
+    columns_.push_back({full ? std::numeric_limits<std::uint64_t>::max()
+                             : static_cast<std::uint64_t>(column.share * 0x1p64),
+                        column.alias});
+  }
 }
 
 }  // namespace popflow

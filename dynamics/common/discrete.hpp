@@ -6,9 +6,19 @@
 
 namespace popflow {
 
-/// Draws a place of a fixed list of weights in constant time (Walker 1977, in the form of Vose
-/// 1991): one random word picks a column and what is left of the word decides between its two
-/// places. Probabilities are right to the rounding of a double.
+/// A column of an alias table (Walker 1977, in the form of Vose 1991): n columns are drawn alike,
+/// and of one the part `share` is its own place's, the rest its alias'.
+struct AliasColumn {
+  double share = 1;
+  std::uint32_t alias = 0;
+};
+/// Those of a list of weights, which are not negative and have a positive sum; at most 2^32 of
+/// them. Places of weight 0 have no share of any.
+std::vector<AliasColumn> alias_columns(std::span<const double> weights);
+
+/// Draws a place of a fixed list of weights in constant time: one random word picks a column and
+/// what is left of the word decides between its two places. Probabilities are right to the rounding
+/// of a double.
 class DiscreteDistribution {
  public:
   /// Weights are not negative and have a positive sum; at most 2^32 of them.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "dynamics/common/discrete.hpp"
 #include "popflow/error.hpp"
 #include "popflow/streaming.hpp"
 #include "random/words.hpp"
@@ -12,30 +13,12 @@
 namespace popflow::scb {
 
 AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
-  const auto n = static_cast<std::size_t>(probabilities.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto own = static_cast<std::uint16_t>(i);
-    places_.push_back({std::numeric_limits<std::uint32_t>::max(), {own, own}});
-  }
-  // Places hold n p_i each; those with less than 1 are filled up from those with more.
-  std::vector<double> share(n);
-  std::vector<std::size_t> small, large;
-  const double total = probabilities.sum();
-  for (std::size_t i = 0; i < n; ++i) {
-    share[i] = static_cast<double>(n) * probabilities[static_cast<Eigen::Index>(i)] / total;
-    (share[i] < 1 ? small : large).push_back(i);
-  }
-  while (!small.empty() && !large.empty()) {
-    const std::size_t low = small.back();
-    const std::size_t high = large.back();
-    small.pop_back();
-    places_[low].threshold = static_cast<std::uint32_t>(std::min(share[low] * 0x1p32, 0x1p32 - 1));
-    places_[low].outcome[1] = static_cast<std::uint16_t>(high);
-    share[high] -= 1 - share[low];
-    if (share[high] >= 1) continue;
-    large.pop_back();
-    small.push_back(high);
-  }
+  const std::vector<AliasColumn> columns =
+      alias_columns({probabilities.data(), static_cast<std::size_t>(probabilities.size())});
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    places_.push_back(
+        {static_cast<std::uint32_t>(std::min(columns[i].share * 0x1p32, 0x1p32 - 1)),
+         {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(columns[i].alias)}});
 }
 
 /// What a batch's samples are, sample i in column i.
@@ -90,20 +73,6 @@ Sampler::Sampler(const Problem& problem, Variant variant, Workers& workers)
       targets_(tables(problem.P)) {}
 
 Sampler::~Sampler() = default;
-
-std::unique_ptr<Sampler::Batch> Sampler::take_batch(std::size_t samples) const {
-  std::unique_ptr<Batch> batch;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!free_.empty()) {
-      batch = std::move(free_.back());
-      free_.pop_back();
-    }
-  }
-  if (!batch) batch = std::make_unique<Batch>();
-  batch->resize(samples, problem_.vocabulary(), T_);
-  return batch;
-}
 
 void Sampler::draw_queries(const SampleKey& key, Batch& batch) const {
   for (std::size_t i = 0; i < batch.query.size(); ++i) {
@@ -303,15 +272,14 @@ void Sampler::add_attention(const Batch& batch, double* dA) const {
 
 void Sampler::add(const Eigen::MatrixXd& V, const double* A, const SampleKey& key,
                   std::span<const double> weights, double* dV, double* dA) const {
-  std::unique_ptr<Batch> batch = take_batch(weights.size());
+  const auto batch = batches_.borrow();
+  batch->resize(weights.size(), problem_.vocabulary(), T_);
   draw_queries(key, *batch);
   find_softmax(A, *batch);
   workers_.run(weights.size(), weights.size() * T_,
                [&](std::size_t i) { draw(A, key, i, *batch); });
   multiply(V, weights, dV, *batch);
   add_attention(*batch, dA);
-  const std::scoped_lock lock(mutex_);
-  free_.push_back(std::move(batch));
 }
 
 }  // namespace popflow::scb

@@ -2,11 +2,10 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "dynamics/common/scratch.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 #include "popflow/random.hpp"
@@ -14,9 +13,9 @@
 
 namespace popflow::scb {
 
-/// Draws from a fixed distribution over few outcomes in constant time (Walker 1977, in the form of
-/// Vose 1991): one 32-bit number picks a place and what is left of it decides between its two
-/// outcomes, so that probabilities are right to n 2^-32.
+/// Draws from a fixed distribution over few outcomes in constant time: DiscreteDistribution for hot
+/// loops, small enough for the first cache. One 32-bit number picks a place and what is left of it
+/// decides between its two outcomes, so that probabilities are right to n 2^-32.
 class AliasTable {
  public:
   explicit AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities);
@@ -59,7 +58,6 @@ class Sampler {
 
  private:
   struct Batch;
-  [[nodiscard]] std::unique_ptr<Batch> take_batch(std::size_t samples) const;
   void draw_queries(const SampleKey& key, Batch& batch) const;
   void find_softmax(const double* A, Batch& batch) const;
   /// Draws sample i's tokens and target, and sums its attended tokens.
@@ -77,8 +75,7 @@ class Sampler {
   AliasTable tokens_;
   std::vector<AliasTable> positions_;  ///< of the slots of a query
   std::vector<AliasTable> targets_;    ///< of what follows a token
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Batch>> free_;  ///< memory of batches that are done
+  mutable ScratchPool<Batch> batches_;
 };
 
 }  // namespace popflow::scb

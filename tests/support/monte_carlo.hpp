@@ -2,6 +2,12 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "popflow/random.hpp"
+#include "popflow/system.hpp"
 
 namespace popflow::test {
 
@@ -31,5 +37,15 @@ class SampleMean {
   double count_ = 0;
   Eigen::VectorXd mean_, squares_;
 };
+
+/// The weighted sum of the sampled gradients first, first + 1, ... of a stream of tests, at x.
+inline Eigen::VectorXd sampled(const System& system, const Eigen::VectorXd& x, std::uint64_t first,
+                               const std::vector<double>& weights) {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());
+  const auto size = static_cast<std::size_t>(x.size());
+  system.add_sampled({x.data(), size}, 0, {7, Purpose::test, 0, first}, weights,
+                     {out.data(), size});
+  return out;
+}
 
 }  // namespace popflow::test

@@ -16,6 +16,7 @@
 using namespace popflow;
 using namespace popflow::markov;
 using namespace popflow::markov::test;
+using popflow::test::sampled;
 using popflow::test::SampleMean;
 
 namespace {
@@ -42,15 +43,6 @@ Eigen::MatrixXd covariance(const Markov& system, const Eigen::VectorXd& x) {
   Eigen::MatrixXd c(x.size(), x.size());
   system.covariance({x.data(), static_cast<std::size_t>(x.size())}, 0, c);
   return c;
-}
-
-Eigen::VectorXd sampled(const Markov& system, const Eigen::VectorXd& x, std::uint64_t first,
-                        const std::vector<double>& weights) {
-  Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());
-  system.add_sampled({x.data(), static_cast<std::size_t>(x.size())}, 0,
-                     {7, Purpose::test, 0, first}, weights,
-                     {out.data(), static_cast<std::size_t>(out.size())});
-  return out;
 }
 
 }  // namespace

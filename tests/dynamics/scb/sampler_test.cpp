@@ -14,16 +14,8 @@
 namespace popflow::scb::test {
 namespace {
 
+using popflow::test::sampled;
 using popflow::test::SampleMean;
-
-Eigen::VectorXd sampled(const Scb& system, const Eigen::VectorXd& x, std::uint64_t first,
-                        const std::vector<double>& weights) {
-  Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());
-  system.add_sampled({x.data(), static_cast<std::size_t>(x.size())}, 0,
-                     {7, Purpose::test, 0, first}, weights,
-                     {out.data(), static_cast<std::size_t>(out.size())});
-  return out;
-}
 
 TEST_CASE("The mean of sampled gradients is the flow", "[fast][scb][noise]") {
   // 2000 batches of 100; every component within 5.5 standard errors: of the 400 components of all
