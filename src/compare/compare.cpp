@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
-#include <system_error>
 
 #include "compare/comparison.hpp"
 #include "compare/noise_check.hpp"
@@ -17,8 +15,6 @@
 namespace popflow {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string join_path(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
@@ -79,21 +75,13 @@ GroupSpec ComparisonPlan::layout() const {
   for (const Setting& setting : settings)
     for (const Rung& rung : setting.rungs) groups.push_back(join_path(setting.group, rung.group));
   for (const Rung& rung : settings.front().rungs) words.push_back(rung.word);
-  root.attributes = {{"Conventions", std::string("CF-1.10")},
-                     {"title", "comparison: " + info.title},
-                     {"source", info.source},
-                     {"format", std::string("popflow")},
-                     {"format_version", std::int64_t{1}},
-                     {"system", info.name},
-                     {"mode", std::string("compare")},
-                     {"history", timestamp() + ": " + config.command_line},
-                     {"status", std::string("running"), 16},
-                     {"status_message", std::string("the comparison has not ended"), 512},
-                     {"rungs", joined(words)},
-                     {"settings", static_cast<std::int64_t>(settings.size())},
-                     {"run_groups", joined(groups)},
-                     // Where --problem finds one.
-                     {"problem", groups.front() + "/problem"}};
+  root.attributes = file_attributes(info, "comparison: " + info.title, "compare", config);
+  root.attributes.insert(root.attributes.end(),
+                         {{"rungs", joined(words)},
+                          {"settings", static_cast<std::int64_t>(settings.size())},
+                          {"run_groups", joined(groups)},
+                          // Where --problem finds one.
+                          {"problem", groups.front() + "/problem"}});
   if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
   root.groups.push_back(parameters_group(config));
   root.groups.push_back(provenance_group(static_cast<unsigned>(config.options.integer("threads"))));
@@ -194,8 +182,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
        {"provenance", "ended", timestamp()},
        {"provenance", "wall_time", provenance.before + wall.count()}});
   if (cut) {
-    screen.warning(outcome.message + "; what was recorded is kept, and 'popflow resume " +
-                   file.path() + "' goes on");
+    screen.warning(how_to_go_on(outcome, file.path()));
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
@@ -213,15 +200,12 @@ ExitCode compare(const RunConfig& config, Screen& screen) {
   const Parameters& options = config.options;
   const std::string path =
       options.has("output") ? options.word("output") : config.system + "-compare.h5";
-  const bool force = options.flag("force"), dry = options.flag("dry-run");
-  std::error_code unknown;  // making the file will say why
-  if (!force && !dry && fs::exists(path, unknown))
-    throw UsageError("the output " + path + " exists; --force replaces it");
+  refuse_existing(path, options);
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   ComparisonPlan plan(config, workers);
   const GroupSpec layout = plan.layout();
-  if (dry) {
+  if (options.flag("dry-run")) {
     std::ostringstream text;
     text << "popflow compare " << config.system << ", nothing run\n" << config_text(plan.config);
     for (const Setting& setting : plan.settings)
@@ -238,7 +222,7 @@ ExitCode compare(const RunConfig& config, Screen& screen) {
   }
   const Provenance provenance;
   require_disk(path, file_bytes(layout));
-  TrajectoryFile file = TrajectoryFile::create(path, layout, force);
+  TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
   return finish(plan, file, false, provenance, workers, screen);
 }
 
@@ -279,10 +263,7 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
       blaming_file(path, [&] { return std::make_unique<ComparisonPlan>(config, workers); });
   file.require(plan->layout());
   const double resumed = before.number_attribute("provenance", "resumed").value_or(0);
-  file.set_attributes({{"", "status", std::string("running")},
-                       {"", "status_message", std::string("the comparison has not ended")},
-                       {"provenance", "resumed", static_cast<std::int64_t>(resumed) + 1},
-                       {"provenance", "last_resumed", timestamp()}});
+  mark_resumed(file, static_cast<std::int64_t>(resumed) + 1);
   return finish(*plan, file, true, provenance, workers, screen);
 }
 

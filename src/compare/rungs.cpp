@@ -60,7 +60,7 @@ RunConfig rung_config(const RunConfig& base, const std::string& word, double lea
   if (word == "gd") {
     options.unset("dt");
     options.resolve("method", std::string("gradient_descent"));
-  } else if (!flow || !options.has("method")) {
+  } else if (flow || sde) {
     options.resolve("method", std::string(flow ? "dopri5" : "euler_maruyama"));
   }
   if (word == "sde2") options.resolve("modified-equation", std::int64_t{2});

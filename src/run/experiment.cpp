@@ -53,9 +53,9 @@ Ending run_one(Experiment& experiment, const TrajectoryGroup& file, std::size_t 
   Recorder recorder(system, file, experiment.plan.schedule,
                     {.state = experiment.plan.saves,
                      .checkpoint_every = options.real("checkpoint-every"),
-                     // The slots of an ensemble's starts are written.
+                     // The slots of the starts of many runs are written.
                      .next_sequence = from                       ? from->sequence + 1
-                                      : experiment.plan.ensemble ? 1
+                                      : experiment.plan.runs > 1 ? 1
                                                                  : 0,
                      .ensemble = experiment.plan.ensemble,
                      .run = run});
@@ -65,7 +65,7 @@ Ending run_one(Experiment& experiment, const TrajectoryGroup& file, std::size_t 
     driver->restore(std::move(from->x), from->t, from->memory);
   }
   if (next == 0 && driver->time() == 0) recorder.start_state(*driver);
-  if (!from && !experiment.plan.ensemble) recorder.checkpoint(0, *driver);
+  if (!from && experiment.plan.runs == 1) recorder.checkpoint(0, *driver);
   Ending ended{drive(*driver, recorder, next)};
   if (!system.info().outcomes.empty())
     ended.where = system.outcome(driver->state(), driver->time());
@@ -108,6 +108,16 @@ Outcome together(const std::vector<Ending>& runs) {
 
 unsigned threads_of(const Parameters& options) {
   return options.has("threads") ? static_cast<unsigned>(options.integer("threads")) : 0;
+}
+
+void refuse_existing(const std::string& path, const Parameters& options) {
+  std::error_code unknown;  // making the file will say why
+  if (!options.flag("force") && !options.flag("dry-run") && std::filesystem::exists(path, unknown))
+    throw UsageError("the output " + path + " exists; --force replaces it");
+}
+
+std::string how_to_go_on(const Outcome& outcome, const std::string& path) {
+  return outcome.message + "; what was recorded is kept, and 'popflow resume " + path + "' goes on";
 }
 
 void require_disk(const std::string& path, double bytes) {
@@ -234,11 +244,11 @@ Restart Past::restart(std::size_t run) const {
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* past,
                Progress& progress, std::size_t first_run) {
   std::vector<Ending> ended(experiment.plan.runs);
-  if (past == nullptr && experiment.plan.ensemble) write_starts(experiment, file);
+  if (past == nullptr && experiment.plan.runs > 1) write_starts(experiment, file);
   const auto one = [&](std::size_t run) {
     if (const auto before = past != nullptr ? past->ended(run) : std::nullopt) {
       ended[run] = *before;
-    } else if (experiment.plan.ensemble && InterruptGuard::signal() != 0) {
+    } else if (experiment.plan.runs > 1 && InterruptGuard::signal() != 0) {
       ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
     } else {
       ended[run] = run_one(experiment, file, run, past,
@@ -255,6 +265,13 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* 
   for (const Ending& run : ended)
     if (run.where != where) where = "undecided";
   return {together(ended), where};
+}
+
+void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
+  file.set_attributes({{"", "status", std::string("running")},
+                       {"", "status_message", std::string("it has not ended")},
+                       {"provenance", "resumed", times},
+                       {"provenance", "last_resumed", timestamp()}});
 }
 
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,8 @@ struct Provenance {
   double before = 0;  ///< wall time of the run before it was resumed
 };
 
+/// Writes that it goes on, for the `times`-th time.
+void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
 /// Writes how it ended.
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);
@@ -99,7 +102,11 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
 ExitCode exit_code(Outcome::Kind kind);
 /// Threads that the options ask for; 0: all cores.
 unsigned threads_of(const Parameters& options);
+/// UsageError when the output is there and is not to be replaced.
+void refuse_existing(const std::string& path, const Parameters& options);
 /// UsageError that names the need when a file would not fit.
 void require_disk(const std::string& path, double bytes);
+/// What is said of a run or comparison that was cut.
+std::string how_to_go_on(const Outcome& outcome, const std::string& path);
 
 }  // namespace popflow

@@ -211,20 +211,12 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
   for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
 
   GroupSpec root;
-  root.attributes = {{"Conventions", std::string("CF-1.10")},
-                     {"title", info.title},
-                     {"source", info.source},
-                     {"format", std::string("popflow")},
-                     {"format_version", std::int64_t{1}},
-                     {"system", info.name},
-                     {"mode", config.options.word("mode")},
-                     {"history", timestamp() + ": " + config.command_line},
-                     {"status", std::string("running"), 16},
-                     {"status_message", std::string("the run has not ended"), 512},
-                     {"diverged_at", kNone},
-                     {"observables", joined(observables)},
-                     {"state_fields", joined(system.shape().fields)},
-                     {"invariants", joined(system.shape().invariants)}};
+  root.attributes = file_attributes(info, info.title, config.options.word("mode"), config);
+  root.attributes.insert(root.attributes.end(),
+                         {{"diverged_at", kNone},
+                          {"observables", joined(observables)},
+                          {"state_fields", joined(system.shape().fields)},
+                          {"invariants", joined(system.shape().invariants)}});
   if (!info.outcomes.empty()) root.attributes.push_back({"outcome", std::string("undecided"), 16});
   for (const auto& [name, value] : system.shape().constants)
     root.attributes.push_back({name, value});

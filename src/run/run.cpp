@@ -1,8 +1,6 @@
 #include "popflow/experiment.hpp"
 
-#include <filesystem>
 #include <sstream>
-#include <system_error>
 
 #include "popflow/summary.hpp"
 #include "run/experiment.hpp"
@@ -13,8 +11,6 @@ namespace popflow {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string output_of(const RunConfig& config) {
   if (config.options.has("output")) return config.options.word("output");
   return config.system + "-" + config.options.word("mode") + ".h5";
@@ -24,8 +20,7 @@ ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen)
   screen.progress_done();
   screen.result(summarize(DataFile(path)));
   if (outcome.kind == Outcome::Kind::interrupted)
-    screen.warning(outcome.message + "; what was recorded is kept, and 'popflow resume " + path +
-                   "' goes on");
+    screen.warning(how_to_go_on(outcome, path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
     screen.warning(outcome.message);
   return exit_code(outcome.kind);
@@ -53,15 +48,11 @@ std::string dry_run(const Experiment& experiment, const std::string& path) {
 
 ExitCode run_experiment(const RunConfig& config, Screen& screen) {
   const std::string path = output_of(config);
-  const bool force = config.options.has("force") && config.options.flag("force");
-  const bool dry = config.options.has("dry-run") && config.options.flag("dry-run");
-  std::error_code unknown;  // making the file will say why
-  if (!force && !dry && fs::exists(path, unknown))
-    throw UsageError("the output " + path + " exists; --force replaces it");
+  refuse_existing(path, config.options);
   const InterruptGuard guard;
   Workers workers(threads_of(config.options));
   Experiment experiment(config, workers);
-  if (dry) {
+  if (config.options.flag("dry-run")) {
     screen.result(dry_run(experiment, path));
     return ExitCode::success;
   }
@@ -74,9 +65,7 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
         "recorded (--state all records all)");
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
-  // Under its final name the file can be resumed from the first moment: runs without a restart slot
-  // begin at their start.
-  TrajectoryFile file = TrajectoryFile::create(path, layout, force);
+  TrajectoryFile file = TrajectoryFile::create(path, layout, config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);
@@ -102,10 +91,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
     file.require(experiment->layout());
   const Past past(DataFile(path), *experiment, plan.extends);
   if (plan.extends) file = extend_file(path, experiment->layout(plan.recorded));
-  file.set_attributes({{"", "status", std::string("running")},
-                       {"", "status_message", std::string("the run has not ended")},
-                       {"provenance", "resumed", plan.resumed + 1},
-                       {"provenance", "last_resumed", timestamp()}});
+  mark_resumed(file, plan.resumed + 1);
   Progress progress(screen, experiment->plan.runs);
   const Ending ending = run_all(*experiment, file, &past, progress);
   close_run(file, ending, *experiment, provenance);

@@ -60,6 +60,20 @@ VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
   return v;
 }
 
+std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string& title,
+                                       const std::string& mode, const RunConfig& config) {
+  return {{"Conventions", std::string("CF-1.10")},
+          {"title", title},
+          {"source", info.source},
+          {"format", std::string("popflow")},
+          {"format_version", std::int64_t{1}},
+          {"system", info.name},
+          {"mode", mode},
+          {"history", timestamp() + ": " + config.command_line},
+          {"status", std::string("running"), 16},
+          {"status_message", std::string("it has not ended"), 512}};
+}
+
 GroupSpec parameters_group(const RunConfig& config) {
   GroupSpec group;
   group.name = "parameters";

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all, same,
+from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow, run_all, same,
                   xarray)
 
 SMALL = ["--learning-rate", 0.1, "--batch-size", 4, "--t-end", 4, "--saves", 9, "--runs", 12]
@@ -155,11 +155,7 @@ def test_what_makes_no_sense_is_refused():
         ("markov", "--mode", "sgd"): "mode",
         ("joma",): "popflow compare joma-joint",
     }
-    with Folder() as folder:
-        for args, sentence in said.items():
-            ended = popflow("compare", *args, folder=folder, code=2)
-            check(sentence in ended.err, f"{args}: {ended.err}")
-            check(os.listdir(folder) == [], f"{args} left a file")
+    check_refused("compare", said)
 
 
 def test_a_comparison_is_a_problem_file():

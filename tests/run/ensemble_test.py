@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow,
+from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow,
                   run_all, same, xarray)
 
 SMALL = {"--vocab-size": 4, "--context-length": 50, "--learning-rate": 0.05, "--batch-size": 8,
@@ -141,11 +141,7 @@ def test_what_makes_no_sense_is_refused():
         ("joma", "--mode", "sgd"): "popflow compare joma-joint",
         ("joma", "--mode", "sde"): "popflow compare joma-joint",
     }
-    with Folder() as folder:
-        for args, sentence in said.items():
-            ended = popflow("run", *args, folder=folder, code=2)
-            check(sentence in ended.err, f"{args}: {ended.err}")
-            check(os.listdir(folder) == [], f"{args} left a file")
+    check_refused("run", said)
 
 
 def test_killed_ensembles_go_on_and_finished_runs_are_not_repeated():

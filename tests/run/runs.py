@@ -91,6 +91,15 @@ def check(condition, message):
         raise AssertionError(message)
 
 
+def check_refused(command, said):
+    """Each list of words is refused with its sentence, and leaves no file."""
+    with Folder() as folder:
+        for args, sentence in said.items():
+            ended = popflow(command, *args, folder=folder, code=2)
+            check(sentence in ended.err, f"{args}: {ended.err}")
+            check(os.listdir(folder) == [], f"{args} left a file")
+
+
 def plain(value):
     return value.decode() if isinstance(value, bytes) else value
 
