@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "noise/guarded_state.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 
@@ -12,12 +10,10 @@ namespace popflow {
 
 /// Events and first passages of a run that moves by steps of its own: what is beyond its level
 /// after a step has happened at that step's time. Noisy paths have no finer crossing to locate.
-/// Large states are looked at every few steps only (steps_between_looks()), and at targets.
 class Crossings {
  public:
   explicit Crossings(const System& system);
-  /// Looks at the state after `step` steps, at time t, if it is due, or now. The start is step 0.
-  void look(const State& x, double t, std::int64_t step, bool now);
+  void look(const State& x, double t);
 
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return events_; }
   [[nodiscard]] const std::vector<double>& passages() const { return passages_; }

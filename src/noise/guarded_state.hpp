@@ -23,9 +23,8 @@ class GuardedState {
  public:
   GuardedState(Workers& workers, const State& start) : workers_(workers), good_(start) {}
 
-  /// Has x, after `step` steps, left the numbers that a state may hold? Looks if it is due, or now.
-  bool good(const State& x, std::int64_t step, bool now) {
-    if (!now && step % steps_between_looks(x.size()) != 0) return true;
+  /// Does x, after `step` steps, hold numbers that a state may hold? Then it is kept.
+  bool good(const State& x, std::int64_t step) {
     if (!is_state(workers_, x)) return false;
     keep(x, step);
     return true;

@@ -26,6 +26,17 @@ void add_scaled(Workers& workers, double a, const State& x, State& y) {
   });
 }
 
+/// sum += a times the increments of the path's parts.
+void add_increments(Workers& workers, const SdeDriver::Options& options, const PathStep& step,
+                    double a, State& normals, State& sum) {
+  const double part = a * std::sqrt(step.h / static_cast<double>(step.parts));
+  for (std::int64_t p = 0; p < step.parts; ++p) {
+    fill_normals(workers, options.seed, options.run, step.first + static_cast<std::uint64_t>(p),
+                 normals);
+    add_scaled(workers, part, normals, sum);
+  }
+}
+
 /// C = noise_scale^2 I in the flow's own coordinates, projected on the linear invariants.
 class Isotropic : public NoiseModel {
  public:
@@ -168,12 +179,7 @@ class ExactNoise : public NoiseModel {
 
   void add(const State& x, const PathStep& step, State& out) override {
     std::fill(sum_.begin(), sum_.end(), 0.0);
-    const double part = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts));
-    for (std::int64_t p = 0; p < step.parts; ++p) {
-      fill_normals(workers_, options_.seed, options_.run,
-                   step.first + static_cast<std::uint64_t>(p), normals_);
-      add_scaled(workers_, part, normals_, sum_);
-    }
+    add_increments(workers_, options_, step, amplitude(options_), normals_, sum_);
     system_.covariance(x, step.t, covariance_);
     const auto size = static_cast<Eigen::Index>(out.size());
     const Eigen::Map<const Eigen::VectorXd> increment(sum_.data(), size);
@@ -253,14 +259,10 @@ class DiagonalNoise : public Sampling {
       }
     }
     drawn_ += static_cast<std::int64_t>(samples_);
-    const double scale = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts) /
-                                                         static_cast<double>(samples_ - 1));
     std::fill(mean_.begin(), mean_.end(), 0.0);
-    for (std::int64_t p = 0; p < step.parts; ++p) {
-      fill_normals(workers_, options_.seed, options_.run,
-                   step.first + static_cast<std::uint64_t>(p), gradient_);
-      add_scaled(workers_, scale, gradient_, mean_);
-    }
+    add_increments(workers_, options_, step,
+                   amplitude(options_) / std::sqrt(static_cast<double>(samples_ - 1)), gradient_,
+                   mean_);
     for (std::size_t j = 0; j < mean_.size(); ++j) out[j] += std::sqrt(squares_[j]) * mean_[j];
   }
 

@@ -43,8 +43,8 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
     throw UsageError("--method " + options_.method +
                      " is right for additive noise only, and --modified-equation 2 makes the noise "
                      "depend on the state; use euler_maruyama");
-  in_->switches.look(x_, 0, 0, true);
-  in_->crossings.look(x_, 0, 0, true);
+  in_->switches.look(x_, 0);
+  in_->crossings.look(x_, 0);
 }
 
 SdeDriver::~SdeDriver() = default;
@@ -165,10 +165,11 @@ Outcome SdeDriver::advance(double target) {
     inside_ += parts;
     const bool last = inside_ == number;
     t_ = last ? target : begin_ + static_cast<double>(inside_) * h;
-    in_->switches.look(x_, t_, steps_, last);
     ++interval_.number;
     interval_.smallest = interval_.largest = static_cast<double>(parts) * h;
-    if (!in_->guard.good(x_, steps_, last)) {
+    const bool looks = last || steps_ % steps_between_looks(x_.size()) == 0;
+    if (looks) in_->switches.look(x_, t_);
+    if (looks && !in_->guard.good(x_, steps_)) {
       // Targets are always looked at, so the last good step is in this interval.
       const std::int64_t undone = steps_ - in_->guard.take_back(x_);
       steps_ -= undone;
@@ -180,7 +181,7 @@ Outcome SdeDriver::advance(double target) {
       outcome.diverged_at = t_;
       return outcome;
     }
-    in_->crossings.look(x_, t_, steps_, last);
+    if (looks) in_->crossings.look(x_, t_);
     if (options_.hooks.on_step) options_.hooks.on_step(t_);
   }
   inside_ = 0;

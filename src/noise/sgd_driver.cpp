@@ -27,8 +27,8 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
   system.start(x_);
   in_ = std::make_unique<Internals>(system, workers, x_);
-  in_->switches.look(x_, 0, 0, true);
-  in_->crossings.look(x_, 0, 0, true);
+  in_->switches.look(x_, 0);
+  in_->crossings.look(x_, 0);
 }
 
 SgdDriver::~SgdDriver() = default;
@@ -84,10 +84,11 @@ Outcome SgdDriver::advance(double target) {
     if (options_.hooks.interrupted && options_.hooks.interrupted())
       return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
     step();
-    in_->switches.look(x_, time(), steps_, steps_ == last);
     ++interval_.number;
     interval_.smallest = interval_.largest = h;
-    if (!in_->guard.good(x_, steps_, steps_ == last)) {
+    const bool looks = steps_ == last || steps_ % steps_between_looks(x_.size()) == 0;
+    if (looks) in_->switches.look(x_, time());
+    if (looks && !in_->guard.good(x_, steps_)) {
       const std::int64_t beyond = steps_;
       steps_ = in_->guard.take_back(x_);
       Outcome outcome{Outcome::Kind::diverged, time(),
@@ -97,7 +98,7 @@ Outcome SgdDriver::advance(double target) {
       outcome.diverged_at = time();
       return outcome;
     }
-    in_->crossings.look(x_, time(), steps_, steps_ == last);
+    if (looks) in_->crossings.look(x_, time());
     if (options_.hooks.on_step) options_.hooks.on_step(time());
   }
   arrived_ = true;

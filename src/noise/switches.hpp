@@ -1,28 +1,23 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
-#include "noise/guarded_state.hpp"
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
 
 /// The modes of a run that moves by steps of its own: the first step at whose end a switch function
-/// is not positive changes the mode there. Large states are looked at every few steps only, like
-/// their events. Which mode the run is in is in its state, so nothing must be remembered to resume
-/// it.
+/// is not positive changes the mode there. Which mode the run is in is in its state, so nothing
+/// must be remembered to resume it.
 class Switches {
  public:
   explicit Switches(const System& system) : system_(system), values_(system.switches()) {}
 
-  /// Looks at the state after `step` steps, at time t, if it is due, or now; changes its mode if
-  /// that is over. The start is step 0.
-  void look(State& x, double t, std::int64_t step, bool now) {
+  /// Looks at the state at time t, and changes its mode if that is over.
+  void look(State& x, double t) {
     if (values_.empty()) return;
-    if (!now && step % steps_between_looks(x.size()) != 0) return;
     system_.switch_functions(x, t, values_);
     const bool over =
         std::any_of(values_.begin(), values_.end(), [](double value) { return value <= 0; });
