@@ -21,23 +21,17 @@ import time
 
 import numpy as np
 
+from bigram_numpy import Bigram, sizes
+
 
 def main() -> None:
-    N, T, S = (int(word) for word in (sys.argv[1:] + ["500", "100000", "3"][len(sys.argv) - 1:]))
-    rng = np.random.default_rng(1)
-    P = rng.dirichlet(np.full(N, 0.3), size=N).T
-    mu = np.full(N, 1 / N)
-    for _ in range(2000):
-        mu = P @ mu
-    mu /= mu.sum()
-    positions = np.stack([rng.choice(T, S, replace=False) for _ in range(N)])
-    rows = np.arange(N)[:, None]
-    q = np.full((N, S), 1 / S)
-    centred = P - (P @ mu)[:, None]
+    N, T, S = sizes(sys.argv[1:])
+    problem = Bigram(N, T, S)
+    P, mu, centred = problem.P, problem.mu, problem.centred
+    positions, rows, q = problem.positions, problem.rows, problem.q
+    V, A = problem.V, problem.A
     h, c = 1e-3, 1e-6
 
-    V = mu[:, None] * np.ones((1, N))
-    A = np.full((N, T), 1 / T)  # row k is the column a_k, contiguous
     cores = os.cpu_count() or 1
     generators = [np.random.Generator(np.random.SFC64(seed)) for seed in range(cores)]
     generator = generators[0]
