@@ -6,10 +6,9 @@ its seed and its number."""
 import os
 import random
 import signal
-import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow,
+from runs import (Folder, attribute, check, check_equal, check_refused, cut, h5py, np, popflow,
                   run_all, same, xarray)
 
 SMALL = {"--vocab-size": 4, "--context-length": 50, "--learning-rate": 0.05, "--batch-size": 8,
@@ -155,12 +154,9 @@ def test_killed_ensembles_go_on_and_finished_runs_are_not_repeated():
             duration = time.monotonic() - began
             for _ in range(4):
                 path = os.path.join(folder, "cut.h5")
-                process = subprocess.Popen(
-                    [BINARY, *map(str, [*long, *MODES[name], "-o", path, "--force"])],
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(random.uniform(0.05, 0.9) * duration)
-                process.send_signal(random.choice([signal.SIGKILL, signal.SIGINT]))
-                process.wait()
+                cut([*long, *MODES[name], "-o", path, "--force"], folder,
+                    random.uniform(0.05, 0.9) * duration,
+                    random.choice([signal.SIGKILL, signal.SIGINT]))
                 if not os.path.exists(path):
                     continue
                 with h5py.File(path) as file:

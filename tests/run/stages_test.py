@@ -3,9 +3,12 @@
 """Runs in two stages, in all modes: what their files say, resuming, and transfer."""
 
 import os
+import random
 import re
+import signal
+import time
 
-from runs import (Folder, attribute, check, check_equal, h5py, np, popflow, run_all, xarray)
+from runs import (Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all, xarray)
 
 SMALL = ["--vocab-size", 4, "--context-length", 30, "--schedule", "two-stage", "--threads", 1]
 MODES = {
@@ -104,6 +107,32 @@ def test_a_run_extended_across_the_switch_equals_the_longer_one():
             check_equal(path, whole, free_attributes=("save-at", "config", "saves", "steps"))
 
 
+def test_killed_runs_go_on_to_the_same_bits():
+    longer = ["--vocab-size", 8, "--context-length", 400, "--schedule", "two-stage", "--threads", 2,
+              "--stage1-time", 6, "--threshold", 0.01, "--plateau-time", 4, "--accuracy", 0.9,
+              "--checkpoint-every", 0, "--t-end", 16, "--saves", 17]
+    modes = {"flow": ["--dt", 0.01],
+             "sde": ["--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.02, "--dt", 0.002],
+             "sgd": ["--mode", "sgd", "--batch-size", 64, "--runs", 3, "--learning-rate", 0.005]}
+    for name, mode in modes.items():
+        with Folder() as folder:
+            began = time.monotonic()
+            whole, _ = run(folder, "whole", *longer, *mode)
+            duration = time.monotonic() - began
+            with h5py.File(whole) as file:
+                stages = np.atleast_2d(file["stage"][()])
+                check(all(set(stage) == {1, 2, 3} for stage in stages), f"{name}: {stages}")
+            for _ in range(4):
+                path = os.path.join(folder, "run.h5")
+                cut(["run", "scb", *longer, *mode, "-o", "run.h5"], folder,
+                    random.uniform(0.1, 0.9) * duration,
+                    random.choice([signal.SIGKILL, signal.SIGINT]))
+                if os.path.exists(path):
+                    popflow("resume", path, code=0)
+                    check_equal(path, whole)
+                    os.remove(path)
+
+
 def test_the_file_alone_reproduces_the_run():
     with Folder() as folder:
         path, _ = run(folder, "run", *SMALL, "--mode", "sgd", "--t-end", 2)
@@ -166,5 +195,6 @@ def test_what_is_refused_leaves_no_file():
 if __name__ == "__main__":
     run_all([test_files_tell_the_stages,
              test_a_run_extended_across_the_switch_equals_the_longer_one,
+             test_killed_runs_go_on_to_the_same_bits,
              test_the_file_alone_reproduces_the_run, test_transfer_tells_its_correlation,
              test_what_is_refused_leaves_no_file])
