@@ -3,10 +3,10 @@
 #include <cmath>
 #include <string>
 
+#include "dynamics/common/start.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "dynamics/joma/system.hpp"
 #include "popflow/error.hpp"
-#include "popflow/last_state.hpp"
 
 namespace popflow::joma {
 
@@ -44,12 +44,9 @@ void set_ahead(const Problem& problem, Start& start) {
 /// Goes on from the last v of another run, of any variant.
 Start start_from(const Ingredients& from, const Problem& problem) {
   const std::string path = from.shared.word("init-from");
-  const LastState last = load_last_state(path, from.workers);
-  const auto* source = dynamic_cast<const Joma*>(last.system.get());
-  if (source == nullptr)
-    throw InputError("--init-from " + path + " holds a run of " + last.system->info().name +
-                     ", not of joma");
-  const Matrix& theirs = source->data().goal;
+  const LastState last = last_state_of("joma", from);
+  const auto& source = dynamic_cast<const Joma&>(*last.system);
+  const Matrix& theirs = source.data().goal;
   const Matrix& ours = problem.goal;
   const auto sizes = [](const Matrix& of) {
     return std::to_string(of.rows()) + " nodes and " + std::to_string(of.cols()) + " tokens";
@@ -59,11 +56,11 @@ Start start_from(const Ingredients& from, const Problem& problem) {
                      "); this run has " + sizes(ours));
   Start start;
   start.standard = false;
-  start.v0 = source->values(last.x);
+  start.v0 = source.values(last.x);
   set_ahead(problem, start);
   // Towards the same target its distance is known beyond the rounding of v.
-  if (problem.has_target && source->data().has_target) {
-    const Matrix distance = source->deviations(last.x);
+  if (problem.has_target && source.data().has_target) {
+    const Matrix distance = source.deviations(last.x);
     for (Eigen::Index i = 0; i < ours.size(); ++i)
       if (ours.data()[i] == theirs.data()[i]) start.ahead.data()[i] = distance.data()[i];
   }

@@ -1,8 +1,8 @@
 #include "dynamics/joma_joint.hpp"
 
+#include "dynamics/common/start.hpp"
 #include "dynamics/joma_joint/system.hpp"
 #include "popflow/error.hpp"
-#include "popflow/last_state.hpp"
 
 namespace popflow::joma_joint {
 
@@ -30,17 +30,13 @@ Variant variant_of(const Parameters& own, bool noisy) {
 
 /// The start of a run that goes on from another's last state.
 Start start_of_file(const Ingredients& from) {
-  const std::string& path = from.shared.word("init-from");
-  const LastState last = load_last_state(path, from.workers);
-  const auto* source = dynamic_cast<const JomaJoint*>(last.system.get());
-  if (source == nullptr)
-    throw InputError("--init-from " + path + " holds a run of " + last.system->info().name +
-                     ", not of joma-joint");
-  const Eigen::Index K = source->data().nodes();
-  const Eigen::Index M = source->data().tokens();
+  const LastState last = last_state_of("joma-joint", from);
+  const auto& source = dynamic_cast<const JomaJoint&>(*last.system);
+  const Eigen::Index K = source.data().nodes();
+  const Eigen::Index M = source.data().tokens();
   return {Eigen::Map<const Eigen::MatrixXd>(last.x.data(), K, M),
           Eigen::Map<const Eigen::VectorXd>(last.x.data() + K * M, K),
-          source->logits({last.x.data(), last.x.size()})};
+          source.logits({last.x.data(), last.x.size()})};
 }
 
 }  // namespace

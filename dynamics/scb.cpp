@@ -1,8 +1,8 @@
 #include "dynamics/scb.hpp"
 
+#include "dynamics/common/start.hpp"
 #include "dynamics/scb/system.hpp"
 #include "popflow/error.hpp"
-#include "popflow/last_state.hpp"
 
 namespace popflow::scb {
 
@@ -97,17 +97,14 @@ bool same_positions(const Positions& a, const Positions& b) {
 Start start_from(const Ingredients& from, const Problem& problem, Variant variant,
                  Coordinates coordinates) {
   const std::string path = from.shared.word("init-from");
-  const LastState last = load_last_state(path, from.workers);
-  const auto* source = dynamic_cast<const Scb*>(last.system.get());
-  if (source == nullptr)
-    throw InputError("--init-from " + path + " holds a run of " + last.system->info().name +
-                     ", not of scb");
-  if (source->data().vocabulary() != problem.vocabulary())
+  const LastState last = last_state_of("scb", from);
+  const auto& source = dynamic_cast<const Scb&>(*last.system);
+  if (source.data().vocabulary() != problem.vocabulary())
     throw InputError("--init-from " + path + " has a vocabulary of " +
-                     std::to_string(source->data().vocabulary()) + " tokens; this problem has " +
+                     std::to_string(source.data().vocabulary()) + " tokens; this problem has " +
                      std::to_string(problem.vocabulary()));
-  Start start{source->value_matrix(last.x, last.t), false};
-  if (from.own.has("init-mix")) start.V0 = source->trained_value(last.x, last.t);
+  Start start{source.value_matrix(last.x, last.t), false};
+  if (from.own.has("init-mix")) start.V0 = source.trained_value(last.x, last.t);
   start.correlation = correlation(start.V0, problem);
   if (from.own.has("init-mix")) {
     const double theta = from.own.real("init-mix");
@@ -116,18 +113,18 @@ Start start_from(const Ingredients& from, const Problem& problem, Variant varian
   }
 
   const std::string hint = "; with --init-mix only V is taken, and it may differ";
-  if (source->coordinates() != coordinates || source->variant().softmax != variant.softmax)
+  if (source.coordinates() != coordinates || source.variant().softmax != variant.softmax)
     throw InputError("--init-from " + path +
                      " was run in other --coordinates or with other --attention" + hint);
   const bool fits = coordinates == Coordinates::full
-                        ? source->data().Q.context_length == problem.Q.context_length
-                        : same_positions(source->data().Q, problem.Q);
+                        ? source.data().Q.context_length == problem.Q.context_length
+                        : same_positions(source.data().Q, problem.Q);
   if (!fits)
     throw InputError("--init-from " + path +
                      (coordinates == Coordinates::full ? " has another context length"
                                                        : " has other positions Q") +
                      hint);
-  const auto attention = source->attention_state(last.x);
+  const auto attention = source.attention_state(last.x);
   start.attention.assign(attention.begin(), attention.end());
   return start;
 }

@@ -124,7 +124,7 @@ GroupSpec JomaJoint::problem() const {
   r.data = std::vector<double>(s.r.begin(), s.r.end());
   VariableSpec z = dataset("z0", {"token"}, "start of the attention logits");
   z.data = std::vector<double>(s.z.begin(), s.z.end());
-  group.variables = {X, p, V, r, z};
+  for (VariableSpec* v : {&X, &p, &V, &r, &z}) group.variables.push_back(std::move(*v));
   return group;
 }
 
