@@ -16,9 +16,8 @@ namespace popflow::scb {
 /// the weight becomes zero, so that the recorded weight is exactly zero.
 inline double soft_threshold_deviation(double deviation, double uniform, double by) {
   const double a = uniform + deviation;
-  if (a > by) return deviation - by;
-  if (a < -by) return deviation + by;
-  return -uniform;
+  // Not the other way round: no number stays none.
+  return std::abs(a) <= by ? -uniform : deviation - std::copysign(by, a);
 }
 
 /// The shift nu in [-by, by] for which sum_i soft(a_i + nu, by) = sum_i a_i, where each(visit)
@@ -62,6 +61,7 @@ struct Sparse {
   /// The weight 1/T + deviation, as a deviation.
   [[nodiscard]] double operator()(double deviation, double uniform) const {
     const double a = uniform + deviation;
+    if (std::isnan(a)) return a;
     return sum > 0 && a >= bound && a > 0 ? a / sum - uniform : -uniform;
   }
 };

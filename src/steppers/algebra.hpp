@@ -145,7 +145,7 @@ class ThreadedAlgebra {
       norm.tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
         const double part = stretch_norm(op, norm.tolerance.atol() * scale, norm.tolerance.rtol(),
                                          norm.x.data(), norm.x_new.data(), from, to, in...);
-        worst = part <= worst ? worst : part;  // keeps a NaN
+        worst = larger(worst, part);
       });
       parts[task] = worst;
     });

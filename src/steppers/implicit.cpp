@@ -47,7 +47,7 @@ class Implicit : public Stepper {
         const double size = std::max(std::abs(x[i]), after);
         return error_[i] / (tolerance_.atol() * scale + tolerance_.rtol() * size);
       });
-      worst = part <= worst ? worst : part;  // keeps a NaN
+      worst = larger(worst, part);
     });
     if (!std::isfinite(worst)) return {false, false, 0.1 * h};
     return {worst <= 1, true, h * step_factor(worst, kErrorOrder)};

@@ -92,6 +92,9 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
   return result;
 }
 
+/// The larger of two; NaN if one is.
+inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
+
 /// Maximum of per-task results that may be NaN.
 inline double largest_of(const std::vector<double>& parts) {
   return largest(0, parts.size(), [&](std::size_t i) { return parts[i]; });
@@ -103,8 +106,7 @@ inline double scaled_norm(Workers& workers, const Tolerance& tolerance, std::spa
   in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
     double worst = 0;
     tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
-      const double part = largest(from, to, [&](std::size_t i) { return x[i]; }) / scale;
-      worst = part <= worst ? worst : part;  // keeps a NaN
+      worst = larger(worst, largest(from, to, [&](std::size_t i) { return x[i]; }) / scale);
     });
     parts[task] = worst;
   });
