@@ -62,6 +62,8 @@ class FlowDriver : public Driver {
   [[nodiscard]] double locate(std::size_t event, double h, double g_new);
   void probe(double span);
   bool find_passages(double h, double t_new);
+  /// The least of the switch functions; 1 if there are none.
+  [[nodiscard]] double lowest_switch(const State& x, double t) const;
   [[nodiscard]] bool find_switch(double h, double t_new);
   void switch_now();
   [[nodiscard]] std::vector<double> event_values(const State& x, double t) const;

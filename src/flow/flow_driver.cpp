@@ -59,6 +59,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                          : "--method " + options_.method + " needs --dt, its step");
   if (options_.dt) dt_ = *options_.dt;
   system.start(x_);
+  if (lowest_switch(x_, t_) < 0) system_.switch_mode(x_, t_);
   in_->passages.start(x_, t_);
   watches_.resize(system.shape().events.size());
   const std::vector<double> values = event_values(x_, t_);
@@ -361,17 +362,19 @@ const std::vector<double>& FlowDriver::passages() const { return in_->passages.t
 
 // ---- modes
 
+double FlowDriver::lowest_switch(const State& x, double t) const {
+  if (system_.switches() == 0) return 1;
+  std::vector<double> values(system_.switches());
+  system_.switch_functions(x, t, values);
+  const double low = *std::min_element(values.begin(), values.end());
+  return std::isnan(low) ? -1.0 : low;
+}
+
 bool FlowDriver::find_switch(double h, double t_new) {
   if (system_.switches() == 0) return false;
-  std::vector<double> values(system_.switches());
-  const auto lowest = [&](const State& x, double t) {
-    system_.switch_functions(x, t, values);
-    const double low = *std::min_element(values.begin(), values.end());
-    return std::isnan(low) ? -1.0 : low;
-  };
-  const double after = lowest(x_new_, t_new);
+  const double after = lowest_switch(x_new_, t_new);
   if (after >= 0) return false;
-  const double before = lowest(x_, t_);
+  const double before = lowest_switch(x_, t_);
   if (before <= 0) {
     // The mode was over before the step: no length is left to step in it. This counts as a step,
     // so that a System that never leaves the place ends at the limit.
@@ -382,13 +385,13 @@ bool FlowDriver::find_switch(double h, double t_new) {
   std::uintmax_t iterations = 60;
   const auto g = [&](double part) {
     probe(part * h);
-    return lowest(x_new_, t_ + part * h);
+    return lowest_switch(x_new_, t_ + part * h);
   };
   const double end =
       boost::math::tools::toms748_solve(g, 0.0, 1.0, before, after,
                                         boost::math::tools::eps_tolerance<double>(45), iterations)
           .second;
-  to_switch_ = end * h;
+  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // not a crumb before a target
   in_->stepper->reset();
   return true;
 }

@@ -74,5 +74,28 @@ TEST_CASE("a mode that cannot be left ends at the step limit", "[fast][flow]") {
   CHECK(driver.advance(3).kind == Outcome::Kind::step_limit);
 }
 
+TEST_CASE("a mode that is over just before a target is left at the target itself", "[fast][flow]") {
+  Toy toy = held();
+  toy.switch_functions = [](auto x, double t, auto values) {
+    values[0] = mode(x) == kFree ? 0.5 * (1 - 1e-12) - t : 1;
+  };
+  toy.switch_mode = [](auto x, double) { x[1] += 1; };
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, {});
+  REQUIRE(driver.advance(0.5).kind == Outcome::Kind::reached);
+  CHECK(mode(driver.state()) == kSliding);
+  CHECK(driver.interval().smallest > 1e-6);
+}
+
+TEST_CASE("a mode that is over at the start is left before the first step", "[fast][flow]") {
+  Toy toy = held();
+  toy.start = {1.5, kFree};
+  const ToySystem system(toy);
+  Workers workers(1);
+  const FlowDriver driver(system, workers, {});
+  CHECK(mode(driver.state()) == kSliding);
+}
+
 }  // namespace
 }  // namespace popflow::test
