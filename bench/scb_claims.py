@@ -252,6 +252,7 @@ def samples(long):
                 run = Run(*options, "--mode", "sgd", "--batch-size", B, "--runs", trials)
                 for criterion, met in criteria.items():
                     hits[criterion].append(int((met(run) & (run["status"] == 1)).sum()))
+                print(title, T, B, [of[-1] for of in hits.values()], file=sys.stderr, flush=True)
                 certain = certain + 1 if all(h[-1] == trials for h in hits.values()) else 0
                 if certain == 2:
                     break
@@ -295,15 +296,15 @@ def samples(long):
             switch = Run(*base, "--context-length", T, *schedule, "--coordinates", "support", "--dt", 0.05, "--t-end",
                          100).times("stage2")[0]
             start = flow_to(T, "stage2", *schedule, "--dt", 0.05, "--t-end", switch + 0.05)
-            return [*base, "--context-length", T, *schedule, "--init-from", start, "--learning-rate",
-                    min(0.001, 1.6 / T), "--t-end", 20]
+            return [*base, "--context-length", T, *schedule, "--init-from", start,
+                    "--learning-rate", 0.001, "--t-end", 20]
 
         def near_P(run):
             return run.final["distance_P_after"] < 0.1 * np.linalg.norm(run.problem["P"])
 
         scan("Stage 2 from the flow's thresholded state, for 20 units of time",
              {"P to 10% and Q, rounded and normalised": lambda run: pattern(run) & near_P(run),
-              "rounding finds Q": pattern}, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32], stage2)
+              "rounding finds Q": pattern}, [1, 2, 3, 4, 6, 8, 12, 16, 24], stage2)
 
         def transfer(T):
             # V = P up to its mixture with mu 1': what a pretraining on the same chain would hand on.

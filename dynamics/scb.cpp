@@ -1,5 +1,7 @@
 #include "dynamics/scb.hpp"
 
+#include <cmath>
+
 #include "dynamics/common/start.hpp"
 #include "dynamics/scb/system.hpp"
 #include "popflow/error.hpp"
@@ -104,9 +106,10 @@ Start start_from(const Ingredients& from, const Problem& problem, Variant varian
                      std::to_string(source.data().vocabulary()) + " tokens; this problem has " +
                      std::to_string(problem.vocabulary()));
   Start start{source.value_matrix(last.x, last.t), false};
-  if (from.own.has("init-mix")) start.V0 = source.trained_value(last.x, last.t);
-  start.correlation = correlation(start.V0, problem);
   if (from.own.has("init-mix")) {
+    start.V0 = source.trained_value(last.x, last.t);
+    const double signal = correlation(start.V0, problem);
+    if (!std::isnan(signal)) start.correlation = signal;
     const double theta = from.own.real("init-mix");
     start.V0 = theta * start.V0 + (1 - theta) * standard_start(problem, "stationary");
     return start;
@@ -150,6 +153,18 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   return {*problem.V0, false, {}, problem.transfer_correlation};
 }
 
+/// The length of steps whose stability nothing controls.
+std::optional<double> uncontrolled_step(const Parameters& options) {
+  const std::string& mode = options.word("mode");
+  const std::string method = options.has("method") ? options.word("method") : "";
+  const double eta = options.real("learning-rate");
+  if (mode == "sgd") return eta / static_cast<double>(options.integer("svag"));
+  if (mode == "sde" && method == "gradient_descent") return eta;
+  if (mode == "sde") return options.has("dt") ? options.real("dt") : 0.1 * eta;
+  if ((method == "euler" || method == "rk4") && options.has("dt")) return options.real("dt");
+  return std::nullopt;
+}
+
 /// Which steps the flow's splitting takes is for the user to say.
 void require_splitting_step(const Ingredients& from, double l1) {
   if (!(l1 > 0) || from.own.word("schedule") != "two-stage") return;
@@ -167,7 +182,8 @@ std::unique_ptr<System> make(Ingredients from) {
   require_room(from, coordinates);
   Problem problem = make_problem(from);
   Start start = make_start(from, problem, variant, coordinates);
-  const Training training = settle_training(from.own, problem, variant, start.V0);
+  Training training = settle_training(from.own, problem, variant, start.V0);
+  if (training.two_stage) training.two_stage->step = uncontrolled_step(from.shared);
   require_splitting_step(from, training.l1);
   return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start), training,
                                from.workers);

@@ -57,7 +57,9 @@ nothing while a_k >= 0: l1 is for --project none. Order 1, exact zeros. Symmetri
 the zeros, and their second order holds only while no entry reaches zero, so there is none here.
 
 Two stages (--schedule two-stage; linear attention, full or support coordinates). Stage 1: the
-projected flow without l1, until signal_V signal_A reaches --stage1-signal, or until --stage1-time.
+projected flow without l1, until signal_V signal_A reaches --stage1-signal with signal_V positive (a
+transfer of negative correlation goes towards V = -P and A = -Q, and is told so), or until
+--stage1-time.
 Then, at once: attention weights below the share --threshold of their column become zero, and each
 column is put back on 1'a_k = 1; a column that is below it everywhere keeps its largest weights
 (columns_below_threshold counts those). Stage 2: without the projection, with l1. It has no
@@ -66,12 +68,13 @@ c^3 ~ 3 lambda t / tr(P diag(mu) P'). So it ends, and the state rests, once the 
 more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time; where noise hides what is left of the
 fall it ends as well. At the end of a run, in numbers of their own (the state stays as it is): weights
 below the share --rounding of their column become zero, then each column of A and V is divided by its
-sum. With S the most positions of a query and eps = --accuracy, the defaults are
+sum. With S the most positions of a query, q the smallest weight that Q has (1/S if all are equal)
+and eps = --accuracy, the defaults are
   l1           eps K_P / (S^2 N^3), the paper's scale
-  threshold    alpha / (2S), half of what S equal positions have at the end of stage 1, where
+  threshold    alpha q / 2, half of what Q's least position has at the end of stage 1, where
                alpha = s / alpha_V, alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2,
                s = --stage1-signal (1/2 if a time is given), v = signal_V at the start
-  rounding     1 / (4S): shares do not change along the valley
+  rounding     q / 4: shares do not change along the valley
   plateau-time 5 / (growth rate of the signals)
 
 Transfer. --init-from RUN --init-mix theta starts from V = theta V_pre + (1 - theta) mu 1' and uniform
@@ -174,14 +177,14 @@ ParameterTable parameters() {
                    "two-stage: after stage 1 attention below this share of its column becomes "
                    "zero",
                .range = {0, 1},
-               .default_note = "half of the weight predicted for S equal positions"});
+               .default_note = "half of the weight predicted for the least of Q"});
   t.push_back({.name = "rounding",
                .kind = Kind::real,
                .default_text = "",
                .meaning = "in the numbers of the end, attention below this share of its column is "
                           "zero and columns are divided by their sums",
                .range = {0, 1},
-               .default_note = "1/(4S) with two stages, else none"});
+               .default_note = "a quarter of the least of Q with two stages, else none"});
   t.push_back({.name = "accuracy",
                .kind = Kind::real,
                .default_text = "0.01",
@@ -304,7 +307,9 @@ SystemInfo make_info() {
       {"column_sum_error", "max |1'V - 1'|", "largest error of a column sum of V", paper}};
   info.events = {
       {"boosted", "signal_V signal_A first reaches 1/2", ""},
-      {"aligned", "signal_V signal_A first reaches 0.9", ""},
+      {"aligned",
+       "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, by the threshold itself)",
+       ""},
       {"fast_phase_end",
        "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
        "(linear, projected)",
@@ -322,13 +327,14 @@ SystemInfo make_info() {
       {"distance_Q_before", "|A - Q|_F", "distance of A from Q at the end"},
       {"distance_Q_after", "|A - Q|_F", "distance of the rounded and normalised A from Q"},
       {"weights_kept", "", "attention weights that rounding has left"},
-      {"columns_emptied", "", "columns of A that rounding has made all zeros, and that stay so"},
-      {"columns_of_V_kept", "",
-       "columns of V without a positive sum, which were not divided by it"},
+      {"columns_emptied", "", "columns of A without a weight that rounding keeps, all zeros now",
+       true},
+      {"columns_of_V_kept", "", "columns of V without a positive sum, which were not divided by it",
+       true},
       {"columns_below_threshold", "",
        "columns of A that were below the threshold everywhere after stage 1, and kept their "
-       "largest "
-       "weights"}};
+       "largest weights",
+       true}};
   info.invariants = {
       {"attention_sum_error", InvariantInfo::Form::zero,
        "1'a_k = 1: kept with the projection or softmax"},

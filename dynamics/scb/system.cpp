@@ -15,6 +15,19 @@ namespace popflow::scb {
 
 namespace {
 
+/// Four digits.
+std::string brief(double value) {
+  std::ostringstream text;
+  text.precision(4);
+  text << value;
+  return text.str();
+}
+
+/// Time left until `end`; at `end` itself, up to its rounding, none.
+double left(double end, double t) {
+  return end - t - (1e-12 * end + std::numeric_limits<double>::min());
+}
+
 // The dense Q is written beside the sparse one up to this size.
 constexpr double kDenseBytes = 64.0 * 1024 * 1024;
 
@@ -224,7 +237,7 @@ std::vector<std::string> Scb::remarks() const {
     text.precision(3);
     text << "signals grow at rate " << growth_rate(problem_, variant_)
          << "; from a uniform start they are boosted at about t = " << boost_time();
-    if (variant_.project && variant_.inverse_frequency)
+    if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
       text << ", and creep to their end at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));
     remarks.push_back(text.str());
@@ -240,10 +253,8 @@ std::vector<std::string> Scb::remarks() const {
     remarks.push_back(settings(training_));
     std::ostringstream sums;
     sums.precision(3);
-    const double weight = variant_.inverse_frequency ? 1.0 : problem_.mu.maxCoeff();
     sums << "in stage 2, without the projection, the attention's sums relax at rate T |mu|^2 = "
-         << weight * problem_.mu.squaredNorm() / natural_
-         << ": explicit steps, learning rates too, must be below 2 over that";
+         << relaxation_rate() << ": explicit steps, learning rates too, must be below 2 over that";
     remarks.push_back(sums.str());
   }
   const bool uniform_start = start_.attention.empty();
@@ -253,6 +264,26 @@ std::vector<std::string> Scb::remarks() const {
                          std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + 4) +
                          " numbers instead of " + std::to_string(shape_.state_size()));
   return remarks;
+}
+
+double Scb::relaxation_rate() const {
+  const double weight = variant_.inverse_frequency ? 1.0 : problem_.mu.maxCoeff();
+  return weight * problem_.mu.squaredNorm() / natural_;
+}
+
+std::vector<std::string> Scb::warnings() const {
+  std::vector<std::string> warnings;
+  if (start_.correlation && *start_.correlation < 0)
+    warnings.emplace_back("the pretrained V has a negative correlation with this problem's P (" +
+                          brief(*start_.correlation) +
+                          "): both signals will grow negative, towards V = -P and A = -Q");
+  if (!training_.two_stage) return warnings;
+  const double most = 2 / relaxation_rate();
+  if (training_.two_stage->step && *training_.two_stage->step > most)
+    warnings.emplace_back("stage 2 will diverge: its steps of " +
+                          brief(*training_.two_stage->step) +
+                          " are above 2/(T |mu|^2) = " + brief(most));
+  return warnings;
 }
 
 void Scb::start(std::span<double> x) const {
@@ -441,13 +472,21 @@ const AttentionPart& Scb::attention(std::span<const double> x) const {
   return stage(x) == 1 ? *attention_ : *free_attention_;
 }
 
+double Scb::signal_left(std::span<const double> x) const {
+  // With both signals negative V goes to -P and A to -Q: the weights that stand for Q are the
+  // smallest, and no threshold finds them.
+  const double product = signal_product(x);
+  const bool right = value_->signal(x.data()) > 0;
+  return *training_.two_stage->signal - (right ? product : -std::abs(product));
+}
+
 void Scb::switch_functions(std::span<const double> x, double t, std::span<double> values) const {
   const TwoStage& two = *training_.two_stage;
   values[0] = 1;
   if (stage(x) == 1) {
-    values[0] = two.time ? *two.time - t : *two.signal - signal_product(x);
+    values[0] = two.time ? left(*two.time, t) : signal_left(x);
   } else if (stage(x) == 2 && two.plateau_time > 0) {
-    values[0] = entry(x, kSince) + two.plateau_time - t;
+    values[0] = left(entry(x, kSince) + two.plateau_time, t);
   }
 }
 

@@ -38,6 +38,7 @@ class Scb : public System, public StepsInPlace {
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
   [[nodiscard]] std::vector<std::string> remarks() const override;
+  [[nodiscard]] std::vector<std::string> warnings() const override;
 
   void start(std::span<double> x) const override;
   void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
@@ -98,6 +99,10 @@ class Scb : public System, public StepsInPlace {
   [[nodiscard]] bool projected(std::span<const double> x) const;
   [[nodiscard]] double excess_loss(const ValueReport& v, const AttentionReport& a) const;
   [[nodiscard]] double signal_product(std::span<const double> x) const;
+  /// What signal_V signal_A lacks of stage 1's end.
+  [[nodiscard]] double signal_left(std::span<const double> x) const;
+  /// Of the attention's sums, without the projection: T |mu|^2.
+  [[nodiscard]] double relaxation_rate() const;
   [[nodiscard]] std::unique_ptr<AttentionPart> make_attention(const Columns& columns) const;
   [[nodiscard]] double boost_time() const;
   [[nodiscard]] std::vector<DimensionSpec> dimensions() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "dynamics/scb/attention.hpp"
@@ -17,6 +18,14 @@ double sparsity(const Columns& columns) {
   Eigen::Index most = 1;
   for (Eigen::Index k = 0; k < columns.size(); ++k) most = std::max(most, columns.query(k).support);
   return static_cast<double>(most);
+}
+
+/// The smallest weight that Q has.
+double smallest_weight(const Positions& Q) {
+  double least = 1;
+  for (const double weight : Q.weight.reshaped())
+    if (weight > 0) least = std::min(least, weight);
+  return least;
 }
 
 /// The attention's signal where signal_V signal_A = s, from a start with signal_V = v.
@@ -40,6 +49,8 @@ void refuse(const Parameters& own, const Columns& columns, const Transition& tra
 
 double correlation(const Eigen::MatrixXd& V, const Problem& problem) {
   const Transition transition(problem.P, problem.mu);
+  if (transition.K_P <= kNothing * transition.norm2)
+    return std::numeric_limits<double>::quiet_NaN();
   return V.cwiseProduct(transition.centred).colwise().sum().dot(problem.mu) / transition.K_P;
 }
 
@@ -74,6 +85,7 @@ Training settle_training(Parameters& own, const Problem& problem, Variant varian
     return own.real(name);
   };
   const double S = sparsity(columns);
+  const double least = smallest_weight(problem.Q);
   const double N = static_cast<double>(problem.vocabulary());
   const double accuracy = own.real("accuracy");
   TwoStage two;
@@ -85,12 +97,12 @@ Training settle_training(Parameters& own, const Problem& problem, Variant varian
   }
   const double alpha = attention_signal_at(two.signal.value_or(0.5), correlation(V0, problem),
                                            columns.kappa(), transition.K_P);
-  two.threshold = default_to("threshold", std::min(alpha, 1.0) / (2 * S));
+  two.threshold = default_to("threshold", 0.5 * std::min(alpha, 1.0) * least);
   two.plateau_time = default_to("plateau-time", 5 / growth_rate(problem, variant));
   two.plateau_fall =
       accuracy * accuracy * 0.5 * (columns.kappa() + columns.uniform()) * transition.K_P;
   training.l1 = default_to("l1", accuracy * transition.K_P / (S * S * N * N * N));
-  training.rounding = default_to("rounding", 1 / (4 * S));
+  training.rounding = default_to("rounding", 0.25 * least);
   training.two_stage = two;
   return training;
 }

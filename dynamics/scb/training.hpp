@@ -18,6 +18,7 @@ struct TwoStage {
   double threshold = 0;                ///< weights below this share of a column's sum become 0
   double plateau_time = 0;             ///< stage 2 ends when over this time (0: never)
   double plateau_fall = 0;             ///< the loss has not fallen by this
+  std::optional<double> step = {};     ///< of an explicit method of fixed steps
 };
 
 /// What is added to the plain flow.
@@ -29,7 +30,8 @@ struct Training {
   std::optional<double> rounding = {};
 };
 
-/// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it.
+/// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it. NaN
+/// where P has no signal.
 double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 
 /// The rate at which the signals grow from a uniform start, sqrt(kappa K_P) with the
@@ -39,14 +41,15 @@ double growth_rate(const Problem& problem, Variant variant);
 /// Reads the training's parameters and resolves the defaults of those that two stages have, from
 /// the constants of the problem. Throws UsageError for what contradicts itself or means nothing.
 ///
-/// Defaults, with S the most positions of a query, eps = `accuracy`:
+/// Defaults, with S the most positions of a query, q the smallest weight that Q has (1/S if all are
+/// equal), eps = `accuracy`:
 /// - l1 = eps K_P / (S^2 N^3), the paper's scale.
-/// - threshold = alpha/(2S), half of the weight that alpha_A = alpha gives to each of S equal
+/// - threshold = alpha q/2, half of the weight that alpha_A = alpha gives to the least of Q's
 ///   positions at the end of stage 1. On the signal equations K_P alpha_V^2 - kappa alpha_A^2 stays
 ///   (over times much shorter than T) what it was at the start, K_P v^2 with v = signal_V; where
 ///   alpha_V alpha_A = s that makes alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2. Where a
 ///   time ends stage 1, s = 1/2.
-/// - rounding = 1/(4S): shares do not change along the valley (cP, Q/c).
+/// - rounding = q/4: shares do not change along the valley (cP, Q/c).
 /// - plateau-time = 5 / growth rate. In the valley's normal directions the loss falls at about
 ///   twice that rate, by e^-10.
 /// - The fall that counts is eps^2 kappa_0 K_P / 2, of the size of the loss that errors of relative

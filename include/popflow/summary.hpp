@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "popflow/data_file.hpp"
 
@@ -12,6 +13,10 @@ namespace popflow {
 /// the observables, drifts of the invariants, steps, wall time, the file. Throws InputError if
 /// the file is not a run's.
 std::string summarize(const DataFile& file);
+
+/// What in a run's end the user should not miss: counts of what went wrong, stages of a training
+/// that did not begin.
+std::vector<std::string> warnings_at_end(const DataFile& file);
 
 /// summarize(), and by what, where and when the file was written.
 std::string describe(const DataFile& file);

@@ -86,6 +86,7 @@ struct FinalInfo {
   std::string name;
   std::string symbol;
   std::string meaning;
+  bool warns = false;  ///< counts what went wrong, and is 0 when nothing did
 };
 
 /// A dataset of a problem file.
@@ -172,6 +173,8 @@ class System {
   /// Sentences worth telling at the start of a run (a property of this problem, a coordinate that
   /// would be much faster).
   [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+  /// Sentences that the user should not miss at the start of a run (a step that will be unstable).
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 
   /// Writes the start.
   virtual void start(std::span<double> x) const = 0;

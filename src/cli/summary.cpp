@@ -374,6 +374,31 @@ std::string final_table(const DataFile& file, std::size_t runs) {
   return "\n" + cli::columns(rows) + (notes.empty() ? "" : "\n" + cli::columns(notes));
 }
 
+/// The stage, from 1, in which each run that has ended was last.
+std::vector<std::int64_t> last_stages(const DataFile& file) {
+  if (!file.has_dataset("stage")) return {};
+  const std::vector<std::int64_t> stage = file.read("stage").integers;
+  const std::vector<std::int64_t> done = file.read("saves_done").integers;
+  const std::size_t saves = stage.size() / done.size();
+  std::vector<std::int64_t> last;
+  for (std::size_t run = 0; run < done.size(); ++run)
+    if (done[run] > 0) last.push_back(stage[run * saves + static_cast<std::size_t>(done[run]) - 1]);
+  return last;
+}
+
+/// "regularised", or of several runs "boosting in 1, ended in 3".
+std::string stages(const DataFile& file) {
+  const std::vector<std::int64_t> last = last_stages(file);
+  if (last.empty()) return "";
+  const auto words = cli::split_words(text(file, "stage", "flag_meanings"));
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto number = std::count(last.begin(), last.end(), static_cast<std::int64_t>(i + 1));
+    if (number > 0) parts.push_back(words[i] + " in " + std::to_string(number));
+  }
+  return last.size() > 1 ? cli::join(parts, ", ") : words.at(static_cast<std::size_t>(last[0] - 1));
+}
+
 void add(Rows& rows, const std::string& label, const std::string& value) {
   if (!value.empty()) rows.push_back({label, value});
 }
@@ -399,6 +424,7 @@ std::string summarize(const DataFile& file) {
   const std::size_t runs = ensemble(file);
   if (runs > 0) add(above, "runs", std::to_string(runs) + ": " + counted(file, "status"));
   add(above, "events", runs > 0 ? events_of_runs(file, runs) : events(file));
+  add(above, "stage", stages(file));
   add_passages(file, above);
   add(above, "outcome", runs > 0 ? counted(file, "outcome") : text(file, "", "outcome"));
   Rows below;
@@ -411,6 +437,28 @@ std::string summarize(const DataFile& file) {
          (runs > 1 ? table_of_runs(file, runs, time.size())
                    : observable_table(file, time.size(), done)) +
          final_table(file, runs) + "\n" + cli::columns(below);
+}
+
+std::vector<std::string> warnings_at_end(const DataFile& file) {
+  std::vector<std::string> warnings;
+  const SystemInfo* info = known_system(text(file, "", "system"));
+  if (info == nullptr) return warnings;
+  const std::vector<std::int64_t> stages = last_stages(file);
+  const auto early = std::count(stages.begin(), stages.end(), 1);
+  if (early > 0 && info->stages.size() > 1)
+    warnings.push_back((stages.size() > 1 ? std::to_string(early) + " of " +
+                                                std::to_string(stages.size()) + " runs"
+                                          : std::string("the run")) +
+                       " ended in stage 1, '" + info->stages[0].word + "': stage 2, '" +
+                       info->stages[1].word + "', has not begun");
+  for (const FinalInfo& final : info->finals) {
+    if (!final.warns || !file.has_dataset("final/" + final.name)) continue;
+    double sum = 0;
+    for (const double value : file.read("final/" + final.name).values)
+      if (!std::isnan(value)) sum += value;
+    if (sum > 0) warnings.push_back(final.name + " = " + rounded(sum) + ": " + final.meaning);
+  }
+  return warnings;
 }
 
 std::string describe(const DataFile& file) {

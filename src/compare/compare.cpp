@@ -221,6 +221,9 @@ ExitCode compare(const RunConfig& config, Screen& screen) {
     return ExitCode::success;
   }
   const Provenance provenance;
+  for (const Rung& rung : plan.settings.front().rungs)
+    for (const std::string& warning : rung.experiment->system->warnings())
+      screen.warning(rung.word + ": " + warning);
   require_disk(path, file_bytes(layout));
   TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
   return finish(plan, file, false, provenance, workers, screen);

@@ -131,6 +131,8 @@ RunConfig config_of_file(const DataFile& file) {
 
 LastState load_last_state(const std::string& path, Workers& workers) {
   const DataFile file(path);
+  if (file.text_attribute("", "mode") == "compare")
+    throw InputError(path + " holds a comparison, not a run: it has no last state of its own");
   LastState last{config_of_file(file), nullptr, {}, 0};
   last.system = blaming_file(path, [&] {
     return find_system(last.config.system).make({last.config.own, last.config.options, workers});

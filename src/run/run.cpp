@@ -18,7 +18,10 @@ std::string output_of(const RunConfig& config) {
 
 ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen) {
   screen.progress_done();
-  screen.result(summarize(DataFile(path)));
+  const DataFile file(path);
+  screen.result(summarize(file));
+  if (outcome.kind != Outcome::Kind::interrupted)
+    for (const std::string& warning : warnings_at_end(file)) screen.warning(warning);
   if (outcome.kind == Outcome::Kind::interrupted)
     screen.warning(how_to_go_on(outcome, path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
@@ -59,6 +62,7 @@ ExitCode run_experiment(const RunConfig& config, Screen& screen) {
 
   const Provenance provenance;
   for (const std::string& remark : experiment.system->remarks()) screen.message(remark);
+  for (const std::string& warning : experiment.system->warnings()) screen.warning(warning);
   if (experiment.states_were_cut)
     screen.message(
         "all states would take more than 1 GiB: only the first and the last are "

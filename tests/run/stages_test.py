@@ -178,6 +178,57 @@ def test_transfer_tells_its_correlation():
             check(attribute(path, "transfer_correlation") == stored, "the resumed file")
 
 
+def test_a_long_context_stays_finite():
+    # The sums relax at a rate of 2e4, far beyond what a raw splitting step of 0.05 could take.
+    with Folder() as folder:
+        path, _ = run(folder, "run", "--context-length", 100000, "--coordinates", "support",
+                      "--schedule", "two-stage", "--dt", 0.05, "--t-end", 34)
+        with h5py.File(path) as file:
+            check(file["stage"][-1] == 2, "stage 2 has begun")
+            check(np.all(np.isfinite(file["A_off"][()])), "A is no number")
+            check(file["excess_loss"][-1] < 1e-3 and file["final/distance_Q_after"][()] < 1e-12,
+                  "the end")
+
+
+def test_a_time_that_is_saved_is_of_the_stage_that_begins_there():
+    for name, mode in MODES.items():
+        for time_of_switch in (0, 5):
+            with Folder() as folder:
+                path, _ = run(folder, "run", *SMALL, *mode, "--stage1-time", time_of_switch,
+                              "--threshold", 0.01, "--t-end", 5, "--saves", 6)
+                with h5py.File(path) as file:
+                    expected = 1 + (file["time"][()] >= time_of_switch)
+                    for stage in np.atleast_2d(file["stage"][()]):
+                        check(np.array_equal(stage, expected), f"{name}: {stage}")
+                    check(abs(events_of(file, 0)["stage2"] - time_of_switch) < 1e-9, name)
+
+
+def test_what_goes_wrong_is_told_also_when_quiet():
+    quiet = [*SMALL, "--quiet"]
+    with Folder() as folder:
+        _, done = run(folder, "early", *quiet, "--dt", 0.1, "--t-end", 1)
+        check("stage 2, 'regularised', has not begun" in done.err, done.err)
+        check("columns_emptied = 4" in done.err, done.err)
+        _, done = run(folder, "unstable", "--vocab-size", 4, "--context-length", 3000, "--schedule",
+                      "two-stage", "--quiet", "--mode", "sgd", "--t-end", 1)
+        check("stage 2 will diverge: its steps of 0.01 are above 2/(T |mu|^2) = " in done.err,
+              done.err)
+        check(not run(folder, "fine", *quiet, "--dt", 0.1)[1].err, "nothing went wrong")
+
+
+def test_a_transfer_of_negative_correlation_does_not_come_to_stage_2():
+    with Folder() as folder:
+        before, _ = run(folder, "before", "--vocab-size", 6, "--context-length", 200,
+                        "--problem-seed", 11, "--sparsity", 3, "--coordinates", "support")
+        path, done = run(folder, "after", "--vocab-size", 6, "--context-length", 500,
+                         "--problem-seed", 4, "--schedule", "two-stage", "--coordinates", "support",
+                         "--init-from", before, "--init-mix", 0.8, "--dt", 0.05, "--quiet")
+        check("negative correlation" in done.err and "has not begun" in done.err, done.err)
+        with h5py.File(path) as file:
+            check(file.attrs["transfer_correlation"] < -0.1, "the correlation")
+            check(np.all(file["stage"][()] == 1) and file["signal_V"][-1] < 0, "-P and -Q")
+
+
 def test_what_is_refused_leaves_no_file():
     with Folder() as folder:
         for args, words in (
@@ -196,5 +247,9 @@ if __name__ == "__main__":
     run_all([test_files_tell_the_stages,
              test_a_run_extended_across_the_switch_equals_the_longer_one,
              test_killed_runs_go_on_to_the_same_bits,
-             test_the_file_alone_reproduces_the_run, test_transfer_tells_its_correlation,
+             test_the_file_alone_reproduces_the_run, test_a_long_context_stays_finite,
+             test_a_time_that_is_saved_is_of_the_stage_that_begins_there,
+             test_what_goes_wrong_is_told_also_when_quiet,
+             test_a_transfer_of_negative_correlation_does_not_come_to_stage_2,
+             test_transfer_tells_its_correlation,
              test_what_is_refused_leaves_no_file])
