@@ -57,13 +57,12 @@ nothing while a_k >= 0: l1 is for --project none. Order 1, exact zeros. Symmetri
 the zeros, and their second order holds only while no entry reaches zero, so there is none here.
 
 Two stages (--schedule two-stage; linear attention, full or support coordinates). Stage 1: the
-projected flow without l1, until signal_V signal_A reaches --stage1-signal with signal_V positive (a
-transfer of negative correlation goes towards V = -P and A = -Q, and is told so), or until
---stage1-time.
-Then, at once: attention weights below the share --threshold of their column become zero, and each
-column is put back on 1'a_k = 1; a column that is below it everywhere keeps its largest weights
-(columns_below_threshold counts those). Stage 2: without the projection, with l1. It has no
-minimiser: when the loss has converged, (V, A) slides along the valley (cP, Q/c) with
+projected flow without l1, until signal_V signal_A reaches --stage1-signal with signal_V positive
+(with signal_V negative V goes to -P and A to -Q), or until --stage1-time. Then, at once: attention
+weights below the share --threshold of their column become zero, and each column is put back on
+1'a_k = 1; a column that is below it everywhere keeps its largest weights (columns_below_threshold
+counts those). Stage 2: without the projection, with l1. It has no minimiser: when the loss has
+converged, (V, A) slides along the valley (cP, Q/c) with
 c^3 ~ 3 lambda t / tr(P diag(mu) P'). So it ends, and the state rests, once the loss has fallen by no
 more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time; where noise hides what is left of the
 fall it ends as well. At the end of a run, in numbers of their own (the state stays as it is): weights

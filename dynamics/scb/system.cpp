@@ -280,7 +280,7 @@ std::vector<std::string> Scb::warnings() const {
   if (!training_.two_stage) return warnings;
   const double most = 2 / relaxation_rate();
   if (training_.two_stage->step && *training_.two_stage->step > most)
-    warnings.emplace_back("stage 2 will diverge: its steps of " +
+    warnings.emplace_back("stage 2 is likely to diverge: its steps of " +
                           brief(*training_.two_stage->step) +
                           " are above 2/(T |mu|^2) = " + brief(most));
   return warnings;

@@ -211,7 +211,7 @@ def test_what_goes_wrong_is_told_also_when_quiet():
         check("columns_emptied = 4" in done.err, done.err)
         _, done = run(folder, "unstable", "--vocab-size", 4, "--context-length", 3000, "--schedule",
                       "two-stage", "--quiet", "--mode", "sgd", "--t-end", 1)
-        check("stage 2 will diverge: its steps of 0.01 are above 2/(T |mu|^2) = " in done.err,
+        check("stage 2 is likely to diverge: its steps of 0.01 are above 2/(T |mu|^2) = " in done.err,
               done.err)
         check(not run(folder, "fine", *quiet, "--dt", 0.1)[1].err, "nothing went wrong")
 
