@@ -487,6 +487,7 @@ void write_csv(const DataFile& file, std::ostream& out) {
   const std::size_t runs = ensemble(file), saves = time.size();
   const std::vector<std::int64_t> done = file.read("saves_done").integers;
   std::vector<std::vector<double>> columns;
+  columns.reserve(names.size());
   for (const auto& name : names)
     columns.push_back(series(file, name, std::max<std::size_t>(runs, 1) * saves));
   out << (runs > 0 ? "run,time" : "time");
