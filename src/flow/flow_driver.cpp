@@ -59,7 +59,6 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                          : "--method " + options_.method + " needs --dt, its step");
   if (options_.dt) dt_ = *options_.dt;
   system.start(x_);
-  if (lowest_switch(x_, t_) < 0) system_.switch_mode(x_, t_);
   in_->passages.start(x_, t_);
   watches_.resize(system.shape().events.size());
   const std::vector<double> values = event_values(x_, t_);

@@ -88,14 +88,5 @@ TEST_CASE("a mode that is over just before a target is left at the target itself
   CHECK(driver.interval().smallest > 1e-6);
 }
 
-TEST_CASE("a mode that is over at the start is left before the first step", "[fast][flow]") {
-  Toy toy = held();
-  toy.start = {1.5, kFree};
-  const ToySystem system(toy);
-  Workers workers(1);
-  const FlowDriver driver(system, workers, {});
-  CHECK(mode(driver.state()) == kSliding);
-}
-
 }  // namespace
 }  // namespace popflow::test
