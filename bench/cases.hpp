@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "popflow/registry.hpp"
-#include "popflow/run_config.hpp"
+#include "options/run_config.hpp"
 #include "popflow/state.hpp"
+#include "popflow/systems.hpp"
+#include "run/last_state.hpp"
+#include "run/modes.hpp"
 
 namespace popflow::bench {
 
@@ -20,8 +22,9 @@ struct Case {
   std::unique_ptr<System> system;
   State x, dxdt;
 
-  explicit Case(const std::vector<std::string>& words) : config(parse_run("scb", words)) {
-    system = find_system("scb").make({config.own, config.options, workers});
+  explicit Case(const std::vector<std::string>& words)
+      : config(parse_run(systems().info("scb"), words)) {
+    system = make_system(config, systems(), workers).system;
     x.resize(system->shape().state_size());
     dxdt.resize(x.size());
     system->start(x);

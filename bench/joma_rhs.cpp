@@ -12,9 +12,11 @@
 
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/kernels.hpp"
-#include "popflow/registry.hpp"
-#include "popflow/run_config.hpp"
+#include "options/run_config.hpp"
 #include "popflow/state.hpp"
+#include "popflow/systems.hpp"
+#include "run/last_state.hpp"
+#include "run/modes.hpp"
 
 namespace {
 
@@ -26,8 +28,9 @@ struct Million {
   std::unique_ptr<System> system;
   State x, dxdt;
 
-  explicit Million(std::vector<std::string> words) : config(parse_run("joma", with_size(words))) {
-    system = find_system("joma").make({config.own, config.options, workers});
+  explicit Million(std::vector<std::string> words)
+      : config(parse_run(systems().info("joma"), with_size(words))) {
+    system = make_system(config, systems(), workers).system;
     x.resize(system->shape().state_size());
     dxdt.resize(x.size());
     system->start(x);

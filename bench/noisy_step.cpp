@@ -11,7 +11,7 @@
 #include "noise/normals.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
-#include "random/words.hpp"
+#include "random/bits.hpp"
 
 namespace {
 

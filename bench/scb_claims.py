@@ -149,15 +149,34 @@ def growth(long):
     del long
     rows = []
     problem = ["--vocab-size", 10, "--context-length", 5000, "--coordinates", "support",
-               "--schedule", "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--dt", 0.1]
+               "--schedule", "two-stage", "--plateau-time", 0, "--l1", 1e-4]
     for end in (50, 100, 200, 400, 800, 1600):
         run = Run(*problem, "--t-end", end, "--saves", 2)
         rows.append([end, f"{run['excess_loss'][-1]:.3g}", f"{run['distance_P'][-1]:.3g}",
-                     f"{run['distance_Q'][-1]:.3g}", *(f"{run.final[name][0]:.3g}" for name in
-                                                      ("distance_P_after", "distance_Q_after"))])
+                     f"{run['distance_Q'][-1]:.3g}", f"{run['signal_V'][-1]:.3f}",
+                     f"{run['signal_A'][-1]:.3f}", *(f"{run.final[name][0]:.2g}" for name in
+                                                     ("distance_P_after", "distance_Q_after"))])
     table("2. N = 10, T = 5000, lambda = 1e-4, the flow without early stop",
-          ["t", "excess loss", "distance to P", "distance to Q", "P, rounded and normalised",
-           "Q, rounded and normalised"], rows)
+          ["t", "excess loss", "distance to P", "distance to Q", "signal_V", "signal_A",
+           "P, rounded and normalised", "Q, rounded and normalised"], rows)
+    rows = []
+    for penalty in (0, None, 1e-5, 3e-5, 1e-4, 1e-3, 1e-2):
+        run = Run(*problem[:-2], *([] if penalty is None else ["--l1", penalty]), "--t-end", 1000,
+                  "--saves", 2001, states=True)
+        time = run["time"]
+        began = run.times("stage2")[0]
+        off = np.any(run["A_off"] != 0, axis=1) & (time > began)
+        still = time[~off & (time > began)]
+        rows.append(["default" if penalty is None else penalty,
+                     f"{still[still > time[off].max()][0] - began:.0f}"
+                     if off.any() and (still > time[off].max()).any() else
+                     "no" if off.any() else "throughout",
+                     f"{run['excess_loss'][-1]:.2g}", f"{run['distance_P'][-1]:.3g}",
+                     f"{run.final['distance_P_after'][0]:.2g}"])
+    table("2. The same for several lambda, to t = 1000: how long after the beginning of stage 2 all "
+          "attention off the positions rests at zero",
+          ["lambda", "rests after", "excess loss", "distance to P", "P, rounded and normalised"],
+          rows)
 
 
 # ---- 3: the paper's sizes
@@ -305,9 +324,9 @@ def samples(long):
 
         def stage2(T):
             schedule = ["--schedule", "two-stage"]
-            switch = Run(*base, "--context-length", T, *schedule, "--coordinates", "support", "--dt", 0.05, "--t-end",
+            switch = Run(*base, "--context-length", T, *schedule, "--coordinates", "support", "--t-end",
                          100).times("stage2")[0]
-            start = flow_to(T, "stage2", *schedule, "--dt", 0.05, "--t-end", switch + 0.05)
+            start = flow_to(T, "stage2", *schedule, "--t-end", switch + 0.05)
             return [*base, "--context-length", T, *schedule, "--init-from", start,
                     "--learning-rate", 0.001, "--t-end", 20]
 

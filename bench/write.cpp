@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/cases.hpp"
-#include "popflow/trajectory_file.hpp"
+#include "file/trajectory_file.hpp"
 #include "run/layout.hpp"
 
 namespace {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "dynamics/common/start.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "dynamics/joma/system.hpp"
 #include "popflow/error.hpp"
@@ -41,10 +40,8 @@ void set_ahead(const Problem& problem, Start& start) {
   start.ahead = problem.has_target ? Matrix(problem.goal - start.v0) : problem.goal;
 }
 
-/// Goes on from the last v of another run, of any variant.
-Start start_from(const Ingredients& from, const Problem& problem) {
-  const std::string path = from.shared.word("init-from");
-  const LastState last = last_state_of("joma", from);
+/// Continues from the last v of another run, of any variant.
+Start start_from(const LastState& last, const Problem& problem) {
   const auto& source = dynamic_cast<const Joma&>(*last.system);
   const Matrix& theirs = source.data().goal;
   const Matrix& ours = problem.goal;
@@ -52,15 +49,15 @@ Start start_from(const Ingredients& from, const Problem& problem) {
     return std::to_string(of.rows()) + " nodes and " + std::to_string(of.cols()) + " tokens";
   };
   if (theirs.rows() != ours.rows() || theirs.cols() != ours.cols())
-    throw InputError("--init-from " + path + " has a state of another shape (" + sizes(theirs) +
-                     "); this run has " + sizes(ours));
+    throw InputError("--init-from " + last.path + " has a state of another shape (" +
+                     sizes(theirs) + "); this run has " + sizes(ours));
   Start start;
   start.standard = false;
-  start.v0 = source.values(last.x);
+  start.v0 = source.values(last.view());
   set_ahead(problem, start);
   // Towards the same target its distance is known beyond the rounding of v.
   if (problem.has_target && source.data().has_target) {
-    const Matrix distance = source.deviations(last.x);
+    const Matrix distance = source.deviations(last.view());
     for (Eigen::Index i = 0; i < ours.size(); ++i)
       if (ours.data()[i] == theirs.data()[i]) start.ahead.data()[i] = distance.data()[i];
   }
@@ -70,19 +67,19 @@ Start start_from(const Ingredients& from, const Problem& problem) {
 Start make_start(const Ingredients& from, const Problem& problem) {
   Parameters& own = from.own;
   const auto check_init = [&](const Matrix& v0, const std::string& where) {
-    // A start that agrees is no contradiction: a run's own configuration may say it, too.
+    // A start that agrees is no conflict: a run's own configuration may contain it, too.
     if (own.given("init") && (v0.array() != own.real("init")).any())
       throw UsageError("--init " + own.text("init") + " and " + where +
                        " both say where v starts; give one");
     own.unset("init");
   };
-  if (from.shared.has("init-from")) {
-    Start start = start_from(from, problem);
+  if (from.setting.start != nullptr) {
+    Start start = start_from(*from.setting.start, problem);
     check_init(start.v0, "--init-from");
     return start;
   }
   if (problem.v0) {
-    check_init(*problem.v0, "the v0 of " + from.shared.word("problem"));
+    check_init(*problem.v0, "the v0 of " + *from.setting.problem);
     Start start;
     start.standard = false;
     start.v0 = *problem.v0;
@@ -96,10 +93,8 @@ Start make_start(const Ingredients& from, const Problem& problem) {
 
 }  // namespace
 
-std::unique_ptr<System> make(Ingredients from) {
-  // Reduced coordinates that are asked for are left to the mode, which says why it has none.
-  if (from.shared.word("mode") == "sde" && !from.own.given("coordinates"))
-    from.own.resolve("coordinates", std::string("full"));
+std::unique_ptr<System> make(const Ingredients& from) {
+  if (!from.own.has("coordinates")) from.own.resolve("coordinates", std::string("reduced"));
   const Attention attention = attention_of(from.own);
   Problem problem = make_problem(from);
   Start start = make_start(from, problem);

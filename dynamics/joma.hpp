@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::joma {
 
 /// Integrated dynamics of an MLP layer above attention (Tian et al., ICLR 2024).
 const SystemInfo& info();
-std::unique_ptr<System> make(Ingredients ingredients);
+std::unique_ptr<System> make(const Ingredients& ingredients);
 
 }  // namespace popflow::joma

@@ -1,6 +1,5 @@
 #include "dynamics/joma_joint.hpp"
 
-#include "dynamics/common/start.hpp"
 #include "dynamics/joma_joint/system.hpp"
 #include "popflow/error.hpp"
 
@@ -28,31 +27,29 @@ Variant variant_of(const Parameters& own, bool noisy) {
   return variant;
 }
 
-/// The start of a run that goes on from another's last state.
-Start start_of_file(const Ingredients& from) {
-  const LastState last = last_state_of("joma-joint", from);
+/// The start of a run that continues from another's last state.
+Start start_of(const LastState& last) {
   const auto& source = dynamic_cast<const JomaJoint&>(*last.system);
   const Eigen::Index K = source.data().nodes();
   const Eigen::Index M = source.data().tokens();
   return {Eigen::Map<const Eigen::MatrixXd>(last.x.data(), K, M),
-          Eigen::Map<const Eigen::VectorXd>(last.x.data() + K * M, K),
-          source.logits({last.x.data(), last.x.size()})};
+          Eigen::Map<const Eigen::VectorXd>(last.x.data() + K * M, K), source.logits(last.view())};
 }
 
 }  // namespace
 
-std::unique_ptr<System> make(Ingredients from) {
-  const Variant variant = variant_of(from.own, from.shared.word("mode") != "flow");
+std::unique_ptr<System> make(const Ingredients& from) {
+  const Variant variant = variant_of(from.own, from.setting.noisy);
   Problem problem = make_problem(from);
-  if (!from.shared.has("init-from"))
+  if (from.setting.start == nullptr)
     return std::make_unique<JomaJoint>(std::move(problem), variant, from.workers);
 
-  const Start start = start_of_file(from);
+  const Start start = start_of(*from.setting.start);
   const auto words = [](Eigen::Index tokens, Eigen::Index nodes) {
     return std::to_string(tokens) + " tokens and " + std::to_string(nodes) + " nodes";
   };
   if (start.V.rows() != problem.nodes() || start.V.cols() != problem.tokens())
-    throw InputError("--init-from " + from.shared.word("init-from") + " has " +
+    throw InputError("--init-from " + from.setting.start->path + " has " +
                      words(start.V.cols(), start.V.rows()) + "; this problem has " +
                      words(problem.tokens(), problem.nodes()));
   problem.start = start;

@@ -1,8 +1,9 @@
 #include "dynamics/markov.hpp"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
-#include "dynamics/common/start.hpp"
 #include "dynamics/markov/problem.hpp"
 #include "dynamics/markov/system.hpp"
 #include "popflow/error.hpp"
@@ -14,37 +15,49 @@ namespace {
 /// Squares of what is smaller than this vanish, and with them what the flow makes of it.
 constexpr double kSmallestStart = 1e-100;
 
+bool too_small(double start) { return start != 0 && std::abs(start) < kSmallestStart; }
+
+std::string allowed() {
+  return "; it must be 0, or at least " + shortest(kSmallestStart) +
+         " in size, so that its square is a number";
+}
+
 Point given_start(const Parameters& own) {
-  for (const std::string name : {"e0", "w0"}) {
-    const double size = std::abs(own.real(name));
-    if (size != 0 && size < kSmallestStart)
-      throw UsageError("--" + name + " is " + own.text(name) + "; it must be 0, or at least " +
-                       shortest(kSmallestStart) + " in size, so that its square is a number");
-  }
+  for (const std::string name : {"e0", "w0"})
+    if (too_small(own.real(name)))
+      throw UsageError("--" + name + " is " + own.text(name) + allowed());
   return {own.real("e0"), own.real("w0"), own.real("b0")};
 }
 
 Point start_of(const Ingredients& from, bool free_bias) {
   std::vector<StateBlock> blocks = {{"e", 1}, {"w", 1}};
   if (free_bias) blocks.push_back({"b", 1});
-  const auto x = whole_start(from, info(), blocks);
-  if (!x) return given_start(from.own);
-  for (const std::string name : {"e0", "w0", "b0"}) {
-    if (from.own.given(name))
+  const LastState* last = whole_start(from.setting, blocks);
+  Parameters& own = from.own;
+  if (last == nullptr) return given_start(own);
+  const Point start{last->x[0], last->x[1], free_bias ? last->x[2] : 0};
+  for (const auto& [name, value] : std::vector<std::pair<std::string, double>>{
+           {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {
+    // The configuration in a run's own file says both, and the same.
+    if (own.given(name) && own.real(name) != value)
       throw UsageError("--" + name + " and --init-from both say where the flow starts; give one");
-    from.own.unset(name);  // the file says it
+    if (name != "b0" && too_small(value))
+      throw InputError("--init-from " + last->path + " ends at " + name.substr(0, 1) + " = " +
+                       shortest(value) + allowed());
+    // The run's file must say it: scales, and where the flow tends to, follow from the start.
+    own.resolve(name, value);
   }
-  return {(*x)[0], (*x)[1], free_bias ? (*x)[2] : 0};
+  return start;
 }
 
 }  // namespace
 
-std::unique_ptr<System> make(Ingredients from) {
+std::unique_ptr<System> make(const Ingredients& from) {
   const bool free_bias = from.own.word("bias") == "free";
   Problem problem = make_problem(from);
   const Point start = start_of(from, free_bias);
   const Sampling sampling{.context_length = from.own.integer("context-length"),
-                          .noisy = from.shared.word("mode") != "flow"};
+                          .noisy = from.setting.noisy};
   return std::make_unique<Markov>(problem.chain, free_bias, start, std::move(problem.notes),
                                   sampling, from.workers);
 }

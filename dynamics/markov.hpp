@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::markov {
 
 /// One-layer transformer on a binary Markov chain, canonical coordinates (Makkuva et al., NeurIPS
 /// 2024).
 const SystemInfo& info();
-std::unique_ptr<System> make(Ingredients ingredients);
+std::unique_ptr<System> make(const Ingredients& from);
 
 }  // namespace popflow::markov

@@ -1,10 +1,11 @@
 #include "dynamics/scb.hpp"
 
+#include <algorithm>
 #include <cmath>
 
-#include "dynamics/common/start.hpp"
 #include "dynamics/scb/system.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 
 namespace popflow::scb {
 
@@ -40,8 +41,7 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
                        "--coordinates full or support: its threshold leaves the line from 1/T to "
                        "q_k; support coordinates are exact");
     if (!variant.project)
-      throw UsageError(two +
-                       "--project attention: stage 1 has the projection and stage 2 has none");
+      throw UsageError(two + "--project attention: stage 1 is projected and stage 2 is not");
   }
   if (own.has("rounding") && (variant.softmax || coordinates == Coordinates::signal))
     throw UsageError("--rounding is " + own.text("rounding") + ", but " +
@@ -69,10 +69,10 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
                      "coordinates are exact");
 }
 
-/// The sizes that the given parameters ask for must fit the machine before anything is drawn.
+/// The sizes that the parameters imply must fit the machine before anything is drawn.
 void require_room(const Ingredients& from, Coordinates coordinates) {
   const Parameters& own = from.own;
-  if (from.shared.has("problem")) return;  // sizes come from the file
+  if (from.setting.problem) return;  // sizes come from the file
   const auto N = static_cast<double>(own.integer("vocab-size"));
   const auto T = static_cast<double>(own.integer("context-length"));
   const auto S = static_cast<double>(own.integer("sparsity"));
@@ -95,54 +95,57 @@ bool same_positions(const Positions& a, const Positions& b) {
          a.position == b.position && a.weight == b.weight;
 }
 
-/// Goes on from the last state of another run: V and the attention, or V alone when it is mixed.
-Start start_from(const Ingredients& from, const Problem& problem, Variant variant,
-                 Coordinates coordinates) {
-  const std::string path = from.shared.word("init-from");
-  const LastState last = last_state_of("scb", from);
+/// Starts from the last state of another run: its V and its attention, or V alone when it is mixed.
+Start start_from(const LastState& last, const Parameters& own, const Problem& problem,
+                 Variant variant, Coordinates coordinates) {
   const auto& source = dynamic_cast<const Scb&>(*last.system);
   if (source.data().vocabulary() != problem.vocabulary())
-    throw InputError("--init-from " + path + " has a vocabulary of " +
+    throw InputError("--init-from " + last.path + " has a vocabulary of " +
                      std::to_string(source.data().vocabulary()) + " tokens; this problem has " +
                      std::to_string(problem.vocabulary()));
   Start start{source.value_matrix(last.x, last.t), false};
-  if (from.own.has("init-mix")) {
+  if (own.has("init-mix")) {
     start.V0 = source.trained_value(last.x, last.t);
     const double signal = correlation(start.V0, problem);
     if (!std::isnan(signal)) start.correlation = signal;
-    const double theta = from.own.real("init-mix");
+    const double theta = own.real("init-mix");
     start.V0 = theta * start.V0 + (1 - theta) * standard_start(problem, "stationary");
     return start;
   }
 
-  const std::string hint = "; with --init-mix only V is taken, and it may differ";
+  const std::string hint = "; with --init-mix only V is taken, and these may differ";
   if (source.coordinates() != coordinates || source.variant().softmax != variant.softmax)
-    throw InputError("--init-from " + path +
+    throw InputError("--init-from " + last.path +
                      " was run in other --coordinates or with other --attention" + hint);
   const bool fits = coordinates == Coordinates::full
                         ? source.data().Q.context_length == problem.Q.context_length
                         : same_positions(source.data().Q, problem.Q);
   if (!fits)
-    throw InputError("--init-from " + path +
+    throw InputError("--init-from " + last.path +
                      (coordinates == Coordinates::full ? " has another context length"
                                                        : " has other positions Q") +
                      hint);
   const auto attention = source.attention_state(last.x);
   start.attention.assign(attention.begin(), attention.end());
+  if (own.word("schedule") == "two-stage")
+    start.stages = source.stages_from(
+        last.regime, last.t,
+        source.data().P == problem.P && same_positions(source.data().Q, problem.Q));
   return start;
 }
 
 Start make_start(const Ingredients& from, const Problem& problem, Variant variant,
                  Coordinates coordinates) {
   Parameters& own = from.own;
-  if (own.has("init-mix") && !from.shared.has("init-from"))
+  const LastState* last = from.setting.start;
+  if (own.has("init-mix") && last == nullptr)
     throw UsageError("--init-mix is " + own.text("init-mix") +
                      ", but there is no --init-from FILE whose V it could mix");
-  if (from.shared.has("init-from")) {
+  if (last != nullptr) {
     if (own.given("init-value") && own.word("init-value") != "problem")
       throw UsageError("--init-value " + own.word("init-value") +
                        " and --init-from both say where V starts; give one");
-    return start_from(from, problem, variant, coordinates);
+    return start_from(*last, own, problem, variant, coordinates);
   }
   if (!own.has("init-value"))
     own.resolve("init-value", std::string(problem.V0 ? "problem" : "stationary"));
@@ -153,29 +156,58 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   return {*problem.V0, false, {}, problem.transfer_correlation};
 }
 
-/// The length of steps whose stability nothing controls.
-std::optional<double> uncontrolled_step(const Parameters& options) {
-  const std::string& mode = options.word("mode");
-  const std::string method = options.has("method") ? options.word("method") : "";
-  const double eta = options.real("learning-rate");
-  if (mode == "sgd") return eta / static_cast<double>(options.integer("svag"));
-  if (mode == "sde" && method == "gradient_descent") return eta;
-  if (mode == "sde") return options.has("dt") ? options.real("dt") : 0.1 * eta;
-  if ((method == "euler" || method == "rk4") && options.has("dt")) return options.real("dt");
-  return std::nullopt;
+/// Weights that differ at the start, and so may come to rest one by one.
+std::size_t different_weights(const Start& start, const Problem& problem, Coordinates coordinates) {
+  const auto N = static_cast<std::size_t>(problem.vocabulary());
+  const auto slots = static_cast<std::size_t>(problem.Q.slots());
+  if (coordinates != Coordinates::full || start.attention.empty()) return N * (slots + 1);
+  const std::size_t T = start.attention.size() / N;
+  std::size_t count = N * slots;
+  for (std::size_t k = 0; k < N; ++k) {
+    std::vector<double> column(start.attention.begin() + static_cast<std::ptrdiff_t>(k * T),
+                               start.attention.begin() + static_cast<std::ptrdiff_t>((k + 1) * T));
+    std::sort(column.begin(), column.end());
+    count += static_cast<std::size_t>(std::unique(column.begin(), column.end()) - column.begin());
+  }
+  return count;
 }
 
-/// Which steps the flow's splitting takes is for the user to say.
-void require_splitting_step(const Ingredients& from, double l1) {
-  if (!(l1 > 0) || from.own.word("schedule") != "two-stage") return;
-  if (from.shared.word("mode") == "flow" && !from.shared.has("dt"))
-    throw UsageError("--schedule two-stage has l1 = " + shortest(l1) +
-                     " in stage 2, and in a flow l1 needs --dt, the splitting step (or --l1 0)");
+/// How a flow follows the l1 term. The default is what is exact, where it is affordable.
+void settle_solver(const Ingredients& from, const Start& start, const Problem& problem,
+                   Coordinates coordinates, Training& training) {
+  Parameters& own = from.own;
+  const Setting& setting = from.setting;
+  training.step = setting.step;
+  if (setting.noisy)
+    training.solver_unused = own.given("l1-solver") && own.word("l1-solver") != "splitting";
+  if (setting.noisy || training.l1 == 0) return;
+  // Each change of the set takes some 70 evaluations of as many entries as can change: minutes
+  // here.
+  constexpr std::size_t kFew = 100'000;
+  // After the threshold of two stages all small weights are equal, zero.
+  const bool made_equal = training.two_stage && training.two_stage->threshold > 0;
+  const std::size_t all = different_weights(start, problem, coordinates);
+  const bool few = made_equal || coordinates != Coordinates::full || all <= kFew;
+  if (!few) training.single_weights = all;
+  if (!own.has("l1-solver")) {
+    own.resolve("l1-solver", std::string(setting.step ? "splitting"
+                                         : few        ? "active-set"
+                                                      : "adaptive-splitting"));
+  }
+  const std::string& word = own.word("l1-solver");
+  training.solver = word == "active-set"  ? L1Solver::active_set
+                    : word == "splitting" ? L1Solver::splitting
+                                          : L1Solver::adaptive_splitting;
+  if (training.solver != L1Solver::splitting) return;
+  if (!setting.dt)
+    throw UsageError(
+        "--l1-solver splitting needs --dt, its step; --l1-solver active-set needs none");
+  training.splitting_step = setting.dt;
 }
 
 }  // namespace
 
-std::unique_ptr<System> make(Ingredients from) {
+std::unique_ptr<System> make(const Ingredients& from) {
   const Variant variant = variant_of(from.own);
   const Coordinates coordinates = coordinates_of(from.own);
   refuse_inexact(from.own, variant, coordinates);
@@ -183,8 +215,7 @@ std::unique_ptr<System> make(Ingredients from) {
   Problem problem = make_problem(from);
   Start start = make_start(from, problem, variant, coordinates);
   Training training = settle_training(from.own, problem, variant, start.V0);
-  if (training.two_stage) training.two_stage->step = uncontrolled_step(from.shared);
-  require_splitting_step(from, training.l1);
+  settle_solver(from, start, problem, coordinates, training);
   return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start), training,
                                from.workers);
 }

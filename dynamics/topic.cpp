@@ -8,17 +8,14 @@
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/common/problem_file.hpp"
 #include "dynamics/common/sizes.hpp"
-#include "dynamics/common/start.hpp"
 #include "dynamics/topic/full.hpp"
 #include "dynamics/topic/system.hpp"
 #include "popflow/error.hpp"
-#include "popflow/last_state.hpp"
+#include "popflow/memory.hpp"
 
 namespace popflow::topic {
 
 namespace {
-
-constexpr double kLargestWhole = 9007199254740992.0;  // 2^53
 
 Variant variant_of(const Parameters& own) {
   Variant variant;
@@ -34,18 +31,18 @@ Variant variant_of(const Parameters& own) {
 /// The problem file with start values, if there is one.
 std::optional<ProblemFile> open_problem(const Ingredients& from,
                                         const std::vector<StartField>& fields) {
-  if (!from.shared.has("problem")) return std::nullopt;
+  if (!from.setting.problem) return std::nullopt;
   std::vector<std::string> names;
+  names.reserve(fields.size() + info().fields.size());
   for (const StartField& field : fields) names.push_back(field.name);
-  // A file of another variant still says what the data are.
+  // A file of another variant still determines the data.
   for (const FieldInfo& other : info().fields)
     if (std::find(names.begin(), names.end(), other.name) == names.end())
       names.push_back(other.name);
-  return ProblemFile(from.shared.word("problem"), names);
+  return ProblemFile(*from.setting.problem, names);
 }
 
-/// Puts what the file says of the data among the parameters; another value that was asked for is an
-/// error.
+/// Sets the parameters of the data from the file; a different value requested for one is an error.
 void resolve_from_file(Parameters& own, const ProblemFile& file) {
   const auto& names = info().parameters;
   for (const Parameter& parameter : names) {
@@ -77,7 +74,7 @@ Data data_of(const Parameters& own) {
     throw UsageError("--topics-per-document " + own.text("topics-per-document") +
                      " exceeds --topics " + own.text("topics") +
                      "; the topics of a document must be distinct");
-  if (data.n() > kLargestWhole)
+  if (data.n() > largest_whole)
     throw UsageError("--topics " + own.text("topics") + " with --words-per-topic " +
                      own.text("words-per-topic") +
                      " makes a vocabulary of more than 2^53 words, which overflows");
@@ -147,14 +144,14 @@ void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
   }
 }
 
-/// Is the difference of two entries next to the rounding of what they grow to? `size` is that of
-/// their later values: what matters is not how they differ now, but whether it outlives the run.
+/// Is the difference of two entries comparable to the rounding of what they grow to? `size` is that
+/// of their later values: what matters is not how they differ now, but whether it outlives the run.
 bool equal(double a, double b, double size) {
   return std::abs(a - b) <= 1e-12 * std::max({std::abs(a), std::abs(b), size});
 }
 
-/// Starts from which the flow does not say where it goes, or does not go at all. `file` is the one
-/// that the start was read from, or empty.
+/// Refuses starts from which rounding decides where the flow goes, or from which it never moves.
+/// `file` is the one that the start was read from, or empty.
 void refuse_degenerate(const Parameters& own, const Data& data, const Variant& variant,
                        const std::vector<double>& x, const std::string& file) {
   const std::string options =
@@ -202,7 +199,7 @@ bool has_matrices(const ProblemFile& file, const Variant& variant,
       for (const StartField& field : fields)
         if (name == matrix.name && starts_with(field, beginning) && file.has(field.name))
           throw file.bad("holds both " + matrix.name + " and " + field.name +
-                         ", which say the same; give one");
+                         ", which are redundant; give one");
   }
   return any;
 }
@@ -232,7 +229,7 @@ void read_matrices(const ProblemFile& file, const Data& data, const Variant& var
   }
 }
 
-/// The matrices that the options ask for must fit the machine before any is made.
+/// The matrices that the options imply must fit the machine before any is allocated.
 void require_room(const Parameters& own, const Data& data, const Variant& variant) {
   const double square = (data.n() + 1) * (data.n() + 1);
   double doubles = 12 * square;
@@ -251,17 +248,17 @@ void refuse_without_gradient(const Data& data, const Variant& variant, const Ful
     throw InputError(file + " starts every factor at 0, where its gradient is 0 for ever");
 }
 
-/// Is the last state that --init-from names one of full matrices?
-bool goes_on_from_matrices(const Ingredients& from) {
-  if (!from.shared.has("init-from")) return false;
-  const LastState last = load_last_state(from.shared.word("init-from"), from.workers);
-  return dynamic_cast<const FullTopic*>(last.system.get()) != nullptr;
+/// Is the state that --init-from names one of full matrices?
+bool goes_on_from_matrices(const Setting& setting) {
+  return setting.start != nullptr &&
+         dynamic_cast<const FullTopic*>(setting.start->system.get()) != nullptr;
 }
 
 }  // namespace
 
-std::unique_ptr<System> make(Ingredients from) {
+std::unique_ptr<System> make(const Ingredients& from) {
   Parameters& own = from.own;
+  const Setting& setting = from.setting;
   const Variant variant = variant_of(own);
   const double scale = own.real("init-scale");
   const std::vector<StartField> fields = start_fields(variant);
@@ -271,11 +268,15 @@ std::unique_ptr<System> make(Ingredients from) {
   if (!own.has("value-init")) own.resolve("value-init", default_value_init(variant));
 
   const bool given_matrices = file && has_matrices(*file, variant, fields);
-  const bool from_matrices = goes_on_from_matrices(from);
+  const bool from_matrices = goes_on_from_matrices(setting);
   // Noise leaves the symmetric subspaces, and so do starts outside of them.
-  const bool full = from.shared.word("mode") != "flow" || given_matrices || from_matrices;
+  const bool outside = given_matrices || from_matrices;
+  const bool full = setting.noisy || outside;
 
-  std::vector<std::string> remarks;
+  std::vector<Note> notes;
+  if (full && !outside)
+    notes.push_back({"noise leaves the symmetric coordinates: full matrices of " +
+                     std::to_string(Sizes(data).words) + " words are integrated"});
   std::vector<double> x = standard_start(own, data, variant, fields);
   if (file) {
     read_start(*file, fields, x);
@@ -285,13 +286,13 @@ std::unique_ptr<System> make(Ingredients from) {
       const bool used = std::any_of(fields.begin(), fields.end(), has_name) ||
                         std::any_of(matrices.begin(), matrices.end(), has_name);
       if (!used && file->has(other.name))
-        remarks.push_back(other.name + " of " + file->file().path() +
-                          " is no start value of this variant and is not used");
+        notes.push_back({other.name + " of " + file->file().path() +
+                         " is not a start value of this variant and is ignored"});
     }
   }
   if (!from_matrices) {
-    if (const auto last = whole_start(from, info(), state_blocks(data, variant, scale))) {
-      x = *last;
+    if (const LastState* last = whole_start(setting, state_blocks(data, variant, scale))) {
+      x.assign(last->x.begin(), last->x.end());
       to_fields(variant, x);
     }
   }
@@ -300,15 +301,16 @@ std::unique_ptr<System> make(Ingredients from) {
       (given_matrices || std::any_of(fields.begin(), fields.end(),
                                      [&](const StartField& f) { return file->has(f.name); })))
     source = file->file().path();
-  if (from.shared.has("init-from")) source = from.shared.word("init-from");
+  if (setting.start != nullptr) source = setting.start->path;
 
   FullStart start;
   if (full) {
     require_room(own, data, variant);
     start = full_start(data, variant, x);
-    if (from_matrices)
-      start = {{}, *whole_start(from, info(), full_blocks(data, variant, scale))};
-    else if (given_matrices && !from.shared.has("init-from"))
+    if (from_matrices) {
+      const State& last = whole_start(setting, full_blocks(data, variant, scale))->x;
+      start = {{}, {last.begin(), last.end()}};
+    } else if (given_matrices && setting.start == nullptr)
       read_matrices(*file, data, variant, start);
   }
   const bool symmetric = !full || !start.symmetric.empty();
@@ -321,10 +323,10 @@ std::unique_ptr<System> make(Ingredients from) {
   const std::vector<double>& numbers = symmetric ? x : start.state;
   if (variant.train == Train::attention &&
       std::all_of(numbers.begin(), numbers.begin() + values, [](double w) { return w == 0; }))
-    remarks.emplace_back("W_V stays 0, so that the attention has no gradient");
-  if (!full) return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(remarks));
+    notes.push_back({"W_V stays 0, so that the attention has no gradient"});
+  if (!full) return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(notes));
   return std::make_unique<FullTopic>(data, variant, own.integer("document-length"),
-                                     std::move(start), scale, std::move(remarks), from.workers);
+                                     std::move(start), scale, std::move(notes), from.workers);
 }
 
 }  // namespace popflow::topic

@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::topic {
 
 /// One-layer attention on topic-model data (Li, Li, Risteski, ICML 2023).
 const SystemInfo& info();
-std::unique_ptr<System> make(Ingredients ingredients);
+std::unique_ptr<System> make(const Ingredients& from);
 
 }  // namespace popflow::topic

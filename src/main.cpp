@@ -1,3 +1,4 @@
-#include "cli/program.hpp"
+#include "popflow/program.hpp"
+#include "popflow/systems.hpp"
 
-int main(int argc, char** argv) { return popflow::cli::run_program(argc, argv); }
+int main(int argc, char** argv) { return popflow::run_program(argc, argv, popflow::systems()); }

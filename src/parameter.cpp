@@ -14,9 +14,8 @@
 namespace popflow {
 namespace {
 
-// Whole numbers up to here are all exact as doubles, which is what readers of a file may turn them
-// into.
-constexpr std::int64_t largest_integer = std::int64_t{1} << 53;
+// Readers of a file may turn whole numbers into doubles.
+constexpr auto largest_integer = static_cast<std::int64_t>(largest_whole);
 
 /// A number as the user would write it in a sentence: 1, 0.5, 1e-10, but 1000000 not 1e+06.
 std::string in_words(double value) {
@@ -54,7 +53,7 @@ std::string either(const std::vector<std::string>& words) {
   return list;
 }
 
-/// The sentence's second half: what is allowed.
+/// The second half of the message: what is allowed.
 std::string allowed(const Parameter& parameter) {
   const std::string range = parameter.range.describe(parameter.kind == Kind::integer);
   const std::string bounds = range.empty() ? "" : ", " + range;
@@ -265,7 +264,7 @@ bool Range::contains(double value) const {
 
 std::string Range::describe(bool whole) const {
   const bool has_low = std::isfinite(low);
-  // No whole number goes further anyway, and 9007199254740992 tells the reader nothing.
+  // No whole number may exceed it anyway, and 9007199254740992 does not help the reader.
   const bool has_high = whole ? high < static_cast<double>(largest_integer) : std::isfinite(high);
   if (has_low && has_high && !low_open && !high_open) {
     return "from " + in_words(low) + " to " + in_words(high);
@@ -280,35 +279,43 @@ std::string Range::describe(bool whole) const {
   return words;
 }
 
-Parameters::Parameters(ParameterTable table) : table_(std::move(table)) {
-  for (const auto& parameter : table_) {
-    Entry& entry = entries_[parameter.name];
-    if (parameter.kind == Kind::flag) entry = {false, Origin::defaults};
-    if (!parameter.default_text.empty()) {
-      entry = {parse_value(parameter, parameter.default_text), Origin::defaults};
-    }
+Parameters::Parameters(ParameterTable table)
+    : table_(std::make_shared<const ParameterTable>(std::move(table))), entries_(table_->size()) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Parameter& parameter = (*table_)[i];
+    if (parameter.kind == Kind::flag) entries_[i] = {false, Origin::defaults};
+    if (!parameter.default_text.empty())
+      entries_[i] = {parse_value(parameter, parameter.default_text), Origin::defaults};
   }
 }
 
 const Parameter* Parameters::find(std::string_view name) const {
-  const auto row = std::find_if(table_.begin(), table_.end(), [name](const Parameter& parameter) {
+  const auto row = std::find_if(table_->begin(), table_->end(), [name](const Parameter& parameter) {
     return parameter.name == name;
   });
-  return row == table_.end() ? nullptr : &*row;
+  return row == table_->end() ? nullptr : &*row;
+}
+
+std::size_t Parameters::row(std::string_view name) const {
+  const Parameter* found = find(name);
+  if (found == nullptr) throw std::logic_error("no parameter '" + std::string(name) + "'");
+  return static_cast<std::size_t>(found - table_->data());
 }
 
 const Parameters::Entry& Parameters::entry(std::string_view name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) throw std::logic_error("no parameter '" + std::string(name) + "'");
-  return found->second;
+  return entries_[row(name)];
 }
 
 void Parameters::set(std::string_view name, const std::string& text, Origin origin) {
-  const Parameter* parameter = find(name);
-  if (parameter == nullptr) throw std::logic_error("no parameter '" + std::string(name) + "'");
+  const std::size_t at = row(name);
+  const Parameter& parameter = (*table_)[at];
   const bool config = origin == Origin::config;
-  const std::string label = (config ? "" : "--") + parameter->name;
-  entries_.find(name)->second = {parse_labelled(*parameter, text, label, config), origin};
+  const std::string label = (config ? "" : "--") + parameter.name;
+  Value value = parse_labelled(parameter, text, label, config);
+  Entry& entry = entries_[at];
+  if (parameter.repeats && entry.origin == origin)
+    value = std::get<std::string>(entry.value) + "\n" + std::get<std::string>(value);
+  entry = {std::move(value), origin};
 }
 
 void Parameters::resolve(std::string_view name, Value value) {
@@ -316,13 +323,14 @@ void Parameters::resolve(std::string_view name, Value value) {
   if (parameter == nullptr || !holds(parameter->kind, value)) {
     throw std::logic_error("no parameter '" + std::string(name) + "' with a value of this kind");
   }
-  entries_.find(name)->second.value = std::move(value);
+  entries_[row(name)].value = std::move(value);
 }
 
-void Parameters::unset(std::string_view name) {
-  if (find(name) == nullptr) throw std::logic_error("no parameter '" + std::string(name) + "'");
-  entries_.find(name)->second = {};
+void Parameters::adopt(std::string_view name, const Parameters& other) {
+  entries_[row(name)] = other.entry(name);
 }
+
+void Parameters::unset(std::string_view name) { entries_[row(name)] = {}; }
 
 bool Parameters::has(std::string_view name) const {
   return !std::holds_alternative<std::monostate>(entry(name).value);
@@ -402,7 +410,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
     }
   }
   if (!best.empty() || word.size() < 2) return best;
-  // A beginning is not near by edits, yet plainly meant.
+  // A prefix can be far in edit distance, yet is plainly meant.
   const auto longer = std::find_if(names.begin(), names.end(),
                                    [word](const auto& name) { return name.starts_with(word); });
   return longer == names.end() ? "" : *longer;

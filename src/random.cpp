@@ -24,7 +24,7 @@ RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t ru
 }
 
 void RandomStream::refill() {
-  if (exhausted_) throw std::length_error("a random stream gave all of its 2^33 words");
+  if (exhausted_) throw std::length_error("a random stream is exhausted after 2^33 words");
   block_ = Generator{}(counter_, key_);
   used_ = 0;
   exhausted_ = ++counter_[0] == 0;

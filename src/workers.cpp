@@ -3,9 +3,12 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "cores.hpp"
 
 namespace popflow {
 
@@ -32,6 +35,27 @@ struct Workers::Impl {
   std::mutex mutex;
   std::exception_ptr error;
 
+  /// More threads; false if the system refused to start as many.
+  bool start(unsigned more) {
+    const unsigned now = generation.load();
+    try {
+      for (unsigned i = 0; i < more; ++i) threads.emplace_back([this, now] { loop(now); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
+  }
+
+  /// Ends all of them.
+  void end() {
+    stop.store(true);
+    generation.fetch_add(1);
+    generation.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    threads.clear();
+    stop.store(false);
+  }
+
   void work() {
     inside_task = true;
     try {
@@ -44,8 +68,8 @@ struct Workers::Impl {
     inside_task = false;
   }
 
-  void loop() {
-    unsigned seen = 0;
+  /// `seen`: the generation before the first that it works for.
+  void loop(unsigned seen) {
     for (;;) {
       for (int spin = 0; spin < kSpins && generation.load() == seen; ++spin) {
       }
@@ -59,16 +83,16 @@ struct Workers::Impl {
 };
 
 Workers::Workers(unsigned threads) : impl_(std::make_unique<Impl>()) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  for (unsigned i = 1; i < threads; ++i) impl_->threads.emplace_back([this] { impl_->loop(); });
+  if (threads == 0) threads = usable_cores();
+  if (impl_->start(threads - 1)) return;
+  // The system gives no more. Where that is for want of memory, nothing would be left for the work:
+  // some of those that started make room.
+  const std::size_t started = impl_->threads.size();
+  impl_->end();
+  impl_->start(static_cast<unsigned>(started * 3 / 4));
 }
 
-Workers::~Workers() {
-  impl_->stop.store(true);
-  impl_->generation.fetch_add(1);
-  impl_->generation.notify_all();
-  for (std::thread& thread : impl_->threads) thread.join();
-}
+Workers::~Workers() { impl_->end(); }
 
 unsigned Workers::threads() const { return static_cast<unsigned>(impl_->threads.size()) + 1; }
 

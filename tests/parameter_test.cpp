@@ -136,7 +136,7 @@ TEST_CASE("an error names the key, the value and what is allowed", "[fast][param
                     Contains("xxx...") && !Contains("\033"));
 }
 
-TEST_CASE("a range says what it allows", "[fast][parameter]") {
+TEST_CASE("a range describes what it allows", "[fast][parameter]") {
   CHECK(Range{}.describe().empty());
   CHECK(Range{.low = 1}.describe() == "at least 1");
   CHECK(Range{.low = 0, .low_open = true}.describe() == "above 0");
@@ -147,7 +147,7 @@ TEST_CASE("a range says what it allows", "[fast][parameter]") {
   CHECK(Range{.low = 0, .high = 1, .high_open = true}.describe() == "at least 0 and below 1");
   CHECK(Range{.low = 0, .high = 1, .low_open = true, .high_open = true}.describe() ==
         "between 0 and 1, these excluded");
-  // Only of whole numbers does a bound of 2^53 go without saying.
+  // Only for whole numbers is a bound of 2^53 left out.
   const double largest = 9007199254740992.0;
   CHECK(Range{.low = 2, .high = largest}.describe(true) == "at least 2");
   CHECK(Range{.low = 2, .high = 1e6}.describe(true) == "from 2 to 1000000");
@@ -156,7 +156,7 @@ TEST_CASE("a range says what it allows", "[fast][parameter]") {
   CHECK_FALSE(Range{.low = 0}.contains(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEST_CASE("the shortest form reads back to the same bits", "[fast][parameter]") {
+TEST_CASE("the shortest form reads back bit for bit", "[fast][parameter]") {
   CHECK(shortest(0.1) == "0.1");
   CHECK(shortest(1e-8) == "1e-08");
   std::mt19937_64 generator(1);
@@ -194,7 +194,7 @@ TEST_CASE("later origins override earlier ones", "[fast][parameter]") {
   CHECK(values.integer("vocab-size") == 40);
 }
 
-TEST_CASE("a wrong name or kind is the program's own fault", "[fast][parameter]") {
+TEST_CASE("a wrong name or kind is a programming error", "[fast][parameter]") {
   Parameters values({vocabulary, offset});
   CHECK_THROWS_AS(values.integer("vocab"), std::logic_error);
   CHECK_THROWS_AS(values.real("vocab-size"), std::logic_error);

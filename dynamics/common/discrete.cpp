@@ -7,7 +7,7 @@
 namespace popflow {
 
 std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
-  // Columns hold n p_i each; those with less than 1 are filled up from those with more.
+  // Column i starts with n p_i; those below 1 are filled up from those above.
   std::vector<double> share(weights.begin(), weights.end());
   const double total = std::accumulate(share.begin(), share.end(), 0.0);
   const auto n = static_cast<double>(share.size());
@@ -29,7 +29,7 @@ std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
     large.pop_back();
     small.push_back(high);
   }
-  // What rounding has left over: full columns, unless nothing was to be in them.
+  // Left over by rounding: full columns, unless their weight is 0.
   const auto likeliest = static_cast<std::uint32_t>(
       std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const std::uint32_t i : small)

@@ -6,26 +6,26 @@
 
 namespace popflow {
 
-/// A column of an alias table (Walker 1977, in the form of Vose 1991): n columns are drawn alike,
-/// and of one the part `share` is its own place's, the rest its alias'.
+/// A column of an alias table (Walker 1977, in the form of Vose 1991): n columns are equally
+/// likely; a fraction `share` of each belongs to its own index, the rest to its alias.
 struct AliasColumn {
   double share = 1;
   std::uint32_t alias = 0;
 };
 /// Those of a list of weights, which are not negative and have a positive sum; at most 2^32 of
-/// them. Places of weight 0 have no share of any.
+/// them. Indices of weight 0 have no share of any.
 std::vector<AliasColumn> alias_columns(std::span<const double> weights);
 
-/// Draws a place of a fixed list of weights in constant time: one random word picks a column and
-/// what is left of the word decides between its two places. Probabilities are right to the rounding
-/// of a double.
+/// Draws an index from fixed weights in constant time: one random word picks a column and the rest
+/// of the word decides between its two indices. Probabilities are exact to the rounding of a
+/// double.
 class DiscreteDistribution {
  public:
   /// Weights are not negative and have a positive sum; at most 2^32 of them.
   explicit DiscreteDistribution(std::span<const double> weights);
 
   [[nodiscard]] std::size_t size() const { return columns_.size(); }
-  /// The place that a word of 64 random bits stands for. Places of weight 0 never occur.
+  /// The index given by a word of 64 random bits. Indices of weight 0 never occur.
   std::uint32_t operator()(std::uint64_t word) const {
     __extension__ using Wide = unsigned __int128;
     const Wide scaled = Wide{word} * columns_.size();
@@ -36,7 +36,7 @@ class DiscreteDistribution {
 
  private:
   struct Column {
-    std::uint64_t threshold = 0;  ///< below it the column's own place, else the alias
+    std::uint64_t threshold = 0;  ///< below it the column's own index, else the alias
     std::uint32_t alias = 0;
   };
   std::vector<Column> columns_;

@@ -28,7 +28,12 @@ const char* probability_fault(double value) {
 
 ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>& any_of)
     : file_(path) {
-  // At the root of a run's file stand the fields of its trajectory, by the same names perhaps.
+  if (is_sweep(file_))
+    throw wrong(
+        "holds a sweep, whose cells have no problem of one kind; give the file of a run: "
+        "'popflow info " +
+        path + " --cell ...' prints the command of a cell's");
+  // The root of a run's file holds the fields of its trajectory, perhaps under the same names.
   const bool is_run = file_.text_attribute("", "format") == "popflow";
   std::vector<std::string> groups = {"", "problem"};
   if (is_run) groups = {"problem"};

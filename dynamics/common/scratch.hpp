@@ -9,8 +9,8 @@
 namespace popflow {
 
 /// Working space for functions of a System that runs of an ensemble call at the same time: each
-/// call borrows one for as long as it lasts. There are as many as calls were ever under way
-/// together, and they keep what they have allocated.
+/// call borrows one for as long as it lasts. There are as many as calls were ever active at once,
+/// and they keep their allocations.
 template <class T>
 class ScratchPool {
  public:

@@ -6,10 +6,10 @@ namespace popflow {
 
 namespace {
 
-UsageError contradiction(const Parameters& own, const std::string& name, const std::string& found,
-                         const std::string& where) {
-  return UsageError("--" + name + " " + own.text(name) + " contradicts " + where +
-                    ": there it is " + found);
+UsageError disagreement(const Parameters& own, const std::string& name, const std::string& found,
+                        const std::string& where) {
+  return UsageError("--" + name + " " + own.text(name) + " disagrees with " + where +
+                    ", where it is " + found);
 }
 
 }  // namespace
@@ -17,13 +17,13 @@ UsageError contradiction(const Parameters& own, const std::string& name, const s
 void resolve(Parameters& own, const std::string& name, std::int64_t found,
              const std::string& where) {
   if (own.given(name) && own.integer(name) != found)
-    throw contradiction(own, name, std::to_string(found), where);
+    throw disagreement(own, name, std::to_string(found), where);
   own.resolve(name, found);
 }
 
 void resolve(Parameters& own, const std::string& name, double found, const std::string& where) {
   if (own.given(name) && own.real(name) != found)
-    throw contradiction(own, name, shortest(found), where);
+    throw disagreement(own, name, shortest(found), where);
   own.resolve(name, found);
 }
 

@@ -7,8 +7,8 @@
 
 namespace popflow {
 
-/// Puts a value that follows from elsewhere among the parameters. `where` says from where, a path
-/// most often; that another value was asked for is an error.
+/// Sets a parameter whose value is determined elsewhere. `where` says where, mostly a path; a
+/// different value requested for it is an error.
 void resolve(Parameters& own, const std::string& name, std::int64_t found,
              const std::string& where);
 void resolve(Parameters& own, const std::string& name, double found, const std::string& where);

@@ -7,8 +7,8 @@
 
 namespace popflow {
 
-/// What a text is cut into. Both: UTF-8, A to Z made lower-case, a leading byte-order mark left
-/// out.
+/// The units into which a text is split. Both: UTF-8, A to Z made lower-case, a leading byte-order
+/// mark left out.
 enum class TextUnit {
   /// Unicode code points; a run of white space, wherever it is, is one space.
   character,

@@ -8,7 +8,7 @@
 
 namespace popflow::joma {
 
-/// Tokens in one piece of work, and in one stretch of it that stays in the first-level cache.
+/// Tokens in one piece of work, and in one block of it that stays in the first-level cache.
 inline constexpr std::size_t kPiece = std::size_t{1} << 14;
 inline constexpr std::size_t kStretch = 512;
 

@@ -48,7 +48,7 @@ class Coordinates {
   // For tokens [begin, end), written from out[0] on.
   /// S_l = sum_k v_kl^2
   virtual void squares(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
-  /// S_l again, with the same bits, and (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
+  /// S_l again, bit for bit, and (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
   virtual void motions(const double* x, std::size_t begin, std::size_t end, double* squares,
                        double* growths) const = 0;
   /// dx/dt from b_l; the reduced state's derivative is b itself, which may lie there already.
@@ -60,7 +60,8 @@ class Coordinates {
   /// mu_kl - v_kl, accurate also where it is far below mu; only with a target.
   virtual void deviations(const double* x, std::size_t node, std::size_t begin, std::size_t end,
                           double* out) const = 0;
-  /// s_l = integral of b_l over time; NaN where the state no longer tells. Only with a target.
+  /// s_l = integral of b_l over time; NaN where the state no longer determines it. Only with a
+  /// target.
   virtual void progress(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
   /// Upward crossing zero where v_kl passes 90% of mu_kl, for node k.
   virtual void passages(const double* x, std::size_t node, std::size_t begin, std::size_t end,

@@ -19,7 +19,7 @@ namespace popflow::joma {
 
 namespace {
 
-// Sums of their own, added in order: the same bits however the compiler vectorises.
+// Separate sums, added in order: bit-for-bit identical however the compiler vectorises.
 constexpr std::size_t kLanes = 8;
 
 double total(const double (&lanes)[kLanes]) {

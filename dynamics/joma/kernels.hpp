@@ -4,8 +4,8 @@
 
 namespace popflow::joma {
 
-// The loops that cost: exponentials of whole arrays, in the widest vectors that the machine has,
-// with the same bits in all of them.
+// The expensive loops: exponentials of whole arrays, in the widest vectors that the machine has,
+// bit-for-bit identical for every width.
 
 /// values[i] = exp(min(factor values[i], highest) + c)
 void exponentials(std::size_t count, double factor, double highest, double c, double* values);
@@ -32,8 +32,8 @@ void slownesses(std::size_t count, double factor, double along, double length, d
 /// The largest of the values; those that are NaN count as 0.
 double largest(std::size_t count, const double* values);
 
-// Attention relative to a reference's: w[i] = log(b_i/b_ref) and p[i] = e^w; where that is nothing
-// beside the reference p[i] = 0 and w[i] = kLowestExponent.
+// Attention relative to a reference's: w[i] = log(b_i/b_ref) and p[i] = e^w; where that is
+// negligible relative to the reference p[i] = 0 and w[i] = kLowestExponent.
 /// w = (square - reference) factor
 void exponential_shares(std::size_t count, double factor, double reference, const double* squares,
                         double* w, double* p);
@@ -45,8 +45,8 @@ void root_shares(std::size_t count, double c, double reference, const double* sq
 /// a token's rate less the reference's.
 struct EntropySums {
   double p = 0, u = 0, w = 0, uu = 0, uw = 0;
-  double noise = 0;       ///< what rounding may make of uw
-  double unevenness = 0;  ///< largest |w| beside its rounding
+  double noise = 0;       ///< rounding error of uw
+  double unevenness = 0;  ///< largest |w| relative to its rounding
   void add(const EntropySums& other);
 };
 

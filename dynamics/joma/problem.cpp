@@ -8,9 +8,9 @@
 #include "dynamics/common/problem_file.hpp"
 #include "dynamics/common/sizes.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/random.hpp"
-#include "popflow/system.hpp"
 
 namespace popflow::joma {
 namespace {
@@ -69,11 +69,11 @@ Problem Reader::read() {
 
 Problem from_file(const Ingredients& from) {
   Parameters& own = from.own;
-  const std::string& path = from.shared.word("problem");
+  const std::string& path = *from.setting.problem;
   Problem problem = Reader(path).read();
   const std::string activation = problem.has_target ? "nonlinear" : "linear";
   if (own.given("activation") && own.word("activation") != activation)
-    throw UsageError("--activation " + own.word("activation") + " contradicts " + path +
+    throw UsageError("--activation " + own.word("activation") + " disagrees with " + path +
                      ": it holds " + (problem.has_target ? "target" : "drive") + ", which means " +
                      activation);
   own.resolve("activation", activation);
@@ -90,7 +90,7 @@ Matrix drawn_uniform(const Ingredients& from) {
     throw UsageError("--target-min " + own.text("target-min") + " is above --target-max " +
                      own.text("target-max"));
   return draw_uniform(own.integer("nodes"), own.integer("tokens"), low, high,
-                      static_cast<std::uint64_t>(from.shared.integer("problem-seed")));
+                      from.setting.problem_seed);
 }
 
 }  // namespace
@@ -119,8 +119,8 @@ Matrix tree_probabilities(Eigen::Index nodes, int depth, double rho) {
   return values;
 }
 
-Problem make_problem(Ingredients from) {
-  if (from.shared.has("problem")) return from_file(from);
+Problem make_problem(const Ingredients& from) {
+  if (from.setting.problem) return from_file(from);
   Parameters& own = from.own;
   const bool tree = own.word("data") == "tree";
   if (tree)

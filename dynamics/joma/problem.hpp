@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::joma {
 
@@ -22,9 +22,9 @@ struct Problem {
 inline constexpr double kLargestNumber = 1e50;
 
 /// Draws or reads the problem, as the parameters say, and resolves into `from.own` the activation
-/// and the sizes that come from elsewhere. Throws UsageError for contradictions and for sizes
+/// and the sizes that come from elsewhere. Throws UsageError for conflicting options and for sizes
 /// beyond the machine, InputError for a wrong file.
-Problem make_problem(Ingredients from);
+Problem make_problem(const Ingredients& from);
 
 /// Numbers uniform on [low, high], each node's from a stream of its own.
 Matrix draw_uniform(Eigen::Index nodes, Eigen::Index tokens, double low, double high,

@@ -25,7 +25,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // The last tokens have learned all but e^-5 of their targets by the default end.
 constexpr double kLearned = 5;
-// With softmax slow tokens can take e^100 times as long as fast ones: nobody waits for them.
+// With softmax slow tokens can take e^100 times as long as fast ones: the default end ignores them.
 constexpr double kLongestEnd = 1e6;
 
 }  // namespace
@@ -37,6 +37,7 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
       workers_(workers),
       lines_(start_),
       reduced_(reduced),
+      events_({}),
       softmax_([this] {
         return std::make_unique<Softmax>(Softmax{std::vector<Attention::Part>(pieces()),
                                                  std::vector<double>(reduced_ ? 0 : tokens())});
@@ -45,9 +46,26 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
   coordinates_ =
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
   describe();
+  events_ = event_table().select(shape_.events);
 }
 
 const SystemInfo& Joma::info() const { return joma::info(); }
+
+Capabilities Joma::capabilities() const {
+  Capabilities can{
+      .jacobian = this,
+      .events = this,
+      .sampled = Lacking{
+          "joma has no data model, its drives and targets stand for the data; 'popflow compare "
+          "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
+  // Drives, with exponential or linear attention.
+  if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
+  if (reduced_)
+    can.no_noise =
+        "with noise only --coordinates full is exact: noise moves each v_kl on its own, off the "
+        "line that --coordinates reduced keeps to";
+  return can;
+}
 
 /// The largest S/(2 tau^2) at the start or, with targets, on the way.
 double Joma::peak_exponent() const {
@@ -61,9 +79,9 @@ double Joma::peak_exponent() const {
   return peak;
 }
 
-/// A target far beyond 8 tau is reached in less time than the rounding of the time it took to come
-/// to 8 tau. Such rates are held at e^27: the token then still arrives within 2e-8 of the right
-/// time, and in steps that can be taken.
+/// A target far beyond 8 tau is reached in less time than the rounding of the time it took to reach
+/// 8 tau. Such rates are held at e^27: the token then still arrives within 2e-8 of the right time,
+/// and in steps that can be taken.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
@@ -71,7 +89,7 @@ void Joma::hold_rates() {
     if (peak > 33) attention_.highest_exponent = 27;
   } else if (peak > 300) {
     throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
-                     ": the flow blows up in less time than can be told from 0; use a smaller "
+                     ": the flow blows up at a time indistinguishable from 0; use a smaller "
                      "start, a larger --temperature or --attention softmax");
   }
 }
@@ -125,7 +143,7 @@ GroupSpec Joma::problem() const {
 
 // ---- the flow
 
-void Joma::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+void Joma::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   if (attention_.kind != Kind::softmax) {
     in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
       double b[kStretch];
@@ -154,7 +172,7 @@ void Joma::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) 
   });
 }
 
-void Joma::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+void Joma::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
                     std::span<double> time_derivative) const {
   const auto M = static_cast<Eigen::Index>(tokens());
   Eigen::VectorXd b(M);
@@ -176,22 +194,9 @@ void Joma::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::M
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
 }
 
-// ---- noise
+// ---- observables and events
 
-std::string Joma::why_no_samples() const {
-  return "joma has no data model, its drives and targets stand for the data; 'popflow compare "
-         "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD";
-}
-
-std::string Joma::why_no_noise() const {
-  if (!reduced_) return "";
-  return "with noise only --coordinates full is exact: noise moves each v_kl on its own, off the "
-         "line that --coordinates reduced keeps to";
-}
-
-// ---- what is seen of it
-
-/// The token with the largest attention, to which all are compared: what is small beside it is
+/// The token with the largest attention, to which all are compared: what is small relative to it is
 /// then small in every sum, too.
 struct Joma::Reference {
   double square = -1;  ///< its S
@@ -218,7 +223,7 @@ Joma::Reference Joma::reference(std::span<const double> x) const {
   return best;
 }
 
-/// w_l = log(b_l/b_ref), without a detour over the logarithms, which are large, and p_l = e^w_l.
+/// w_l = log(b_l/b_ref), without forming the large logarithms, and p_l = e^w_l.
 void Joma::shares(std::size_t count, const Reference& reference, const double* squares, double* w,
                   double* p) const {
   if (attention_.kind == Kind::linear)
@@ -272,8 +277,7 @@ void Joma::rates(std::size_t count, const Reference& reference, const double* sq
   for (std::size_t i = 0; i < count; ++i) out[i] = 2 * factor * growths[i] * p[i];
 }
 
-void Joma::event_functions(std::span<const double> x, double /*t*/,
-                           std::span<double> values) const {
+EntropyRate Joma::entropy_rate(std::span<const double> x) const {
   // With p_l normalised, dH/dt = -cov_p(d log b/dt, log b); both are taken relative to the token
   // with the largest attention, w and u, so that nothing cancels when it has nearly all of it. In
   // units of the largest b, which changes no sign.
@@ -309,15 +313,24 @@ void Joma::event_functions(std::span<const double> x, double /*t*/,
   });
   EntropySums all;
   for (const EntropySums& part : parts) all.add(part);
-  const bool all_even = all.unevenness <= 4 * kEpsilon;  // but for rounding
+  EntropyRate rate;
   const double total = 1 + all.p;
-  const double slope = -(all.uw - all.u * all.w / total) / total;
-  const double noise = 8 * kEpsilon * all.noise / total + std::numeric_limits<double>::min();
+  rate.slope = -(all.uw - all.u * all.w / total) / total;
+  rate.noise = 8 * kEpsilon * all.noise / total + std::numeric_limits<double>::min();
+  rate.even = all.unevenness <= 4 * kEpsilon;  // but for rounding
   // Even attention is the entropy's maximum: it falls from there if any two rates differ.
   const double spread = all.uu / total - all.u * all.u / total / total;
-  const double even = spread > 1e-24 * all.uu ? 1 : -1;
-  values[0] = all_even ? even : -slope - noise;
-  values[1] = slope - 2 * noise;
+  rate.falls = spread > 1e-24 * all.uu;
+  return rate;
+}
+
+void Joma::event_functions(StateView x, double /*t*/, std::span<double> values) const {
+  events_.evaluate(entropy_rate(x), values);
+}
+
+void Joma::event_heights(StateView x, double /*t*/, std::span<double> heights) const {
+  heights[1] = entropy(x);
+  heights[0] = -heights[1];
 }
 
 void Joma::learned(std::span<const double> x, double& low, double& high) const {
@@ -381,14 +394,15 @@ double Joma::clock_spread(std::span<const double> x) const {
   return sum == 0 ? 0 : (high - low) / (sum / count);
 }
 
-void Joma::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
-  values[0] = entropy(x);
-  values[1] = std::exp(values[0]);
-  learned(x, values[2], values[3]);
-  values[4] = clock_spread(x);
+void Joma::observe(StateView x, double /*t*/, std::span<double> values) const {
+  Look look;
+  look.entropy = entropy(x);
+  learned(x, look.learned_min, look.learned_max);
+  look.clock_spread = clock_spread(x);
+  observable_table().evaluate(look, values);
 }
 
-void Joma::field(std::size_t /*i*/, std::span<const double> x, double /*t*/,
+void Joma::field(std::string_view /*name*/, StateView x, double /*t*/,
                  const FieldSink& sink) const {
   for (std::size_t k = 0; k < static_cast<std::size_t>(problem_.goal.rows()); ++k) {
     in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -399,8 +413,7 @@ void Joma::field(std::size_t /*i*/, std::span<const double> x, double /*t*/,
   }
 }
 
-void Joma::passage_functions(std::span<const double> x, double /*t*/,
-                             std::span<double> values) const {
+void Joma::passage_functions(StateView x, double /*t*/, std::span<double> values) const {
   if (!problem_.has_target) return;
   for (std::size_t k = 0; k < static_cast<std::size_t>(problem_.goal.rows()); ++k) {
     in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -424,10 +437,6 @@ Matrix Joma::deviations(std::span<const double> x) const {
 }
 
 // ---- closed forms: drives, with exponential or linear attention
-
-bool Joma::has_closed_form() const {
-  return !problem_.has_target && attention_.kind != Kind::softmax;
-}
 
 /// When the token's v leaves every bound; infinite if it does not. On its line, with the along and
 /// across of v0: t* = e^{-c - across/(2 tau^2)} tau sqrt(pi/2) erfc(along/(sqrt 2 tau)) / length.
@@ -480,13 +489,12 @@ double Joma::closed_progress(std::size_t token, double t) const {
 }
 
 void Joma::closed_form(double t, std::span<double> x) const {
-  if (!has_closed_form()) return System::closed_form(t, x);
   std::vector<double> s(tokens());
   for (std::size_t l = 0; l < tokens(); ++l) s[l] = closed_progress(l, t);
   coordinates_->from_progress(s.data(), x.data());
 }
 
-// ---- what to say before it starts
+// ---- default end and notes
 
 double Joma::default_end() const {
   double longest = 0;         // clock by which all have nearly learned
@@ -511,7 +519,7 @@ double Joma::default_end() const {
     if (attention_.kind == Kind::exponential) end *= std::exp(-attention_.offset);
     if (attention_.kind == Kind::softmax) end *= weights;
   } else if (attention_.kind == Kind::exponential) {
-    end = std::isfinite(sooner) ? 0.95 * sooner : 0;  // short of the end of all things
+    end = std::isfinite(sooner) ? 0.95 * sooner : 0;  // just before the blow-up
     return end > 0 ? end : 1;
   } else if (fastest > 0) {
     end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / fastest;
@@ -522,31 +530,31 @@ double Joma::default_end() const {
   return std::isfinite(end) ? two_digits(end) : 1;
 }
 
-std::vector<std::string> Joma::remarks() const {
-  std::vector<std::string> remarks;
+std::vector<Note> Joma::notes() const {
+  std::vector<Note> notes;
   if (attention_.kind == Kind::softmax && default_end() == kLongestEnd)
-    remarks.emplace_back(
-        "the slowest tokens are learned later than the default end, t = 1e6: softmax attention is "
-        "nearly all on others");
+    notes.push_back(
+        {"the slowest tokens are learned later than the default end, t = 1e6: softmax attention is "
+         "nearly all on others"});
   if (!shape_.constants.empty()) {
     std::ostringstream text;
     text << "attention blows up at t = " << first_blow_up();
-    remarks.push_back(text.str());
+    notes.push_back({text.str()});
   }
   if (std::isfinite(attention_.highest_exponent))
-    remarks.emplace_back(
-        "some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
-        "e^27, which moves a jump by less than 2e-8 of its time, and such tokens have no clock");
+    notes.push_back(
+        {"some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
+         "e^27, which moves a jump by less than 2e-8 of its time, and such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
     for (std::size_t l = 0; l < tokens(); ++l)
       idle += lines_.along[l] == 0 && lines_.across[l] == 0 ? 1 : 0;
     if (idle > 0)
-      remarks.push_back(std::to_string(idle) +
-                        " tokens start at 0, where linear attention without --offset is 0: they "
-                        "never move");
+      notes.push_back({std::to_string(idle) +
+                       " tokens start at 0, where linear attention without --offset is 0: they "
+                       "never move"});
   }
-  return remarks;
+  return notes;
 }
 
 }  // namespace popflow::joma

@@ -7,13 +7,14 @@
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/look.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::joma {
 
 /// The integrated MLP flow dv_kl/dt = F_kl b_l for one problem.
-class Joma : public System {
+class Joma : public System, public popflow::Jacobian, public Events, public ClosedForm {
  public:
   /// Throws UsageError for a start from which the flow cannot be followed.
   Joma(Problem problem, Attention attention, Start start, bool reduced, Workers& workers);
@@ -22,23 +23,18 @@ class Joma : public System {
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override;
+  [[nodiscard]] std::vector<Note> notes() const override;
+  [[nodiscard]] Capabilities capabilities() const override;
 
   void start(std::span<double> x) const override { coordinates_->start(x.data()); }
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  [[nodiscard]] bool has_jacobian() const override { return true; }
-  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-  void passage_functions(std::span<const double> x, double t,
-                         std::span<double> values) const override;
-  [[nodiscard]] std::string why_no_samples() const override;
-  [[nodiscard]] std::string why_no_noise() const override;
-  [[nodiscard]] bool has_closed_form() const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  void event_heights(StateView x, double t, std::span<double> heights) const override;
+  void passage_functions(StateView x, double t, std::span<double> values) const override;
   void closed_form(double t, std::span<double> x) const override;
 
   // For starts from this system's state: v, and mu - v where there is a target.
@@ -60,6 +56,7 @@ class Joma : public System {
   [[nodiscard]] double closed_progress(std::size_t token, double t) const;
   struct Reference;
   [[nodiscard]] Reference reference(std::span<const double> x) const;
+  [[nodiscard]] EntropyRate entropy_rate(std::span<const double> x) const;
   void shares(std::size_t count, const Reference& reference, const double* squares, double* w,
               double* p) const;
   void rates(std::size_t count, const Reference& reference, const double* squares,
@@ -76,6 +73,7 @@ class Joma : public System {
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
   Shape shape_;
+  BoundTable<EventInfo, EntropyRate> events_;
   /// Of a softmax; kept, so that a right-hand side allocates nothing.
   struct Softmax {
     std::vector<Attention::Part> parts;  ///< one a piece

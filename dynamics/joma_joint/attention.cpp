@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::Index;
 
-// Bounds of tasks. They depend on nothing, so sums have the same order on any number of threads.
+// Task sizes. They are constants, so sums have the same order on any number of threads.
 constexpr Index kContexts = 32;  ///< classes of one task of the product forward
 constexpr Index kTokens = 128;   ///< tokens of one task of the product backward
 

@@ -36,7 +36,7 @@ class Attention {
 
   /// With w(k,c) = p_c g_{k,c} phi'(h_{k,c}):
   ///   dV/dt = sum_c w b_c',  dr/dt = sum_c w,  dz/dt = sum_c (db_c/dz)' sum_k w v_k
-  /// at the V and z of the last forward(). `dz` may be null: then it is not worked out.
+  /// at the V and z of the last forward(). `dz` may be null: then it is not computed.
   void backward(const Matrix& V, const Vector& z, const Eigen::MatrixXd& w, double* dV, double* dr,
                 double* dz);
 
@@ -60,8 +60,8 @@ class Attention {
   Eigen::MatrixXd products_;              ///< K x C
   Eigen::VectorXd gain_;                  ///< M: z, or e^{z/tau} (softmax: over its largest)
   Eigen::VectorXd sums_;                  ///< C: x_c' gain; in backward() sum_k w_kc v_k' b_c
-  std::vector<Eigen::MatrixXd> partial_;  ///< a stretch of tokens each: K x C products
-  Eigen::MatrixXd partial_sums_;          ///< C x stretches
+  std::vector<Eigen::MatrixXd> partial_;  ///< one per block of tokens: K x C products
+  Eigen::MatrixXd partial_sums_;          ///< C x blocks
 };
 
 }  // namespace popflow::joma_joint

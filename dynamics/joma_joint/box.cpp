@@ -28,7 +28,7 @@ class Search {
   }
 
   Rest find() {
-    // Each time the minimum over a face falls, so a symmetric A comes to an end by itself.
+    // The minimum over a face decreases each time, so the search terminates for a symmetric A.
     const Index limit = 20 * (a_.size() + 1);
     for (Index i = 0; i < limit; ++i)
       if (to_minimum_of_face() && !leave_face()) break;

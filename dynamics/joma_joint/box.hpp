@@ -11,7 +11,7 @@ Eigen::VectorXd solve_semidefinite(const Eigen::MatrixXd& A, const Eigen::Vector
 
 enum class Place { low, high, between };
 
-/// Where a vector of a box rests.
+/// An equilibrium in a box.
 struct Rest {
   Eigen::VectorXd mu;
   std::vector<Place> place;

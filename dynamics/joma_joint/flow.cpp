@@ -7,7 +7,7 @@ namespace {
 
 using Eigen::Index;
 
-// Along a surface dh/dt = -h, so that what rounding and the integrator leave of h dies out.
+// Along a surface dh/dt = -h, so that errors of rounding and of the integrator in h decay.
 constexpr double kReturn = 1;
 
 }  // namespace
@@ -38,16 +38,16 @@ void Flow::at(const Point& point) {
   sliding_.clear();
   for (Index c = 0; c < h_.cols(); ++c) {
     for (Index k = 0; k < h_.rows(); ++k) {
-      if (point.modes == nullptr) {
+      if (point.sides == nullptr) {
         phi_(k, c) = outputs_.value(h_(k, c));
         slope_(k, c) = outputs_.slope(h_(k, c));
         continue;
       }
-      // By the mode, not by h: the right-hand side goes on smoothly beyond the end of a mode.
-      const Mode mode = mode_of(point.modes[c * h_.rows() + k]);
-      phi_(k, c) = mode == Mode::above ? h_(k, c) : 0.0;
-      slope_(k, c) = mode == Mode::above ? 1 : 0;
-      if (mode == Mode::sliding) sliding_.emplace_back(k, c);
+      // By the regime, not by h: the right-hand side extends smoothly beyond the end of a regime.
+      const Side side = side_of(point.sides[c * h_.rows() + k]);
+      phi_(k, c) = side == Side::above ? h_(k, c) : 0.0;
+      slope_(k, c) = side == Side::above ? 1 : 0;
+      if (side == Side::sliding) sliding_.emplace_back(k, c);
     }
   }
   outputs_.gradient(phi_, g_);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -11,17 +10,18 @@
 
 namespace popflow::joma_joint {
 
-/// Which side of a sharp relu's kink h_{k,c} is on, or that it is held on it. As entries of the
-/// state these are doubles.
-enum class Mode { below = 0, above = 1, sliding = 2 };
-inline Mode mode_of(double entry) { return static_cast<Mode>(std::lround(entry)); }
+/// Which side of a sharp relu's kink h_{k,c} is on, or that it is held on it. Entries of the regime
+/// are these, as doubles.
+enum class Side { below = 0, above = 1, sliding = 2 };
+inline Side side_of(double entry) { return static_cast<Side>(static_cast<int>(entry)); }
 
-/// A state: V (K x M), r (K), z (M); with a sharp relu also the modes (K x C), else null.
+/// A state: V (K x M), r (K), z (M); where slides along a sharp relu's kinks are followed also the
+/// sides of all h (K x C), else null.
 struct Point {
   Attention::Matrix V;
   Attention::Vector r;
   Attention::Vector z;
-  const double* modes = nullptr;
+  const double* sides = nullptr;
 };
 
 /// Where a velocity goes: K x M, K and M numbers; z may be null.
@@ -34,12 +34,12 @@ struct Velocity {
 /// A place (node, class) of h.
 using Surface = std::pair<Eigen::Index, Eigen::Index>;
 
-/// The right-hand side. One evaluation is at(point), then whatever is asked of it.
+/// The right-hand side. One evaluation is at(point), then the quantities needed.
 ///
 /// With a sharp relu it follows Filippov: on a surface h_{k,c} = 0 that both sides push towards
 /// phi' is the number theta in [0,1] that keeps dh/dt = 0. Velocities are linear in the weights
 /// w_{k,c} = p_c g_{k,c} phi'_{k,c}, dh/dt = A w with the Gram matrix A of the gradients of h (all
-/// surfaces that are slid along at once: a linear system for their w).
+/// sliding surfaces together: a linear system for their w).
 class Flow {
  public:
   Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
@@ -52,7 +52,7 @@ class Flow {
   /// integrated.
   void follow(const Theorem& theorem) { theorem_ = &theorem; }
 
-  /// Attends and works out h, phi, g and the weights w (of surfaces that are slid along, theta).
+  /// Computes the attention, h, phi, g and the weights w (on sliding surfaces, theta).
   void at(const Point& point);
   void velocity(const Point& point, const Velocity& into);
 
@@ -62,7 +62,7 @@ class Flow {
   [[nodiscard]] const Eigen::MatrixXd& phi() const { return phi_; }      ///< K x C
   [[nodiscard]] const Eigen::MatrixXd& slope() const { return slope_; }  ///< phi', K x C
 
-  // For changes of mode.
+  // For switches of the regime.
 
   /// dh/dt of the given surfaces by the weights w (K x C).
   Eigen::VectorXd drift(const Point& point, const std::vector<Surface>& surfaces,

@@ -1,10 +1,14 @@
+#include <cmath>
+
 #include "dynamics/joma_joint.hpp"
+#include "dynamics/joma_joint/look.hpp"
+#include "dynamics/joma_joint/spectrum.hpp"
 
 namespace popflow::joma_joint {
 
 namespace {
 
-constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
+constexpr const char* kPaper = "arXiv 2310.00535";
 
 constexpr const char* kEquations =
     R"(Data. M contextual tokens l, C classes c with weights p_c. A sample is a class c ~ p (the query
@@ -33,7 +37,7 @@ g < 0 both sides push towards h = 0, and the flow soon slides along that surface
 relu-smoothing 0 such slides are followed as Filippov's flow: phi' on a surface is the number in
 [0,1] that keeps dh/dt = 0, found for all surfaces at once from the Gram matrix of the gradients of
 h. Which surfaces are slid along is a box-constrained least-squares problem; a slide ends where phi'
-reaches 0 or 1, and no step crosses a surface in the wrong mode. Along n
+reaches 0 or 1, and no step crosses a surface in the wrong regime. Along n
 surfaces a right-hand side costs n^3 + n^2 M + C^2 M more.
 relu-smoothing eps integrates eps log(1 + e^(h/eps)) instead: its trajectory differs by O(eps) (0.7
 to 7 eps in the tests), unless some h_kk comes within eps of 0; there both sides push away, and the
@@ -73,11 +77,12 @@ z = 0, so there it is 1 unless given. Data gaussian: tokens l < M/2 of class c p
 exp(-(l - cM/(2C))^2 / (0.3 (M/2)^2)), the others uniform on (0,1/2), then normalised; for
 M = C = 20 that of the paper's figures 2 and 3.
 
-What to expect. Under cross-entropy attention moves to tokens that tell classes apart: z grows where
-sum_k v_k^2 does, entropy falls, and weights grow ever more slowly once the classes are told apart.
-Under stationary back-propagation the drive never ends: softmax attention collapses on few tokens,
-and with exp attention, or phi = h^2, weights can blow up in finite time, which is reported. Exp
-attention makes a flow stiff as its logits grow: steps are then as short as its fastest rate asks.
+What to expect. Under cross-entropy attention moves to tokens that distinguish the classes: z grows
+where sum_k v_k^2 does, entropy falls, and weights grow ever more slowly once the classes are
+distinguished. Under stationary back-propagation the drive never ends: softmax attention collapses
+on few tokens, and with exp attention, or phi = h^2, weights can blow up in finite time, which is
+reported. Exp attention makes a flow stiff as its logits grow: step sizes are then limited by its
+fastest rate.
 
 Observables. attention_entropy is the mean over classes (by p_c) of the entropy of |b_c| divided by
 its sum, effective_tokens its exponential.)";
@@ -89,19 +94,19 @@ ParameterTable parameters() {
                .default_text = "20",
                .meaning = "number of contextual tokens",
                .symbol = "M",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole}});
   t.push_back({.name = "classes",
                .kind = Kind::integer,
                .default_text = "20",
                .meaning = "number of classes",
                .symbol = "C",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole}});
   t.push_back({.name = "nodes",
                .kind = Kind::integer,
                .default_text = "",
                .meaning = "number of hidden nodes; cross-entropy needs as many as classes",
                .symbol = "K",
-               .range = {1, kLargest},
+               .range = {1, largest_whole},
                .default_note = "as many as classes"});
   t.push_back({.name = "attention",
                .kind = Kind::word,
@@ -160,7 +165,8 @@ ParameterTable parameters() {
                .default_text = "100",
                .meaning = "tokens of a sampled context, a bias where it is short; no effect in a "
                           "flow, which is its limit",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole},
+               .modes = {"sde", "sgd"}});
   return t;
 }
 
@@ -174,36 +180,13 @@ SystemInfo make_info() {
   info.equations = kEquations;
   info.parameters = parameters();
   info.dimensions = {{"token", "contextual token"}, {"node", "hidden node"}, {"class", "class"}};
-  const std::string paper = "arXiv 2310.00535";
+  const std::string paper = kPaper;
   info.fields = {
       {"V", {"token", "node"}, "v_k", "weights of the hidden nodes", paper + ", section 3"},
       {"r", {"node"}, "r_k", "residual weights of the hidden nodes", paper + ", section 3"},
       {"z", {"token"}, "z", "attention logits", paper + ", section 3"}};
-  info.observables = {
-      {"loss", "L", "population loss", paper + ", section 3"},
-      {"attention_entropy", "-sum_c p_c sum_l b log b",
-       "entropy of the attention in nats, mean over classes", paper + ", section 4"},
-      {"effective_tokens", "e^entropy", "number of tokens that are attended to",
-       paper + ", section 4"},
-      {"stable_rank", "|V|_F^2/|V|_2^2", "stable rank of the hidden layer's weights",
-       paper + ", section 5"},
-      {"theorem_residual", "max_l |change|",
-       "largest change over tokens of the theorem's invariant since the start",
-       paper + ", theorem 1"},
-      {"correlation", "corr(z, theorem)", "correlation over tokens of z with the theorem's z",
-       paper + ", theorem 1, figure 2"},
-      {"correlation_weights", "corr(z, sum_k v_k^2)",
-       "correlation over tokens of z with the theorem's first term (softmax)",
-       paper + ", theorem 1, figure 2"},
-      {"correlation_norm", "corr(z, -bbar sum_k |v_k|^2)",
-       "correlation over tokens of z with the theorem's second term (softmax)",
-       paper + ", theorem 1, figure 2"},
-      {"logit_sum", "sum_l z_l", "sum of the attention logits", paper + ", section 3"}};
-  info.events = {
-      {"entropy_falls", "the attention entropy begins to fall (at 0: from the start)", ""},
-      {"entropy_minimum", "the attention entropy, having fallen, first rises", "entropy_falls"},
-      {"rank_falls", "the stable rank begins to fall (at 0: from the start)", ""},
-      {"rank_minimum", "the stable rank, having fallen, first rises", "rank_falls"}};
+  info.observables = observable_table().infos();
+  info.events = event_table().infos();
   info.invariants = {
       {"theorem_residual", InvariantInfo::Form::zero,
        "z^2 - sum_k v_k^2 (linear attention) or z - sum_k v_k^2/(2 tau) (exp) of each token"},
@@ -211,10 +194,13 @@ SystemInfo make_info() {
   info.problem = {{"X",
                    {"token", "class"},
                    "contexts of the classes; not negative, columns sum to 1 within 1e-9"},
-                  {"class_weight", {"class"}, "p_c; sums to 1 (optional: all alike)"},
+                  {"class_weight", {"class"}, "p_c; sums to 1 (optional: uniform)"},
                   {"V0", {"token", "node"}, "start of v (optional, as the two others)"},
                   {"r0", {"node"}, "start of r"},
                   {"z0", {"token"}, "start of z"}};
+  info.unreduced = {{"coordinates", "full"}};
+  info.rungs = {
+      {"integrated", "its flow in integrated coordinates", {{"coordinates", "integrated"}}}};
   info.end =
       "10 times the number of classes under cross-entropy (50 times with the square), 5 (10) under "
       "stationary, whose drive never ends";
@@ -222,6 +208,61 @@ SystemInfo make_info() {
 }
 
 }  // namespace
+
+const BoundTable<ObservableInfo, Look>& observable_table() {
+  static const std::string paper = kPaper;
+  static const BoundTable<ObservableInfo, Look> table(
+      {{{"loss", "L", "population loss", paper + ", section 3"},
+        [](const Look& look) { return look.flow.outputs().loss(look.flow.phi()); }},
+       {{"attention_entropy", "-sum_c p_c sum_l b log b",
+         "entropy of the attention in nats, mean over classes", paper + ", section 4"},
+        [](const Look& look) { return look.entropy; }},
+       {{"effective_tokens", "e^entropy", "number of tokens that are attended to",
+         paper + ", section 4"},
+        [](const Look& look) { return std::exp(look.entropy); }},
+       {{"stable_rank", "|V|_F^2/|V|_2^2", "stable rank of the hidden layer's weights",
+         paper + ", section 5"},
+        [](const Look& look) { return leading_direction(look.at.V).stable_rank; }},
+       {{"theorem_residual", "max_l |change|",
+         "largest change over tokens of the theorem's invariant since the start",
+         paper + ", theorem 1"},
+        [](const Look& look) { return look.theorem.residual(look.at.V, look.at.z); }},
+       {{"correlation", "corr(z, theorem)", "correlation over tokens of z with the theorem's z",
+         paper + ", theorem 1, figure 2"},
+        [](const Look& look) { return look.correlations.prediction; }},
+       {{"correlation_weights", "corr(z, sum_k v_k^2)",
+         "correlation over tokens of z with the theorem's first term (softmax)",
+         paper + ", theorem 1, figure 2"},
+        [](const Look& look) { return look.correlations.weights; }},
+       {{"correlation_norm", "corr(z, -bbar sum_k |v_k|^2)",
+         "correlation over tokens of z with the theorem's second term (softmax)",
+         paper + ", theorem 1, figure 2"},
+        [](const Look& look) { return look.correlations.norm; }},
+       {{"logit_sum", "sum_l z_l", "sum of the attention logits", paper + ", section 3"},
+        [](const Look& look) { return look.at.z.sum(); }}});
+  return table;
+}
+
+const BoundTable<EventInfo, Rates>& event_table() {
+  // Of the entropy in nats and of the rank's logarithm: what a figure shows, and no wiggle.
+  constexpr double kStandsOut = 1e-3;
+  static const BoundTable<EventInfo, Rates> table(
+      {{{"entropy_falls",
+         "the attention entropy begins to fall (at 0: from the start), by 0.001 or more", "",
+         kStandsOut},
+        [](const Rates& rates) { return -rates.entropy - rates.entropy_rounding; }},
+       {{"entropy_minimum",
+         "the attention entropy, having fallen, begins to rise, by 0.001 or more", "entropy_falls",
+         kStandsOut},
+        [](const Rates& rates) { return rates.entropy - rates.entropy_rounding; }},
+       {{"rank_falls", "the stable rank begins to fall (at 0: from the start), by 0.1% or more", "",
+         kStandsOut},
+        [](const Rates& rates) { return -rates.rank - rates.rank_rounding; }},
+       {{"rank_minimum", "the stable rank, having fallen, begins to rise, by 0.1% or more",
+         "rank_falls", kStandsOut},
+        [](const Rates& rates) { return rates.rank - rates.rank_rounding; }}});
+  return table;
+}
 
 const SystemInfo& info() {
   static const SystemInfo instance = make_info();

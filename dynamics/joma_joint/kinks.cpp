@@ -1,4 +1,5 @@
-// A sharp relu's changes of mode.
+// How a sharp relu's regime switches: on which side of its kink every h is, or that it slides
+// along it.
 
 #include <algorithm>
 #include <cmath>
@@ -11,21 +12,19 @@ namespace {
 
 using Eigen::Index;
 
-// h this near to 0 is on the surface. A mode holds until h is this far on the wrong side: more than
-// rounding, so that a change of mode does not call for the next at once, and far less than any
-// tolerance.
+// h this near to 0 is on the surface. A side holds until h is this far on the wrong side: more than
+// rounding, so that a switch does not call for the next at once, and far less than any tolerance.
 constexpr double kSurface = 1e-12;
 // A slide holds until theta is this far out of [0,1].
 constexpr double kSlack = 1e-10;
 
 }  // namespace
 
-double& JomaJoint::mode_entry(std::span<double> x, const Surface& s) const {
-  return x[x.size() - modes_ + static_cast<std::size_t>(s.second * K_ + s.first)];
+double& JomaJoint::side_entry(std::span<double> regime, const Surface& s) const {
+  return regime[static_cast<std::size_t>(s.second * K_ + s.first)];
 }
 
-void JomaJoint::switch_functions(std::span<const double> x, double /*t*/,
-                                 std::span<double> values) const {
+void JomaJoint::switch_functions(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Flow& flow = work->flow;
   const Point at = point(x, *work);
@@ -35,14 +34,14 @@ void JomaJoint::switch_functions(std::span<const double> x, double /*t*/,
     for (Index k = 0; k < K_; ++k, ++i) {
       const double h = flow.h()(k, c);
       const double theta = flow.slope()(k, c);
-      switch (mode_of(at.modes[i])) {
-        case Mode::below:
+      switch (side_of(at.sides[i])) {
+        case Side::below:
           values[i] = kSurface - h;
           break;
-        case Mode::above:
+        case Side::above:
           values[i] = kSurface + h;
           break;
-        case Mode::sliding:
+        case Side::sliding:
           values[i] = std::min(theta, 1 - theta) + kSlack;
           break;
       }
@@ -50,69 +49,70 @@ void JomaJoint::switch_functions(std::span<const double> x, double /*t*/,
   }
 }
 
-/// Modes of the start: by the side, and where it is on a surface by where the flow goes from there.
-void JomaJoint::first_modes() {
-  if (modes_ == 0) return;
-  const std::span<double> x = start_;
+/// The start's regime: by the sides of h, and where h is on a surface by where the flow goes from
+/// there.
+void JomaJoint::set_first_regime() {
+  if (kinks_ == 0) return;
+  first_regime_.assign(kinks_, 0.0);
   const auto work = work_.borrow();
-  work->flow.at(point(x, *work));
+  work->flow.at(point({start_, first_regime_}, *work));
   const Eigen::MatrixXd h = work->flow.h();
   std::vector<Surface> surfaces;
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k) {
       if (std::abs(h(k, c)) <= kSurface) surfaces.emplace_back(k, c);
-      mode_entry(x, {k, c}) = static_cast<double>(h(k, c) > 0 ? Mode::above : Mode::below);
+      side_entry(first_regime_, {k, c}) =
+          static_cast<double>(h(k, c) > 0 ? Side::above : Side::below);
     }
   }
-  choose_modes(x, surfaces, *work);
+  choose_sides(start_, first_regime_, surfaces, *work);
 }
 
-void JomaJoint::switch_mode(std::span<double> x, double /*t*/) const {
-  for (std::size_t i = x.size() - modes_; i < x.size(); ++i) x[i] = std::round(x[i]);
+void JomaJoint::switch_regime(std::span<double> x, std::span<double> regime, double /*t*/) const {
   const auto work = work_.borrow();
-  work->flow.at(point(x, *work));
+  work->flow.at(point({x, regime}, *work));
   std::vector<Surface> near;
   std::vector<Surface> off;  // near, but not as near as can be
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k) {
       const double h = work->flow.h()(k, c);
-      const Mode mode = mode_of(mode_entry(x, {k, c}));
-      const double inside = mode == Mode::below ? -h : mode == Mode::above ? h : 0.0;
+      const Side side = side_of(side_entry(regime, {k, c}));
+      const double inside = side == Side::below ? -h : side == Side::above ? h : 0.0;
       if (inside <= 4 * kSurface) near.emplace_back(k, c);
-      if (mode == Mode::sliding || inside < -2 * kSurface) off.emplace_back(k, c);
+      if (side == Side::sliding || inside < -2 * kSurface) off.emplace_back(k, c);
     }
   }
-  back_onto(x, off, *work);
-  choose_modes(x, near, *work);
+  back_onto(x, regime, off, *work);
+  choose_sides(x, regime, near, *work);
 }
 
-void JomaJoint::back_onto(std::span<double> x, const std::vector<Surface>& surfaces,
-                          Work& work) const {
+void JomaJoint::back_onto(std::span<double> x, std::span<const double> regime,
+                          const std::vector<Surface>& surfaces, Work& work) const {
   if (surfaces.empty()) return;
   // Newton's method along the gradients of h, the shortest way.
   std::vector<double> moves(x.size());
   for (int round = 0; round < 2; ++round) {
-    const Point at = point(x, work);
+    const Point at = point({x, regime}, work);
     work.flow.at(at);
     Eigen::VectorXd wanted(static_cast<Index>(surfaces.size()));
     for (std::size_t i = 0; i < surfaces.size(); ++i)
       wanted[static_cast<Index>(i)] = -work.flow.h()(surfaces[i].first, surfaces[i].second);
     const Eigen::VectorXd weights = solve_semidefinite(work.flow.gram(at, surfaces), wanted);
     work.flow.velocity_of(at, surfaces, weights, velocity_in(moves, work));
-    for (std::size_t i = 0; i < x.size() - modes_; ++i) x[i] += moves[i];
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += moves[i];
   }
 }
 
 /// Filippov's choice for all surfaces that the state is on at once: phi' = 1 where h then rises, 0
 /// where it falls, a number between that holds h where both sides push towards the surface. Those
-/// are the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h goes on to the side
-/// it goes to.
-void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& surfaces,
-                             Work& work) const {
+/// are the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h leaves on the side
+/// to which it moves.
+void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
+                             const std::vector<Surface>& surfaces, Work& work) const {
   if (surfaces.empty()) return;
   const auto n = static_cast<Index>(surfaces.size());
   const auto surface = [&](Index i) { return surfaces[static_cast<std::size_t>(i)]; };
-  const Point at = point(x, work);
+  const Point at = point({x, regime}, work);
   work.flow.at(at);
   std::vector<Index> held;    // g <= 0
   std::vector<Index> passed;  // g > 0
@@ -123,7 +123,8 @@ void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& su
     pull[i] = work.flow.pull(s);
     const double theta = std::clamp(work.flow.slope()(s.first, s.second), 0.0, 1.0);
     (pull[i] > 0 ? passed : held).push_back(i);
-    weights[i] = pull[i] > 0 && mode_of(mode_entry(x, s)) == Mode::sliding ? 0.0 : pull[i] * theta;
+    const bool slides = side_of(side_entry(regime, s)) == Side::sliding;
+    weights[i] = pull[i] > 0 && slides ? 0.0 : pull[i] * theta;
   }
   Eigen::MatrixXd rest = work.flow.weights();
   for (const Surface& s : surfaces) rest(s.first, s.second) = 0;
@@ -141,7 +142,8 @@ void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& su
       place[static_cast<std::size_t>(held[j])] = rests.place[j];
     }
   };
-  // That one goes on only makes it go faster, so the sweeps end; the limit is for rounding.
+  // Leaving a surface only increases the velocity away from it, so the sweeps end; the limit guards
+  // against rounding.
   for (Index sweep = 0; sweep <= n; ++sweep) {
     if (!held.empty()) hold();
     const Eigen::VectorXd velocity = drift + A * weights;
@@ -159,15 +161,15 @@ void JomaJoint::choose_modes(std::span<double> x, const std::vector<Surface>& su
   std::vector<Surface> stuck;  // on the wrong side by less than counts, and not moving
   for (Index i = 0; i < n; ++i) {
     const Place at_place = place[static_cast<std::size_t>(i)];
-    const Mode mode = at_place == Place::between ? Mode::sliding
-                      : at_place == Place::high  ? Mode::above
-                                                 : Mode::below;
-    mode_entry(x, surface(i)) = static_cast<double>(mode);
+    const Side side = at_place == Place::between ? Side::sliding
+                      : at_place == Place::high  ? Side::above
+                                                 : Side::below;
+    side_entry(regime, surface(i)) = static_cast<double>(side);
     const double h = work.flow.h()(surface(i).first, surface(i).second);
-    const double inside = mode == Mode::below ? -h : mode == Mode::above ? h : 0.0;
+    const double inside = side == Side::below ? -h : side == Side::above ? h : 0.0;
     if (inside < -0.5 * kSurface) stuck.push_back(surface(i));
   }
-  back_onto(x, stuck, work);
+  back_onto(x, regime, stuck, work);
 }
 
 }  // namespace popflow::joma_joint

@@ -7,15 +7,11 @@
 #include "dynamics/common/sizes.hpp"
 #include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "popflow/random.hpp"
-#include "popflow/system.hpp"
 
 namespace popflow::joma_joint {
 namespace {
-
-std::uint64_t problem_seed(const Ingredients& from) {
-  return static_cast<std::uint64_t>(from.shared.integer("problem-seed"));
-}
 
 /// Tokens in the first half have a Gaussian profile whose centre moves with the class, the others
 /// are noise (arXiv 2310.00535, figures 2 and 3, for M = C = 20: exp(-(l - c/2)^2/30), U(0,1/2)).
@@ -45,7 +41,8 @@ Eigen::MatrixXd draw_contexts(const Ingredients& from) {
   const bool gaussian = from.own.word("data") == "gaussian";
   Eigen::MatrixXd X(M, C);
   for (Eigen::Index c = 0; c < C; ++c) {
-    RandomStream random(problem_seed(from), Purpose::problem, 0, static_cast<std::uint64_t>(c));
+    RandomStream random(from.setting.problem_seed, Purpose::problem, 0,
+                        static_cast<std::uint64_t>(c));
     X.col(c) = gaussian ? gaussian_context(M, C, c, random) : dirichlet_context(M, random);
     X.col(c) /= X.col(c).sum();
   }
@@ -57,7 +54,7 @@ enum class Part : std::uint32_t { weights, residuals, logits };
 /// Normals of standard deviation init-scale, one stream a part: the logits don't change with the
 /// number of nodes.
 Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size) {
-  RandomStream random(problem_seed(from), Purpose::start, static_cast<std::uint32_t>(part));
+  RandomStream random(from.setting.problem_seed, Purpose::start, static_cast<std::uint32_t>(part));
   const double scale = from.own.real("init-scale");
   Eigen::VectorXd x(size);
   for (double& entry : x) entry = scale * random.normal();
@@ -71,11 +68,11 @@ void require_room(const Ingredients& from) {
   const double C = size("classes");
   const double K = size("nodes");
   // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
-  // in noisy modes tables to draw from; V with its start, its derivative and a method's stages; h,
-  // g and their like, and the products of every stretch of tokens. What a relu's slides take is not
-  // known before they are there.
+  // with noise tables to draw from; V with its start, its derivative and a method's stages; h,
+  // g and their like, and the products of every block of tokens. The memory of a relu's slides is
+  // not known in advance.
   const double stretches = std::ceil(M / static_cast<double>(kStretch));
-  const double contexts = from.shared.word("mode") == "flow" ? 6 : 8;
+  const double contexts = from.setting.noisy ? 8 : 6;
   require_memory(contexts * M * C + 10 * M * K + (6 + stretches) * K * C,
                  own.text("tokens") + " tokens, " + own.text("classes") + " classes and " +
                      own.text("nodes") + " nodes");
@@ -90,7 +87,7 @@ struct Given {
 };
 
 Given read(const Ingredients& from) {
-  const std::string& path = from.shared.word("problem");
+  const std::string& path = *from.setting.problem;
   const ProblemFile file(path, {"X"});
   Given given;
   const ProblemFile::Matrix X = file.matrix("X");
@@ -142,12 +139,12 @@ Given read(const Ingredients& from) {
 
 }  // namespace
 
-Problem make_problem(Ingredients from) {
+Problem make_problem(const Ingredients& from) {
   Parameters& own = from.own;
   if (!own.has("init-logit"))
     own.resolve("init-logit", own.word("attention") == "linear" ? 1.0 : 0.0);
   Given given;
-  if (from.shared.has("problem")) given = read(from);
+  if (from.setting.problem) given = read(from);
   if (!own.has("nodes")) own.resolve("nodes", own.integer("classes"));
   require_room(from);
 

@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::joma_joint {
 
@@ -27,9 +27,8 @@ struct Problem {
 /// Draws or reads the problem and its start, as the parameters say, and resolves sizes into
 /// `ingredients.own`. The start is of the problem file where that has one, else drawn.
 ///
-/// Of `own` it reads tokens, classes, nodes, data, attention, init-scale and init-logit; of
-/// `shared` problem and problem-seed. Throws UsageError for contradictions and sizes beyond the
-/// machine, InputError for a wrong file.
-Problem make_problem(Ingredients ingredients);
+/// Of `own` it reads tokens, classes, nodes, data, attention, init-scale and init-logit. Throws
+/// UsageError for conflicting options and sizes beyond the machine, InputError for a wrong file.
+Problem make_problem(const Ingredients& ingredients);
 
 }  // namespace popflow::joma_joint

@@ -11,8 +11,7 @@ namespace {
 
 using Eigen::Index;
 
-// Bounds of tasks, which depend on nothing, so that sums have the same order on any number of
-// threads.
+// Task sizes: constants, so that sums have the same order on any number of threads.
 constexpr std::size_t kSamples = 8;  ///< drawn by one task
 constexpr Index kTokens = 128;       ///< whose velocities one task sums
 
@@ -77,7 +76,7 @@ struct Sampler::Batch {
   std::vector<Entry> entries;
 };
 
-/// What one sample at a time is worked out in.
+/// Working space for one sample.
 struct Sampler::Task {
   Task(Index nodes, Index tokens) : times(count(tokens), 0), h(nodes), phi(nodes), g(nodes) {}
   Index of_class = 0;

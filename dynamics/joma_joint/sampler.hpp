@@ -27,7 +27,7 @@ class Sampler {
   ~Sampler();
 
   /// Adds sum_i weights[i] v_i for the samples i of `key`. `into` may be the point itself. A sharp
-  /// relu has phi'(0) = 0; modes are not looked at. The same bits on any number of threads.
+  /// relu has phi'(0) = 0; sides are ignored. Bit-for-bit identical on any number of threads.
   void add(const Point& at, const SampleKey& key, std::span<const double> weights,
            const Velocity& into) const;
 

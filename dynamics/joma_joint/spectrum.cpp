@@ -9,7 +9,8 @@ namespace {
 
 using Eigen::Index;
 
-// Up to this size of the Gram matrix its whole spectrum costs nothing beside a right-hand side.
+// Up to this size of the Gram matrix its whole spectrum costs little compared with a right-hand
+// side.
 constexpr Index kSmall = 48;
 // Error of the vector that Lanczos' iteration stops at: far below what counts as a rate.
 constexpr double kClose = 1e-12;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/joma_joint.hpp"
@@ -16,7 +17,7 @@ namespace {
 using Eigen::Index;
 
 // A rate smaller than this part of the terms it is the sum of counts as rounding of zero, and so
-// does one without any terms: a state of rest begins nothing.
+// does one without any terms: a state at rest triggers no event.
 constexpr double kNothing = 1e-9;
 double rounding(double size) { return kNothing * size + std::numeric_limits<double>::min(); }
 
@@ -31,7 +32,8 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
       C_(problem_.classes()),
       K_(problem_.nodes()),
       work_([this] { return make_work(); }),
-      workers_(workers) {
+      workers_(workers),
+      events_({}) {
   const Start& s = problem_.start;
   if (variant.backprop == Backprop::cross_entropy && K_ != C_)
     throw UsageError(
@@ -53,15 +55,15 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
           shortest(s.V.col(token).squaredNorm()) +
           "; raise --init-logit or use --coordinates full");
   }
-  if (variant.activation == Activation::relu && !(variant.smoothing > 0) && !variant.noisy)
-    modes_ = count(K_ * C_);
+  if (variant.sharp() && !variant.noisy) kinks_ = count(K_ * C_);
   describe();
+  events_ = event_table().select(shape_.events);
   start_.assign(shape_.state_size(), 0.0);
   std::copy(s.V.data(), s.V.data() + s.V.size(), start_.begin());
   std::copy(s.r.begin(), s.r.end(), start_.begin() + M_ * K_);
   if (!variant.integrated) std::copy(s.z.begin(), s.z.end(), start_.begin() + M_ * K_ + K_);
   set_theorem();
-  first_modes();
+  set_first_regime();
 }
 
 std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
@@ -87,6 +89,28 @@ void JomaJoint::set_theorem() {
 
 const SystemInfo& JomaJoint::info() const { return joma_joint::info(); }
 
+Capabilities JomaJoint::capabilities() const {
+  Capabilities can{.events = this};
+  if (kinks_ > 0) can.switching = this;
+  if (variant_.integrated) {
+    can.no_noise =
+        "with noise only --coordinates full is exact: z follows from V along the flow, not along "
+        "discrete or noisy steps";
+    can.sampled = Lacking{can.no_noise};
+    return can;
+  }
+  can.sampled = this;
+  can.noise_projection = this;
+  if (variant_.attention == AttentionKind::softmax || variant_.activation != Activation::identity ||
+      variant_.backprop != Backprop::stationary)
+    can.sampling_bias = {"a sampled context is of finite length; the flow is its limit",
+                         "context-length", std::int64_t{1'000'000'000'000}};
+  // Along a slide phi' is what holds h on its surface, which makes the flow no gradient; with noise
+  // phi' of a sharp relu jumps.
+  if (!variant_.sharp()) can.gradient_flow = this;
+  return can;
+}
+
 void JomaJoint::describe() {
   // An entry matters when it is as large as the start's, and h when it is of order 1.
   const auto size = [](const auto& start) {
@@ -98,7 +122,6 @@ void JomaJoint::describe() {
   const double logit =
       variant_.attention == AttentionKind::linear ? 1.0 : std::min(1.0, variant_.temperature);
   if (!variant_.integrated) shape_.blocks.push_back({"z", count(M_), logit});
-  if (modes_ > 0) shape_.blocks.push_back({"mode", modes_, 1});
   shape_.dimensions = {dimension(info(), "token", count(M_)), dimension(info(), "node", count(K_)),
                        dimension(info(), "class", count(C_))};
   shape_.fields = {"V", "r", "z"};
@@ -108,6 +131,10 @@ void JomaJoint::describe() {
     shape_.invariants.emplace_back("logit_sum");
   else
     shape_.invariants.emplace_back("theorem_residual");
+  if (variant_.integrated && variant_.attention == AttentionKind::softmax)
+    shape_.approximation =
+        "--coordinates integrated is an approximation with softmax attention: z follows the "
+        "theorem with the mean attention of the start";
 }
 
 GroupSpec JomaJoint::problem() const {
@@ -137,44 +164,43 @@ double JomaJoint::default_end() const {
   return two_digits(times * static_cast<double>(C_));
 }
 
-std::vector<std::string> JomaJoint::remarks() const {
-  std::vector<std::string> remarks;
-  if (modes_ > 0)
-    remarks.emplace_back(
-        "the relu's derivative jumps at h = 0: the flow slides along such surfaces (Filippov), "
-        "at a cost that grows with the cube of their number; --relu-smoothing integrates a "
-        "smooth relu instead");
-  if (variant_.integrated && variant_.attention == AttentionKind::softmax)
-    remarks.emplace_back(
-        "--coordinates integrated is an approximation with softmax attention: z follows the "
-        "theorem with the mean attention of the start");
+std::vector<Note> JomaJoint::notes() const {
+  std::vector<Note> notes;
+  if (kinks_ > 0)
+    notes.push_back(
+        {"the relu's derivative jumps at h = 0: the flow slides along such surfaces (Filippov), "
+         "at a cost that grows with the cube of their number; --relu-smoothing integrates a "
+         "smooth relu instead"});
+  if (!shape_.approximation.empty()) notes.push_back({shape_.approximation});
   if (variant_.backprop == Backprop::stationary)
-    remarks.emplace_back("--backprop stationary has no minimum: the loss falls without bound" +
-                         std::string(variant_.attention == AttentionKind::softmax
-                                         ? ""
-                                         : ", and weights may blow up in finite time"));
+    notes.push_back({"--backprop stationary has no minimum: the loss falls without bound" +
+                     std::string(variant_.attention == AttentionKind::softmax
+                                     ? ""
+                                     : ", and weights may blow up in finite time")});
   if (variant_.activation != Activation::identity && !(variant_.smoothing > 0) &&
       problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
-    remarks.emplace_back("V and r start at 0, where phi' is 0: nothing will move");
-  return remarks;
+    notes.push_back({"V and r start at 0, where phi' is 0: nothing will move"});
+  return notes;
 }
 
 void JomaJoint::start(std::span<double> x) const {
   std::copy(start_.begin(), start_.end(), x.begin());
 }
 
-Point JomaJoint::point(std::span<const double> x, Work& work) const {
+Point JomaJoint::point(StateView x, Work& work) const {
+  if (x.regime.size() != kinks_)
+    throw std::logic_error("a state of joma-joint has a regime of " + std::to_string(kinks_) +
+                           " entries; it was given " + std::to_string(x.regime.size()));
+  const double* sides = kinks_ > 0 ? x.regime.data() : nullptr;
   const double* V = x.data();
   const double* r = V + M_ * K_;
   const double* rest = r + K_;
   const Attention::Matrix weights(V, K_, M_);
   if (variant_.integrated) {
     theorem_->predict(weights, work.z);
-    return {weights, Attention::Vector(r, K_), Attention::Vector(work.z.data(), M_),
-            modes_ > 0 ? rest : nullptr};
+    return {weights, Attention::Vector(r, K_), Attention::Vector(work.z.data(), M_), sides};
   }
-  return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_),
-          modes_ > 0 ? rest + M_ : nullptr};
+  return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_), sides};
 }
 
 Velocity JomaJoint::velocity_in(std::span<double> dxdt, Work& work) const {
@@ -182,27 +208,24 @@ Velocity JomaJoint::velocity_in(std::span<double> dxdt, Work& work) const {
   return {dxdt.data(), r, variant_.integrated ? work.dz.data() : r + K_};
 }
 
-void JomaJoint::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+void JomaJoint::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   const auto work = work_.borrow();
   const Point at = point(x, *work);
   work->flow.at(at);
   Velocity into = velocity_in(dxdt, *work);
   if (variant_.integrated) into.z = nullptr;
   work->flow.velocity(at, into);
-  std::fill(dxdt.end() - static_cast<std::ptrdiff_t>(modes_), dxdt.end(), 0.0);
 }
 
-Eigen::VectorXd JomaJoint::logits(std::span<const double> x) const {
-  return point(x, *work_.borrow()).z;
+double JomaJoint::loss(StateView x, double /*t*/) const {
+  const auto work = work_.borrow();
+  work->flow.at(point(x, *work));
+  return work->flow.outputs().loss(work->flow.phi());
 }
+
+Eigen::VectorXd JomaJoint::logits(StateView x) const { return point(x, *work_.borrow()).z; }
 
 // ---- noise
-
-std::string JomaJoint::why_no_noise() const {
-  if (!variant_.integrated) return "";
-  return "with noise only --coordinates full is exact: z follows from V along the flow, not along "
-         "discrete or noisy steps";
-}
 
 const Sampler& JomaJoint::sampler() const {
   std::call_once(sampler_made_, [this] {
@@ -214,7 +237,7 @@ const Sampler& JomaJoint::sampler() const {
   return *sampler_;
 }
 
-void JomaJoint::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+void JomaJoint::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                             std::span<const double> weights, std::span<double> out) const {
   double* r = out.data() + M_ * K_;
   sampler().add({Attention::Matrix(x.data(), K_, M_), Attention::Vector(x.data() + M_ * K_, K_),
@@ -222,7 +245,7 @@ void JomaJoint::add_sampled(std::span<const double> x, double /*t*/, const Sampl
                 key, weights, {out.data(), r, r + K_});
 }
 
-void JomaJoint::project_noise(std::span<double> noise) const {
+void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
   // What every single sample keeps. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
   // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is kept, and sum_l z_l. Tokens that no class
   // has never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0 unless the class has no
@@ -320,52 +343,51 @@ double JomaJoint::entropy_rate(const Flow& flow, const Eigen::VectorXd& dz, cons
   return rate;
 }
 
-void JomaJoint::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+void JomaJoint::observe(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Flow& flow = work->flow;
   const Point at = point(x, *work);
   work->flow.at(at);
-  const double entropy_now = entropy(flow);
-  const Theorem::Correlations correlation = theorem_->correlations(at.V, at.z);
-  const double numbers[] = {flow.outputs().loss(flow.phi()),
-                            entropy_now,
-                            std::exp(entropy_now),
-                            leading_direction(at.V).stable_rank,
-                            theorem_->residual(at.V, at.z),
-                            correlation.prediction,
-                            correlation.weights,
-                            correlation.norm,
-                            at.z.sum()};
-  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  const Look look{flow, at, *theorem_, entropy(flow), theorem_->correlations(at.V, at.z)};
+  observable_table().evaluate(look, values);
 }
 
-void JomaJoint::event_functions(std::span<const double> x, double /*t*/,
-                                std::span<double> values) const {
+void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Point at = point(x, *work);
   work->flow.at(at);
   work->velocity.resize(x.size());
   const Velocity v = velocity_in(work->velocity, *work);
   work->flow.velocity(at, v);
+  Rates rates;
   double size = 0;
-  const double entropy = entropy_rate(work->flow, Attention::Vector(v.z, M_), at, &size);
-  values[0] = -entropy - rounding(size);
-  values[1] = entropy - rounding(size);
+  rates.entropy = entropy_rate(work->flow, Attention::Vector(v.z, M_), at, &size);
+  rates.entropy_rounding = rounding(size);
   const Leading leading = leading_direction(at.V);
-  const double rank = stable_rank_log_rate(at.V, Attention::Matrix(v.V, K_, M_), leading, &size);
-  values[2] = -rank - rounding(size);
-  values[3] = rank - rounding(size);
-  for (double& value : values.first(4))
+  rates.rank = stable_rank_log_rate(at.V, Attention::Matrix(v.V, K_, M_), leading, &size);
+  rates.rank_rounding = rounding(size);
+  events_.evaluate(rates, values);
+  for (double& value : values)
     if (!std::isfinite(value)) value = -1;
 }
 
-void JomaJoint::field(std::size_t i, std::span<const double> x, double /*t*/,
+void JomaJoint::event_heights(StateView x, double /*t*/, std::span<double> heights) const {
+  const auto work = work_.borrow();
+  const Point at = point(x, *work);
+  work->flow.at(at);
+  heights[1] = entropy(work->flow);
+  heights[3] = std::log(leading_direction(at.V).stable_rank);
+  heights[0] = -heights[1];
+  heights[2] = -heights[3];
+}
+
+void JomaJoint::field(std::string_view name, StateView x, double /*t*/,
                       const FieldSink& sink) const {
   const auto work = work_.borrow();
   const Point at = point(x, *work);
-  if (i == 0) sink(0, {at.V.data(), count(at.V.size())});
-  if (i == 1) sink(0, {at.r.data(), count(K_)});
-  if (i == 2) sink(0, {at.z.data(), count(M_)});
+  if (name == "V") sink(0, {at.V.data(), count(at.V.size())});
+  if (name == "r") sink(0, {at.r.data(), count(K_)});
+  if (name == "z") sink(0, {at.z.data(), count(M_)});
 }
 
 }  // namespace popflow::joma_joint

@@ -7,6 +7,7 @@
 
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/flow.hpp"
+#include "dynamics/joma_joint/look.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
 #include "popflow/system.hpp"
@@ -22,11 +23,19 @@ struct Variant {
   bool integrated = false;  ///< z by the theorem
   bool noisy = false;  ///< the state does not follow the flow: phi' of a sharp relu is 1{h > 0}
   std::int64_t context_length = 100;  ///< tokens of a sampled context
+
+  /// Does phi' jump at 0?
+  [[nodiscard]] bool sharp() const { return activation == Activation::relu && !(smoothing > 0); }
 };
 
-/// The flow of one problem. The state is V (token by token), r, z (unless integrated), and with a
-/// sharp relu the mode of every h_{k,c} (class by class).
-class JomaJoint : public System {
+/// The flow of one problem. The state is V (token by token), r and z (unless integrated). Along the
+/// flow of a sharp relu the regime is the Side of every h_{k,c} (class by class).
+class JomaJoint : public System,
+                  public GradientFlow,
+                  public Events,
+                  public Sampled,
+                  public NoiseProjection,
+                  public Switching {
  public:
   /// Throws UsageError for variants that can't run: cross-entropy with K != C, integrated
   /// coordinates of linear attention whose z may reach 0, linear attention that rests at 0.
@@ -36,33 +45,31 @@ class JomaJoint : public System {
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override;
+  [[nodiscard]] std::vector<Note> notes() const override;
+  [[nodiscard]] Capabilities capabilities() const override;
 
   void start(std::span<double> x) const override;
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-  [[nodiscard]] std::size_t switches() const override { return modes_; }
-  void switch_functions(std::span<const double> x, double t,
-                        std::span<double> values) const override;
-  void switch_mode(std::span<double> x, double t) const override;
-  [[nodiscard]] bool has_samples() const override { return !variant_.integrated; }
-  [[nodiscard]] std::string why_no_samples() const override { return why_no_noise(); }
-  [[nodiscard]] std::string why_no_noise() const override;
-  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
-                   std::span<const double> weights, std::span<double> out) const override;
-  void project_noise(std::span<double> noise) const override;
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
+  [[nodiscard]] double loss(StateView x, double t) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  void event_heights(StateView x, double t, std::span<double> heights) const override;
+  [[nodiscard]] Regime first_regime() const override { return first_regime_; }
+  [[nodiscard]] std::size_t switches() const override { return kinks_; }
+  void switch_functions(StateView x, double t, std::span<double> values) const override;
+  void switch_regime(std::span<double> x, std::span<double> regime, double t) const override;
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override;
+  void project_noise(StateView x, std::span<double> noise) const override;
 
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
   /// z at a state, whether it is integrated or follows from V.
-  [[nodiscard]] Eigen::VectorXd logits(std::span<const double> x) const;
+  [[nodiscard]] Eigen::VectorXd logits(StateView x) const;
 
  private:
-  /// What an evaluation works in.
+  /// Working space of an evaluation.
   struct Work {
     Flow flow;
     Eigen::VectorXd z, dz;         ///< when z follows from V
@@ -71,14 +78,16 @@ class JomaJoint : public System {
   [[nodiscard]] std::unique_ptr<Work> make_work() const;
   void describe();
   void set_theorem();
-  void first_modes();
-  Point point(std::span<const double> x, Work& work) const;
+  void set_first_regime();
+  Point point(StateView x, Work& work) const;
   Velocity velocity_in(std::span<double> dxdt, Work& work) const;
 
-  // Changes of mode (kinks.cpp).
-  void back_onto(std::span<double> x, const std::vector<Surface>& surfaces, Work& work) const;
-  void choose_modes(std::span<double> x, const std::vector<Surface>& surfaces, Work& work) const;
-  [[nodiscard]] double& mode_entry(std::span<double> x, const Surface& s) const;
+  // Switches of the regime (kinks.cpp).
+  void back_onto(std::span<double> x, std::span<const double> regime,
+                 const std::vector<Surface>& surfaces, Work& work) const;
+  void choose_sides(std::span<double> x, std::span<double> regime,
+                    const std::vector<Surface>& surfaces, Work& work) const;
+  [[nodiscard]] double& side_entry(std::span<double> regime, const Surface& s) const;
 
   [[nodiscard]] const Sampler& sampler() const;
 
@@ -89,14 +98,16 @@ class JomaJoint : public System {
   Problem problem_;
   Variant variant_;
   Eigen::Index M_, C_, K_;
-  std::size_t modes_ = 0;
+  std::size_t kinks_ = 0;  ///< entries of the regime: one for every h where slides are followed
   std::vector<double> start_;
+  Regime first_regime_;
   std::unique_ptr<Theorem> theorem_;
   mutable std::once_flag sampler_made_;
   mutable std::unique_ptr<Sampler> sampler_;  // made when first used: a flow needs none
   mutable ScratchPool<Work> work_;
   Workers& workers_;
   Shape shape_;
+  BoundTable<EventInfo, Rates> events_;
 };
 
 }  // namespace popflow::joma_joint

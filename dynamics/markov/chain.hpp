@@ -23,7 +23,7 @@ struct Chain {
   [[nodiscard]] bool independent() const { return correlation == 0; }
 };
 
-/// What is wrong with a transition probability, as the end of a sentence; nothing if it will do.
+/// What is wrong with a transition probability, as the end of a sentence; nothing if it is valid.
 std::optional<std::string> transition_fault(double probability);
 
 // ---- The bias. With slope s, the logits of x_{n+1} = 1 are f_0 after a 0 and f_1 = f_0 + s after

@@ -1,11 +1,18 @@
+#include <cmath>
+
 #include "dynamics/markov.hpp"
+#include "dynamics/markov/bernoulli.hpp"
+#include "dynamics/markov/landscape.hpp"
+#include "dynamics/markov/look.hpp"
 
 namespace popflow::markov {
 
 namespace {
 
+constexpr const char* kModel = "arXiv 2406.03072, canonical parameterization";
+constexpr const char* kDynamics = "arXiv 2406.03072, learning dynamics";
+
 constexpr double kLargestStart = 1000;
-constexpr double kLargestLength = 9007199254740992.0;  // 2^53: every whole number up to it is exact
 
 constexpr const char* kEquations =
     R"(Data. A stationary chain x_n in {0,1} with Pr(0 -> 1) = p, Pr(1 -> 0) = q, 0 < p,q < 1;
@@ -27,8 +34,8 @@ Flow. With g_0 = pi_0 (sigma(f_0) - p) and g_1 = pi_1 (sigma(f_1) - (1-q)),
 --bias free integrates all three from (e0, w0, b0). --bias optimal (default) keeps b = b*(e,w), the
 root of g_0 + g_1 = 0, which depends on s alone up to e^2/2:
   b* = e^2/2 + log[ ( (p-q) + sqrt((p-q)^2 + 4 p q e^s) ) / (2 q e^s) ]
-By the envelope theorem the partial derivatives by e and w are then the gradient of the loss at b*,
-a function L(s), and with x = Pr(x_n = 0, x_{n+1} = 1) under the model
+By the envelope theorem the partial derivatives with respect to e and w are then the gradient of the
+loss at b*, a function L(s), and with x = Pr(x_n = 0, x_{n+1} = 1) under the model
   (e^s - 1) x^2 + x = pi_0 pi_1,   dL/ds = g_1 = pq/(p+q) - x
   de/dt = -2 e (1 + 2 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1
 
@@ -51,7 +58,7 @@ Exact results with the optimal bias.
   g_1 = -pi_0 pi_1 (1-p-q): slower and slower towards the saddle, which is approached like 1/t.
   Independent symbols. For p+q = 1, s* = 0: the line e = 0 and w = -1/sqrt 2 are all global minima,
   the entropy rate is H(pi), and every outcome is called global.
-With --bias free the energy is not conserved, and the outcome is told from where the state ends.
+With --bias free the energy is not conserved, and the outcome is determined by where the state ends.
 
 What to expect. From small e0 the loss stays at H(pi) until e has grown away from the line
 (p+q < 1, at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)), then falls to the entropy rate within a few
@@ -70,9 +77,9 @@ forms. --noise-samples has no effect. No noise acts across w = 0 or e = 0, where
 vanishes sample by sample; a large step can jump there, and e and w then change sign.
 With noise the energy is not kept. A sample moves it by -2 e^2 times what it adds to db/dt, so its
 change fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross the separatrix.
-The outcome then tells where the run has come to, not where it started: global with less than 10% of
-H(pi) - H(x_{n+1}|x_n) left, local near the line e = 0 where that attracts and far below the
-separatrix. loss_settled is still by the limit of the flow from the start.
+The outcome is then where the run has ended, not the basin of its start: global with less than 10%
+of H(pi) - H(x_{n+1}|x_n) left, local near the line e = 0 where that attracts and far below the
+separatrix. loss_settled still refers to the limit of the flow from the start.
 
 Text. --text counts the transitions between two classes of a text's characters: 1 are those in
 --text-ones, 0 those in --text-zeros or, without it, all other letters. A to Z count as a to z;
@@ -82,7 +89,7 @@ transition from a to b), as in Markov's own count of 1913. p and q are the plain
 
 ParameterTable parameters() {
   ParameterTable t;
-  // The ends of p and q are left to transition_fault(), which says why they are none.
+  // The bounds of p and q are left to transition_fault(), which gives the reason.
   t.push_back({.name = "p",
                .kind = Kind::real,
                .default_text = "0.2",
@@ -98,7 +105,8 @@ ParameterTable parameters() {
   t.push_back({.name = "text",
                .kind = Kind::path,
                .default_text = "",
-               .meaning = "take p and q from the letters of a text (UTF-8)"});
+               .meaning = "take p and q from the letters of a text (UTF-8)",
+               .makes_problem = true});
   t.push_back({.name = "text-ones",
                .kind = Kind::text,
                .default_text = "aeiouy",
@@ -135,7 +143,8 @@ ParameterTable parameters() {
                .kind = Kind::integer,
                .default_text = "1024",
                .meaning = "symbols of a sampled sequence; no effect in a flow",
-               .range = {2, kLargestLength}});
+               .range = {2, largest_whole},
+               .modes = {"sde", "sgd"}});
   return t;
 }
 
@@ -148,23 +157,11 @@ SystemInfo make_info() {
       "and Effect of Initialization for Transformers, NeurIPS 2024, arXiv 2406.03072";
   info.equations = kEquations;
   info.parameters = parameters();
-  const std::string paper = "arXiv 2406.03072";
-  const std::string model = paper + ", canonical parameterization";
-  const std::string dynamics = paper + ", learning dynamics";
-  info.fields = {{"e", {}, "e", "embedding scale", model},
-                 {"w", {}, "w", "feed-forward weight", model},
-                 {"b", {}, "b", "bias; the optimal one where it is not trained", model}};
-  info.observables = {
-      {"loss", "L", "population loss, in nats", model},
-      {"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", model},
-      {"energy", "E", "e^2 - w^2 - sign(w) log|w|; no number at w = 0", dynamics},
-      {"slope", "s", "e^2 (1 + 2w|w|) = f_1 - f_0", model},
-      {"prob_0to1", "sigma(f_0)", "the model's Pr(0 -> 1)", model},
-      {"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", model},
-      {"gradient_norm", "|grad L|", "norm of the gradient by what is trained", dynamics}};
-  info.events = {{"loss_settled",
-                  "the loss has gone 99% of the way from its start to its limit, which the start "
-                  "decides (optimal bias; not for starts at rest)"}};
+  info.fields = {{"e", {}, "e", "embedding scale", kModel},
+                 {"w", {}, "w", "feed-forward weight", kModel},
+                 {"b", {}, "b", "bias; the optimal one where it is not trained", kModel}};
+  info.observables = observables().infos();
+  info.events = events().infos();
   info.invariants = {{"energy", InvariantInfo::Form::constant,
                       "e^2 - w^2 - sign(w) log|w|, with the optimal bias and w not 0"}};
   info.outcomes = {
@@ -182,6 +179,37 @@ SystemInfo make_info() {
 }
 
 }  // namespace
+
+const BoundTable<ObservableInfo, Look>& observables() {
+  static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
+      {{"loss", "L", "population loss, in nats", kModel},
+       [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
+      {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel},
+       [](const Look& look) { return look.excess; }},
+      {{"energy", "E", "e^2 - w^2 - sign(w) log|w|; undefined at w = 0", kDynamics},
+       [](const Look& look) { return energy(look.e, look.w); }},
+      {{"slope", "s", "e^2 (1 + 2w|w|) = f_1 - f_0", kModel},
+       [](const Look& look) { return look.by.slope; }},
+      {{"prob_0to1", "sigma(f_0)", "the model's Pr(0 -> 1)", kModel},
+       [](const Look& look) { return sigmoid(look.by.logits.f0); }},
+      {{"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", kModel},
+       [](const Look& look) { return sigmoid(-look.by.logits.f1); }},
+      {{"gradient_norm", "|grad L|", "norm of the gradient with respect to the trained parameters",
+        kDynamics},
+       [](const Look& look) { return std::hypot(look.by.by_e, look.by.by_w, look.by.by_b); }}};
+  return table;
+}
+
+const BoundTable<EventInfo, EventLook>& events() {
+  // The share of the way to the limit that is left when the loss counts as settled.
+  static constexpr double kSettled = 0.01;
+  static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
+      {{"loss_settled",
+        "the loss has covered 99% of the way from its start to the limit of the flow from there "
+        "(optimal bias; not for starts at rest)"},
+       [](const EventLook& look) { return kSettled * look.at_start - look.now; }}};
+  return table;
+}
 
 const SystemInfo& info() {
   static const SystemInfo instance = make_info();

@@ -5,8 +5,8 @@
 #include "dynamics/markov/chain.hpp"
 
 /// The landscape of the loss with the optimal bias (arXiv 2406.03072, section 4): a function of the
-/// slope s(e, w) alone, whose gradient flow keeps the energy, so that where a start ends is known
-/// from the start.
+/// slope s(e, w) alone, whose gradient flow keeps the energy, so that the limit is determined by
+/// the start.
 namespace popflow::markov {
 
 /// Where the flow from a start ends.
@@ -37,7 +37,7 @@ struct LimitPoint {
 };
 LimitPoint limit_point(const Chain& chain, double e, double w);
 
-/// The rate at which the flow comes to its limit point in the end; 0 where that is slower than
+/// The asymptotic rate at which the flow approaches its limit point; 0 where that is slower than
 /// exponential (the saddle; e = 0 for independent symbols).
 double final_rate(const Chain& chain, Limit limit, const LimitPoint& point);
 

@@ -1,4 +1,4 @@
-// What single sequences add to the flow: drawn, and their exact covariance.
+// The gradients of single sequences: drawn, and their exact covariance.
 
 #include <algorithm>
 #include <cmath>
@@ -39,10 +39,10 @@ PathSums path_sums(double lambda, std::int64_t n) {
 
 }  // namespace
 
-void Markov::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+void Markov::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                          std::span<const double> weights, std::span<double> out) const {
   const Surprises of = sampler_.sum(key, weights);
-  const Gradient g = gradient(x);
+  const Gradient g = slope_of_loss(x);
   const auto [f0_by, f1_by] = logit_derivatives(x);
   // Sums over transitions of x_{n+1} - sigma(f_x), and sigma(f_0) = p + g_0/pi_0.
   const double s0 = of.excess0 - of.visits0 * (g.g0 / chain_.pi0);
@@ -53,14 +53,13 @@ void Markov::add_sampled(std::span<const double> x, double /*t*/, const SampleKe
   }
 }
 
-void Markov::covariance(std::span<const double> x, double /*t*/,
-                        Eigen::Ref<Eigen::MatrixXd> c) const {
+void Markov::covariance(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c) const {
   // With r_x = Pr(x_{n+1} = 1 | x_n = x) a transition adds m_x + eta_n d_x, where d_x is the
   // derivative of f_x, m_x = (r_x - sigma(f_x)) d_x, and eta_n = x_{n+1} - r_x has no mean whatever
   // came before. Symbols follow x_{n+1} - pi_1 = lambda (x_n - pi_1) + eta_n, so the sum over n is
   //   its mean + (m_1 - m_0) g(N) (x_0 - pi_1) + sum_n eta_n [d_{x_n} + (m_1 - m_0) g(N-1-n)]
   // with uncorrelated terms: no two of their variances cancel.
-  const Gradient g = gradient(x);
+  const Gradient g = slope_of_loss(x);
   const auto [f0_by, f1_by] = logit_derivatives(x);
   const auto size = static_cast<Eigen::Index>(x.size());
   const Eigen::Vector3d d0 = f0_by;

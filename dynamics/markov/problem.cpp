@@ -36,7 +36,7 @@ Problem from_text(Parameters& own) {
   }
   resolve(own, "p", probability[0], path);
   resolve(own, "q", probability[1], path);
-  return {Chain(probability[0], probability[1]), {note}};
+  return {Chain(probability[0], probability[1]), {{note}}};
 }
 
 double read_probability(const ProblemFile& file, const std::string& name) {
@@ -61,12 +61,12 @@ Problem from_file(Parameters& own, const std::string& path) {
 
 }  // namespace
 
-Problem make_problem(Ingredients ingredients) {
-  Parameters& own = ingredients.own;
-  const bool file = ingredients.shared.has("problem");
+Problem make_problem(const Ingredients& from) {
+  Parameters& own = from.own;
+  const std::optional<std::string>& file = from.setting.problem;
   if (file && own.has("text"))
-    throw UsageError("--problem and --text contradict each other: both say what p and q are");
-  if (file) return from_file(own, ingredients.shared.word("problem"));
+    throw UsageError("--problem and --text exclude each other: both determine p and q");
+  if (file) return from_file(own, *file);
   if (own.has("text")) return from_text(own);
   for (const std::string name : {"p", "q"})
     if (const auto fault = transition_fault(own.real(name)))

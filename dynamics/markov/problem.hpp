@@ -1,22 +1,21 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "dynamics/markov/chain.hpp"
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::markov {
 
-/// A chain, and what is worth telling about where it comes from.
+/// A chain, and a note on its origin.
 struct Problem {
   Chain chain;
-  std::vector<std::string> notes = {};
+  std::vector<Note> notes = {};
 };
 
 /// The chain of --p and --q, of a text's letters, or of a problem file, as the parameters say;
-/// resolves p and q into `ingredients.own`. Throws UsageError for contradictions and for
-/// probabilities that cannot be, InputError for a file that is missing or wrong.
-Problem make_problem(Ingredients ingredients);
+/// resolves p and q into `from.own`. Throws UsageError for conflicting options and for invalid
+/// probabilities, InputError for a file that is missing or wrong.
+Problem make_problem(const Ingredients& from);
 
 }  // namespace popflow::markov

@@ -1,6 +1,7 @@
 #include "dynamics/markov/sampler.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace popflow::markov {
@@ -52,20 +53,48 @@ TransitionSampler::Block TransitionSampler::make_block(const Chain& chain, int f
   return {std::move(numbers), DiscreteDistribution(probabilities)};
 }
 
-TransitionSampler::TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers)
-    : chain_(chain), transitions_(symbols - 1), workers_(workers) {
-  const int rest = static_cast<int>(transitions_ % kBlock);
+TransitionSampler::Blocks::Blocks(const Chain& chain, std::int64_t transitions) {
+  const int left = static_cast<int>(transitions % kBlock);
   for (const int first : {0, 1}) {
-    if (transitions_ >= kBlock) whole_.push_back(make_block(chain, first, kBlock));
-    if (rest > 0) rest_.push_back(make_block(chain, first, rest));
+    if (transitions >= kBlock) whole.push_back(make_block(chain, first, kBlock));
+    if (left > 0) rest.push_back(make_block(chain, first, left));
   }
 }
 
+TransitionSampler::TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers)
+    : chain_(chain), transitions_(symbols - 1), workers_(workers) {}
+
+const TransitionSampler::Blocks& TransitionSampler::blocks() const {
+  std::call_once(made_, [this] {
+    struct Known {
+      double p, q;
+      std::int64_t transitions;
+      std::shared_ptr<const Blocks> blocks;
+    };
+    constexpr std::size_t kKept = 4;
+    static std::mutex mutex;
+    static std::deque<Known> known;  // those that were asked for last
+    const std::lock_guard lock(mutex);
+    for (const Known& one : known)
+      if (one.p == chain_.p && one.q == chain_.q && one.transitions == transitions_)
+        blocks_ = one.blocks;
+    if (blocks_) return;
+    blocks_ = std::make_shared<const Blocks>(chain_, transitions_);
+    known.push_back({chain_.p, chain_.q, transitions_, blocks_});
+    if (known.size() > kKept) known.pop_front();
+  });
+  return *blocks_;
+}
+
 TransitionNumbers TransitionSampler::draw(RandomStream random) const {
+  return draw(blocks(), random);
+}
+
+TransitionNumbers TransitionSampler::draw(const Blocks& blocks, RandomStream random) const {
   TransitionNumbers all;
   std::size_t symbol = random.uniform() < chain_.pi1 ? 1 : 0;
-  const auto add = [&](const std::vector<Block>& blocks) {
-    const Block& block = blocks[symbol];
+  const auto add = [&](const std::vector<Block>& with) {
+    const Block& block = with[symbol];
     const Block::Numbers drawn = block.numbers[block.distribution(random())];
     const std::int64_t back = drawn.changes / 2;
     const std::int64_t away = drawn.changes - back;
@@ -74,8 +103,8 @@ TransitionNumbers TransitionSampler::draw(RandomStream random) const {
     all.down += symbol == 0 ? back : away;
     symbol ^= drawn.changes & 1U;
   };
-  for (std::int64_t block = transitions_ / kBlock; block > 0; --block) add(whole_);
-  if (!rest_.empty()) add(rest_);
+  for (std::int64_t block = transitions_ / kBlock; block > 0; --block) add(blocks.whole);
+  if (!blocks.rest.empty()) add(blocks.rest);
   all.from0 = transitions_ - all.from1;
   return all;
 }
@@ -84,8 +113,9 @@ Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double
                                     std::size_t begin, std::size_t end) const {
   Surprises sum;
   const auto n = static_cast<double>(transitions_);
+  const Blocks& of_chain = blocks();
   for (std::size_t i = begin; i < end; ++i) {
-    const TransitionNumbers drawn = draw(key.stream(i));
+    const TransitionNumbers drawn = draw(of_chain, key.stream(i));
     const double weight = weights[i] / n;
     const auto from0 = static_cast<double>(drawn.from0);
     const auto from1 = static_cast<double>(drawn.from1);

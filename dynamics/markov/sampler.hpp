@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -25,7 +27,7 @@ struct Surprises {
 };
 
 /// Draws stationary chains of a given number of symbols, of which only the numbers of transitions
-/// are seen. 64 transitions at a time: their numbers have a distribution that is worked out once,
+/// are seen. 64 transitions at a time: their numbers have a distribution that is computed once,
 /// for either symbol that they begin with.
 ///
 /// A chain's stream: one number for its first symbol, then one word for every 64 transitions and
@@ -35,7 +37,7 @@ class TransitionSampler {
   TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers);
 
   [[nodiscard]] TransitionNumbers draw(RandomStream random) const;
-  /// Over samples i of `key` with weights[i]; the same bits on any number of threads.
+  /// Over samples i of `key` with weights[i]; bit-for-bit identical on any number of threads.
   [[nodiscard]] Surprises sum(const SampleKey& key, std::span<const double> weights) const;
   [[nodiscard]] std::int64_t transitions() const { return transitions_; }
 
@@ -48,14 +50,24 @@ class TransitionSampler {
     std::vector<Numbers> numbers;
     DiscreteDistribution distribution;
   };
+  /// The distributions of a chain's blocks; of as many transitions as are left, too.
+  struct Blocks {
+    Blocks(const Chain& chain, std::int64_t transitions);
+    std::vector<Block> whole, rest;  ///< from a 0, from a 1
+  };
   static Block make_block(const Chain& chain, int first, int transitions);
+  /// Made when they are needed first, since a flow never does; samplers of the same chains share
+  /// them.
+  [[nodiscard]] const Blocks& blocks() const;
+  [[nodiscard]] TransitionNumbers draw(const Blocks& blocks, RandomStream random) const;
   [[nodiscard]] Surprises sum_of(const SampleKey& key, std::span<const double> weights,
                                  std::size_t begin, std::size_t end) const;
 
   Chain chain_;
   std::int64_t transitions_;
   Workers& workers_;
-  std::vector<Block> whole_, rest_;  ///< from a 0, from a 1
+  mutable std::once_flag made_;
+  mutable std::shared_ptr<const Blocks> blocks_;
 };
 
 }  // namespace popflow::markov

@@ -12,11 +12,8 @@ namespace popflow::markov {
 
 namespace {
 
-/// The share of the way to the limit that is left when the loss counts as settled.
-constexpr double kSettled = 0.01;
-
 // The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
-// kVanishing it stands still, as it does at 0, before rounding could give it the other sign; no
+// kVanishing it is kept constant, as it is at 0, before rounding could change its sign; no
 // block's scale is below kSmallest, whose absolute tolerance is far less than that.
 constexpr double kVanishing = 1e-270;
 constexpr double kSmallest = 1e-280;
@@ -38,8 +35,8 @@ std::string in_short(double value) {
 
 }  // namespace
 
-Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<std::string> notes,
-               Sampling sampling, Workers& workers)
+Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
+               Workers& workers)
     : chain_(chain),
       free_bias_(free_bias),
       start_(start),
@@ -47,11 +44,25 @@ Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<std::string
       limit_(limit_of(chain, start.e, start.w)),
       limit_point_(markov::limit_point(chain, start.e, start.w)),
       noisy_(sampling.noisy),
-      sampler_(chain, sampling.context_length, workers) {
+      sampler_(chain, sampling.context_length, workers),
+      events_({}) {
   describe();
 }
 
 const SystemInfo& Markov::info() const { return markov::info(); }
+
+Capabilities Markov::capabilities() const {
+  Capabilities can{.gradient_flow = this,
+                   .jacobian = this,
+                   .sampled = this,
+                   .covariance = this,
+                   .outcomes = this};
+  if (w_freezes_)
+    can.gradient_flow =
+        Lacking{"w is kept where it is: at 0, or once it is too small to be integrated"};
+  if (!shape_.events.empty()) can.events = this;
+  return can;
+}
 
 void Markov::describe() {
   // A start near the line e = 0 leaves it by the digits of e. w is monotonic on its way, and
@@ -61,6 +72,7 @@ void Markov::describe() {
     const double way = start_.b - optimal_logits(chain_, start_.e, start_.w).bias;
     end_of_w *= std::exp(-2 * start_.e * start_.e * std::abs(way));
   }
+  w_freezes_ = end_of_w < 10 * kVanishing;
   const double scale_w =
       start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(end_of_w, kSmallest, 1.0));
   shape_.blocks = {{"e", 1, natural_scale(start_.e)}, {"w", 1, scale_w}};
@@ -72,6 +84,7 @@ void Markov::describe() {
   if (start_.w != 0 && !w_vanishes()) shape_.invariants = {"energy"};
   if (rests()) return;
   shape_.events = {"loss_settled"};
+  events_ = events().select(shape_.events);
   std::vector<double> x(shape_.state_size());
   this->start(x);
   start_above_limit_ = above_limit(x);
@@ -129,12 +142,12 @@ double Markov::default_end() const {
   return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
 }
 
-std::vector<std::string> Markov::remarks() const {
-  std::vector<std::string> remarks = notes_;
+std::vector<Note> Markov::notes() const {
+  std::vector<Note> notes = notes_;
   if (chain_.independent())
-    remarks.emplace_back(
-        "p + q = 1: successive symbols are independent, there is nothing to learn, and every limit "
-        "has the lowest loss");
+    notes.push_back(
+        {"p + q = 1: successive symbols are independent, there is nothing to learn, and every "
+         "limit has the lowest loss"});
   if (!free_bias_) {
     std::string text = "global minima have slope " + in_short(chain_.best_slope);
     if (rests())
@@ -142,20 +155,20 @@ std::vector<std::string> Markov::remarks() const {
     else
       text += "; this start tends to e = " + in_short(limit_point_.e) +
               ", w = " + in_short(limit_point_.w) + " (" + word(limit_) + ")";
-    remarks.push_back(text);
+    notes.push_back({text});
     if (start_.w < 0 && start_.e != 0 && !chain_.independent() &&
         std::abs(separation(start_.e, start_.w)) < 1e-5)
-      remarks.push_back("the start is " + in_short(energy_above_saddle(start_.e, start_.w)) +
-                        " in energy from the separatrix: keep the drift of the energy below that "
-                        "with a smaller --rtol");
+      notes.push_back({"the start is " + in_short(energy_above_saddle(start_.e, start_.w)) +
+                       " in energy from the separatrix: keep the drift of the energy below that "
+                       "with a smaller --rtol"});
   }
   if (!free_bias_ && w_vanishes())
-    remarks.emplace_back(
-        "on its way w falls below the smallest number a double holds and is then kept where it is: "
-        "the energy is not, the limit is the same");
+    notes.push_back(
+        {"on its way w falls below the smallest number a double holds and is then kept where it "
+         "is: the energy is not, the limit is the same"});
   if (final_rate(chain_, limit_, limit_point_) * default_end() > 1e5)
-    remarks.emplace_back("the flow is stiff: --method rosenbrock4 takes far fewer steps");
-  return remarks;
+    notes.push_back({"the flow is stiff: --method rosenbrock4 takes far fewer steps"});
+  return notes;
 }
 
 void Markov::start(std::span<double> x) const {
@@ -177,13 +190,19 @@ Logits Markov::logits(std::span<const double> x) const {
   return {f0, f0 + markov::slope(x[0], x[1]), x[2]};
 }
 
-Markov::Gradient Markov::gradient(std::span<const double> x) const {
+Gradient Markov::gradient(std::span<const double> x) const {
+  Gradient g = slope_of_loss(x);
+  if (!free_bias_) g.logits = logits(x);
+  return g;
+}
+
+Gradient Markov::slope_of_loss(std::span<const double> x) const {
   const double e = x[0];
   const double w = acting(x[1]);
   Gradient g;
-  g.logits = logits(x);
   g.slope = markov::slope(e, w);
   if (free_bias_) {
+    g.logits = logits(x);
     g.g0 = chain_.pi0 * probability_change(chain_.p, g.logits.f0 - logit(chain_.p));
     g.g1 = chain_.pi1 * probability_change(1 - chain_.q, g.logits.f1 + logit(chain_.q));
     g.by_b = g.g0 + g.g1;
@@ -197,14 +216,18 @@ Markov::Gradient Markov::gradient(std::span<const double> x) const {
   return g;
 }
 
-void Markov::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
-  const Gradient g = gradient(x);
+void Markov::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
+  const Gradient g = slope_of_loss(x);
   dxdt[0] = -g.by_e;
   dxdt[1] = -g.by_w;
   if (free_bias_) dxdt[2] = -g.by_b;
 }
 
-void Markov::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+/// With the optimal bias a function of (e, w) alone, whose gradient is the partial one at that bias
+/// (envelope theorem).
+double Markov::loss(StateView x, double /*t*/) const { return above_limit(x); }
+
+void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
                       std::span<double> time_derivative) const {
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
   const double e = x[0];
@@ -228,36 +251,28 @@ void Markov::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen:
   j(0, 0) += g.g0 + g.g1;
 }
 
-void Markov::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+void Markov::observe(StateView x, double /*t*/, std::span<double> values) const {
   const Gradient g = gradient(x);
-  const double excess = excess_loss(chain_, g.logits);
-  const double numbers[] = {chain_.entropy_rate + excess,
-                            excess,
-                            energy(x[0], x[1]),
-                            g.slope,
-                            sigmoid(g.logits.f0),
-                            sigmoid(-g.logits.f1),
-                            std::hypot(g.by_e, g.by_w, g.by_b)};
-  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  observables().evaluate({chain_, x[0], x[1], g, excess_loss(chain_, g.logits)}, values);
 }
 
-void Markov::field(std::size_t i, std::span<const double> x, double /*t*/,
-                   const FieldSink& sink) const {
-  const double value = i < 2 ? x[i] : logits(x).bias;
+void Markov::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
+  const double value = name == "e" ? x[0] : name == "w" ? x[1] : logits(x).bias;
   sink(0, {&value, 1});
 }
 
+/// The loss above that of the limit, but for a free bias, whose limit is not known: above that of
+/// where the optimal bias would end. Exact near either.
 double Markov::above_limit(std::span<const double> x) const {
   const Logits at = logits(x);
   return limit_ == Limit::global ? excess_loss(chain_, at) : loss_above_line(chain_, at);
 }
 
-void Markov::event_functions(std::span<const double> x, double /*t*/,
-                             std::span<double> values) const {
-  if (!values.empty()) values[0] = kSettled * start_above_limit_ - above_limit(x);
+void Markov::event_functions(StateView x, double /*t*/, std::span<double> values) const {
+  if (!values.empty()) events_.evaluate({start_above_limit_, above_limit(x)}, values);
 }
 
-std::string Markov::outcome(std::span<const double> x, double /*t*/) const {
+std::string Markov::outcome(StateView x, double /*t*/) const {
   if (noisy_) return outcome_noisy(x);
   return free_bias_ ? outcome_free(x) : outcome_optimal(x);
 }
@@ -292,8 +307,8 @@ std::string Markov::outcome_free(std::span<const double> x) const {
 }
 
 std::string Markov::outcome_noisy(std::span<const double> x) const {
-  // Noise can carry a run from one basin to the other: what counts is where it has come to, with
-  // room for the noise that it keeps on having there.
+  // Noise can carry a run from one basin to the other: what counts is where it has ended, with a
+  // margin for the noise that persists there.
   constexpr double kNear = 0.1;
   const Logits at = logits(x);
   const double gap = chain_.entropy - chain_.entropy_rate;

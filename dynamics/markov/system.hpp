@@ -5,6 +5,7 @@
 
 #include "dynamics/markov/chain.hpp"
 #include "dynamics/markov/landscape.hpp"
+#include "dynamics/markov/look.hpp"
 #include "dynamics/markov/sampler.hpp"
 #include "popflow/system.hpp"
 
@@ -23,35 +24,38 @@ struct Sampling {
 
 /// The gradient flow of one chain's next-symbol loss, on (e, w) with the optimal bias or on
 /// (e, w, b).
-class Markov : public System {
+class Markov : public System,
+               public GradientFlow,
+               public Jacobian,
+               public Events,
+               public Sampled,
+               public Covariance,
+               public Outcomes {
  public:
-  /// `notes` are remarks about where the chain comes from.
-  Markov(Chain chain, bool free_bias, Point start, std::vector<std::string> notes,
-         Sampling sampling, Workers& workers);
+  /// `notes` say where the chain comes from.
+  Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
+         Workers& workers);
 
   [[nodiscard]] const SystemInfo& info() const override;
   [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override;
+  [[nodiscard]] std::vector<Note> notes() const override;
 
   void start(std::span<double> x) const override;
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  [[nodiscard]] bool has_jacobian() const override { return true; }
-  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
+
+  [[nodiscard]] double loss(StateView x, double t) const override;
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-  [[nodiscard]] std::string outcome(std::span<const double> x, double t) const override;
-  [[nodiscard]] bool has_samples() const override { return true; }
-  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
-                   std::span<const double> weights, std::span<double> out) const override;
-  [[nodiscard]] bool has_covariance() const override { return true; }
-  void covariance(std::span<const double> x, double t,
-                  Eigen::Ref<Eigen::MatrixXd> c) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  [[nodiscard]] std::string outcome(StateView x, double t) const override;
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override;
+  void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// Where a start with the optimal bias ends.
@@ -59,13 +63,6 @@ class Markov : public System {
   [[nodiscard]] const LimitPoint& limit_point() const { return limit_point_; }
 
  private:
-  /// Derivatives of the loss at a state.
-  struct Gradient {
-    Logits logits;
-    double slope = 0;
-    double g0 = 0, g1 = 0;  ///< by f_0 and f_1
-    double by_e = 0, by_w = 0, by_b = 0;
-  };
   /// d f_0 and d f_1 by (e, w, b), of which (e, w) count with the optimal bias.
   struct LogitDerivatives {
     Eigen::Vector3d of0, of1;
@@ -73,6 +70,8 @@ class Markov : public System {
   [[nodiscard]] static LogitDerivatives logit_derivatives(std::span<const double> x);
   [[nodiscard]] Logits logits(std::span<const double> x) const;
   [[nodiscard]] Gradient gradient(std::span<const double> x) const;
+  /// The same without the logits, where the bias is optimal: they are half of the work.
+  [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
   [[nodiscard]] bool rests() const;
   [[nodiscard]] bool w_vanishes() const;
@@ -85,13 +84,15 @@ class Markov : public System {
   Chain chain_;
   bool free_bias_;
   Point start_;
-  std::vector<std::string> notes_;
+  std::vector<Note> notes_;
   Limit limit_;
   LimitPoint limit_point_;
   double start_above_limit_ = 0;
+  bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
   bool noisy_;
   TransitionSampler sampler_;
   Shape shape_;
+  BoundTable<EventInfo, EventLook> events_;
 };
 
 }  // namespace popflow::markov

@@ -6,7 +6,7 @@
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
-#include "popflow/step_in_place.hpp"
+#include "popflow/capabilities.hpp"
 
 namespace popflow::scb {
 
@@ -80,7 +80,7 @@ class FullAttention : public AttentionPart {
   Drive derivative(const double* x, const Coupling& coupling, double* dx) const override;
   [[nodiscard]] AttentionReport report(const double* x) const override;
   [[nodiscard]] double signal(const double* x) const override;
-  void field(std::size_t i, const double* x, const FieldSink& sink) const override;
+  void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
   Kept sparsify(double* x, double share, bool keep_largest) const override;
   /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
@@ -111,7 +111,8 @@ class SupportAttention : public AttentionPart {
   Drive derivative(const double* x, const Coupling& coupling, double* dx) const override;
   [[nodiscard]] AttentionReport report(const double* x) const override;
   [[nodiscard]] double signal(const double* x) const override;
-  void field(std::size_t i, const double* x, const FieldSink& sink) const override;
+  void field(std::string_view name, const double* x, const FieldSink& sink) const override;
+  [[nodiscard]] std::vector<double> multiplicities() const override;
   void soft_threshold(double* x, double by) const override;
   Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
@@ -143,7 +144,7 @@ class SignalAttention : public AttentionPart {
   Drive derivative(const double* x, const Coupling& coupling, double* dx) const override;
   [[nodiscard]] AttentionReport report(const double* x) const override;
   [[nodiscard]] double signal(const double* x) const override;
-  void field(std::size_t i, const double* x, const FieldSink& sink) const override;
+  void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
   Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(

@@ -4,7 +4,7 @@
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/threshold.hpp"
-#include "popflow/streaming.hpp"
+#include "streaming.hpp"
 
 namespace popflow::scb {
 
@@ -224,13 +224,13 @@ double FullAttention::signal(const double* x) const {
   return sum;
 }
 
-void FullAttention::field(std::size_t i, const double* x, const FieldSink& sink) const {
+void FullAttention::field(std::string_view name, const double* x, const FieldSink& sink) const {
   // The file has (position, query), the state (query, position): transposed in tiles that fill
   // whole cache lines of both, and handed out in pieces that stay in the cache.
   constexpr std::size_t kTile = 8;
   constexpr std::size_t kPiece = 64 * 1024;
   const auto columns = static_cast<std::size_t>(columns_.size());
-  const bool normalise = columns_.variant().softmax && i == 0;
+  const bool normalise = columns_.variant().softmax && name == "A";
   const double base = columns_.variant().softmax ? 0 : columns_.uniform();
 
   std::vector<double> high(normalise ? columns : 0);

@@ -34,7 +34,8 @@ AttentionReport SignalAttention::report(const double* x) const {
 
 double SignalAttention::signal(const double* x) const { return x[0] * kappa_; }
 
-void SignalAttention::field(std::size_t /*i*/, const double* x, const FieldSink& sink) const {
+void SignalAttention::field(std::string_view /*name*/, const double* x,
+                            const FieldSink& sink) const {
   sink(0, {x, 1});
 }
 

@@ -103,7 +103,7 @@ double SupportAttention::signal(const double* x) const {
   return sum;
 }
 
-void SupportAttention::field(std::size_t i, const double* x, const FieldSink& sink) const {
+void SupportAttention::field(std::string_view name, const double* x, const FieldSink& sink) const {
   const double base = columns_.variant().softmax ? 0 : columns_.uniform();
   const double none = std::numeric_limits<double>::quiet_NaN();
   Eigen::MatrixXd all(columns_.size(), slots_ + 1);  // (query, slot): file rows are slots
@@ -113,10 +113,17 @@ void SupportAttention::field(std::size_t i, const double* x, const FieldSink& si
       all(k, slot) = multiplicity(k, slot) > 0 ? base + a[slot] : none;
   }
   const auto support = static_cast<std::size_t>(columns_.size() * slots_);
-  if (i == 0)
+  if (name == "A_support")
     sink(0, {all.data(), support});
   else
     sink(0, {all.data() + support, static_cast<std::size_t>(columns_.size())});
+}
+
+std::vector<double> SupportAttention::multiplicities() const {
+  std::vector<double> all;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k)
+    for (Eigen::Index i = 0; i <= slots_; ++i) all.push_back(multiplicity(k, i));
+  return all;
 }
 
 void SupportAttention::soft_threshold(double* x, double by) const {

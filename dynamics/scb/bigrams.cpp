@@ -5,15 +5,16 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
 
+#include "file/text_input.hpp"
 #include "popflow/error.hpp"
-#include "popflow/system.hpp"
+#include "popflow/memory.hpp"
+#include "popflow/parameter.hpp"
 
 namespace popflow::scb {
 namespace {
@@ -82,6 +83,8 @@ struct Bigram {
 /// A table of counts, line by line.
 class Table {
  public:
+  static constexpr std::streamsize kLongestLine = 64 * 1024;  // no table has such labels
+
   explicit Table(const std::string& path) : path_(path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
@@ -91,14 +94,20 @@ class Table {
     if (std::filesystem::is_directory(status)) {
       throw InputError(path + " is a directory, not a table of counts");
     }
-    std::ifstream file(path, std::ios::binary);
+    TextInput file(path);
     if (!file) throw InputError("cannot read " + path + ": " + std::strerror(errno));
-    std::string text;
-    while (std::getline(file, text)) {
+    std::vector<char> line(kLongestLine);
+    while (file.getline(line.data(), kLongestLine)) {
       ++line_;
-      if (!text.empty() && text.back() == '\r') text.pop_back();
-      if (text.empty() || text.front() == '#') continue;
+      const std::streamsize length = file.gcount() - (file.eof() ? 0 : 1);
+      std::string_view text(line.data(), static_cast<std::size_t>(length));
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      if (text.empty() || text.starts_with('#')) continue;
       add(text);
+    }
+    if (file.gcount() == kLongestLine - 1) {
+      ++line_;
+      throw wrong("longer than 64 KiB; it must be from, to and count");
     }
     if (file.bad()) throw InputError("cannot read " + path + ": " + std::strerror(errno));
     if (total_ == 0) throw InputError(path + " holds no counts above 0");
@@ -134,7 +143,7 @@ class Table {
   }
 
   [[nodiscard]] double parse_count(std::string_view text) const {
-    constexpr std::uint64_t largest = std::uint64_t{1} << 53;  // exact in a double
+    constexpr auto largest = static_cast<std::uint64_t>(largest_whole);
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc{} || end != text.data() + text.size() || count > largest) {

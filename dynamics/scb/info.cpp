@@ -1,10 +1,9 @@
 #include "dynamics/scb.hpp"
+#include "dynamics/scb/look.hpp"
 
 namespace popflow::scb {
 
 namespace {
-
-constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
 
 constexpr const char* kEquations =
     R"(Data. Vocabulary N, context length T. P is column-stochastic, P[n,m] = Pr(next = n | m), with
@@ -51,24 +50,31 @@ sqrt(kappa K_P), the fast phase ends near the hyperbola alpha_V alpha_A = 1, and
 along it to (1,1) at a rate of order 1/T.
 
 l1. --l1 lambda adds the penalty lambda sum_k mu_k |a_k|_1 (without the preconditioner
-lambda sum_k |a_k|_1) by splitting: a smooth step of length --dt, then a <- soft(a, lambda dt).
-With the projection a_k <- soft(a_k + nu_k, lambda dt), nu_k such that 1'a_k stays, which changes
-nothing while a_k >= 0: l1 is for --project none. Order 1, exact zeros. Symmetric splittings lose
-the zeros, and their second order holds only while no entry reaches zero, so there is none here.
+lambda sum_k |a_k|_1). With g_i the drift of a weight without it:
+  a_i not 0   da_i/dt = g_i + nu_k - lambda sign(a_i)
+  a_i = 0     rests while |g_i + nu_k| <= lambda
+with nu_k = 0, or with the projection such that 1'a_k stays. A flow follows this exactly: it is
+smooth but where a weight comes to rest or leaves, and these times are located (--l1-solver
+active-set). Zeros are exact. --l1-solver splitting takes a smooth step of --dt, then
+a <- soft(a, lambda dt) (with the projection soft(a + nu_k, lambda dt)): of order 1; so do sde and sgd.
+Where more than 100 000 weights differ at the start (full coordinates, --init-from) they would come
+to rest one by one, and the default is adaptive-splitting, whose steps an error estimate chooses.
+With the projection the penalty does nothing while a_k >= 0: l1 is for --project none.
 
 Two stages (--schedule two-stage; linear attention, full or support coordinates). Stage 1: the
 projected flow without l1, until signal_V signal_A reaches --stage1-signal with signal_V positive
 (with signal_V negative V goes to -P and A to -Q), or until --stage1-time. Then, at once: attention
-weights below the share --threshold of their column become zero, and each column is put back on
-1'a_k = 1; a column that is below it everywhere keeps its largest weights (columns_below_threshold
-counts those). Stage 2: without the projection, with l1. It has no minimiser: when the loss has
-converged, (V, A) slides along the valley (cP, Q/c) with
+weights below the share --threshold of their column become zero, and each column is divided by the
+sum of what is left, so that 1'a_k = 1; a column that is below it everywhere keeps its largest
+weights (columns_below_threshold counts those). Stage 2: without the projection, with l1. It has no
+minimiser: when the loss has converged, (V, A) slides along the valley (cP, Q/c) with
 c^3 ~ 3 lambda t / tr(P diag(mu) P'). So it ends, and the state rests, once the loss has fallen by no
 more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time; where noise hides what is left of the
-fall it ends as well. At the end of a run, in numbers of their own (the state stays as it is): weights
-below the share --rounding of their column become zero, then each column of A and V is divided by its
-sum. With S the most positions of a query, q the smallest weight that Q has (1/S if all are equal)
-and eps = --accuracy, the defaults are
+fall it ends as well. At the end of a run, for the final values alone (the state stays as it is):
+weights below the share --rounding of their column become zero, then each column of A and V is
+divided by its sum. --init-from a run in two stages goes on in the stage in which that run ended.
+With S the most positions of a query, q the smallest weight that Q has (1/S if all are equal) and
+eps = --accuracy, the defaults are
   l1           eps K_P / (S^2 N^3), the paper's scale
   threshold    alpha q / 2, half of what Q's least position has at the end of stage 1, where
                alpha = s / alpha_V, alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2,
@@ -89,19 +95,19 @@ ParameterTable parameters() {
                .default_text = "10",
                .meaning = "number of tokens",
                .symbol = "N",
-               .range = {2, kLargest}});
+               .range = {2, largest_whole}});
   t.push_back({.name = "context-length",
                .kind = Kind::integer,
                .default_text = "1000",
                .meaning = "number of positions",
                .symbol = "T",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole}});
   t.push_back({.name = "sparsity",
                .kind = Kind::integer,
                .default_text = "2",
                .meaning = "positions that matter to a query, drawn at random",
                .symbol = "S",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole}});
   t.push_back({.name = "transition-concentration",
                .kind = Kind::real,
                .default_text = "0.3",
@@ -144,15 +150,24 @@ ParameterTable parameters() {
                .meaning = "transfer: start from theta V + (1 - theta) mu 1' with the V of "
                           "--init-from, and from uniform attention",
                .symbol = "theta",
-               .range = {0, 1}});
-  t.push_back(
-      {.name = "l1",
-       .kind = Kind::real,
-       .default_text = "",
-       .meaning = "l1 penalty on the attention; in a flow it needs --dt, the splitting step",
-       .symbol = "lambda",
-       .range = {.low = 0},
-       .default_note = "0; with two stages eps K_P / (S^2 N^3)"});
+               .range = {0, 1},
+               .makes_problem = true});
+  t.push_back({.name = "l1",
+               .kind = Kind::real,
+               .default_text = "",
+               .meaning = "l1 penalty on the attention",
+               .symbol = "lambda",
+               .range = {.low = 0},
+               .default_note = "0; with two stages eps K_P / (S^2 N^3)"});
+  t.push_back({.name = "l1-solver",
+               .kind = Kind::word,
+               .default_text = "",
+               .meaning =
+                   "how a flow follows the l1 term: exactly, or by proximal steps of --dt, or "
+                   "of lengths that an error estimate chooses",
+               .words = {"active-set", "splitting", "adaptive-splitting"},
+               .default_note = "active-set where few weights differ, else adaptive-splitting; "
+                               "rk4, euler: splitting"});
   t.push_back({.name = "schedule",
                .kind = Kind::word,
                .default_text = "plain",
@@ -180,8 +195,8 @@ ParameterTable parameters() {
   t.push_back({.name = "rounding",
                .kind = Kind::real,
                .default_text = "",
-               .meaning = "in the numbers of the end, attention below this share of its column is "
-                          "zero and columns are divided by their sums",
+               .meaning = "in the final values, attention below this share of its column is zero "
+                          "and columns are divided by their sums",
                .range = {0, 1},
                .default_note = "a quarter of the least of Q with two stages, else none"});
   t.push_back({.name = "accuracy",
@@ -190,18 +205,18 @@ ParameterTable parameters() {
                .meaning = "two-stage: wanted relative accuracy, for the defaults and the plateau",
                .symbol = "eps",
                .range = {0, 1, true, true}});
-  t.push_back({.name = "plateau-time",
-               .kind = Kind::real,
-               .default_text = "",
-               .meaning =
-                   "two-stage: stage 2 ends when the loss has not fallen for this long; 0: it "
-                   "goes on",
-               .range = {.low = 0},
-               .default_note = "5 over the growth rate"});
+  t.push_back(
+      {.name = "plateau-time",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "two-stage: stage 2 ends when the loss has not fallen for this long; 0: never",
+       .range = {.low = 0},
+       .default_note = "5 over the growth rate"});
   t.push_back({.name = "text",
                .kind = Kind::path,
                .default_text = "",
-               .meaning = "take P and mu from the bigrams of a text (UTF-8)"});
+               .meaning = "take P and mu from the bigrams of a text (UTF-8)",
+               .makes_problem = true});
   t.push_back({.name = "text-unit",
                .kind = Kind::word,
                .default_text = "char",
@@ -211,7 +226,8 @@ ParameterTable parameters() {
                .kind = Kind::path,
                .default_text = "",
                .meaning = "take P and mu from a table of bigram counts: from, to, count, "
-                          "separated by tabs"});
+                          "separated by tabs",
+               .makes_problem = true});
   return t;
 }
 
@@ -291,49 +307,13 @@ SystemInfo make_info() {
                   "share of q_k - 1/T in a_k",
                   "exact reduction of the flow",
                   "signal coordinates"}};
-  info.observables = {
-      {"loss", "L", "population loss", paper + ", section 2"},
-      {"excess_loss", "L - L*", "population loss above its minimum", paper + ", section 2"},
-      {"signal_V", "tr(V'P Sigma)/K_P", "signal of the value matrix; 1 at V = P",
-       paper + ", section 4"},
-      {"signal_A", "sum_k mu_k <a_k - 1/T, q_k - 1/T>/kappa", "signal of the attention; 1 at A = Q",
-       paper + ", section 4"},
-      {"distance_P", "|V - P|_F", "distance of V from the transition matrix", paper},
-      {"distance_Q", "|A - Q|_F", "distance of the attention from Q", paper},
-      {"attention_sum_error", "max_k |1'a_k - 1|", "largest error of an attention column's sum",
-       paper},
-      {"stationary_error", "max |V mu - mu|", "largest error of V mu = mu", paper},
-      {"column_sum_error", "max |1'V - 1'|", "largest error of a column sum of V", paper}};
-  info.events = {
-      {"boosted", "signal_V signal_A first reaches 1/2", ""},
-      {"aligned",
-       "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, by the threshold itself)",
-       ""},
-      {"fast_phase_end",
-       "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
-       "(linear, projected)",
-       "boosted"},
-      {"stage2", "two-stage: stage 1 has ended and the attention was thresholded", ""},
-      {"plateau", "two-stage: the loss no longer fell, and training ended", "stage2"}};
+  info.observables = observable_table().infos();
+  info.events = event_table().infos();
   info.stages = {{"boosting", "projected, without l1"},
                  {"regularised", "without the projection, with l1"},
                  {"ended", "at rest since the loss was on a plateau"}};
-  info.finals = {
-      {"loss_before", "L", "population loss at the end"},
-      {"loss_after", "L", "population loss of the rounded and normalised end"},
-      {"distance_P_before", "|V - P|_F", "distance of V from P at the end"},
-      {"distance_P_after", "|V - P|_F", "distance of V from P, columns of V divided by their sums"},
-      {"distance_Q_before", "|A - Q|_F", "distance of A from Q at the end"},
-      {"distance_Q_after", "|A - Q|_F", "distance of the rounded and normalised A from Q"},
-      {"weights_kept", "", "attention weights that rounding has left"},
-      {"columns_emptied", "", "columns of A without a weight that rounding keeps, all zeros now",
-       true},
-      {"columns_of_V_kept", "", "columns of V without a positive sum, which were not divided by it",
-       true},
-      {"columns_below_threshold", "",
-       "columns of A that were below the threshold everywhere after stage 1, and kept their "
-       "largest weights",
-       true}};
+  info.finals = final_table().infos();
+  info.final_title = "rounded, normalised";
   info.invariants = {
       {"attention_sum_error", InvariantInfo::Form::zero,
        "1'a_k = 1: kept with the projection or softmax"},
@@ -364,6 +344,7 @@ SystemInfo make_info() {
   info.end =
       "3 times the time at which a uniform start is boosted and 10 over the growth rate; a run "
       "prints both. With two stages 2 times the former (or --stage1-time) and 50 over the latter";
+  info.unreduced = {{"coordinates", "full"}};
   return info;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "popflow/streaming.hpp"
+#include "streaming.hpp"
 
 // AVX2 has no fused multiply-add, so both versions round alike. Sanitizers start up too late for
 // the choice between them.

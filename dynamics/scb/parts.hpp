@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popflow/system.hpp"
@@ -98,8 +99,8 @@ class ValuePart {
   [[nodiscard]] virtual double signal(const double* x) const = 0;
   /// V itself, N x N.
   [[nodiscard]] virtual Eigen::MatrixXd matrix(const double* x, double t) const = 0;
-  /// The recorded field fields()[i].
-  virtual void field(std::size_t i, const double* x, const FieldSink& sink) const = 0;
+  /// The recorded field called `name`, one of fields().
+  virtual void field(std::string_view name, const double* x, const FieldSink& sink) const = 0;
   /// For implicit methods; only reduced coordinates have it.
   [[nodiscard]] virtual std::optional<ValueLinearization> linearize(const double* /*x*/,
                                                                     double /*t*/,
@@ -120,7 +121,9 @@ class AttentionPart {
   [[nodiscard]] virtual AttentionReport report(const double* x) const = 0;
   /// sum_k mu_k <a_k - 1/T, q_k - 1/T>, for the events.
   [[nodiscard]] virtual double signal(const double* x) const = 0;
-  virtual void field(std::size_t i, const double* x, const FieldSink& sink) const = 0;
+  virtual void field(std::string_view name, const double* x, const FieldSink& sink) const = 0;
+  /// How many weights an entry of the state stands for, 0 if it is not used; empty: 1 throughout.
+  [[nodiscard]] virtual std::vector<double> multiplicities() const { return {}; }
   /// Soft threshold of every attention weight by `by`; with the projection on the plane of each
   /// column's own sum.
   virtual void soft_threshold(double* x, double by) const = 0;

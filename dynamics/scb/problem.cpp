@@ -9,15 +9,11 @@
 #include "dynamics/scb/drawn.hpp"
 #include "dynamics/scb/problem_file.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
-#include "popflow/system.hpp"
 
 namespace popflow::scb {
 namespace {
-
-std::uint64_t problem_seed(const Parameters& shared) {
-  return static_cast<std::uint64_t>(shared.integer("problem-seed"));
-}
 
 void refuse_contradictions(const Ingredients& ingredients) {
   const auto refuse_both = [](const std::string& a, const std::string& b) {
@@ -26,7 +22,7 @@ void refuse_contradictions(const Ingredients& ingredients) {
   };
   const bool text = ingredients.own.has("text");
   const bool counts = ingredients.own.has("counts");
-  const bool problem = ingredients.shared.has("problem");
+  const bool problem = ingredients.setting.problem.has_value();
   if (problem && text) refuse_both("problem", "text");
   if (problem && counts) refuse_both("problem", "counts");
   if (text && counts) refuse_both("text", "counts");
@@ -39,7 +35,7 @@ Positions positions_of(const Ingredients& ingredients, std::int64_t vocabulary) 
                  "the positions of " + std::to_string(vocabulary) + " queries at sparsity " +
                      std::to_string(sparsity));
   return draw_positions(vocabulary, own.integer("context-length"), sparsity,
-                        own.real("position-concentration"), problem_seed(ingredients.shared));
+                        own.real("position-concentration"), ingredients.setting.problem_seed);
 }
 
 Problem drawn(const Ingredients& ingredients) {
@@ -50,7 +46,7 @@ Problem drawn(const Ingredients& ingredients) {
   Problem problem;
   problem.Q = positions_of(ingredients, N);
   problem.P =
-      draw_transitions(N, own.real("transition-concentration"), problem_seed(ingredients.shared));
+      draw_transitions(N, own.real("transition-concentration"), ingredients.setting.problem_seed);
   try {
     problem.mu = stationary_distribution(problem.P, "the drawn P");
   } catch (const InputError&) {
@@ -91,7 +87,7 @@ Problem counted(const Ingredients& ingredients) {
 
 Problem from_file(const Ingredients& ingredients) {
   Parameters& own = ingredients.own;
-  const std::string& path = ingredients.shared.word("problem");
+  const std::string& path = *ingredients.setting.problem;
   Problem problem = read_problem_file(path);
   resolve(own, "vocab-size", problem.vocabulary(), path);
   resolve(own, "context-length", problem.Q.context_length, path);
@@ -101,9 +97,9 @@ Problem from_file(const Ingredients& ingredients) {
 
 }  // namespace
 
-Problem make_problem(Ingredients ingredients) {
+Problem make_problem(const Ingredients& ingredients) {
   refuse_contradictions(ingredients);
-  if (ingredients.shared.has("problem")) return from_file(ingredients);
+  if (ingredients.setting.problem.has_value()) return from_file(ingredients);
   if (ingredients.own.has("text") || ingredients.own.has("counts")) return counted(ingredients);
   return drawn(ingredients);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 
 namespace popflow::scb {
 
@@ -37,8 +37,9 @@ struct Problem {
 /// into `ingredients.own`. Throws UsageError for contradictions, InputError for a wrong file.
 ///
 /// Of `own` it reads vocab-size, context-length, sparsity, transition-concentration,
-/// position-concentration, text, text-unit and counts; of `shared` problem and problem-seed.
-Problem make_problem(Ingredients ingredients);
+/// position-concentration, text, text-unit and counts; of the setting the problem file and the
+/// seed.
+Problem make_problem(const Ingredients& ingredients);
 
 /// The stationary distribution of a column-stochastic matrix by the Grassmann-Taksar-Heyman
 /// elimination, which subtracts nothing and so is accurate in every component. Throws InputError

@@ -9,7 +9,6 @@
 #include "dynamics/common/problem_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
-#include "popflow/system.hpp"
 
 namespace popflow::scb {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 using RowMajor = ProblemFile::Matrix;
 
 /// Whole numbers up to here are exact in a double.
-constexpr double largest_whole = 0x1p53;
 
 /// Reads one problem from its file, dataset by dataset.
 class Reader : private ProblemFile {

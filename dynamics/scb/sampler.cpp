@@ -7,8 +7,8 @@
 
 #include "dynamics/common/discrete.hpp"
 #include "popflow/error.hpp"
-#include "popflow/streaming.hpp"
-#include "random/words.hpp"
+#include "random/bits.hpp"
+#include "streaming.hpp"
 
 namespace popflow::scb {
 
@@ -57,7 +57,7 @@ std::vector<AliasTable> tables(const Eigen::MatrixXd& columns) {
 const Problem& countable(const Problem& problem) {
   if (problem.vocabulary() > std::numeric_limits<std::uint16_t>::max())
     throw UsageError("--vocab-size is " + std::to_string(problem.vocabulary()) +
-                     "; sampled gradients are for at most 65535 tokens");
+                     "; sampled gradients are possible for at most 65535 tokens");
   return problem;
 }
 

@@ -5,10 +5,12 @@
 #include <limits>
 #include <numeric>
 #include <sstream>
+#include <stdexcept>
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/scb.hpp"
 #include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
 #include "popflow/state.hpp"
 
 namespace popflow::scb {
@@ -91,6 +93,12 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
     free_attention_ = make_attention(Columns(problem_.Q, problem_.mu, free));
     if (full) free_sampler_ = std::make_unique<Sampler>(problem_, free, workers);
   }
+  if (training_.l1 > 0 && training_.solver == L1Solver::active_set)
+    active_set_.emplace(
+        ActiveSet::Weights{attention_size_,
+                           attention_size_ / static_cast<std::size_t>(problem_.vocabulary()),
+                           natural_, attention_->multiplicities()},
+        training_.l1, variant_.project && !training_.two_stage, workers_);
   describe();
 }
 
@@ -108,6 +116,33 @@ std::unique_ptr<AttentionPart> Scb::make_attention(const Columns& columns) const
 }
 
 const SystemInfo& Scb::info() const { return scb::info(); }
+
+Capabilities Scb::capabilities() const {
+  const bool full = coordinates_ == Coordinates::full;
+  const bool staged = training_.two_stage.has_value();
+  const bool l1 = training_.l1 > 0;
+  const auto why_no_jacobian =
+      "scb has one in --coordinates support and signal with --preconditioner inverse-frequency "
+      "only";
+  return {
+      .gradient_flow = full && !l1 && !staged ? this : nullptr,
+      .jacobian = !full && variant_.inverse_frequency ? Capability<popflow::Jacobian>(this)
+                                                      : Lacking{why_no_jacobian},
+      .events = this,
+      .sampled = full ? Capability<Sampled>(this)
+                      : Lacking{"single samples leave the reduced coordinates; use --coordinates "
+                                "full"},
+      // At rest noise is to move nothing, whatever the samples keep.
+      .noise_projection = full && (variant_.project || variant_.softmax || staged) ? this : nullptr,
+      .switching = staged || active_set_ ? this : nullptr,
+      .proximal = l1 && !active_set_ ? this : nullptr,
+      .stages = staged ? this : nullptr,
+      .final_values = training_.rounding ? this : nullptr,
+      .steps_in_place = full && !variant_.softmax ? this : nullptr,
+      .no_noise = full ? ""
+                       : "with noise only --coordinates full is exact: noise moves every entry in "
+                         "a way of its own"};
+}
 
 std::vector<DimensionSpec> Scb::dimensions() const {
   const auto N = static_cast<std::size_t>(problem_.vocabulary());
@@ -131,7 +166,6 @@ std::vector<DimensionSpec> Scb::dimensions() const {
 void Scb::describe() {
   shape_.blocks = value_->blocks();
   for (const StateBlock& block : attention_->blocks()) shape_.blocks.push_back(block);
-  if (training_.two_stage) shape_.blocks.push_back({"stage", kStageEntries, 1});
   shape_.dimensions = dimensions();
   shape_.fields = value_->fields();
   for (const std::string& field : attention_->fields()) shape_.fields.push_back(field);
@@ -143,13 +177,14 @@ void Scb::describe() {
   shape_.finals = training_.rounding.has_value();
 
   shape_.events = {"boosted", "aligned"};
-  if (training_.two_stage) {
-    // With the projection its invariants and its creep end.
+  if (training_.two_stage)
     shape_.events.insert(shape_.events.end(), {"stage2", "plateau"});
-    return;
-  }
-  if (variant_.project && !variant_.softmax) shape_.events.emplace_back("fast_phase_end");
-  if (!(variant_.project || variant_.softmax)) return;
+  else if (variant_.project && !variant_.softmax)
+    shape_.events.emplace_back("fast_phase_end");
+  events_ = event_table().select(shape_.events);
+
+  // In two stages the invariants end with the projection.
+  if (training_.two_stage || !(variant_.project || variant_.softmax)) return;
   shape_.invariants.emplace_back("attention_sum_error");
   const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
   if ((sums.array() - 1).abs().maxCoeff() < 1e-9)
@@ -227,18 +262,25 @@ double Scb::default_end() const {
   return two_digits(3 * boost_time() + 10 / growth_rate(problem_, variant_));
 }
 
+std::vector<Note> Scb::notes() const {
+  std::vector<Note> notes;
+  for (std::string& remark : remarks()) notes.push_back({std::move(remark)});
+  for (std::string& warning : warnings()) notes.push_back({std::move(warning), true});
+  return notes;
+}
+
 std::vector<std::string> Scb::remarks() const {
   std::vector<std::string> remarks;
   std::ostringstream text;
-  if (no_signal_V_) remarks.emplace_back("K_P = 0: every column of P is mu, there is no signal");
-  if (no_signal_A_) remarks.emplace_back("kappa = 0: Q is uniform, there is no signal");
+  if (no_signal_V_) remarks.emplace_back("K_P = 0: every column of P is mu, so there is no signal");
+  if (no_signal_A_) remarks.emplace_back("kappa = 0: Q is uniform, so there is no signal");
   if (!no_signal_V_ && !no_signal_A_ && !variant_.softmax) {
     const double T = static_cast<double>(problem_.Q.context_length);
     text.precision(3);
     text << "signals grow at rate " << growth_rate(problem_, variant_)
          << "; from a uniform start they are boosted at about t = " << boost_time();
     if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
-      text << ", and creep to their end at rate "
+      text << ", and then creep towards 1 at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));
     remarks.push_back(text.str());
   }
@@ -251,17 +293,33 @@ std::vector<std::string> Scb::remarks() const {
   }
   if (training_.two_stage) {
     remarks.push_back(settings(training_));
+    if (first_stage() == 2)
+      remarks.emplace_back("starts in stage 2, in which the run of --init-from ended");
     std::ostringstream sums;
     sums.precision(3);
-    sums << "in stage 2, without the projection, the attention's sums relax at rate T |mu|^2 = "
-         << relaxation_rate() << ": explicit steps, learning rates too, must be below 2 over that";
+    sums << "in stage 2, without the projection, the attention's column sums relax at "
+         << (variant_.inverse_frequency ? "rate " : "rates up to ") << relaxation_words() << " = "
+         << relaxation_rate()
+         << ": explicit steps, and learning rates, must be below 2 divided by that";
     remarks.push_back(sums.str());
   }
+  if (training_.solver_unused)
+    remarks.emplace_back(
+        "--l1-solver is for flows: sde and sgd take a proximal step after each step");
+  if (training_.single_weights > 0 && training_.solver != L1Solver::splitting)
+    remarks.push_back(
+        std::to_string(training_.single_weights) +
+        " weights differ at the start and may come to rest one by one, which takes hours: " +
+        (active_set_ ? "about 70 evaluations each; --l1-solver adaptive-splitting with a larger "
+                       "--rtol may be faster"
+                     : "--l1-solver adaptive-splitting keeps the tolerance in steps whose number "
+                       "grows as its inverse while weights pass zero; a larger --rtol is faster"));
   const bool uniform_start = start_.attention.empty();
   const std::size_t large = std::size_t{1} << 20;
+  const Eigen::Index of_V = variant_.inverse_frequency ? 4 : start_.V0.size();
   if (coordinates_ == Coordinates::full && uniform_start && shape_.state_size() > large)
-    remarks.emplace_back("--coordinates support is exact here too, and needs " +
-                         std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + 4) +
+    remarks.emplace_back("a flow is exact in --coordinates support too, where the state has " +
+                         std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + of_V) +
                          " numbers instead of " + std::to_string(shape_.state_size()));
   return remarks;
 }
@@ -271,19 +329,66 @@ double Scb::relaxation_rate() const {
   return weight * problem_.mu.squaredNorm() / natural_;
 }
 
+std::string Scb::relaxation_words() const {
+  return variant_.inverse_frequency ? "T |mu|^2" : "T |mu|^2 max(mu)";
+}
+
 std::vector<std::string> Scb::warnings() const {
   std::vector<std::string> warnings;
+  if (first_stage() == 3)
+    warnings.emplace_back(
+        "the run of --init-from had ended on its plateau: this one rests there from the start "
+        "(--init-mix takes its V alone and begins anew)");
   if (start_.correlation && *start_.correlation < 0)
     warnings.emplace_back("the pretrained V has a negative correlation with this problem's P (" +
                           brief(*start_.correlation) +
                           "): both signals will grow negative, towards V = -P and A = -Q");
-  if (!training_.two_stage) return warnings;
-  const double most = 2 / relaxation_rate();
-  if (training_.two_stage->step && *training_.two_stage->step > most)
-    warnings.emplace_back("stage 2 is likely to diverge: its steps of " +
-                          brief(*training_.two_stage->step) +
-                          " are above 2/(T |mu|^2) = " + brief(most));
+  warn_of_steps(warnings);
   return warnings;
+}
+
+double Scb::splitting_error(double dt) const {
+  // In the slow state the penalty displaces each column's sum from its quasi-steady value by
+  // T lambda / rate; between proximal steps the sum relaxes, and they displace it by
+  // T lambda dt / (1 - e^(-rate dt)).
+  const double mean2 = problem_.mu.squaredNorm();
+  const auto added = [&](double mu, double weight) {
+    const double z = mu * mean2 / natural_ * dt;
+    const double ratio = z > 0 ? -z / std::expm1(-z) : 1;
+    return weight * training_.l1 * training_.l1 / (2 * mean2) * (ratio * ratio - 1);
+  };
+  if (variant_.inverse_frequency) return added(1, 1);
+  double sum = 0;
+  for (const double mu : problem_.mu) sum += added(mu, 1 / mu);
+  return sum;
+}
+
+void Scb::warn_of_steps(std::vector<std::string>& warnings) const {
+  if (!training_.two_stage && (variant_.project || training_.l1 == 0)) return;
+  const double stable = 2 / relaxation_rate();
+  if (training_.step && *training_.step > stable)
+    warnings.emplace_back((training_.two_stage ? "stage 2" : "the run") +
+                          std::string(" is likely to diverge: its steps of ") +
+                          brief(*training_.step) + " are above 2/(" + relaxation_words() +
+                          ") = " + brief(stable));
+  if (!training_.splitting_step) return;
+  const double dt = *training_.splitting_step;
+  const double error = splitting_error(dt);
+  if (error <= training_.loss_error) return;
+  double low = 0;
+  double high = dt;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = low + (high - low) / 2;
+    (splitting_error(middle) <= training_.loss_error ? low : high) = middle;
+  }
+  const double enough = training_.step ? std::min(low, stable) : low;
+  warnings.emplace_back(
+      "--dt " + shortest(dt) + " is too large for l1 = " + shortest(training_.l1) +
+      ": while the attention's column sums relax at " +
+      (variant_.inverse_frequency ? "rate " : "rates up to ") + relaxation_words() + " = " +
+      brief(relaxation_rate()) + ", the splitting may add " + brief(error) +
+      " to the loss; below " + brief(enough) + " it adds less than " + brief(training_.loss_error) +
+      " (--l1-solver active-set adds nothing)");
 }
 
 void Scb::start(std::span<double> x) const {
@@ -292,12 +397,12 @@ void Scb::start(std::span<double> x) const {
     attention_->start(x.data() + value_size_);
   else
     std::copy(start_.attention.begin(), start_.attention.end(), x.begin() + value_size_);
-  if (!training_.two_stage) return;
-  std::fill(x.end() - kStageEntries, x.end(), 0.0);
-  x[x.size() - kStageEntries + kStage] = 1;
+  if (!active_set_ || (training_.two_stage && first_stage() != 2)) return;
+  std::vector<double> unused(attention_size_);
+  active_set_->find_signs(x.subspan(value_size_, attention_size_), unused);
 }
 
-void Scb::rhs(std::span<const double> x, double t, std::span<double> dxdt) const {
+void Scb::rhs(StateView x, double t, std::span<double> dxdt) const {
   if (at_rest(x)) {
     std::fill(dxdt.begin(), dxdt.end(), 0.0);
     return;
@@ -306,20 +411,11 @@ void Scb::rhs(std::span<const double> x, double t, std::span<double> dxdt) const
   const Drive drive =
       attention(x).derivative(x.data() + value_size_, coupling, dxdt.data() + value_size_);
   value_->derivative(x.data(), drive, dxdt.data());
-  std::fill(dxdt.begin() + static_cast<std::ptrdiff_t>(value_size_ + attention_size_), dxdt.end(),
-            0.0);
+  if (penalised(x))
+    active_set_->derive(signs(x.regime), dxdt.subspan(value_size_, attention_size_));
 }
 
-bool Scb::has_jacobian() const {
-  return coordinates_ != Coordinates::full && variant_.inverse_frequency;
-}
-
-std::string Scb::why_no_jacobian() const {
-  return "scb has one in --coordinates support and signal with --preconditioner "
-         "inverse-frequency only";
-}
-
-void Scb::jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+void Scb::jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                    std::span<double> time_derivative) const {
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
   j.setZero();
@@ -330,18 +426,27 @@ void Scb::jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::Matrix
   const Drive drive = attention(x).derivative(a, coupling, unused.data());
   const std::optional<ValueLinearization> value = value_->linearize(x.data(), t, drive);
   const std::optional<AttentionLinearization> weights = attention(x).linearize(a, coupling);
-  if (!value || !weights) System::jacobian(x, t, j, time_derivative);
+  if (!value || !weights) throw std::logic_error("these coordinates have no Jacobian");
   const auto nz = static_cast<Eigen::Index>(value_size_);
   const auto ny = static_cast<Eigen::Index>(attention_size_);
   j.block(0, 0, nz, nz) = value->own;
   j.block(0, nz, nz, ny) = value->by_drive * weights->drive;
   j.block(nz, 0, ny, nz) = weights->by_coupling * value->coupling;
   j.block(nz, nz, ny, ny) = weights->own;
+  if (penalised(x)) active_set_->linearise(signs(x.regime), nz, j);
 }
 
-void Scb::proximal(std::span<double> x, double dt) const {
-  if (training_.two_stage && stage(x) != 2) return;
-  attention(x).soft_threshold(x.data() + value_size_, training_.l1 * dt);
+std::string Scb::proximal_term() const {
+  const std::string value = shortest(training_.l1);
+  if (!training_.default_l1) return "the l1 term (--l1 " + value + ")";
+  return "the l1 term (l1 = " + value +
+         ", which --schedule two-stage has by default; --l1 0 turns it off)";
+}
+
+void Scb::proximal(std::span<double> x, std::span<const double> regime, double dt) const {
+  const StateView here{x, regime};
+  if (training_.two_stage && stage(here) != 2) return;
+  attention(here).soft_threshold(x.data() + value_size_, training_.l1 * dt);
 }
 
 double Scb::excess_loss(const ValueReport& v, const AttentionReport& a) const {
@@ -350,77 +455,88 @@ double Scb::excess_loss(const ValueReport& v, const AttentionReport& a) const {
                 2 * a.a_diff * v.EP + a.diff2 * transition_.K_P);
 }
 
-void Scb::observe(std::span<const double> x, double t, std::span<double> values) const {
+void Scb::observe(StateView x, double t, std::span<double> values) const {
   const ValueReport v = value_->report(x.data(), t);
   const AttentionReport a = attention_->report(x.data() + value_size_);
   const double excess = excess_loss(v, a);
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const double numbers[] = {loss_minimum_ + excess,
-                            excess,
-                            no_signal_V_ ? none : v.PV / transition_.K_P,
-                            no_signal_A_ ? none : a.signal / kappa_,
-                            v.distance,
-                            a.distance,
-                            a.sum_error,
-                            v.stationary_error,
-                            v.column_sum_error};
-  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  const Look look{.V = v,
+                  .A = a,
+                  .loss = loss_minimum_ + excess,
+                  .excess_loss = excess,
+                  .signal_V = no_signal_V_ ? none : v.PV / transition_.K_P,
+                  .signal_A = no_signal_A_ ? none : a.signal / kappa_};
+  observable_table().evaluate(look, values);
 }
 
-void Scb::field(std::size_t i, std::span<const double> x, double /*t*/,
-                const FieldSink& sink) const {
-  const std::size_t of_value = value_->fields().size();
-  if (i < of_value)
-    value_->field(i, x.data(), sink);
-  else
-    attention_->field(i - of_value, x.data() + value_size_, sink);
+void Scb::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
+  const std::vector<std::string> of_value = value_->fields();
+  if (std::find(of_value.begin(), of_value.end(), name) != of_value.end())
+    return value_->field(name, x.data(), sink);
+  std::span<const double> a = attention_state(x);
+  const auto space = drifts_.borrow();
+  // Extrapolation keeps a constant to its last digit only.
+  if (penalised(x)) a = active_set_->at_rest(a, signs(x.regime), *space);
+  attention_->field(name, a.data(), sink);
 }
 
-void Scb::event_functions(std::span<const double> x, double /*t*/, std::span<double> values) const {
+void Scb::event_functions(StateView x, double /*t*/, std::span<double> values) const {
   if (no_signal_V_ || no_signal_A_) {
     std::fill(values.begin(), values.end(), -1.0);
     return;
   }
-  const double product = signal_product(x);
-  values[0] = product - 0.5;
-  values[1] = product - 0.9;
-  if (training_.two_stage) {
-    values[2] = stage(x) - 1.5;
-    values[3] = stage(x) - 2.5;
-  } else if (values.size() > 2) {
-    const auto T = static_cast<double>(problem_.Q.context_length);
-    const double signal_V = value_->signal(x.data()) / transition_.K_P;
-    values[2] = (1 - signal_V) * (1 - signal_V) / T - kappa_ * (1 - product) * (1 - product);
-  }
+  const double signal_V = value_->signal(x.data()) / transition_.K_P;
+  events_.evaluate({.signal_V = signal_V,
+                    .product = signal_product(signal_V, x),
+                    .kappa = kappa_,
+                    .T = static_cast<double>(problem_.Q.context_length),
+                    .stage = stage(x)},
+                   values);
 }
 
-double Scb::signal_product(std::span<const double> x) const {
-  return value_->signal(x.data()) / transition_.K_P * attention(x).signal(x.data() + value_size_) /
-         kappa_;
+double Scb::signal_product(double signal_V, StateView x) const {
+  return signal_V * attention(x).signal(x.data() + value_size_) / kappa_;
+}
+
+// ---- the loss that the flow descends
+
+double Scb::loss(StateView x, double t) const {
+  return excess_loss(value_->report(x.data(), t), attention_->report(x.data() + value_size_));
+}
+
+void Scb::precondition(StateView /*x*/, std::span<double> v) const {
+  const Eigen::Index N = problem_.vocabulary();
+  Eigen::Map<Eigen::MatrixXd> V(v.data(), N, N);
+  Eigen::Map<Eigen::MatrixXd> A(v.data() + value_size_, problem_.Q.context_length, N);
+  // The gradient by softmax's logits has no part along 1 that a projection would take away.
+  const bool project = variant_.project && !variant_.softmax;
+  workers_.run(static_cast<std::size_t>(N), v.size(), [&](std::size_t column) {
+    const auto k = static_cast<Eigen::Index>(column);
+    if (variant_.inverse_frequency) {
+      V.col(k) /= problem_.mu[k];
+      A.col(k) /= problem_.mu[k];
+    }
+    if (project) A.col(k).array() -= A.col(k).mean();
+  });
 }
 
 // ---- noise
 
-std::string Scb::why_no_samples() const {
-  return "single samples leave the reduced coordinates; use --coordinates full";
-}
-
-std::string Scb::why_no_noise() const {
-  if (coordinates_ == Coordinates::full) return "";
-  return "with noise only --coordinates full is exact: noise moves every entry on its own way";
-}
-
-void Scb::add_sampled(std::span<const double> x, double t, const SampleKey& key,
-                      std::span<const double> weights, std::span<double> out) const {
+void Scb::add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                      std::span<double> out) const {
   if (at_rest(x)) return;
   const Sampler& sampler = training_.two_stage && !projected(x) ? *free_sampler_ : *sampler_;
   sampler.add(value_->matrix(x.data(), t), x.data() + value_size_, key, weights, out.data(),
               out.data() + value_size_);
 }
 
-void Scb::project_noise(std::span<double> noise) const {
+void Scb::project_noise(StateView x, std::span<double> noise) const {
+  if (at_rest(x)) {
+    std::fill(noise.begin(), noise.end(), 0.0);
+    return;
+  }
   // What every single sample keeps with the projection: 1'V and 1'a (with softmax 1'w).
-  if (!(variant_.project || variant_.softmax)) return;
+  if (stage(x) != 1 || !(variant_.project || variant_.softmax)) return;
   const Eigen::Index N = problem_.vocabulary();
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
   Eigen::Map<Eigen::MatrixXd> A(noise.data() + value_size_, problem_.Q.context_length, N);
@@ -431,85 +547,157 @@ void Scb::project_noise(std::span<double> noise) const {
   });
 }
 
-void Scb::project_noise_at(std::span<const double> x, std::span<double> noise) const {
-  if (at_rest(x)) {
-    std::fill(noise.begin(), noise.end(), 0.0);
-    return;
-  }
-  std::fill(noise.begin() + static_cast<std::ptrdiff_t>(value_size_ + attention_size_), noise.end(),
-            0.0);
-  if (stage(x) == 1) project_noise(noise);
-}
-
-void Scb::step_in_place(std::span<double> x, double t, double h, const Addend& addend) const {
-  if (at_rest(x)) return;
+void Scb::step_in_place(std::span<double> x, std::span<const double> regime, double t, double h,
+                        const Addend& addend) const {
+  const StateView here{x, regime};
+  if (at_rest(here)) return;
   const Coupling coupling = value_->coupling(x.data(), t);
-  const auto& full = static_cast<const FullAttention&>(attention(x));
+  const auto& full = static_cast<const FullAttention&>(attention(here));
   const Drive drive =
       full.step_in_place(x.data() + value_size_, coupling, h,
                          [&](std::size_t begin, bool keeps_sum, std::span<double> out) {
                            return addend(value_size_ + begin, keeps_sum, out);
                          });
-  full_value_->step_in_place(x.data(), drive, h, projected(x), addend);
+  full_value_->step_in_place(x.data(), drive, h, projected(here), addend);
+}
+
+// ---- regimes
+
+Regime Scb::first_regime() const {
+  const std::size_t of_stages = training_.two_stage ? kRegimeEntries : std::size_t{0};
+  Regime regime(of_stages + (active_set_ ? attention_size_ : 0));
+  if (training_.two_stage && first_stage() == 1) {
+    regime[kStage] = 1;
+    return regime;
+  }
+  State x(shape_.state_size());
+  start(x);
+  std::copy(start_.stages.begin(), start_.stages.end(), regime.begin());
+  if (of_stages > 0 && std::isnan(regime[kLoss]))
+    regime[kLoss] =
+        excess_loss(value_->report(x.data(), 0), attention_->report(x.data() + value_size_));
+  if (penalised({x, regime})) find_signs(x, regime, 0);
+  return regime;
+}
+
+Regime Scb::stages_from(const Regime& regime, double t, bool same_problem) const {
+  if (!training_.two_stage) return {};
+  Regime stages(regime.begin(), regime.begin() + kRegimeEntries);
+  if (stages[kStage] == 1) return {};
+  if (same_problem) {
+    stages[kSince] -= t;
+  } else {  // where the loss is not on its plateau
+    stages[kStage] = 2;
+    stages[kSince] = 0;
+    stages[kLoss] = std::numeric_limits<double>::quiet_NaN();
+  }
+  return stages;
+}
+
+void Scb::switch_functions(StateView x, double t, std::span<double> values) const {
+  std::size_t next = 0;
+  if (training_.two_stage) values[next++] = stage_left(x, t);
+  if (!active_set_) return;
+  values[next] = 1;
+  if (!penalised(x)) return;
+  const auto g = drifts_.borrow();
+  g->resize(attention_size_);
+  values[next] = active_set_->left(attention_state(x), signs(x.regime), drift(x, t, *g));
+}
+
+void Scb::switch_regime(std::span<double> x, std::span<double> regime, double t) const {
+  // Both may be due at once.
+  if (penalised({x, regime})) switch_signs(x, regime, t);
+  if (training_.two_stage) switch_stage(x, regime, t);
 }
 
 // ---- stages
 
-double Scb::entry(std::span<const double> x, StageEntry which) const {
-  return x[x.size() - kStageEntries + which];
+std::int8_t Scb::first_stage() const {
+  return start_.stages.empty() ? std::int8_t{1}
+                               : static_cast<std::int8_t>(std::lround(start_.stages[kStage]));
 }
 
-std::int8_t Scb::stage(std::span<const double> x) const {
-  return training_.two_stage ? static_cast<std::int8_t>(std::lround(entry(x, kStage)))
+std::int8_t Scb::stage(StateView x) const {
+  return training_.two_stage ? static_cast<std::int8_t>(std::lround(x.regime[kStage]))
                              : std::int8_t{1};
 }
 
-bool Scb::at_rest(std::span<const double> x) const { return stage(x) == 3; }
+bool Scb::at_rest(StateView x) const { return stage(x) == 3; }
 
-bool Scb::projected(std::span<const double> x) const { return variant_.project && stage(x) == 1; }
+bool Scb::projected(StateView x) const { return variant_.project && stage(x) == 1; }
 
-const AttentionPart& Scb::attention(std::span<const double> x) const {
+const AttentionPart& Scb::attention(StateView x) const {
   return stage(x) == 1 ? *attention_ : *free_attention_;
 }
 
-double Scb::signal_left(std::span<const double> x) const {
+double Scb::signal_left(StateView x) const {
   // With both signals negative V goes to -P and A to -Q: the weights that stand for Q are the
   // smallest, and no threshold finds them.
-  const double product = signal_product(x);
-  const bool right = value_->signal(x.data()) > 0;
-  return *training_.two_stage->signal - (right ? product : -std::abs(product));
+  const double of_V = value_->signal(x.data());
+  const double product = signal_product(of_V / transition_.K_P, x);
+  return *training_.two_stage->signal - (of_V > 0 ? product : -std::abs(product));
 }
 
-void Scb::switch_functions(std::span<const double> x, double t, std::span<double> values) const {
+double Scb::stage_left(StateView x, double t) const {
   const TwoStage& two = *training_.two_stage;
-  values[0] = 1;
-  if (stage(x) == 1) {
-    values[0] = two.time ? left(*two.time, t) : signal_left(x);
-  } else if (stage(x) == 2 && two.plateau_time > 0) {
-    values[0] = left(entry(x, kSince) + two.plateau_time, t);
-  }
+  if (stage(x) == 1) return two.time ? left(*two.time, t) : signal_left(x);
+  if (stage(x) == 2 && two.plateau_time > 0) return left(x.regime[kSince] + two.plateau_time, t);
+  return 1;
 }
 
-void Scb::switch_mode(std::span<double> x, double t) const {
+void Scb::switch_stage(std::span<double> x, std::span<double> regime, double t) const {
   const TwoStage& two = *training_.two_stage;
   double* a = x.data() + value_size_;
-  const std::span<double> entries = x.last(kStageEntries);
-  const bool begins = stage(x) == 1;
+  const bool begins = stage({x, regime}) == 1;
+  // In stage 2 a sign may be what has changed.
+  if (!begins && stage_left({x, regime}, t) > 0) return;
   if (begins) {
     const Kept kept = attention_->sparsify(a, two.threshold, true);
-    entries[kWithout] = static_cast<double>(kept.columns_without);
+    regime[kWithout] = static_cast<double>(kept.columns_without);
   }
   const double loss = excess_loss(value_->report(x.data(), t), attention_->report(a));
-  // A loss that is no number is no plateau: the driver finds out.
-  const bool ends = !begins && std::isfinite(loss) && entries[kLoss] - loss <= two.plateau_fall;
-  entries[kStage] = ends ? 3 : 2;
-  entries[kSince] = t;
-  entries[kLoss] = loss;
+  // A loss that is not finite is no plateau; that the run has diverged is for the driver to see.
+  const bool ends = !begins && std::isfinite(loss) && regime[kLoss] - loss <= two.plateau_fall;
+  regime[kStage] = ends ? 3 : 2;
+  regime[kSince] = t;
+  regime[kLoss] = loss;
+  if (begins && active_set_) find_signs(x, regime, t);
+}
+
+// ---- the active set
+
+bool Scb::penalised(StateView x) const {
+  return active_set_ && (!training_.two_stage || stage(x) == 2);
+}
+
+ActiveSet::Drift Scb::drift(StateView x, double t, std::span<double> g) const {
+  const Coupling c = value_->coupling(x.data(), t);
+  const Drive drive = attention(x).derivative(x.data() + value_size_, c, g.data());
+  // A weight's drift is a sum of terms of these sizes, each with some roundings.
+  const double size = std::abs(c.PV) + std::abs(c.VV) * natural_ + std::abs(c.along) +
+                      c.norm2 * std::sqrt(drive.ss);
+  return {g, 64 * std::numeric_limits<double>::epsilon() * size};
+}
+
+void Scb::find_signs(std::span<double> x, std::span<double> regime, double t) const {
+  active_set_->find_signs(x.subspan(value_size_, attention_size_), signs(regime));
+  const auto g = drifts_.borrow();
+  g->resize(attention_size_);
+  active_set_->release(signs(regime), drift({x, regime}, t, *g));
+}
+
+void Scb::switch_signs(std::span<double> x, std::span<double> regime, double t) const {
+  const auto g = drifts_.borrow();
+  g->resize(attention_size_);
+  const StateView here{x, regime};
+  if (active_set_->stop(x.subspan(value_size_, attention_size_), signs(regime), drift(here, t, *g)))
+    active_set_->release(signs(regime), drift(here, t, *g));
 }
 
 // ---- the end of a run
 
-void Scb::final_values(std::span<const double> x, double t, std::span<double> values) const {
+void Scb::final_values(StateView x, double t, std::span<double> values) const {
   const auto* a = x.data() + value_size_;
   const ValueReport v_before = value_->report(x.data(), t);
   const AttentionReport a_before = attention_->report(a);
@@ -526,18 +714,13 @@ void Scb::final_values(std::span<const double> x, double t, std::span<double> va
   const Kept kept = attention_->sparsify(rounded.data(), *training_.rounding, false);
   const AttentionReport a_after = attention_->report(rounded.data());
 
-  const double without = training_.two_stage ? entry(x, kWithout) : 0;
-  const double numbers[] = {loss_minimum_ + excess_loss(v_before, a_before),
-                            loss_minimum_ + excess_loss(v_after, a_after),
-                            v_before.distance,
-                            v_after.distance,
-                            a_before.distance,
-                            a_after.distance,
-                            kept.weights,
-                            static_cast<double>(kept.columns_without),
-                            static_cast<double>(V_without),
-                            without};
-  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  const EndLook look{
+      .before = {v_before, a_before, loss_minimum_ + excess_loss(v_before, a_before)},
+      .after = {v_after, a_after, loss_minimum_ + excess_loss(v_after, a_after)},
+      .kept = kept,
+      .V_without = V_without,
+      .below_threshold = training_.two_stage ? x.regime[kWithout] : 0};
+  final_table().evaluate(look, values);
 }
 
 Eigen::MatrixXd Scb::trained_value(std::span<const double> x, double t) const {

@@ -1,14 +1,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "dynamics/common/scratch.hpp"
+#include "dynamics/scb/active_set.hpp"
 #include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/look.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 #include "dynamics/scb/sampler.hpp"
 #include "dynamics/scb/training.hpp"
 #include "dynamics/scb/value.hpp"
-#include "popflow/step_in_place.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::scb {
@@ -22,90 +27,130 @@ struct Start {
   std::vector<double> attention = {};
   /// tr(V' P Sigma)/K_P of the pretrained V that V0 was made from, where there was one.
   std::optional<double> correlation = {};
+  /// Where training in two stages goes on, as the regime says it; empty: at its beginning. Without
+  /// a loss (NaN) the plateau's span begins at the start.
+  Regime stages = {};
 };
 
 /// The SCB flow of one problem: a value part and an attention part in the chosen coordinates. The
-/// state is the value part's numbers, then the attention part's; then, where training has two
-/// stages, the numbers of StageEntry.
-class Scb : public System, public StepsInPlace {
+/// state is the value part's numbers, then the attention part's. The regime says how training in
+/// two stages stands (RegimeEntry) and then, where the l1 term is followed exactly, the signs of
+/// the attention's entries (ActiveSet).
+class Scb : public System,
+            public GradientFlow,
+            public popflow::Jacobian,
+            public Events,
+            public Sampled,
+            public NoiseProjection,
+            public Switching,
+            public Proximal,
+            public Stages,
+            public FinalValues,
+            public StepsInPlace {
  public:
   Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       const Training& training, Workers& workers);
 
   [[nodiscard]] const SystemInfo& info() const override;
   [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] std::vector<VariableSpec> constants_of_fields() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override;
-  [[nodiscard]] std::vector<std::string> warnings() const override;
+  [[nodiscard]] std::vector<Note> notes() const override;
 
   void start(std::span<double> x) const override;
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  [[nodiscard]] bool has_jacobian() const override;
-  [[nodiscard]] std::string why_no_jacobian() const override;
-  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
+
+  [[nodiscard]] double loss(StateView x, double t) const override;
+  void precondition(StateView x, std::span<double> v) const override;
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override;
-  [[nodiscard]] bool has_proximal() const override { return training_.l1 > 0; }
-  void proximal(std::span<double> x, double dt) const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-
-  [[nodiscard]] bool has_samples() const override { return sampler_ != nullptr; }
-  [[nodiscard]] std::string why_no_samples() const override;
-  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
-                   std::span<const double> weights, std::span<double> out) const override;
-  [[nodiscard]] std::string why_no_noise() const override;
-  void project_noise(std::span<double> noise) const override;
-  void project_noise_at(std::span<const double> x, std::span<double> noise) const override;
-  [[nodiscard]] bool can_step_in_place() const override {
-    return full_value_ != nullptr && coordinates_ == Coordinates::full && !variant_.softmax;
+  [[nodiscard]] std::string proximal_term() const override;
+  [[nodiscard]] bool estimates_error() const override {
+    return training_.solver == L1Solver::adaptive_splitting;
   }
-  void step_in_place(std::span<double> x, double t, double h, const Addend& addend) const override;
+  void proximal(std::span<double> x, std::span<const double> regime, double dt) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
 
-  [[nodiscard]] std::size_t switches() const override { return training_.two_stage ? 1 : 0; }
-  void switch_functions(std::span<const double> x, double t,
-                        std::span<double> values) const override;
-  void switch_mode(std::span<double> x, double t) const override;
-  [[nodiscard]] bool at_rest(std::span<const double> x) const override;
-  [[nodiscard]] std::int8_t stage(std::span<const double> x) const override;
-  void final_values(std::span<const double> x, double t, std::span<double> values) const override;
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override;
+  void project_noise(StateView x, std::span<double> noise) const override;
+  void step_in_place(std::span<double> x, std::span<const double> regime, double t, double h,
+                     const Addend& addend) const override;
+
+  [[nodiscard]] Regime first_regime() const override;
+  [[nodiscard]] std::size_t switches() const override {
+    return (training_.two_stage ? 1 : 0) + (active_set_ ? 1 : 0);
+  }
+  void switch_functions(StateView x, double t, std::span<double> values) const override;
+  void switch_regime(std::span<double> x, std::span<double> regime, double t) const override;
+  [[nodiscard]] bool at_rest(StateView x) const override;
+  [[nodiscard]] std::int8_t stage(StateView x) const override;
+  void final_values(StateView x, double t, std::span<double> values) const override;
 
   // For starts from this system's state.
   [[nodiscard]] Eigen::MatrixXd value_matrix(std::span<const double> x, double t) const;
   /// What a transfer takes: V, its columns divided by their sums where the end of a run is rounded.
   [[nodiscard]] Eigen::MatrixXd trained_value(std::span<const double> x, double t) const;
   [[nodiscard]] std::span<const double> attention_state(std::span<const double> x) const;
+  /// How training in two stages stands, as a run sees it that goes on from there with its own time,
+  /// on the same problem or on another, whose loss is another; empty in a run of one stage.
+  [[nodiscard]] Regime stages_from(const Regime& regime, double t, bool same_problem) const;
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
   [[nodiscard]] Coordinates coordinates() const { return coordinates_; }
   [[nodiscard]] const Training& training() const { return training_; }
 
  private:
-  /// How training stands, at the end of the state.
-  enum StageEntry : std::size_t {
+  /// How training in two stages stands.
+  enum RegimeEntry : std::size_t {
     kStage,    ///< 1, 2, 3
     kSince,    ///< when the plateau's present span began
     kLoss,     ///< the excess loss then
     kWithout,  ///< columns whose attention was below the threshold everywhere
-    kStageEntries,
+    kRegimeEntries,
   };
-  [[nodiscard]] double entry(std::span<const double> x, StageEntry which) const;
   /// The attention as the stage that x is in trains it.
-  [[nodiscard]] const AttentionPart& attention(std::span<const double> x) const;
-  [[nodiscard]] bool projected(std::span<const double> x) const;
+  [[nodiscard]] const AttentionPart& attention(StateView x) const;
+  [[nodiscard]] bool projected(StateView x) const;
+  /// The stage at the start.
+  [[nodiscard]] std::int8_t first_stage() const;
+  /// Does the flow feel the l1 term there?
+  [[nodiscard]] bool penalised(StateView x) const;
+  /// What is left of the stage until it is over.
+  [[nodiscard]] double stage_left(StateView x, double t) const;
+  void switch_stage(std::span<double> x, std::span<double> regime, double t) const;
+
+  // The active set.
+  template <class Number>
+  [[nodiscard]] std::span<Number> signs(std::span<Number> regime) const {
+    return regime.last(attention_size_);
+  }
+  /// The attention's drift without the penalty, written to g.
+  [[nodiscard]] ActiveSet::Drift drift(StateView x, double t, std::span<double> g) const;
+  void switch_signs(std::span<double> x, std::span<double> regime, double t) const;
+  void find_signs(std::span<double> x, std::span<double> regime, double t) const;
+
   [[nodiscard]] double excess_loss(const ValueReport& v, const AttentionReport& a) const;
-  [[nodiscard]] double signal_product(std::span<const double> x) const;
+  /// signal_V signal_A, from signal_V.
+  [[nodiscard]] double signal_product(double signal_V, StateView x) const;
   /// What signal_V signal_A lacks of stage 1's end.
-  [[nodiscard]] double signal_left(std::span<const double> x) const;
-  /// Of the attention's sums, without the projection: T |mu|^2.
+  [[nodiscard]] double signal_left(StateView x) const;
+  /// The largest rate at which the attention's column sums relax without the projection, where
+  /// V mu = mu; in words, its formula.
   [[nodiscard]] double relaxation_rate() const;
+  [[nodiscard]] std::string relaxation_words() const;
   [[nodiscard]] std::unique_ptr<AttentionPart> make_attention(const Columns& columns) const;
   [[nodiscard]] double boost_time() const;
   [[nodiscard]] std::vector<DimensionSpec> dimensions() const;
+  /// What a splitting by steps dt adds to the loss at most, beside the penalty's own effect.
+  [[nodiscard]] double splitting_error(double dt) const;
+  void warn_of_steps(std::vector<std::string>& warnings) const;
+  [[nodiscard]] std::vector<std::string> remarks() const;
+  [[nodiscard]] std::vector<std::string> warnings() const;
   void describe();
 
   Problem problem_;
@@ -119,7 +164,9 @@ class Scb : public System, public StepsInPlace {
   std::unique_ptr<AttentionPart> attention_;
   const FullValue* full_value_ = nullptr;          ///< value_ where it is in full
   std::unique_ptr<AttentionPart> free_attention_;  ///< of stage 2, without the projection
-  std::unique_ptr<Sampler> sampler_;               ///< full coordinates
+  std::optional<ActiveSet> active_set_;            ///< where the l1 term is followed exactly
+  mutable ScratchPool<std::vector<double>> drifts_;
+  std::unique_ptr<Sampler> sampler_;  ///< full coordinates
   std::unique_ptr<Sampler> free_sampler_;
   std::size_t value_size_ = 0;
   std::size_t attention_size_ = 0;
@@ -129,6 +176,7 @@ class Scb : public System, public StepsInPlace {
   bool no_signal_V_ = false;  ///< K_P = 0: P = mu 1'
   bool no_signal_A_ = false;  ///< kappa = 0: Q uniform
   Shape shape_;
+  BoundTable<EventInfo, EventLook> events_ = event_table().select({});  ///< shape_.events
 };
 
 }  // namespace popflow::scb

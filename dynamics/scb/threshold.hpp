@@ -16,39 +16,50 @@ namespace popflow::scb {
 /// the weight becomes zero, so that the recorded weight is exactly zero.
 inline double soft_threshold_deviation(double deviation, double uniform, double by) {
   const double a = uniform + deviation;
-  // Not the other way round: no number stays none.
+  // Written so that a NaN stays a NaN.
   return std::abs(a) <= by ? -uniform : deviation - std::copysign(by, a);
+}
+
+/// A piecewise linear function that nowhere falls, at some place.
+struct Rising {
+  double value = 0;
+  double slope = 0;
+  double size = 0;  ///< of what the value is the sum of, for its rounding
+};
+
+/// Where `rising`, a Rising of a number, is zero: Newton's method, kept between low < 0 < high.
+template <class Function>
+double root_of_rising(double low, double high, const Function& rising) {
+  constexpr int kEnough = 200;
+  double nu = 0;
+  for (int i = 0; i < kEnough; ++i) {
+    const Rising at = rising(nu);
+    if (std::abs(at.value) <= std::numeric_limits<double>::epsilon() * at.size) break;
+    (at.value > 0 ? high : low) = nu;
+    const double newton = at.slope > 0 ? nu - at.value / at.slope : low;
+    const double next = newton > low && newton < high ? newton : low + (high - low) / 2;
+    if (next == nu) break;
+    nu = next;
+  }
+  return nu;
 }
 
 /// The shift nu in [-by, by] for which sum_i soft(a_i + nu, by) = sum_i a_i, where each(visit)
 /// calls visit(a, count) for every weight a, which occurs `count` times.
 template <class Each>
 double sum_keeping_shift(double by, const Each& each) {
-  // What the sum gains grows with nu, piecewise linearly, from a loss at -by to a gain at by:
-  // Newton's method, kept between bounds.
-  constexpr int kEnough = 200;
-  double low = -by;
-  double high = by;
-  double nu = 0;
-  for (int i = 0; i < kEnough; ++i) {
-    double gain = 0;
-    double slope = 0;
-    double size = 0;
+  // What the sum gains rises with nu, from a loss at -by to a gain at by.
+  return root_of_rising(-by, by, [&](double nu) {
+    Rising gain;
     each([&](double a, double count) {
       const double moved = a + nu;
       const bool kept = std::abs(moved) > by;
-      gain += count * ((kept ? moved - std::copysign(by, moved) : 0) - a);
-      slope += kept ? count : 0;
-      size += count * std::abs(a);
+      gain.value += count * ((kept ? moved - std::copysign(by, moved) : 0) - a);
+      gain.slope += kept ? count : 0;
+      gain.size += count * std::abs(a);
     });
-    if (std::abs(gain) <= std::numeric_limits<double>::epsilon() * size) break;
-    (gain > 0 ? high : low) = nu;
-    const double newton = slope > 0 ? nu - gain / slope : low;
-    const double next = newton > low && newton < high ? newton : low + (high - low) / 2;
-    if (next == nu) break;
-    nu = next;
-  }
-  return nu;
+    return gain;
+  });
 }
 
 /// What becomes of one column when small weights become zero.

@@ -70,14 +70,17 @@ double growth_rate(const Problem& problem, Variant variant) {
 Training settle_training(Parameters& own, const Problem& problem, Variant variant,
                          const Eigen::MatrixXd& V0) {
   Training training;
+  const Columns columns(problem.Q, problem.mu, variant);
+  const Transition transition(problem.P, problem.mu);
+  const double accuracy = own.real("accuracy");
+  training.loss_error =
+      accuracy * accuracy * 0.5 * (columns.kappa() + columns.uniform()) * transition.K_P;
   if (own.word("schedule") != "two-stage") {
     if (!own.has("l1")) own.resolve("l1", 0.0);
     training.l1 = own.real("l1");
     if (own.has("rounding")) training.rounding = own.real("rounding");
     return training;
   }
-  const Columns columns(problem.Q, problem.mu, variant);
-  const Transition transition(problem.P, problem.mu);
   refuse(own, columns, transition);
 
   const auto default_to = [&](const char* name, double value) {
@@ -87,7 +90,6 @@ Training settle_training(Parameters& own, const Problem& problem, Variant varian
   const double S = sparsity(columns);
   const double least = smallest_weight(problem.Q);
   const double N = static_cast<double>(problem.vocabulary());
-  const double accuracy = own.real("accuracy");
   TwoStage two;
   if (own.given("stage1-time")) {
     two.time = own.real("stage1-time");
@@ -99,8 +101,8 @@ Training settle_training(Parameters& own, const Problem& problem, Variant varian
                                            columns.kappa(), transition.K_P);
   two.threshold = default_to("threshold", 0.5 * std::min(alpha, 1.0) * least);
   two.plateau_time = default_to("plateau-time", 5 / growth_rate(problem, variant));
-  two.plateau_fall =
-      accuracy * accuracy * 0.5 * (columns.kappa() + columns.uniform()) * transition.K_P;
+  two.plateau_fall = training.loss_error;
+  training.default_l1 = !own.given("l1");
   training.l1 = default_to("l1", accuracy * transition.K_P / (S * S * N * N * N));
   training.rounding = default_to("rounding", 0.25 * least);
   training.two_stage = two;
@@ -116,11 +118,15 @@ std::string settings(const Training& training) {
     text << "t = " << *two.time;
   else
     text << "signal_V signal_A = " << *two.signal;
-  text << ", attention below " << two.threshold << " to zero, then l1 = " << training.l1;
+  text << "; then attention below a share of " << two.threshold
+       << " of its column is set to zero, what is left divided by its sum, and l1 is "
+       << training.l1;
   if (two.plateau_time > 0)
     text << " until the loss falls by less than " << two.plateau_fall << " in a time of "
          << two.plateau_time;
-  text << "; at the end shares below " << *training.rounding << " to zero";
+  text << "; in the final values shares below " << *training.rounding
+       << " are zero, and columns are "
+          "divided by their sums";
   return text.str();
 }
 

@@ -18,16 +18,31 @@ struct TwoStage {
   double threshold = 0;                ///< weights below this share of a column's sum become 0
   double plateau_time = 0;             ///< stage 2 ends when over this time (0: never)
   double plateau_fall = 0;             ///< the loss has not fallen by this
-  std::optional<double> step = {};     ///< of an explicit method of fixed steps
+};
+
+/// How the l1 term is followed.
+enum class L1Solver {
+  active_set,          ///< exactly (ActiveSet)
+  splitting,           ///< by proximal steps of a length that is given
+  adaptive_splitting,  ///< by proximal steps of a length that an error estimate chooses
 };
 
 /// What is added to the plain flow.
 struct Training {
-  double l1 = 0;  ///< lambda of the proximal steps
+  double l1 = 0;  ///< lambda of the penalty
+  L1Solver solver = L1Solver::splitting;
+  bool solver_unused = false;  ///< another solver was asked for than what noisy modes take
   std::optional<TwoStage> two_stage = {};
   /// At a run's end: weights below this share of their column's sum become 0, and each column of A
   /// and of V is divided by its sum. Nothing: the end is left alone.
   std::optional<double> rounding = {};
+  bool default_l1 = false;          ///< l1 is the default of two stages, and was not asked for
+  std::optional<double> step = {};  ///< length of explicit steps that no error estimate controls
+  std::optional<double> splitting_step = {};  ///< of a flow's proximal steps
+  /// Weights that may come to rest one by one, where they are too many for that to be cheap.
+  std::size_t single_weights = 0;
+  /// The error of the loss that counts, eps^2 kappa_0 K_P / 2 with eps = --accuracy.
+  double loss_error = 0;
 };
 
 /// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it. NaN

@@ -4,7 +4,7 @@
 
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
-#include "popflow/step_in_place.hpp"
+#include "popflow/capabilities.hpp"
 
 namespace popflow::scb {
 
@@ -34,7 +34,7 @@ class FullValue : public ValuePart {
   [[nodiscard]] ValueReport report(const double* x, double t) const override;
   [[nodiscard]] double signal(const double* x) const override;
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
-  void field(std::size_t i, const double* x, const FieldSink& sink) const override;
+  void field(std::string_view name, const double* x, const FieldSink& sink) const override;
 
   /// x <- x + h times the derivative + the addend, asked column by column; `keeps_sum`: with noise
   /// each column's sum stays.
@@ -70,7 +70,7 @@ class ScalarValue : public ValuePart {
   [[nodiscard]] ValueReport report(const double* x, double t) const override;
   [[nodiscard]] double signal(const double* x) const override;
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
-  void field(std::size_t i, const double* x, const FieldSink& sink) const override;
+  void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   [[nodiscard]] std::optional<ValueLinearization> linearize(const double* x, double t,
                                                             const Drive& drive) const override;
 

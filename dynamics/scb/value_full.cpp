@@ -126,7 +126,7 @@ Eigen::MatrixXd FullValue::matrix(const double* x, double /*t*/) const {
   return V0_ + Map(x, p_.size(), p_.size());
 }
 
-void FullValue::field(std::size_t /*i*/, const double* x, const FieldSink& sink) const {
+void FullValue::field(std::string_view /*name*/, const double* x, const FieldSink& sink) const {
   const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> V =
       V0_ + Map(x, p_.size(), p_.size());
   sink(0, {V.data(), static_cast<std::size_t>(V.size())});

@@ -104,8 +104,9 @@ Eigen::MatrixXd ScalarValue::matrix(const double* x, double t) const {
   return V;
 }
 
-void ScalarValue::field(std::size_t i, const double* x, const FieldSink& sink) const {
-  sink(0, {x + i, 1});
+void ScalarValue::field(std::string_view name, const double* x, const FieldSink& sink) const {
+  const std::vector<std::string> names = fields();
+  sink(0, {x + (std::find(names.begin(), names.end(), name) - names.begin()), 1});
 }
 
 std::optional<ValueLinearization> ScalarValue::linearize(const double* x, double t,

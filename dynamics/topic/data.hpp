@@ -45,11 +45,11 @@ enum LogitEntry : std::uint8_t {
   logit_entries
 };
 
-/// How many entries of the full matrix each stands for (0 where a size leaves none).
+/// How many entries of the full matrix each represents (0 where a size leaves none).
 std::array<double, value_entries> value_multiplicities(const Data& data);
 std::array<double, logit_entries> logit_multiplicities(const Data& data);
 
-/// Words that a query cannot tell apart.
+/// Words that a query cannot distinguish.
 struct WordClass {
   double count = 0;      ///< words in it
   double frequency = 0;  ///< of each in the document's input

@@ -27,7 +27,7 @@ class DocumentGenerator {
         length_(length),
         selected_(static_cast<std::uint64_t>(data.mask_prob * 0x1p32)) {}
 
-  /// Calls visit(Position) for every position of a document. `words` is room to work in. One
+  /// Calls visit(Position) for every position of a document. `words` is working space. One
   /// 64-bit number decides word and selection: probabilities are right to tau v 2^-32.
   template <class Visit>
   void draw(RandomStream& random, std::vector<std::uint32_t>& words, Visit&& visit) const {

@@ -11,7 +11,6 @@ namespace popflow::topic {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index kColumns = 16;  // of a task of a product
 
 /// The numbers of start_fields() that come nearest to full matrices: their class means.
@@ -109,8 +108,7 @@ struct FullTopic::Workspace {
 };
 
 FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_length,
-                     FullStart start, double init_scale, std::vector<std::string> remarks,
-                     Workers& workers)
+                     FullStart start, double init_scale, std::vector<Note> notes, Workers& workers)
     : data_(data),
       variant_(variant),
       size_(data),
@@ -125,7 +123,8 @@ FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_le
                  init_scale, {}),
       value_flow_(data, variant.l2),
       optimum_(expand(data, value_flow_.optimum())),
-      remarks_(std::move(remarks)) {
+      notes_(std::move(notes)),
+      events_({}) {
   if (!embeds()) optimum_norm_ = value_optimum(value(std::span<const double>(start_.state))).norm();
   if (factored()) key_norm_ = square(std::span<const double>(start_.state), 0).norm();
   describe(init_scale);
@@ -134,6 +133,20 @@ FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_le
 FullTopic::~FullTopic() = default;
 
 const SystemInfo& FullTopic::info() const { return topic::info(); }
+
+Capabilities FullTopic::capabilities() const {
+  Capabilities can{
+      .gradient_flow = this,
+      .jacobian = Lacking{"topic has one in symmetric coordinates only, which --mode flow takes "
+                          "from a start that is symmetric"},
+      .sampled = this,
+      .noise_projection = this};
+  can.sampling_bias = {"a sampled document is of finite length; the flow is its limit",
+                       "document-length", 10'000};
+  if (!shape_.events.empty()) can.events = this;
+  if (variant_.train == Train::value) can.closed_form = this;
+  return can;
+}
 
 void FullTopic::describe(double init_scale) {
   shape_.blocks = full_blocks(data_, variant_, init_scale);
@@ -154,6 +167,7 @@ void FullTopic::describe(double init_scale) {
     if (variant_.attends() || field.name.rfind("value_", 0) == 0)
       shape_.fields.push_back(field.name);
   shape_.events = symmetric_.shape().events;
+  events_ = events().select(shape_.events);
   shape_.constants = symmetric_.shape().constants;
 }
 
@@ -175,11 +189,6 @@ GroupSpec FullTopic::problem() const {
     group.variables.push_back(std::move(variable));
   }
   return group;
-}
-
-std::string FullTopic::why_no_jacobian() const {
-  return "topic has one in symmetric coordinates only, which --mode flow takes from a start that "
-         "is symmetric";
 }
 
 // ---- the state
@@ -254,7 +263,7 @@ void FullTopic::descend(std::span<const double> x, double penalty, Workspace& wo
   square(out, 1) += workspace.first;
 }
 
-void FullTopic::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+void FullTopic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
   workspace->by_W.resize(size_.words, size_.symbols);
@@ -284,42 +293,57 @@ void FullTopic::closed_form(double t, std::span<double> x) const {
   value(x) = optimum_ + moments_.decayed(start - optimum_, variant_.l2, t);
 }
 
-// ---- what is seen
+// ---- observables and events
 
-void FullTopic::observe(std::span<const double> x, double /*t*/, std::span<double> values) const {
+double FullTopic::excess_loss(std::span<const double> x) const {
+  const Eigen::MatrixXd beyond = value(x) - optimum_;
+  return moments_.seen(beyond) + variant_.l2 * beyond.squaredNorm();
+}
+
+void FullTopic::observe(StateView x, double /*t*/, std::span<double> values) const {
   const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
-  double loss = 0, excess = kNone, norm_value = 0, norm_logit = 0;
-  RelativeAttention attention{1, data_.words_per_topic > 1 ? 1 : kNone,
-                              data_.topics > 1 ? 1 : kNone};
+  Look look;
+  look.attention = {1, data_.words_per_topic > 1 ? 1 : undefined, data_.topics > 1 ? 1 : undefined};
   if (embeds()) {
-    loss = moments_.loss(workspace->product.bottomRows(size_.words));
-    norm_value = workspace->product.norm();
+    look.loss = moments_.loss(workspace->product.bottomRows(size_.words));
+    look.norm_value = workspace->product.norm();
   } else {
-    norm_value = value(x).norm();
+    look.norm_value = value(x).norm();
   }
+  look.penalty = variant_.l2 * look.norm_value * look.norm_value;
   if (variant_.train == Train::value) {
-    loss = moments_.loss(value(x));
-    const Eigen::MatrixXd beyond = value(x) - optimum_;
-    excess = moments_.seen(beyond) + variant_.l2 * beyond.squaredNorm();
+    look.loss = moments_.loss(value(x));
+    look.excess = excess_loss(x);
   }
   if (variant_.attends()) {
     const ConstMatrix logit =
         variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
-    loss = population_->loss(value(x), logit);
-    attention = population_->attention(logit);
-    norm_logit = logit.norm();
+    look.loss = population_->loss(value(x), logit);
+    look.attention = population_->attention(logit);
+    look.norm_logit = logit.norm();
   }
-  const double numbers[] = {loss + variant_.l2 * norm_value * norm_value,
-                            excess,
-                            attention.same_word,
-                            attention.same_topic,
-                            attention.other_topic,
-                            norm_value,
-                            norm_logit,
-                            factored() ? square(x, 0).norm() : kNone,
-                            factored() ? square(x, 1).norm() : kNone};
-  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  if (factored()) {
+    look.norm_key = square(x, 0).norm();
+    look.norm_query = square(x, 1).norm();
+  }
+  observables().evaluate(look, values);
+}
+
+double FullTopic::loss(StateView x, double /*t*/) const {
+  if (variant_.train == Train::value) return excess_loss(x);
+  const auto workspace = workspaces_.borrow();
+  multiply(x, *workspace);
+  if (embeds())
+    return moments_.loss(workspace->product.bottomRows(size_.words)) +
+           variant_.l2 * workspace->product.squaredNorm();
+  const ConstMatrix logit =
+      variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
+  return population_->loss(value(x), logit) + variant_.l2 * value(x).squaredNorm();
+}
+
+void FullTopic::precondition(StateView /*x*/, std::span<double> v) const {
+  if (variant_.train == Train::attention) value(v).setZero();  // W_V stays at its start
 }
 
 Values<double> FullTopic::value_means(std::span<const double> x) const {
@@ -334,8 +358,9 @@ Logits<double> FullTopic::logit_means(std::span<const double> x) const {
                     : class_means_of_square(data_, square(x, 0));
 }
 
-void FullTopic::field(std::size_t i, std::span<const double> x, double /*t*/,
+void FullTopic::field(std::string_view name, StateView x, double /*t*/,
                       const FieldSink& sink) const {
+  const std::size_t i = place_of(name, shape_.fields);
   const std::size_t matrices = shape_.blocks.size();
   if (i >= matrices) {
     const std::size_t which = i - matrices;
@@ -358,17 +383,17 @@ void FullTopic::field(std::size_t i, std::span<const double> x, double /*t*/,
   }
 }
 
-void FullTopic::event_functions(std::span<const double> x, double /*t*/,
-                                std::span<double> functions) const {
-  std::size_t i = 0;
+void FullTopic::event_functions(StateView x, double /*t*/, std::span<double> functions) const {
+  EventLook look{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
   if (variant_.train == Train::joint || variant_.train == Train::value)
-    functions[i++] = 0.01 * optimum_norm_ - std::abs(value(x).norm() - optimum_norm_);
-  if (factored()) functions[i++] = square(x, 0).norm() - 2 * key_norm_;
+    look.norm_value = value(x).norm();
+  if (factored()) look.norm_key = square(x, 0).norm();
+  events_.evaluate(look, functions);
 }
 
 // ---- noise
 
-void FullTopic::add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
+void FullTopic::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                             std::span<const double> weights, std::span<double> out) const {
   const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
@@ -391,9 +416,9 @@ void FullTopic::add_sampled(std::span<const double> x, double /*t*/, const Sampl
   descend(x, penalty, *workspace, out);
 }
 
-void FullTopic::project_noise(std::span<double> noise) const {
-  // What no document shows asks for nothing and gets none; what shows at no selected position
-  // asks for nothing. The rest of a column of Lambda keeps its sum, as softmax makes it.
+void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
+  // Symbols that no document shows are neither queries nor keys; those at no selected position are
+  // no queries. The rest of a column of Lambda keeps its sum, because of the softmax.
   const bool mask_shows = data_.z_mask() > 0, words_show = data_.z_inside() > 0;
   const bool words_ask = data_.keep_prob + data_.random_prob > 0;
   const Eigen::Index n = size_.words;

@@ -33,35 +33,38 @@ struct FullStart {
 FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric);
 
 /// The flow of full matrices from any start, and the sampled model.
-class FullTopic : public System {
+class FullTopic : public System,
+                  public GradientFlow,
+                  public Events,
+                  public ClosedForm,
+                  public Sampled,
+                  public NoiseProjection {
  public:
   /// `document_length` in words, of sampled documents. Throws UsageError where the population loss
   /// has too many sets of topics to go through.
   FullTopic(const Data& data, Variant variant, std::int64_t document_length, FullStart start,
-            double init_scale, std::vector<std::string> remarks, Workers& workers);
+            double init_scale, std::vector<Note> notes, Workers& workers);
   ~FullTopic() override;
 
   [[nodiscard]] const SystemInfo& info() const override;
   [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override { return symmetric_.default_end(); }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+  [[nodiscard]] std::vector<Note> notes() const override { return notes_; }
 
   void start(std::span<double> x) const override;
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  [[nodiscard]] std::string why_no_jacobian() const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-  [[nodiscard]] bool has_closed_form() const override { return variant_.train == Train::value; }
-  void closed_form(double t, std::span<double> x) const override;
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
 
-  [[nodiscard]] bool has_samples() const override { return true; }
-  void add_sampled(std::span<const double> x, double t, const SampleKey& key,
-                   std::span<const double> weights, std::span<double> out) const override;
-  void project_noise(std::span<double> noise) const override;
+  [[nodiscard]] double loss(StateView x, double t) const override;
+  void precondition(StateView x, std::span<double> v) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  void closed_form(double t, std::span<double> x) const override;
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override;
+  void project_noise(StateView x, std::span<double> noise) const override;
 
   [[nodiscard]] const Data& data() const { return data_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
@@ -79,13 +82,15 @@ class FullTopic : public System {
   [[nodiscard]] ConstMap square(std::span<const double> x, std::size_t i) const;
   [[nodiscard]] Matrix value(std::span<double> x) const;
   [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
-  /// Works out Lambda of factors, or E.
+  /// Computes Lambda from factors, or E.
   void multiply(std::span<const double> x, Workspace& workspace) const;
   void product(const ConstMatrix& a, const ConstMatrix& b, Eigen::MatrixXd& out) const;
   /// Adds to `out`, which may be x, what the steps by_W and by_logit of W_V (E's words) and Lambda,
   /// and `penalty` times that of the l2 term, make of the state. The steps are lost.
   void descend(std::span<const double> x, double penalty, Workspace& workspace,
                std::span<double> out) const;
+  /// Of value training.
+  [[nodiscard]] double excess_loss(std::span<const double> x) const;
   [[nodiscard]] Eigen::MatrixXd value_optimum(const ConstMatrix& start) const;
   void describe(double init_scale);
   [[nodiscard]] Values<double> value_means(std::span<const double> x) const;
@@ -104,8 +109,9 @@ class FullTopic : public System {
   Eigen::MatrixXd optimum_;  ///< of W_V under uniform attention (l2 = 0: from zero)
   double optimum_norm_ = 0;  ///< from this start
   double key_norm_ = 0;      ///< of W_K at the start
-  std::vector<std::string> remarks_;
+  std::vector<Note> notes_;
   Shape shape_;
+  BoundTable<EventInfo, EventLook> events_;
   mutable ScratchPool<Workspace> workspaces_;
 };
 

@@ -1,10 +1,12 @@
+#include <cmath>
+#include <string>
+
 #include "dynamics/topic.hpp"
+#include "dynamics/topic/look.hpp"
 
 namespace popflow::topic {
 
 namespace {
-
-constexpr double kLargest = 9007199254740992.0;  // 2^53: every whole number up to it is exact
 
 constexpr const char* kEquations =
     R"(Data. T disjoint topics of v words, n = Tv. A document has tau distinct topics, all sets alike,
@@ -59,7 +61,7 @@ embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 
 Starts. What --init-from or a problem file holds goes before --value-init. Lambda = 0 when direct,
 W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
 invariant and unstable manifold, on which rounding decides where a joint run goes: a start there is
-refused, and so is one as good as there (d - s within 1e-12 of the 1/v to which they grow, a - b
+refused, and so is one numerically there (d - s within 1e-12 of the 1/v to which they grow, a - b
 within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
 
 Full matrices. Noise, and starts outside of the symmetric subspaces, leave these coordinates: with
@@ -75,7 +77,7 @@ of a document's words, and keys of the kind. There is no Jacobian, so no rosenbr
 Sampled model. A document has --document-length words of its topics; attention is a softmax over its
 own positions, the loss the mean over its selected positions plus the l2 term, and a minibatch's
 the mean over its documents. A document in which no position is selected, as happens with
-probability (1 - p_m)^length, has loss 0: the masked mean of training programs gives that. Finite
+probability (1 - p_m)^length, has loss 0, as by the masked mean of training programs. Finite
 documents are a bias of order 1/length, and observables stay those of infinitely long ones. With
 uniform attention the bias is known exactly, but for documents with none selected: to E[z z'] comes
 (1/length) (diag(E z) - E[z_D z_D']) and to E[x z'] (keep-prob/length) (diag(E x) - E[u_D u_D']),
@@ -86,8 +88,8 @@ while the factors stay near their start; then these grow, and at the default siz
 their own topic. That is a saddle: much later, at t = 3.5e7, each attends to itself. The two signs
 of d - s lead the direct flow to two different attractors: attention to the same word, or to the
 rest of its topic. What the attention prefers depends on the sizes and the masking: with 4 topics of
-3 words, 2 in a document, other topics end above the own one, and with --keep-prob 0 nothing is told
-apart.
+3 words, 2 in a document, other topics end above the own one, and with --keep-prob 0 keys are not
+distinguished.
 
 Stiffness. W_V's fastest rate (0.044 at the default sizes) bounds the steps of explicit methods, and
 logits move over times of 1e5 and more. The Jacobian is exact, so --method rosenbrock4 is not bound:
@@ -102,7 +104,7 @@ ParameterTable parameters() {
                  .default_text = value,
                  .meaning = meaning,
                  .symbol = symbol,
-                 .range = {1, kLargest}});
+                 .range = {1, largest_whole}});
   };
   size("topics", "10", "number of topics", "T");
   size("words-per-topic", "10", "words in a topic", "v");
@@ -160,7 +162,8 @@ ParameterTable parameters() {
                .meaning = "words in a sampled document; no effect in a flow, whose documents are "
                           "infinitely long",
                .symbol = "L",
-               .range = {1, kLargest}});
+               .range = {1, largest_whole},
+               .modes = {"sde", "sgd"}});
   return t;
 }
 
@@ -217,37 +220,19 @@ SystemInfo make_info() {
       "Understanding, ICML 2023, arXiv 2303.04245";
   info.equations = kEquations;
   info.parameters = parameters();
-  info.dimensions = {
-      {"block_out", "constant vector of the words, [MASK]: what a block makes"},
-      {"block_in", "constant vector of the words, [MASK]: what a block is applied to"},
-      {"word", "0: [MASK], then the words, topic by topic: what a matrix makes"},
-      {"word_key", "0: [MASK], then the words: what a key shows"},
-      {"word_query", "0: [MASK], then the words: what a query shows"}};
+  info.dimensions = {{"block_out", "constant vector of the words, [MASK]: the output of a block"},
+                     {"block_in", "constant vector of the words, [MASK]: the input of a block"},
+                     {"word", "0: [MASK], then the words, topic by topic: the output of a matrix"},
+                     {"word_key", "0: [MASK], then the words: token of a key"},
+                     {"word_query", "0: [MASK], then the words: token of a query"}};
   info.fields = fields();
-  const std::string paper = "arXiv 2303.04245";
-  const std::string relative =
-      "weight of a key over the key's frequency, query a word of the "
-      "document (uniform: 1)";
-  info.observables = {
-      {"loss", "L", "population loss with the l2 term", paper},
-      {"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
-       paper},
-      {"attention_same_word", "e^a/S", relative + "; key the same word", paper},
-      {"attention_same_topic", "e^b/S", relative + "; key another word of its topic", paper},
-      {"attention_other_topic", "e^c/S", relative + "; key a word of another topic", paper},
-      {"norm_value", "|W_V|_F", "Frobenius norm of W_V (embedding: of E)", paper},
-      {"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
-      {"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
-      {"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper}};
-  info.events = {{"stage1_end",
-                  "|W_V|_F first within 1% of that of the end under uniform attention (joint, "
-                  "value)"},
-                 {"stage2_start", "|W_K|_F first twice as large as at the start (factored)"}};
+  info.observables = observables().infos();
+  info.events = events().infos();
   info.constants = {
       {"z_mask", "z_0", "frequency of [MASK] in a document's input"},
       {"z_inside", "z_in", "frequency of a word of the document's topics"},
       {"z_outside", "z_out", "frequency of another word"},
-      {"value_norm_optimum", "|W_V*|_F", "norm of the end of value training from zero"}};
+      {"value_norm_optimum", "|W_V*|_F", "norm of the limit of value training from zero"}};
   info.problem = {
       {"value_same_word",
        {},
@@ -264,6 +249,45 @@ SystemInfo make_info() {
 }
 
 }  // namespace
+
+const BoundTable<ObservableInfo, Look>& observables() {
+  static const std::string paper = "arXiv 2303.04245";
+  static const std::string relative =
+      "weight of a key over the key's frequency, query a word of the document (uniform: 1)";
+  static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
+      {{"loss", "L", "population loss with the l2 term", paper},
+       [](const Look& look) { return look.loss + look.penalty; }},
+      {{"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
+        paper},
+       [](const Look& look) { return look.excess; }},
+      {{"attention_same_word", "e^a/S", relative + "; key the same word", paper},
+       [](const Look& look) { return look.attention.same_word; }},
+      {{"attention_same_topic", "e^b/S", relative + "; key another word of its topic", paper},
+       [](const Look& look) { return look.attention.same_topic; }},
+      {{"attention_other_topic", "e^c/S", relative + "; key a word of another topic", paper},
+       [](const Look& look) { return look.attention.other_topic; }},
+      {{"norm_value", "|W_V|_F", "Frobenius norm of W_V (embedding: of E)", paper},
+       [](const Look& look) { return look.norm_value; }},
+      {{"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
+       [](const Look& look) { return look.norm_logit; }},
+      {{"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
+       [](const Look& look) { return look.norm_key; }},
+      {{"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper},
+       [](const Look& look) { return look.norm_query; }}};
+  return table;
+}
+
+const BoundTable<EventInfo, EventLook>& events() {
+  static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
+      {{"stage1_end",
+        "|W_V|_F first within 1% of that of the end under uniform attention (joint, value)"},
+       [](const EventLook& look) {
+         return 0.01 * look.norm_value_at_end - std::abs(look.norm_value - look.norm_value_at_end);
+       }},
+      {{"stage2_start", "|W_K|_F first twice as large as at the start (factored)"},
+       [](const EventLook& look) { return look.norm_key - 2 * look.norm_key_at_start; }}};
+  return table;
+}
 
 const SystemInfo& info() {
   static const SystemInfo instance = make_info();

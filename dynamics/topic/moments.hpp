@@ -19,7 +19,7 @@ class Moments {
   void gradient(const ConstMatrix& W, MatrixOut out) const;
   /// E|D z|^2: what a difference from the optimum costs.
   [[nodiscard]] double seen(const ConstMatrix& D) const;
-  /// What the flow dD/dt = -2 D (E[z z'] + l2) makes of D in time t, which may be infinite.
+  /// The solution at time t, which may be infinite, of the flow dD/dt = -2 D (E[z z'] + l2) from D.
   [[nodiscard]] Eigen::MatrixXd decayed(const ConstMatrix& D, double l2, double t) const;
 
  private:

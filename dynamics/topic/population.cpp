@@ -22,7 +22,7 @@ double binomial(double n, double k) {
   return std::round(result);
 }
 
-/// All sets of `count` of `n` topics, in lexicographic order.
+/// All subsets of `count` of `n` topics, in lexicographic order.
 std::vector<std::int32_t> all_sets(std::int32_t n, std::int32_t count) {
   std::vector<std::int32_t> all;
   std::vector<std::int32_t> set(static_cast<std::size_t>(count));

@@ -5,16 +5,11 @@
 #include <vector>
 
 #include "dynamics/common/scratch.hpp"
+#include "dynamics/topic/look.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::topic {
-
-/// Mean weight of a key relative to its frequency, over documents, queries of the document's words,
-/// and keys of a kind.
-struct RelativeAttention {
-  double same_word = 0, same_topic = 0, other_topic = 0;
-};
 
 /// The population loss at any W_V and Lambda, over all sets of topics that a document can have.
 ///
@@ -38,8 +33,8 @@ class Population {
   [[nodiscard]] RelativeAttention attention(const ConstMatrix& logit) const;
 
  private:
-  struct Whole;  ///< room for all queries
-  struct Local;  ///< room for one
+  struct Whole;  ///< working space for all queries
+  struct Local;  ///< working space for one query
   double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
              MatrixOut* by_logit) const;
   double run_query(Eigen::Index query, const ConstMatrix& W, Whole& whole, Local& local,

@@ -9,7 +9,7 @@ namespace {
 
 using Map = Eigen::Map<Eigen::MatrixXd>;
 
-constexpr std::size_t kDocuments = 64;  // worked out at a time
+constexpr std::size_t kDocuments = 64;  // computed at a time
 constexpr Eigen::Index kColumns = 8;    // of a task that adds them up
 constexpr std::int32_t kAbsent = -1;
 

@@ -22,10 +22,10 @@ class Sampler {
 
   /// Adds sum_i weights[i] (minus the gradient of document i of `key`): by W_V to `by_W`
   /// (n x (n+1)) and by Lambda to `by_logit`. The l2 term is not in it. Where by_logit is null the
-  /// attention is uniform and `logit` is not looked at; where by_W is null W_V is not trained.
+  /// attention is uniform and `logit` is ignored; where by_W is null W_V is not trained.
   ///
   /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost
-  /// 6 n K Q operations beside the drawing.
+  /// 6 n K Q operations besides the drawing.
   void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
            std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit) const;
 
@@ -33,7 +33,7 @@ class Sampler {
 
  private:
   struct Document;  ///< what one shows, and its gradients
-  struct Scratch;   ///< room to work one out
+  struct Scratch;   ///< working space for one
   struct Batch;
   void draw(RandomStream random, bool attends, Document& document, Scratch& scratch) const;
   void differentiate(const ConstMatrix& W, const ConstMatrix* logit, bool of_W, Document& document,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
+#include <stdexcept>
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/topic.hpp"
@@ -11,8 +11,6 @@
 namespace popflow::topic {
 
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 constexpr const char* kValueNames[] = {"value_same_word", "value_same_topic", "value_other_topic",
                                        "value_mask"};
@@ -61,6 +59,12 @@ Logits<S> uniform_attention() {
 }
 
 }  // namespace
+
+std::size_t place_of(std::string_view name, const std::vector<std::string>& names) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) throw std::logic_error("there is no " + std::string(name) + " here");
+  return static_cast<std::size_t>(at - names.begin());
+}
 
 std::vector<StartField> start_fields(const Variant& variant) {
   if (variant.train == Train::embedding)
@@ -118,22 +122,36 @@ void to_fields(const Variant& variant, std::span<double> numbers) {
 }
 
 Topic::Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
-             std::vector<std::string> remarks)
+             std::vector<Note> notes)
     : data_(data),
       variant_(variant),
       start_fields_(std::move(start)),
       start_(start_fields_),
-      remarks_(std::move(remarks)),
+      notes_(std::move(notes)),
       queries_(queries(data)),
-      value_flow_(data, variant.l2) {
+      value_flow_(data, variant.l2),
+      events_({}) {
   to_state(variant_, start_);
   optimum_norm_ = value_norm(value_flow_.optimum(values(start_)));
-  if (variant_.attends() && variant_.factored)
-    key_norm_ = std::sqrt(squared_norm(factors(start_).key, data_));
+  if (factored()) key_norm_ = std::sqrt(squared_norm(factors(start_).key, data_));
   describe(init_scale);
 }
 
 const SystemInfo& Topic::info() const { return topic::info(); }
+
+Capabilities Topic::capabilities() const {
+  Capabilities can{
+      .gradient_flow = this,
+      .jacobian = this,
+      .sampled = Lacking{"single documents leave the symmetric coordinates; full matrices have a "
+                         "sampled model"},
+      .no_noise =
+          "noise leaves the symmetric coordinates, since it moves every entry in its own "
+          "way; full matrices take it"};
+  if (!shape_.events.empty()) can.events = this;
+  if (variant_.train == Train::value) can.closed_form = this;
+  return can;
+}
 
 void Topic::describe(double init_scale) {
   shape_.blocks = state_blocks(data_, variant_, init_scale);
@@ -142,21 +160,40 @@ void Topic::describe(double init_scale) {
     shape_.fields.push_back(field.name);
     has_block = has_block || field.size > 1;
   }
-  // What the state's numbers make: no part of the state, but what one wants to see.
+  // Functions of the state, recorded for convenience.
   if (variant_.train == Train::embedding)
     shape_.fields.insert(shape_.fields.end(), std::begin(kValueNames), std::end(kValueNames));
-  if (variant_.attends() && variant_.factored)
+  if (factored())
     shape_.fields.insert(shape_.fields.end(), std::begin(kLogitNames), std::end(kLogitNames));
   if (has_block)
     shape_.dimensions = {dimension(info(), "block_out", 2), dimension(info(), "block_in", 2)};
 
   if (variant_.train == Train::joint || variant_.train == Train::value)
     shape_.events.emplace_back("stage1_end");
-  if (variant_.attends() && variant_.factored) shape_.events.emplace_back("stage2_start");
+  if (factored()) shape_.events.emplace_back("stage2_start");
+  events_ = events().select(shape_.events);
+  multiplicities_ = multiplicities();
   shape_.constants = {{"z_mask", data_.z_mask()},
                       {"z_inside", data_.z_inside()},
                       {"z_outside", data_.z_outside()},
                       {"value_norm_optimum", value_norm(value_flow_.optimum())}};
+}
+
+std::vector<double> Topic::multiplicities() const {
+  const double within = data_.T() * (data_.v() - 1), between = data_.T() - 1;
+  if (variant_.train == Train::embedding) return {within, between, 1, 1, 1, 1};
+  const auto of_value = value_multiplicities(data_);
+  std::vector<double> all(of_value.begin(), of_value.end());
+  if (variant_.train == Train::attention) all.assign(value_entries, 0.0);
+  if (factored()) {
+    // key^2 + query^2 = 2 (mean^2 + gap^2)
+    all.insert(all.end(), {2 * within, 2 * within, 2 * between, 2 * between});
+    all.insert(all.end(), 8, 1.0);
+  } else if (variant_.attends()) {
+    const auto of_logit = logit_multiplicities(data_);
+    all.insert(all.end(), of_logit.begin(), of_logit.end());
+  }
+  return all;
 }
 
 GroupSpec Topic::problem() const {
@@ -211,26 +248,25 @@ double Topic::default_end() const {
     default:
       break;
   }
-  // Where the attention hardly matters (one topic, say) it takes for ever.
+  // Where the attention hardly matters (one topic, say) this time diverges.
   constexpr double kPatience = 1000;
   const double limit = kPatience * from_zero;
   const double time = attention_time();
   return two_digits(time < limit ? std::max(time, from_zero) : limit);
 }
 
-std::vector<std::string> Topic::remarks() const {
-  std::vector<std::string> remarks = remarks_;
+std::vector<Note> Topic::notes() const {
+  std::vector<Note> notes = notes_;
   // An explicit method's step is at most about 3.3 over the fastest rate, however slow the rest.
   constexpr double kExplicit = 3.3, kMany = 1000;
   const double rate = value_flow_.fastest_rate();
-  if (variant_.train == Train::attention || default_end() * rate < kExplicit * kMany)
-    return remarks;
+  if (variant_.train == Train::attention || default_end() * rate < kExplicit * kMany) return notes;
   std::ostringstream text;
   text.precision(2);
   text << "W_V settles at the rate " << rate << ", which holds explicit methods to steps of "
        << kExplicit / rate << "; --method rosenbrock4 is not bound by it";
-  remarks.push_back(text.str());
-  return remarks;
+  notes.push_back({text.str()});
+  return notes;
 }
 
 void Topic::start(std::span<double> x) const { std::copy(start_.begin(), start_.end(), x.begin()); }
@@ -262,8 +298,7 @@ void Topic::flow(const S* x, S* dxdt) const {
   const Values<S> W = read_values(x);
   Logits<S> logits = uniform_attention<S>();
   Factors<S> factor;
-  const bool factored = variant_.attends() && variant_.factored;
-  if (factored) {
+  if (factored()) {
     factor = read_factors(x + kAttention);
     logits = entries(multiply(transpose(factor.key), factor.query), data_);
   } else if (variant_.attends()) {
@@ -278,7 +313,7 @@ void Topic::flow(const S* x, S* dxdt) const {
     else
       dxdt[i] = -g.value[i] - 2 * variant_.l2 * W[i];
   }
-  if (factored) {
+  if (factored()) {
     // dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda.
     Subspaces<S> G = subspaces(g.logit, data_);
     drop_empty(G, data_);
@@ -299,11 +334,23 @@ void Topic::flow(const S* x, S* dxdt) const {
   }
 }
 
-void Topic::rhs(std::span<const double> x, double /*t*/, std::span<double> dxdt) const {
+void Topic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   flow(x.data(), dxdt.data());
 }
 
-void Topic::jacobian(std::span<const double> x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+double Topic::loss(StateView x, double /*t*/) const {
+  const Values<double> W = values(x);
+  if (variant_.train == Train::value) return value_flow_.excess_loss(W);
+  const double norm = norm_of_value(x);
+  return loss_gradient(data_, queries_, W, logits(x)).loss + variant_.l2 * norm * norm;
+}
+
+void Topic::precondition(StateView /*x*/, std::span<double> v) const {
+  for (std::size_t i = 0; i < v.size(); ++i)
+    v[i] = multiplicities_[i] > 0 ? v[i] / multiplicities_[i] : 0;
+}
+
+void Topic::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
                      std::span<double> time_derivative) const {
   std::array<Dual, largest_state> at, derivative;
   at.fill(Dual(0.0));
@@ -340,16 +387,20 @@ double Topic::value_norm(const Values<double>& W) const {
   return std::sqrt(sum);
 }
 
-void Topic::observe(std::span<const double> x, double /*t*/, std::span<double> values_out) const {
+double Topic::norm_of_value(std::span<const double> x) const {
+  if (variant_.train != Train::embedding) return value_norm(values(x));
+  const Subspaces<double> factor = read_embedding(x.data());
+  return std::sqrt(squared_norm(multiply(transpose(factor), factor), data_));
+}
+
+void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) const {
   const Values<double> W = values(x);
   const Logits<double> logit = logits(x);
-  double penalty = 0;
-  double norm_value = value_norm(W);
-  if (variant_.train == Train::embedding) {
-    const Subspaces<double> factor = read_embedding(x.data());
-    norm_value = std::sqrt(squared_norm(multiply(transpose(factor), factor), data_));
-  }
-  penalty = variant_.l2 * norm_value * norm_value;
+  Look look;
+  look.loss = loss_gradient(data_, queries_, W, logit).loss;
+  look.norm_value = norm_of_value(x);
+  look.penalty = variant_.l2 * look.norm_value * look.norm_value;
+  if (variant_.train == Train::value) look.excess = value_flow_.excess_loss(W);
 
   // A word of the document asks; weights relative to how often the key occurs.
   const double known[] = {logit[logit_same_word], logit[logit_same_topic], logit[logit_other_topic],
@@ -363,30 +414,24 @@ void Topic::observe(std::span<const double> x, double /*t*/, std::span<double> v
   for (std::size_t i = 0; i < 4; ++i) sum += frequency[i] * std::exp(known[i] - shift);
   const auto relative = [&](LogitEntry entry) { return std::exp(logit[entry] - shift) / sum; };
 
+  look.attention = {relative(logit_same_word),
+                    data_.words_per_topic > 1 ? relative(logit_same_topic) : undefined,
+                    data_.topics > 1 ? relative(logit_other_topic) : undefined};
+
   double norm_logit = 0;
   const auto logit_of = logit_multiplicities(data_);
   for (std::size_t i = 0; i < logit_entries; ++i) norm_logit += logit_of[i] * logit[i] * logit[i];
-
-  double norm_key = kNone, norm_query = kNone;
-  if (variant_.attends() && variant_.factored) {
+  look.norm_logit = std::sqrt(norm_logit);
+  if (factored()) {
     const Factors<double> factor = factors(x);
-    norm_key = std::sqrt(squared_norm(factor.key, data_));
-    norm_query = std::sqrt(squared_norm(factor.query, data_));
+    look.norm_key = std::sqrt(squared_norm(factor.key, data_));
+    look.norm_query = std::sqrt(squared_norm(factor.query, data_));
   }
-  const double numbers[] = {loss_gradient(data_, queries_, W, logit).loss + penalty,
-                            variant_.train == Train::value ? value_flow_.excess_loss(W) : kNone,
-                            relative(logit_same_word),
-                            data_.words_per_topic > 1 ? relative(logit_same_topic) : kNone,
-                            data_.topics > 1 ? relative(logit_other_topic) : kNone,
-                            norm_value,
-                            std::sqrt(norm_logit),
-                            norm_key,
-                            norm_query};
-  std::copy(std::begin(numbers), std::end(numbers), values_out.begin());
+  observables().evaluate(look, values_out);
 }
 
-void Topic::field(std::size_t i, std::span<const double> x, double /*t*/,
-                  const FieldSink& sink) const {
+void Topic::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
+  const std::size_t i = place_of(name, shape_.fields);
   if (i < shape_.blocks.size()) {
     std::array<double, largest_state> numbers;
     std::copy(x.begin(), x.end(), numbers.begin());
@@ -401,27 +446,17 @@ void Topic::field(std::size_t i, std::span<const double> x, double /*t*/,
   sink(0, {&value, 1});
 }
 
-void Topic::event_functions(std::span<const double> x, double /*t*/,
-                            std::span<double> functions) const {
-  std::size_t i = 0;
+void Topic::event_functions(StateView x, double /*t*/, std::span<double> functions) const {
+  EventLook look{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
   if (variant_.train == Train::joint || variant_.train == Train::value)
-    functions[i++] = 0.01 * optimum_norm_ - std::abs(value_norm(values(x)) - optimum_norm_);
-  if (variant_.attends() && variant_.factored)
-    functions[i++] = std::sqrt(squared_norm(factors(x).key, data_)) - 2 * key_norm_;
+    look.norm_value = value_norm(values(x));
+  if (factored()) look.norm_key = std::sqrt(squared_norm(factors(x).key, data_));
+  events_.evaluate(look, functions);
 }
 
 void Topic::closed_form(double t, std::span<double> x) const {
   const Values<double> W = value_flow_.at(t, values(start_));
   std::copy(W.begin(), W.end(), x.begin());
-}
-
-std::string Topic::why_no_samples() const {
-  return "single documents leave the symmetric coordinates; full matrices have a sampled model";
-}
-
-std::string Topic::why_no_noise() const {
-  return "noise leaves the symmetric coordinates, since it moves every entry on its own way; full "
-         "matrices take it";
 }
 
 }  // namespace popflow::topic

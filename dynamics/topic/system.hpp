@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "dynamics/topic/look.hpp"
 #include "dynamics/topic/loss.hpp"
 #include "dynamics/topic/subspaces.hpp"
 #include "dynamics/topic/value_flow.hpp"
@@ -32,8 +33,8 @@ std::vector<StartField> start_fields(const Variant& variant);
 
 /// The integration state: the same numbers, but for the factors' scalars, of which it holds half
 /// the sum and half the difference of key and query. Equal ones, which is how they start, then stay
-/// equal to the last bit with any method. Were they to part by rounding, their product could become
-/// negative, which it cannot in the flow, and the run would go elsewhere.
+/// equal to the last bit with any method. If rounding separated them, their product could become
+/// negative, which it cannot in the flow, and the run would end elsewhere.
 std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale);
 void to_state(const Variant& variant, std::span<double> numbers);
 void to_fields(const Variant& variant, std::span<double> numbers);
@@ -44,35 +45,40 @@ struct Factors {
   Subspaces<S> key, query;
 };
 
+/// Where `name` is among `names`, one of which it must be.
+std::size_t place_of(std::string_view name, const std::vector<std::string>& names);
+
 /// The flow in symmetric coordinates.
-class Topic : public System {
+class Topic : public System,
+              public GradientFlow,
+              public Jacobian,
+              public Events,
+              public ClosedForm {
  public:
   /// `start` are the numbers of start_fields().
   Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
-        std::vector<std::string> remarks);
+        std::vector<Note> notes);
 
   [[nodiscard]] const SystemInfo& info() const override;
   [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override;
+  [[nodiscard]] std::vector<Note> notes() const override;
 
   void start(std::span<double> x) const override;
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override;
-  [[nodiscard]] bool has_jacobian() const override { return true; }
-  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
-                std::span<double> time_derivative) const override;
-  void observe(std::span<const double> x, double t, std::span<double> values) const override;
-  void field(std::size_t i, std::span<const double> x, double t,
-             const FieldSink& sink) const override;
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override;
-  [[nodiscard]] bool has_closed_form() const override { return variant_.train == Train::value; }
-  void closed_form(double t, std::span<double> x) const override;
-  [[nodiscard]] std::string why_no_samples() const override;
-  [[nodiscard]] std::string why_no_noise() const override;
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
 
-  // For tests and for models of full matrices: what a state stands for.
+  [[nodiscard]] double loss(StateView x, double t) const override;
+  void precondition(StateView x, std::span<double> v) const override;
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                std::span<double> time_derivative) const override;
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  void closed_form(double t, std::span<double> x) const override;
+
+  // For tests and for models of full matrices: the matrices that a state represents.
   [[nodiscard]] const Data& data() const { return data_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
   /// Entries of W_V, or of E in embedding training.
@@ -83,24 +89,32 @@ class Topic : public System {
   [[nodiscard]] Factors<double> factors(std::span<const double> x) const;
 
  private:
+  [[nodiscard]] bool factored() const { return variant_.attends() && variant_.factored; }
   void describe(double init_scale);
+  /// m_i in dx_i/dt = -(1/m_i) dL/dx_i: the full matrices move by sum_i m_i dx_i^2 in their squared
+  /// Frobenius norm. 0 for numbers that do not move.
+  [[nodiscard]] std::vector<double> multiplicities() const;
   /// Time in which the attention, from near uniform, takes its shape.
   [[nodiscard]] double attention_time() const;
-  /// The right-hand side in numbers of any kind.
+  /// The right-hand side for any scalar type.
   template <class S>
   void flow(const S* x, S* dxdt) const;
   [[nodiscard]] double value_norm(const Values<double>& W) const;
+  /// Frobenius norm of W_V, or of E in embedding training.
+  [[nodiscard]] double norm_of_value(std::span<const double> x) const;
 
   Data data_;
   Variant variant_;
   std::vector<double> start_fields_;  ///< as in files
   std::vector<double> start_;         ///< the state
-  std::vector<std::string> remarks_;
+  std::vector<Note> notes_;
   std::vector<Query> queries_;
   ValueFlow value_flow_;
   double optimum_norm_ = 0;  ///< of W_V under uniform attention, from this start
   double key_norm_ = 0;      ///< of W_K at the start
+  std::vector<double> multiplicities_;
   Shape shape_;
+  BoundTable<EventInfo, EventLook> events_;
 };
 
 }  // namespace popflow::topic

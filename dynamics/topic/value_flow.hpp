@@ -18,8 +18,8 @@ class ValueFlow {
  public:
   ValueFlow(const Data& data, double l2);
 
-  /// Where the flow from `start` ends: at l2 = 0 the pseudo-inverse's solution and the part of the
-  /// start that the loss does not see.
+  /// The limit of the flow from `start`: at l2 = 0 the pseudo-inverse's solution and the part of
+  /// the start that the loss does not see.
   [[nodiscard]] Values<double> optimum(const Values<double>& start) const;
   /// The optimum from zero.
   [[nodiscard]] Values<double> optimum() const { return optimum({0, 0, 0, 0}); }
@@ -28,7 +28,7 @@ class ValueFlow {
   /// Loss, with the l2 term, above its minimum: a sum of squares in which nothing cancels.
   [[nodiscard]] double excess_loss(const Values<double>& W) const;
   [[nodiscard]] double fastest_rate() const { return rate(0); }
-  /// The slowest rate at which the flow from `start` comes to its end.
+  /// The slowest rate at which the flow from `start` converges.
   [[nodiscard]] double slowest_rate(const Values<double>& start) const;
 
  private:

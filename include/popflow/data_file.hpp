@@ -17,13 +17,16 @@ struct DataArray {
 };
 
 /// Read-only access to an HDF5 or netCDF-4 file by dataset and attribute name. Knows nothing of
-/// what the names mean. Matrices that MATLAB saved come as MATLAB shows them. Every failure is an
-/// InputError that names the file and the thing.
+/// what the names mean, and trusts nothing in the file: nothing in it leads to another file, takes
+/// more memory than it should, or brings the program down. Matrices saved by MATLAB have the
+/// shape that MATLAB shows. Every failure is an InputError that names the file and the object.
+/// (From the first use on, HDF5 follows no external link in this process, whoever asks it to.)
 class DataFile {
  public:
-  /// Opens without locking. Throws InputError if the file is missing, a directory, unreadable,
-  /// empty, or not HDF5. With `group` all names, the root's "" included, are those below that
-  /// group, which must be there.
+  /// Opens without locking. Throws InputError if the file is missing, no regular file, unreadable,
+  /// empty, not HDF5, leads to other files (external and user-defined links, virtual datasets,
+  /// external storage), or is so damaged that the library crashes on it. With `group` all names,
+  /// the root's "" included, are those below that group, which must be there.
   explicit DataFile(std::string path, std::string group = "");
   ~DataFile();
   DataFile(DataFile&&) noexcept;
@@ -35,8 +38,17 @@ class DataFile {
   [[nodiscard]] bool has_dataset(const std::string& name) const;
   [[nodiscard]] bool has_group(const std::string& name) const;
   [[nodiscard]] std::vector<std::size_t> shape(const std::string& name) const;
-  /// Reads a whole dataset. Refuses strings and compound types, and sizes beyond the memory.
+
+  // Reading a whole dataset refuses strings and compound types, and sizes beyond the machine's
+  // memory, before anything is allocated.
+
+  /// Of a size that the caller knows nothing of: not much more than what the file itself holds.
   [[nodiscard]] DataArray read(const std::string& name) const;
+  /// Of just this shape, however well it is compressed.
+  [[nodiscard]] DataArray read(const std::string& name,
+                               const std::vector<std::size_t>& shape) const;
+  /// Of at most so many elements, however well it is compressed.
+  [[nodiscard]] DataArray read_at_most(const std::string& name, std::size_t elements) const;
   /// Reads elements [first, first+count) of the row-major flattened slab `prefix`, which fixes the
   /// leading indices: read_slab("V", {3}, ...) reads V[3, ...].
   [[nodiscard]] std::vector<double> read_slab(const std::string& name,
@@ -46,10 +58,15 @@ class DataFile {
                  std::size_t count, double* out) const;
 
   // Attributes of the group or dataset `object` ("" or "/" is the root); nothing if absent.
+
+  /// As it may go to a terminal: valid UTF-8 without control characters other than newline and tab
+  /// (U+FFFD stands for what is not), cut after 64 KiB. Texts that are parsed are not cut, but
+  /// refused beyond 1 MiB (`config`) and 64 MiB (`labels`).
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
                                                           const std::string& name) const;
   [[nodiscard]] std::optional<double> number_attribute(const std::string& object,
                                                        const std::string& name) const;
+  /// Names that could not go to a terminal are left out, here and below.
   [[nodiscard]] std::vector<std::string> attribute_names(const std::string& object) const;
   /// Names of the datasets and groups directly below a group, in creation order.
   [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
@@ -65,5 +82,8 @@ class DataFile {
   std::string group_;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Was the file written by a sweep?
+bool is_sweep(const DataFile& file);
 
 }  // namespace popflow

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "popflow/outcome.hpp"
 #include "popflow/state.hpp"
+#include "popflow/state_view.hpp"
 
 namespace popflow {
 
@@ -31,15 +34,49 @@ struct IntervalSteps {
   double largest = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// All that a driver must know beside the state to go on to the same bits, as numbers.
-struct ResumePoint {
-  const State* x = nullptr;
-  double t = 0;
-  std::vector<double> memory;
+/// Numbers under names: what a driver must remember besides the state to resume bit for bit.
+class DriverData {
+ public:
+  /// Adds numbers under a name that is not taken (std::logic_error).
+  void add(const std::string& name, std::span<const double> numbers);
+  void add(const std::string& name, double number) { add(name, std::span(&number, 1)); }
+  void add(const std::string& name, std::int64_t count) { add(name, static_cast<double>(count)); }
+  void add(const std::string& name, const IntervalSteps& steps);
+
+  // What was added under a name; std::invalid_argument if there is nothing, or if it has another
+  // form.
+  [[nodiscard]] std::span<const double> numbers(const std::string& name) const;
+  [[nodiscard]] double number(const std::string& name) const;
+  [[nodiscard]] std::int64_t count(const std::string& name) const;
+  [[nodiscard]] IntervalSteps interval(const std::string& name) const;
+
+  /// Names and lengths, by which data of another layout are recognised: "dt:1 events:8".
+  [[nodiscard]] std::string layout() const;
+  /// All numbers, one name's after another's.
+  [[nodiscard]] const std::vector<double>& values() const { return values_; }
+  /// The same names with other numbers; std::invalid_argument unless they are as many.
+  [[nodiscard]] DriverData with(std::vector<double> values) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+  std::vector<Entry> entries_;
+  std::vector<double> values_;
 };
 
-/// Moves a System's state: along its flow, along a noisy flow, or by sampled gradient steps. One
-/// way in: advance to a time.
+/// Restart data: all that a driver must know to resume bit for bit.
+struct ResumePoint {
+  const State* x = nullptr;
+  const Regime* regime = nullptr;
+  double t = 0;
+  DriverData data;
+};
+
+/// Moves a System's state: along its flow, along a noisy flow, or by sampled gradient steps. Its
+/// one operation is to advance to a time.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -49,27 +86,28 @@ class Driver {
   virtual Outcome advance(double target) = 0;
 
   [[nodiscard]] virtual const State& state() const = 0;
+  [[nodiscard]] virtual const Regime& regime() const = 0;
+  [[nodiscard]] StateView view() const { return {state(), regime()}; }
   [[nodiscard]] virtual double time() const = 0;
   [[nodiscard]] virtual StepStatistics statistics() const = 0;
   /// Steps since the last target that was reached before the current one.
   [[nodiscard]] virtual const IntervalSteps& interval() const = 0;
-  /// Those found so far, in the order of time.
+  /// Those found so far, in order of time.
   [[nodiscard]] virtual const std::vector<FoundEvent>& events() const = 0;
   /// When each item of the System's passages passed its level; NaN: not yet.
   [[nodiscard]] virtual const std::vector<double>& passages() const = 0;
 
-  /// Length of ResumePoint::memory.
-  [[nodiscard]] virtual std::size_t memory_size() const = 0;
-  /// From where the run can be resumed.
+  /// The point from which the run can be resumed.
   [[nodiscard]] virtual ResumePoint resume_point() const = 0;
-  /// Goes on from a resume point; std::invalid_argument for one of another system or driver.
-  virtual void restore(State x, double t, const std::vector<double>& memory) = 0;
+  /// Resumes from a resume point; std::invalid_argument for one of another system or driver.
+  virtual void restore(State x, Regime regime, double t, const DriverData& data) = 0;
 };
 
-/// What every driver is told by the experiment around it.
+/// Callbacks that every driver gets from the experiment around it.
 struct DriverHooks {
-  std::function<bool()> interrupted = {};    ///< asked before every step
-  std::function<void(double)> on_step = {};  ///< told the time after every step
+  std::function<bool()> interrupted = {};             ///< asked before every step
+  std::function<void(double)> on_step = {};           ///< called with the time after every step
+  std::function<void(const std::string&)> warn = {};  ///< called with a sentence for the user
 };
 
 }  // namespace popflow

@@ -5,19 +5,21 @@
 
 namespace popflow {
 
-/// What the program ends with, for each way in which a run can end badly or well.
+/// Exit codes, one for each way in which a run can end badly or well.
 enum class ExitCode : int {
   success = 0,
-  usage = 2,     ///< the command line: a word, a range, a contradiction, a size beyond the machine
-  input = 3,     ///< a file to be read is missing or wrong
-  diverged = 4,  ///< the trajectory left the finite numbers
-  output = 5,    ///< a file could not be written
-  limit = 6,     ///< step limit, or step-size underflow without growth
+  failed_check = 1,  ///< a system does not hold what it declares (verify)
+  usage = 2,         ///< the command line: a word, a range, a conflict, a size beyond the machine
+  input = 3,         ///< a file to be read is missing or wrong
+  diverged = 4,      ///< the trajectory became non-finite
+  output = 5,        ///< a file could not be written
+  limit = 6,         ///< step limit, stuck, or step-size underflow without growth
+  hung_up = 129,     ///< the terminal was closed
   interrupted = 130,
   terminated = 143,
 };
 
-/// An error with a sentence for the user: what() names the thing, its value and what is allowed.
+/// An error with a message for the user: what() names the object, its value and what is allowed.
 /// main() turns it into the exit code it carries; nothing else needs to know exit codes.
 class Error : public std::runtime_error {
  public:
@@ -28,7 +30,7 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// A word, a range, a contradiction or a size on the command line.
+/// A word, a range, a conflict between options or a size on the command line.
 struct UsageError : Error {
   explicit UsageError(const std::string& sentence) : Error(ExitCode::usage, sentence) {}
 };

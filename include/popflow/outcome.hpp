@@ -5,13 +5,13 @@
 
 namespace popflow {
 
-/// How a driver's way to a target time ended.
+/// How an advance to a target time ended.
 struct Outcome {
-  enum class Kind { reached, steady, diverged, step_limit, underflow, interrupted };
+  enum class Kind { reached, steady, diverged, step_limit, underflow, interrupted, stuck };
   Kind kind = Kind::reached;
   double time = 0;        ///< the last time with a good state
   std::string message{};  ///< a sentence for the user; empty when the target was reached
-  /// Best estimate of the blow-up's time; NaN unless diverged.
+  /// Best estimate of the blow-up time; NaN unless diverged.
   double diverged_at = std::numeric_limits<double>::quiet_NaN();
 };
 

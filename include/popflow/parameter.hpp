@@ -2,13 +2,16 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 namespace popflow {
+
+/// 2^53: every integer up to it is a double, so counts of steps and sizes stay below.
+inline constexpr double largest_whole = 0x1p53;
 
 /// What kind of value a parameter takes.
 enum class Kind {
@@ -51,6 +54,12 @@ struct Parameter {
   std::vector<std::string> words = {};  ///< word: what is allowed
   std::string default_note = {};  ///< what help shows as the default when default_text is empty
   char letter = 0;                ///< a one-letter form of the option, where there is one
+  std::vector<std::string> modes = {};    ///< the modes in which it has an effect; empty: all
+  std::vector<std::string> methods = {};  ///< the same of methods, in modes that have some
+  /// Does it determine the problem or the start? A file that holds both replaces all such options.
+  bool makes_problem = false;
+  /// text: may be given several times in one place; the value then has a line for each.
+  bool repeats = false;
 };
 
 using ParameterTable = std::vector<Parameter>;
@@ -58,21 +67,23 @@ using ParameterTable = std::vector<Parameter>;
 /// Where a value came from; later ones override earlier ones.
 enum class Origin { unset, defaults, config, command_line };
 
-/// The resolved values of a table.
+/// The resolved values of a table. Copies share the table: they cost as much as the values.
 class Parameters {
  public:
   explicit Parameters(ParameterTable table);
 
-  [[nodiscard]] const ParameterTable& table() const { return table_; }
+  [[nodiscard]] const ParameterTable& table() const { return *table_; }
   [[nodiscard]] const Parameter* find(std::string_view name) const;
 
   /// Parses and checks `text` for the parameter `name`, which must be in the table.
   /// Throws UsageError (InputError when origin is config) that names the key, the value and what
   /// is allowed.
   void set(std::string_view name, const std::string& text, Origin origin);
-  /// Sets a value that was worked out (a size read from a file); keeps `given` as it is.
+  /// Sets a derived value (a size read from a file); leaves `given` unchanged.
   void resolve(std::string_view name, Value value);
-  /// Takes a value back: there is then none, not even the default.
+  /// Takes over value and origin from the parameter of that name in another table.
+  void adopt(std::string_view name, const Parameters& other);
+  /// Removes a value: there is then none, not even the default.
   void unset(std::string_view name);
 
   /// Is there a value at all (given or by default)?
@@ -89,7 +100,7 @@ class Parameters {
   [[nodiscard]] const std::vector<double>& reals(std::string_view name) const;
   [[nodiscard]] const Value& value(std::string_view name) const;
 
-  /// The value as text that set() reads back to the same bits; empty when there is none.
+  /// The value as text that set() reads back bit for bit; empty when there is none.
   [[nodiscard]] std::string text(std::string_view name) const;
 
  private:
@@ -97,15 +108,17 @@ class Parameters {
     Value value;
     Origin origin = Origin::unset;
   };
-  const Entry& entry(std::string_view name) const;
-  ParameterTable table_;
-  std::map<std::string, Entry, std::less<>> entries_;
+  [[nodiscard]] const Entry& entry(std::string_view name) const;
+  /// The parameter's row; std::logic_error if there is none.
+  [[nodiscard]] std::size_t row(std::string_view name) const;
+  std::shared_ptr<const ParameterTable> table_;
+  std::vector<Entry> entries_;  ///< in the table's order
 };
 
-/// Parses `text` for a parameter; the sentence of the error names key, value and what is allowed.
+/// Parses `text` for a parameter; the error message names key, value and what is allowed.
 Value parse_value(const Parameter& parameter, const std::string& text);
 
-/// A number in the shortest form that reads back to the same bits ("0.1", "1e-08").
+/// The shortest decimal form that reads back to the same double ("0.1", "1e-08").
 std::string shortest(double value);
 
 /// The name in `names` that is nearest to `word` (edit distance), or empty if none is near.

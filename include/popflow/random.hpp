@@ -16,7 +16,7 @@ enum class Purpose : std::uint32_t {
   bootstrap = 5,   ///< samples from which batch noise is built
   statistics = 6,  ///< permutations and resampling in comparisons
   test = 7,
-  check = 8,  ///< samples that a noise model is held against
+  check = 8,  ///< samples that a noise model is compared with
 };
 
 /// A stream of random bits that is a function of (seed, purpose, run, step) and of nothing else:
@@ -72,8 +72,8 @@ class RandomStream {
   double spare_ = 0;  ///< the second normal of a pair
 };
 
-/// Where a minibatch's samples come from: sample i has the stream of number first + i, whoever asks
-/// and on whichever thread.
+/// Where a minibatch's samples come from: sample i has the stream of number first + i, on any
+/// thread.
 struct SampleKey {
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::samples;

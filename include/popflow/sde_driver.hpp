@@ -7,6 +7,7 @@
 
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
+#include "popflow/workers.hpp"
 
 namespace popflow {
 
@@ -15,7 +16,7 @@ namespace popflow {
 ///   dx = f(x) dt + sqrt(eta/B) C(x)^(1/2) dW          (Li, Tai, E 2017, arXiv 1511.06251)
 ///
 /// with f the System's right-hand side, eta the learning rate, B the batch size and C the
-/// covariance of one sample's gradient as the noise model says. With modified_equation = 2 the
+/// covariance of one sample's gradient as given by the noise model. With modified_equation = 2 the
 /// drift is f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2)
 /// xi, which makes the weak error against SGD of order eta^2 (Li, Tai, E 2019).
 ///
@@ -23,7 +24,7 @@ namespace popflow {
 /// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise.
 /// - heun: the improved Euler drift; strong order 1, weak order 2; additive noise (isotropic) only.
 /// - srk: SRA1 of Roessler (2010), strong order 3/2, weak order 2; additive noise only.
-/// - gradient_descent: no discretisation of the SDE but noisy gradient descent, x <- x + eta f +
+/// - gradient_descent: not a discretisation of the SDE but noisy gradient descent, x <- x + eta f +
 ///   eta/sqrt(B) C^(1/2) xi, steps of eta.
 ///
 /// Between two targets the steps are equal and at most dt (with `coarsen` up to the last one).
@@ -40,9 +41,10 @@ class SdeDriver : public Driver {
     std::int64_t modified_equation = 1;
     std::uint64_t seed = 1;
     std::uint32_t run = 0;
-    /// Takes this many steps of dt as one, along the same Brownian path: what the solver's error is
-    /// measured by.
+    /// Merges this many steps of dt into one along the same Brownian path, to measure the solver's
+    /// error.
     std::int64_t coarsen = 1;
+    std::int64_t max_steps = 0;  ///< after which the run ends, unfinished; 0: no limit
     DriverHooks hooks = {};
   };
   /// Throws UsageError for a method or a noise model that the System or the noise does not allow,
@@ -51,35 +53,35 @@ class SdeDriver : public Driver {
   ~SdeDriver() override;
 
   Outcome advance(double target) override;
-  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] const State& state() const override;
+  [[nodiscard]] const Regime& regime() const override;
   [[nodiscard]] double time() const override { return t_; }
   [[nodiscard]] StepStatistics statistics() const override;
-  [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
+  [[nodiscard]] const IntervalSteps& interval() const override;
   [[nodiscard]] const std::vector<FoundEvent>& events() const override;
   [[nodiscard]] const std::vector<double>& passages() const override;
-  [[nodiscard]] std::size_t memory_size() const override;
   [[nodiscard]] ResumePoint resume_point() const override;
-  void restore(State x, double t, const std::vector<double>& memory) override;
+  void restore(State x, Regime regime, double t, const DriverData& data) override;
 
  private:
   struct Internals;
+  struct Pace;
   void step(double h, std::int64_t parts);
   void drift(const State& x, double t, State& f);
   /// v - (eta/2) J_f(x) v.
   void subtract_half_jacobian(State& v);
   void each(const std::function<void(std::size_t)>& body) const;
+  [[nodiscard]] DriverData data() const;
 
   const System& system_;
   Workers& workers_;
   Options options_;
   std::unique_ptr<Internals> in_;
-  State x_;
   double t_ = 0;
-  double begin_ = 0;         ///< of the present interval between targets
+  double begin_ = 0;         ///< of the current interval between targets
   std::int64_t inside_ = 0;  ///< increments of the path used in it
   std::int64_t steps_ = 0;   ///< increments used in all
   std::int64_t evaluations_ = 0;
-  IntervalSteps interval_;
 };
 
 }  // namespace popflow

@@ -5,6 +5,7 @@
 
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
+#include "popflow/workers.hpp"
 
 namespace popflow {
 
@@ -22,6 +23,7 @@ class SgdDriver : public Driver {
     std::int64_t svag = 1;
     std::uint64_t seed = 1;
     std::uint32_t run = 0;
+    std::int64_t max_steps = 0;  ///< after which the run ends, unfinished; 0: no limit
     DriverHooks hooks = {};
   };
   /// Throws UsageError where the System has no sampled model.
@@ -33,27 +35,27 @@ class SgdDriver : public Driver {
 
   /// `target` must be a whole number of steps, up to rounding.
   Outcome advance(double target) override;
-  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] const State& state() const override;
+  [[nodiscard]] const Regime& regime() const override;
   [[nodiscard]] double time() const override;
   [[nodiscard]] StepStatistics statistics() const override;
-  [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
+  [[nodiscard]] const IntervalSteps& interval() const override;
   [[nodiscard]] const std::vector<FoundEvent>& events() const override;
   [[nodiscard]] const std::vector<double>& passages() const override;
-  [[nodiscard]] std::size_t memory_size() const override;
   [[nodiscard]] ResumePoint resume_point() const override;
-  void restore(State x, double t, const std::vector<double>& memory) override;
+  void restore(State x, Regime regime, double t, const DriverData& data) override;
 
  private:
   struct Internals;
+  struct Pace;
   void step();
-  const System& system_;
+  [[nodiscard]] DriverData data() const;
+
   Options options_;
   std::unique_ptr<Internals> in_;
-  State x_;
   std::int64_t steps_ = 0;   ///< taken
-  std::int64_t rested_ = 0;  ///< let pass since the system came to rest
+  std::int64_t rested_ = 0;  ///< skipped since the system came to rest
   bool arrived_ = true;      ///< at the last target
-  IntervalSteps interval_;
 };
 
 }  // namespace popflow

@@ -8,10 +8,11 @@ namespace popflow {
 
 /// A small pool of threads. Work is cut into tasks whose number and bounds never depend on the
 /// number of threads, and each task's result has a place of its own, so that sums taken over those
-/// places in order have the same bits whatever the number of threads.
+/// places in order are bit-for-bit identical for any number of threads.
 class Workers {
  public:
-  /// `threads` of 0 means all cores. The calling thread works too.
+  /// `threads` of 0 means as many as this process may use (cores.hpp). The calling thread works
+  /// too. Fewer where the system refuses to start as many.
   explicit Workers(unsigned threads = 0);
   ~Workers();
   Workers(const Workers&) = delete;

@@ -5,13 +5,18 @@
 #include <stdexcept>
 
 #include "cli/system_page.hpp"
-#include "cli/words.hpp"
-#include "popflow/comparison.hpp"
-#include "popflow/experiment.hpp"
-#include "popflow/registry.hpp"
-#include "popflow/run_config.hpp"
-#include "popflow/screen.hpp"
-#include "popflow/summary.hpp"
+#include "compare/compare.hpp"
+#include "compare/finished.hpp"
+#include "compare/sweeps.hpp"
+#include "merge/merge.hpp"
+#include "options/run_config.hpp"
+#include "options/tokens.hpp"
+#include "report/summary.hpp"
+#include "run/run.hpp"
+#include "sweep/report.hpp"
+#include "sweep/sweep.hpp"
+#include "text/screen.hpp"
+#include "verify/verify.hpp"
 
 namespace popflow::cli {
 namespace {
@@ -31,24 +36,52 @@ ParameterTable shared_options(const std::vector<std::string>& names) {
 ParameterTable resume_options() {
   ParameterTable table =
       shared_options({"t-end", "threads", "checkpoint-every", "quiet", "progress"});
+  table.push_back({.name = "retry",
+                   .kind = Kind::text,
+                   .default_text = "",
+                   .meaning =
+                       "of a sweep: compute runs with these statuses again, too, separated by "
+                       "commas (diverged, step_limit, ...)"});
   for (auto& row : table) {
     if (row.name == "t-end") {
       row.meaning = "extend the run to this flow time";
-      row.default_note = "the file's own";
+      row.default_note = "as in the file";
     }
     if (row.name == "threads" || row.name == "checkpoint-every") {
       row.default_text.clear();
-      row.default_note = "as the run had it";
+      row.default_note = "as in the run";
     }
   }
   return table;
 }
 
+ParameterTable merge_options() {
+  ParameterTable table = shared_options({"output", "force", "quiet", "progress"});
+  table.front().default_note = "none: it must be given";
+  table.push_back({.name = "allow-missing",
+                   .kind = Kind::flag,
+                   .default_text = "",
+                   .meaning = "of a sweep: mark cells that no file has as missing, for 'resume' to "
+                              "compute"});
+  return table;
+}
+
 ParameterTable info_options() {
-  return {{.name = "csv",
-           .kind = Kind::flag,
-           .default_text = "",
-           .meaning = "print times and observables as comma-separated values, to the last digit"}};
+  return {
+      {.name = "csv",
+       .kind = Kind::flag,
+       .default_text = "",
+       .meaning = "print times and observables as comma-separated values, to the last digit; "
+                  "of a sweep, a line for each cell and run"},
+      {.name = "cell",
+       .kind = Kind::text,
+       .default_text = "",
+       .meaning = "of a sweep: the cell A=VALUE,B=VALUE,..., as the command that runs it again, "
+                  "and what it gave"},
+      {.name = "of",
+       .kind = Kind::text,
+       .default_text = "",
+       .meaning = "of a sweep: the variable that the table shows"}};
 }
 
 struct Arguments {
@@ -57,13 +90,13 @@ struct Arguments {
 };
 
 /// The one argument of a command, and its options.
-Arguments parse(const Command& command, const std::vector<std::string>& args,
-                const std::string& what) {
-  const Words words = tokenise(args, {&command.options});
+Arguments parse(const Program& program, const Command& command,
+                const std::vector<std::string>& args, const std::string& what) {
+  const options::Words words = options::tokenise(args, {&command.options});
   if (words.positional.size() != 1) {
     const bool none = words.positional.empty();
-    throw UsageError("popflow " + command.name + (none ? " needs " : " takes just ") + what +
-                     (none ? "" : "; '" + words.positional[1] + "' is one word too many"));
+    throw UsageError(program.name + " " + command.name + (none ? " needs " : " takes just ") +
+                     what + (none ? "" : "; '" + words.positional[1] + "' is a word too many"));
   }
   Arguments arguments{words.positional.front(), Parameters(command.options)};
   for (const auto& [key, value] : words.options) {
@@ -72,48 +105,126 @@ Arguments parse(const Command& command, const std::vector<std::string>& args,
   return arguments;
 }
 
-Screen screen_for(const Parameters& options) {
+Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  return Screen::standard(options.flag("quiet"), progress == "always" ? Screen::Progress::always
-                                                 : progress == "never"
-                                                     ? Screen::Progress::never
-                                                     : Screen::Progress::automatic);
+  return Screen::standard(program.name, options.flag("quiet"),
+                          progress == "always"  ? Screen::Progress::always
+                          : progress == "never" ? Screen::Progress::never
+                                                : Screen::Progress::automatic);
 }
 
-ExitCode systems(const std::vector<std::string>& args) {
+void check_screen(const Parameters& options) {
+  if (options.flag("quiet") && options.word("progress") == "always")
+    throw UsageError("--quiet and --progress always exclude each other; give one of them");
+}
+
+ExitCode systems(const Program& program, const std::vector<std::string>& args) {
   if (args.empty()) {
-    std::cout << system_list();
+    std::cout << system_list(program.catalogue);
     return ExitCode::success;
   }
-  const auto [name, options] = parse(find_command("systems"), args, "the name of one system");
-  std::cout << system_page(find_system(name).info());
+  const auto [name, options] =
+      parse(program, find_command("systems"), args, "the name of one system");
+  std::cout << system_page(program.catalogue.info(name));
   return ExitCode::success;
 }
 
-ExitCode run(const std::vector<std::string>& args) {
-  if (args.empty() || args.front().starts_with('-')) {
-    throw UsageError("popflow run needs the name of a system before its options; " +
-                     system_names());
-  }
-  const RunConfig config = parse_run(args.front(), {args.begin() + 1, args.end()});
-  Screen screen = screen_for(config.options);
-  return run_experiment(config, screen);
+/// Quoted for a shell, for the file's history.
+std::string as_typed(const Program& program, const std::string& command,
+                     const std::vector<std::string>& args) {
+  std::string line = program.name + " " + command;
+  for (const auto& word : args) line += " " + options::shell_quoted(word);
+  return line;
 }
 
-ExitCode compare_rungs(const std::vector<std::string>& args) {
-  if (args.empty() || args.front().starts_with('-')) {
-    throw UsageError("popflow compare needs the name of a system before its options; " +
-                     system_names());
-  }
-  const RunConfig config = parse_compare(args.front(), {args.begin() + 1, args.end()});
-  Screen screen = screen_for(config.options);
-  return compare(config, screen);
+/// The system that the first word names.
+const SystemInfo& system_of(const Program& program, const std::string& command,
+                            const std::vector<std::string>& args) {
+  if (args.empty() || args.front().starts_with('-'))
+    throw UsageError(program.name + " " + command +
+                     " needs the name of a system before its options; " +
+                     system_names(program.catalogue));
+  return program.catalogue.info(args.front());
 }
 
-ExitCode info(const std::vector<std::string>& args) {
-  const auto [path, options] = parse(find_command("info"), args, "the name of one file");
+ExitCode run(const Program& program, const std::vector<std::string>& args) {
+  const SystemInfo& system = system_of(program, "run", args);
+  RunConfig config = parse_run(system, {args.begin() + 1, args.end()});
+  config.command_line = as_typed(program, "run", args);
+  Screen screen = screen_for(program, config.options);
+  return run_experiment(config, program.catalogue, screen);
+}
+
+/// Is an option among the words?
+bool has_option(const std::vector<std::string>& args, const std::string& option) {
+  return std::any_of(args.begin(), args.end(), [&](const std::string& word) {
+    return word == option || word.starts_with(option + "=");
+  });
+}
+
+ExitCode compare_finished(const Program& program, const std::vector<std::string>& args) {
+  const options::Words words = options::tokenise(args, {&compare_options()});
+  Parameters options(compare_options());
+  for (const auto& [key, value] : words.options) options.set(key, value, Origin::command_line);
+  check_screen(options);
+  if (words.positional.size() > 1)
+    throw UsageError("unexpected word '" + words.positional[1] + "' after " + program.name +
+                     " compare " + words.positional[0] + "; options start with --");
+  const std::string system =
+      words.positional.empty() ? "" : program.catalogue.info(words.positional.front()).name;
+  Screen screen = screen_for(program, options);
+  return compare_files(options, system, as_typed(program, "compare", args), program.catalogue,
+                       screen);
+}
+
+ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
+  if (has_option(args, "--from")) return compare_finished(program, args);
+  const SystemInfo& system = system_of(program, "compare", args);
+  RunConfig config = parse_compare(system, {args.begin() + 1, args.end()});
+  if (config.options.has("from"))
+    throw UsageError("from = " + config.options.word("from") +
+                     " in a configuration has no place: it runs nothing, give --from on the "
+                     "command line");
+  config.command_line = as_typed(program, "compare", args);
+  Screen screen = screen_for(program, config.options);
+  return compare(config, program.catalogue, screen);
+}
+
+ExitCode sweep(const Program& program, const std::vector<std::string>& args) {
+  const SystemInfo& system = system_of(program, "sweep", args);
+  RunConfig config = parse_sweep(system, {args.begin() + 1, args.end()});
+  config.command_line = as_typed(program, "sweep", args);
+  Screen screen = screen_for(program, config.options);
+  return run_sweep(config, program.catalogue, screen);
+}
+
+ExitCode verify_one(const Program& program, const std::vector<std::string>& args) {
+  const SystemInfo& system = system_of(program, "verify", args);
+  const RunConfig config = parse_verify(system, {args.begin() + 1, args.end()});
+  Screen screen = screen_for(program, config.options);
+  return verify_system(config, program.catalogue, screen);
+}
+
+ExitCode info(const Program& program, const std::vector<std::string>& args) {
+  const auto [path, options] = parse(program, find_command("info"), args, "the name of one file");
   const DataFile file(path);
-  if (is_comparison(file)) {
+  const bool swept = is_sweep(file);
+  for (const char* name : {"cell", "of"})
+    if (options.has(name) && !swept)
+      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path + " is none");
+  if (swept && options.has("cell")) {
+    std::cout << describe_cell(file, program.catalogue, program.name, options.word("cell"));
+  } else if (swept && options.flag("csv")) {
+    write_sweep_csv(file, program.catalogue, std::cout);
+  } else if (swept) {
+    std::cout << describe_sweep(file, program.catalogue,
+                                options.has("of") ? options.word("of") : "");
+  } else if (is_comparison_of_sweeps(file)) {
+    if (options.flag("csv"))
+      throw UsageError("--csv is for files of runs and sweeps; " + path +
+                       " is a comparison of sweeps, whose maps are variables over the axes");
+    std::cout << describe_verdicts(file);
+  } else if (is_comparison(file)) {
     if (options.flag("csv"))
       throw UsageError("--csv is for files of one run; " + path +
                        " is a comparison, with a group per rung");
@@ -126,18 +237,43 @@ ExitCode info(const std::vector<std::string>& args) {
   return ExitCode::success;
 }
 
-ExitCode resume(const std::vector<std::string>& args) {
-  const auto [path, options] = parse(find_command("resume"), args, "the name of one file");
-  if (options.flag("quiet") && options.word("progress") == "always") {
-    throw UsageError("--quiet and --progress always contradict each other; give one of them");
-  }
+ExitCode resume(const Program& program, const std::vector<std::string>& args) {
+  const auto [path, options] = parse(program, find_command("resume"), args, "the name of one file");
+  check_screen(options);
   ResumeOptions changes;
   if (options.has("t-end")) changes.t_end = options.real("t-end");
   if (options.has("threads")) changes.threads = static_cast<unsigned>(options.integer("threads"));
   if (options.has("checkpoint-every")) changes.checkpoint_every = options.real("checkpoint-every");
-  Screen screen = screen_for(options);
-  return is_comparison(DataFile(path)) ? resume_comparison(path, changes, screen)
-                                       : resume_experiment(path, changes, screen);
+  changes.command_line = as_typed(program, "resume", args);
+  Screen screen = screen_for(program, options);
+  const bool swept = is_sweep(DataFile(path));
+  if (options.has("retry") && !swept)
+    throw UsageError("--retry is for files of sweeps; " + path + " is none");
+  if (swept)
+    return resume_sweep(path, changes, options.has("retry") ? options.word("retry") : "",
+                        program.catalogue, screen);
+  return is_comparison(DataFile(path))
+             ? resume_comparison(path, changes, program.catalogue, screen)
+             : resume_experiment(path, changes, program.catalogue, screen);
+}
+
+ExitCode merge_parts(const Program& program, const std::vector<std::string>& args) {
+  const Command& command = find_command("merge");
+  const options::Words words = options::tokenise(args, {&command.options});
+  Parameters options(command.options);
+  for (const auto& [key, value] : words.options) options.set(key, value, Origin::command_line);
+  check_screen(options);
+  if (words.positional.empty())
+    throw UsageError(program.name + " merge needs the names of the files to be merged");
+  if (!options.has("output"))
+    throw UsageError(program.name + " merge needs -o FILE, the file to write");
+  Screen screen = screen_for(program, options);
+  return merge({.files = words.positional,
+                .output = options.word("output"),
+                .force = options.flag("force"),
+                .allow_missing = options.flag("allow-missing"),
+                .command_line = as_typed(program, "merge", args)},
+               program.catalogue, screen);
 }
 
 }  // namespace
@@ -146,8 +282,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"systems",
        "[NAME]",
-       "the systems, a line each; or all about one of them",
-       "Without a name: the systems, a line each. With one: its equations and their source, its "
+       "the systems, one per line; or the reference page of one",
+       "Without a name: the systems, one per line. With one: its equations and their source, its "
        "parameters, state fields, observables, invariants and events.",
        true,
        false,
@@ -162,18 +298,41 @@ const std::vector<Command>& commands() {
        "Runs the rungs of a ladder from the population flow to sampled SGD on one problem, one "
        "start "
        "and one set of save times, writes them to one file, a group each, and compares every "
-       "observable with statistics: means with errors, a band that holds at all times, verdicts "
-       "(agree within --delta, differ, or how many runs would tell).",
+       "observable with statistics: means with standard errors, simultaneous confidence bands, "
+       "verdicts (agree within --delta, differ, or the number of runs needed to decide).",
        true, false, compare_options(), compare_rungs},
-      {"info", "FILE [--csv]", "what a file holds: how the run went, or its observables as text",
+      {"sweep", "NAME --over AXIS ... [options]",
+       "many cells (parameters, starts, seeds) in parallel, into one labelled file",
+       "Runs system NAME at all combinations of the axes' values, on all cores, and writes one "
+       "file "
+       "whose dimensions are the axes. A cell has the numbers that 'run' gives with the options "
+       "that 'info FILE --cell A=VALUE,...' prints. Interrupted at any moment it is resumed with "
+       "'resume FILE'.",
+       true, false, sweep_options(), sweep},
+      {"verify", "NAME [options]", "does a system hold what it declares of itself?",
+       "Makes the problem that the options say and checks what the system declares: its gradient, "
+       "Jacobian, samples, covariance, invariants, exact solution and reductions, and that "
+       "neither threads nor resuming nor a file of the problem changes a bit. A line a check, with "
+       "what was measured and what is allowed. Ends with exit code 1 if something does not hold.",
+       true, false, verify_options(), verify_one},
+      {"info", "FILE [options]", "what a file holds: how the run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
-       "alone; also while the run is still going on.",
+       "alone; also while the run is in progress.",
        false, true, info_options(), info},
-      {"resume", "FILE [options]", "go on with an unfinished file, or extend a finished one",
-       "Goes on where the file's run was interrupted; the numbers are those of a run without "
-       "interruption, to the last bit. With --t-end beyond the planned end the run is extended. A "
-       "finished file is otherwise left as it is.",
+      {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",
+       "Continues where the file's run was interrupted; the numbers are those of an uninterrupted "
+       "run, bit for bit. With --t-end beyond the planned end the run is extended. A finished file "
+       "is otherwise left unchanged.",
        false, true, resume_options(), resume},
+      {"merge", "FILE... -o FILE", "parts of an ensemble, or of a sweep, into one file",
+       "Shards of a sweep ('sweep --shard I/N') become the file of the whole sweep; so do sweeps "
+       "that differ in the values of one axis alone, and a merged file with shards that came "
+       "late. Of ensembles it puts files of 'run --mode sde|sgd --first-run K --runs R' together "
+       "whose runs follow one "
+       "another without a gap. Every dataset has the bits of the one large ensemble, and the file "
+       "can be resumed and extended like it. A run that several files hold must be the same in "
+       "all; interrupted parts are merged as they are.",
+       false, true, merge_options(), merge_parts},
   };
   return table;
 }
@@ -184,8 +343,8 @@ const Command& find_command(const std::string& name) {
     if (command.name == name) return command;
     names.push_back(command.name);
   }
-  throw UsageError("unknown command '" + name + "'" + suggestion(name, names) +
-                   (nearest(name, names).empty() ? "; see popflow --help" : ""));
+  throw UsageError("unknown command '" + name + "'" + options::suggestion(name, names) +
+                   (nearest(name, names).empty() ? "; see --help" : ""));
 }
 
 }  // namespace popflow::cli

@@ -3,10 +3,17 @@
 #include <string>
 #include <vector>
 
+#include "popflow/catalogue.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
 namespace popflow::cli {
+
+/// The program as its user sees it: its name, and the systems it offers.
+struct Program {
+  std::string name;
+  const Catalogue& catalogue;
+};
 
 /// One command: the only place where its words are written.
 struct Command {
@@ -17,7 +24,7 @@ struct Command {
   bool takes_system;       ///< its first argument is a system's name
   bool takes_file;         ///< its first argument is a file
   ParameterTable options;  ///< without a system's own parameters
-  ExitCode (*run)(const std::vector<std::string>& args);
+  ExitCode (*run)(const Program& program, const std::vector<std::string>& args);
 };
 
 /// The commands, in the order in which help lists them.

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/text.hpp"
-#include "popflow/registry.hpp"
+#include "text/text.hpp"
 
 namespace popflow::cli {
 namespace {
+
+using namespace text;  // NOLINT: the words of pages
 
 std::string options_of(const ParameterTable& table) {
   std::vector<std::string> options;
@@ -60,11 +61,11 @@ std::string value_cases(const Values& values) {
 
 }  // namespace
 
-std::string bash_completion() {
+std::string bash_completion(const Catalogue& catalogue) {
   std::vector<std::string> names, command_names;
   Values values;
   std::string own_cases, command_cases;
-  for (const auto& row : registry()) {
+  for (const auto& row : catalogue.rows()) {
     const SystemInfo& info = row.info();
     names.push_back(info.name);
     values.add(info.parameters);

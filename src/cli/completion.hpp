@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "popflow/catalogue.hpp"
+
 namespace popflow::cli {
 
 /// A bash completion script: commands, systems, options, words and files.
-std::string bash_completion();
+std::string bash_completion(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

@@ -3,14 +3,13 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "popflow/system.hpp"
 
 namespace popflow::cli {
 
 /// `popflow --help`.
-std::string program_help();
+std::string program_help(const Program& program);
 
 /// `popflow COMMAND --help`; with `system`, its own parameters too.
-std::string command_help(const Command& command, const SystemInfo* system);
+std::string command_help(const Program& program, const Command& command, const SystemInfo* system);
 
 }  // namespace popflow::cli

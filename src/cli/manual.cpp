@@ -2,12 +2,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/system_page.hpp"
-#include "cli/text.hpp"
-#include "popflow/registry.hpp"
 #include "popflow/version.hpp"
+#include "text/text.hpp"
 
 namespace popflow::cli {
 namespace {
+
+using namespace text;  // NOLINT: the words of pages
 
 /// Text as roff takes it literally.
 std::string roff(const std::string& text) {
@@ -57,9 +58,9 @@ std::string option_sections() {
   return text;
 }
 
-std::string system_sections() {
+std::string system_sections(const Catalogue& catalogue) {
   std::string text;
-  for (const auto& row : registry()) {
+  for (const auto& row : catalogue.rows()) {
     const SystemInfo& info = row.info();
     text += section("\"SYSTEM " + info.name + "\"") + roff(info.title) +
             ".\n.PP\nSource: " + roff(info.source) + "\n.PP\n" + option_items(info.parameters);
@@ -70,8 +71,8 @@ std::string system_sections() {
 std::string file_section() {
   return section("\"CONFIGURATION FILES\"") +
          roff(
-             "A file for --config holds a line 'key = value' an option, the keys being the long "
-             "options without their dashes; '#' starts a comment, and a value that holds one is "
+             "A file for --config holds one line 'key = value' per option, the keys being the long "
+             "options without their dashes; '#' starts a comment, and a value that contains one is "
              "put in double quotes with \\x23 in its place. Flags take true or false. Paths are "
              "relative to the file's own folder.\n") +
          section("FILES") +
@@ -79,30 +80,33 @@ std::string file_section() {
              "A run writes one HDF5 file that is a netCDF-4 file too; xarray, ncdump, h5py, "
              "Octave, R and Julia open it. It holds every option as resolved, and as its "
              "attribute config of the group parameters the text of a configuration file that "
-             "gives the same run again.\n");
+             "reproduces the run.\n");
 }
 
 std::string exit_section() {
   return section("\"EXIT STATUS\"") + item("0", "done, or stopped at a steady state") +
-         item("2", "the command line is wrong, or asks for more than the machine has") +
+         item("2", "the command line is wrong, or requires more than the machine has") +
          item("3", "a file to be read is missing or wrong") +
-         item("4", "the trajectory left the finite numbers; the file has all that came before") +
+         item("4", "the trajectory became non-finite; the file holds everything before that") +
          item("5", "output could not be written") +
-         item("6", "the step limit was reached, or the step size became too small") +
+         item("6",
+              "the step limit was reached, the end is out of reach (--stop-when stuck), or the "
+              "step size "
+              "became too small") +
          item("130, 143", "interrupted, terminated; what was recorded is kept and can be resumed");
 }
 
 }  // namespace
 
-std::string manual_page() {
-  const std::string& name = registry().front().info().name;
+std::string manual_page(const Catalogue& catalogue) {
+  const std::string& name = catalogue.rows().front().info().name;
   return ".TH POPFLOW 1 \"\" \"popflow " + roff(version) + "\" \"User Commands\"\n" +
          section("NAME") + "popflow \\- population dynamics of transformer training\n" +
          section("SYNOPSIS") + ".B popflow\n.I command\n[options]\n" + section("DESCRIPTION") +
          roff(
              "Integrates the differential equations of a system and stores the trajectory in an "
              "HDF5 (netCDF-4) file.\n") +
-         command_section() + option_sections() + system_sections() + file_section() +
+         command_section() + option_sections() + system_sections(catalogue) + file_section() +
          exit_section() + section("ENVIRONMENT") +
          item("NO_COLOR", "when set, messages on a terminal have no colours") +
          section("EXAMPLES") + ".nf\n" +

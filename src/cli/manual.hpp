@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "popflow/catalogue.hpp"
+
 namespace popflow::cli {
 
 /// The manual page popflow(1), in roff with the man macros.
-std::string manual_page();
+std::string manual_page(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

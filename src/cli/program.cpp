@@ -1,7 +1,8 @@
-#include "cli/program.hpp"
+#include "popflow/program.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <stdexcept>
@@ -10,16 +11,18 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "popflow/registry.hpp"
-#include "popflow/screen.hpp"
+#include "options/run_config.hpp"
 #include "popflow/version.hpp"
+#include "text/screen.hpp"
 
 namespace popflow::cli {
 namespace {
 
-/// A message has at most five lines, whatever a library put into it.
-std::string first_lines(const std::string& text) {
+/// A message has at most five lines of moderate length, whatever the user or a library put into it.
+std::string first_lines(std::string text) {
   constexpr int most = 5;
+  constexpr std::size_t longest = 600;
+  if (text.size() > longest) text = text.substr(0, longest) + " ...";
   std::size_t end = 0;
   for (int line = 0; line < most && end != std::string::npos; ++line) {
     end = text.find('\n', end == 0 ? 0 : end + 1);
@@ -27,9 +30,9 @@ std::string first_lines(const std::string& text) {
   return text.substr(0, end);
 }
 
-void report(const std::string& sentence) {
-  std::cerr << (error_stream_takes_colours() ? "\033[1;31mpopflow: error:\033[0m "
-                                             : "popflow: error: ")
+void report(const std::string& program, const std::string& sentence) {
+  const std::string label = program + ": error:";
+  std::cerr << (error_stream_takes_colours() ? "\033[1;31m" + label + "\033[0m" : label) << ' '
             << first_lines(sentence) << std::endl;
 }
 
@@ -39,59 +42,72 @@ bool asks_for_help(const std::vector<std::string>& args) {
                      [](const auto& word) { return word == "--help" || word == "-h"; });
 }
 
-ExitCode show_help(const Command& command, const std::vector<std::string>& args) {
+ExitCode show_help(const Program& program, const Command& command,
+                   const std::vector<std::string>& args) {
   const bool names_system = command.takes_system && !args.front().starts_with('-');
-  const SystemInfo* system = names_system ? &find_system(args.front()).info() : nullptr;
-  std::cout << command_help(command, system);
+  const SystemInfo* system = names_system ? &program.catalogue.info(args.front()) : nullptr;
+  std::cout << command_help(program, command, system);
   return ExitCode::success;
 }
 
-ExitCode dispatch(const std::vector<std::string>& words) {
-  if (words.empty()) throw UsageError("no command is given; see popflow --help");
+ExitCode dispatch(const Program& program, const std::vector<std::string>& words) {
+  if (words.empty()) throw UsageError("no command is given; see " + program.name + " --help");
   const std::string& first = words.front();
   if (first == "--help" || first == "-h") {
-    std::cout << program_help();
+    std::cout << program_help(program);
     return ExitCode::success;
   }
   if (first == "--version") {
-    std::cout << "popflow " << version << '\n';
+    std::cout << program.name << " " << version << '\n';
     return ExitCode::success;
   }
   if (first.starts_with('-')) {
     throw UsageError("unknown option " + first +
-                     "; before a command there are --help and --version only");
+                     "; only --help and --version can stand before a command");
   }
   const Command& command = find_command(first);
   const std::vector<std::string> args(words.begin() + 1, words.end());
-  return asks_for_help(args) ? show_help(command, args) : command.run(args);
+  return asks_for_help(args) ? show_help(program, command, args) : command.run(program, args);
 }
 
-/// Not before this has the output really gone where it should: the disk may be full.
+/// Only after this is the output known to be written: the disk may be full.
 void finish_output() {
   std::cout.flush();
   if (!std::cout) throw OutputError("standard output can't be written");
 }
 
-}  // namespace
+/// The last part of the path that the program was called by.
+std::string name_of(int argc, char** argv) {
+  const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
+  return name.empty() ? "popflow" : name;
+}
 
-int run_program(int argc, char** argv) {
+}  // namespace
+}  // namespace popflow::cli
+
+namespace popflow {
+
+int run_program(int argc, char** argv, const Catalogue& catalogue) {
+  const cli::Program program{cli::name_of(argc, argv), catalogue};
+  const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {
-    const ExitCode code = dispatch({argv + std::min(argc, 1), argv + argc});
-    finish_output();
+    for (const CatalogueRow& row : catalogue.rows()) require_own_names(row.info());
+    const ExitCode code = cli::dispatch(program, {argv + std::min(argc, 1), argv + argc});
+    cli::finish_output();
     return static_cast<int>(code);
   } catch (const Error& error) {
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
-    report("there is not enough memory for this size");
+    report("there is not enough memory for this size; smaller sizes or fewer --threads need less");
     return static_cast<int>(ExitCode::usage);
   } catch (const std::length_error&) {
-    report("this size is beyond what can be addressed");
+    report("this size exceeds the address space");
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    report(std::string("this should not have happened: ") + error.what());
+    report(std::string("internal error: ") + error.what());
     return 1;
   }
 }
 
-}  // namespace popflow::cli
+}  // namespace popflow

@@ -2,11 +2,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/system_page.hpp"
-#include "cli/text.hpp"
-#include "popflow/registry.hpp"
+#include "text/text.hpp"
 
 namespace popflow::cli {
 namespace {
+
+using namespace text;  // NOLINT: the words of pages
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -30,7 +31,7 @@ std::string line(const std::vector<std::string>& cells) {
   return "| " + join(cells, " | ") + " |\n";
 }
 
-/// Cells come escaped; nothing at all without rows.
+/// Cells are already escaped; empty without rows.
 std::string table(const std::string& heading, const std::vector<std::string>& header,
                   const Rows& rows) {
   if (rows.empty()) return "";
@@ -97,7 +98,7 @@ std::string system_chapter(const SystemInfo& info) {
   rows.clear();
   for (const auto& row : info.finals)
     rows.push_back({code(row.name), cell(row.symbol), cell(row.meaning)});
-  text += table("Numbers of a run's end", {"dataset", "symbol", "meaning"}, rows);
+  text += table("Final values", {"dataset", "symbol", "meaning"}, rows);
 
   rows.clear();
   for (const auto& row : info.passages) {
@@ -119,8 +120,8 @@ std::string system_chapter(const SystemInfo& info) {
 
 }  // namespace
 
-std::string reference_markdown() {
-  std::string text = "# Reference\n\nWritten from the tables that the program itself uses.\n\n";
+std::string reference_markdown(const Catalogue& catalogue) {
+  std::string text = "# Reference\n\nGenerated from the tables that the program itself uses.\n\n";
   text += "## Commands\n\n";
   for (const auto& command : commands()) {
     text +=
@@ -130,7 +131,7 @@ std::string reference_markdown() {
   for (const auto& command : commands()) {
     text += options("Options of `popflow " + command.name + "`", command.options);
   }
-  for (const auto& row : registry()) text += system_chapter(row.info());
+  for (const auto& row : catalogue.rows()) text += system_chapter(row.info());
   return text;
 }
 

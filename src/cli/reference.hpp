@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "popflow/catalogue.hpp"
+
 namespace popflow::cli {
 
 /// All commands, options and systems as one Markdown document.
-std::string reference_markdown();
+std::string reference_markdown(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

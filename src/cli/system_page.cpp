@@ -1,14 +1,16 @@
 #include "cli/system_page.hpp"
 
-#include "cli/text.hpp"
-#include "popflow/registry.hpp"
+#include "popflow/catalogue.hpp"
+#include "text/text.hpp"
 
 namespace popflow::cli {
 namespace {
 
+using namespace text;  // NOLINT: the words of pages
+
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A heading and its rows; nothing at all without rows.
+/// A heading and its rows; empty without rows.
 std::string section(const std::string& heading, const Rows& rows) {
   return rows.empty() ? "" : "\n" + heading + "\n" + columns(rows);
 }
@@ -21,7 +23,7 @@ std::string parameter_section(const ParameterTable& parameters) {
   return section("Parameters (option, symbol, meaning)", rows);
 }
 
-/// "symbol: meaning [source]"; a symbol that is the name itself says nothing.
+/// "symbol: meaning [source]"; a symbol equal to the name is left out.
 std::string details(const std::string& name, const std::string& symbol, const std::string& meaning,
                     const std::string& source = "") {
   const bool tells = !symbol.empty() && symbol != name;
@@ -41,15 +43,20 @@ std::string indented(const std::string& lines) {
 
 }  // namespace
 
-std::string system_list() {
-  Rows rows;
-  for (const auto& row : registry()) rows.push_back({row.info().name, row.info().title});
-  return columns(rows, 0);
+std::string system_list(const Catalogue& catalogue) {
+  std::size_t width = 0;
+  for (const auto& row : catalogue.rows()) width = std::max(width, row.info().name.size());
+  std::string list;  // a line each, however long: scripts read it
+  for (const auto& row : catalogue.rows()) {
+    const SystemInfo& info = row.info();
+    list += info.name + std::string(width - info.name.size() + 2, ' ') + info.title + "\n";
+  }
+  return list;
 }
 
-std::string system_names() {
+std::string system_names(const Catalogue& catalogue) {
   std::vector<std::string> names;
-  for (const auto& row : registry()) names.push_back(row.info().name);
+  for (const auto& row : catalogue.rows()) names.push_back(row.info().name);
   return (names.size() == 1 ? "the system is " : "the systems are ") + join(names, ", ");
 }
 
@@ -111,7 +118,7 @@ std::string system_page(const SystemInfo& info) {
 
   rows.clear();
   for (const auto& row : info.events) {
-    const std::string after = row.after.empty() ? "" : "; looked for after " + row.after;
+    const std::string after = row.after.empty() ? "" : "; detected only after " + row.after;
     rows.push_back({row.name, row.meaning + after});
   }
   page += section("Events", rows);
@@ -124,13 +131,17 @@ std::string system_page(const SystemInfo& info) {
   rows.clear();
   for (const auto& row : info.finals)
     rows.push_back({row.name, details(row.name, row.symbol, row.meaning)});
-  page += section("Numbers of a run's end (group final of the file)", rows);
+  page += section("Final values (group final of the file)", rows);
 
   rows.clear();
   for (const auto& row : info.passages)
     rows.push_back({row.name + "(" + join(row.dimensions, ", ") + ")",
                     details(row.name, row.symbol, row.meaning, row.source)});
   page += section("Times of first passage", rows);
+
+  rows.clear();
+  for (const auto& row : info.rungs) rows.push_back({row.word, row.meaning});
+  page += section("The system's own rungs (compare --rungs)", rows);
 
   rows.clear();
   for (const auto& row : info.outcomes) rows.push_back({row.word, row.meaning});

@@ -2,21 +2,21 @@
 
 #include <string>
 
-#include "popflow/system.hpp"
+#include "popflow/catalogue.hpp"
 
 namespace popflow::cli {
 
 /// The systems, a line each.
-std::string system_list();
+std::string system_list(const Catalogue& catalogue);
 
 /// "the systems are a, b", or "the system is a".
-std::string system_names();
+std::string system_names(const Catalogue& catalogue);
 
 /// The reference page of one system: equations and source, parameters, state fields with their
 /// dimensions, observables, invariants, events, constants.
 std::string system_page(const SystemInfo& info);
 
-/// "meaning (what is allowed; default: ...)", as help and the manual tell of an option.
+/// "meaning (what is allowed; default: ...)", as help and the manual describe an option.
 std::string option_details(const Parameter& parameter);
 
 /// "V(token_out, token_in)".

@@ -1,3 +1,5 @@
+#include "compare/compare.hpp"
+
 #include <algorithm>
 #include <sstream>
 
@@ -5,12 +7,12 @@
 #include "compare/noise_check.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
-#include "popflow/comparison.hpp"
-#include "popflow/screen.hpp"
+#include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
+#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -20,13 +22,13 @@ std::string join_path(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
-/// All of a comparison before it runs.
+/// A comparison as planned, before it runs.
 struct ComparisonPlan {
   RunConfig config;
-  std::vector<Setting> settings;
+  std::vector<Ladder> ladders;
 
-  ComparisonPlan(RunConfig from, Workers& workers)
-      : config(std::move(from)), settings(make_settings(config, workers)) {
+  ComparisonPlan(RunConfig from, const Catalogue& catalogue, Workers& workers)
+      : config(std::move(from)), ladders(make_ladders(config, catalogue, workers)) {
     if (!config.options.has("threads"))
       config.options.resolve("threads", std::int64_t{workers.threads()});
     if (checks_noise()) (void)noise_rung();
@@ -34,51 +36,50 @@ struct ComparisonPlan {
   [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
   /// The first rung with a noise model.
   [[nodiscard]] const Rung& noise_rung() const {
-    for (const Rung& rung : settings.front().rungs)
+    for (const Rung& rung : ladders.front().rungs)
       if (rung.experiment->config.options.word("mode") == "sde") return rung;
     throw UsageError("--check-noise is for rungs with a noise model (sde, sde2, gd); --rungs " +
                      config.options.word("rungs") + " has none");
   }
   [[nodiscard]] std::size_t runs() const {
     std::size_t all = 0;
-    for (const Setting& setting : settings)
-      for (const Rung& rung : setting.rungs) all += rung.experiment->plan.runs;
+    for (const Ladder& ladder : ladders)
+      for (const Rung& rung : ladder.rungs) all += rung.experiment->plan.runs;
     return all;
   }
   [[nodiscard]] GroupSpec layout() const;
 };
 
-GroupSpec setting_group(const Setting& setting, double delta, double level) {
+GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
   GroupSpec group;
-  group.name = setting.group;
-  for (const Rung& rung : setting.rungs) {
+  group.name = ladder.group;
+  for (const Rung& rung : ladder.rungs) {
     GroupSpec run = rung.experiment->layout();
     run.name = rung.group;
     run.attributes.push_back({"rung", rung.word});
     group.groups.push_back(std::move(run));
   }
-  group.groups.push_back(comparison_group(setting, delta, level));
+  group.groups.push_back(comparison_group(ladder, delta, level));
   return group;
 }
 
 GroupSpec ComparisonPlan::layout() const {
   const double delta = config.options.real("delta"), level = config.options.real("level");
-  const SystemInfo& info = settings.front().rungs.front().experiment->system->info();
-  GroupSpec root = setting_group(settings.front(), delta, level);
-  if (settings.size() > 1) {
+  const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
+  GroupSpec root = ladder_group(ladders.front(), delta, level);
+  if (ladders.size() > 1) {
     root = {};
-    for (const Setting& setting : settings)
-      root.groups.push_back(setting_group(setting, delta, level));
-    root.groups.push_back(orders_group(settings, level));
+    for (const Ladder& ladder : ladders) root.groups.push_back(ladder_group(ladder, delta, level));
+    root.groups.push_back(orders_group(ladders, level));
   }
   std::vector<std::string> groups, words;
-  for (const Setting& setting : settings)
-    for (const Rung& rung : setting.rungs) groups.push_back(join_path(setting.group, rung.group));
-  for (const Rung& rung : settings.front().rungs) words.push_back(rung.word);
+  for (const Ladder& ladder : ladders)
+    for (const Rung& rung : ladder.rungs) groups.push_back(join_path(ladder.group, rung.group));
+  for (const Rung& rung : ladders.front().rungs) words.push_back(rung.word);
   root.attributes = file_attributes(info, "comparison: " + info.title, "compare", config);
   root.attributes.insert(root.attributes.end(),
                          {{"rungs", joined(words)},
-                          {"settings", static_cast<std::int64_t>(settings.size())},
+                          {"settings", static_cast<std::int64_t>(ladders.size())},
                           {"run_groups", joined(groups)},
                           // Where --problem finds one.
                           {"problem", groups.front() + "/problem"}});
@@ -95,17 +96,20 @@ bool is_done(const DataFile& group) {
   return status != "running" && status != "interrupted";
 }
 
-/// Runs what has not been run.
+bool ends_at_a_limit(Outcome::Kind kind) { return exit_code(kind) == ExitCode::limit; }
+
+/// Runs the rungs that have not been run.
 Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Screen& screen) {
+  Outcome worst;
   Progress progress(screen, plan.runs());
   std::size_t first = 0;
-  for (Setting& setting : plan.settings) {
-    for (Rung& rung : setting.rungs) {
+  for (Ladder& ladder : plan.ladders) {
+    for (Rung& rung : ladder.rungs) {
       Experiment& experiment = *rung.experiment;
-      const std::string name = join_path(setting.group, rung.group);
+      const std::string name = join_path(ladder.group, rung.group);
       const std::size_t runs = experiment.plan.runs;
       TrajectoryGroup group(file, name);
-      std::optional<Past> past;
+      std::optional<RecordedRuns> recorded;
       if (resumes) {
         DataFile before(file.path(), name);
         if (is_done(before)) {
@@ -113,37 +117,43 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
           first += runs;
           continue;
         }
-        // A rung that had not begun has nothing to go on from.
-        if (find_restart(before, *experiment.system, 0, Slots::going_on))
-          past.emplace(std::move(before), experiment, false);
+        // A rung that had not begun has nothing to resume from.
+        if (find_restart(before, *experiment.system, experiment.plan.driver_data, 0,
+                         Slots::resumable))
+          recorded.emplace(std::move(before), experiment, false);
       }
       const Provenance provenance;
-      const Ending ending = run_all(experiment, group, past ? &*past : nullptr, progress, first);
+      if (!recorded) write_starts(experiment, group);
+      const Ending ending =
+          run_all(experiment, group, recorded ? &*recorded : nullptr, progress, first);
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
+      if (ends_at_a_limit(ending.outcome.kind)) {
+        worst = ending.outcome;
+        worst.message = rung.word + ": " + worst.message;
+      }
       first += runs;
     }
   }
-  return {};
+  return worst;
 }
 
-/// The statistics, from what the runs have written.
+/// The statistics, from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
   const Parameters& options = plan.config.options;
   const double delta = options.real("delta"), level = options.real("level");
   const auto seed = static_cast<std::uint64_t>(options.integer("seed"));
   std::vector<Comparison> comparisons;
-  for (const Setting& setting : plan.settings) {
-    const SystemInfo& info = setting.rungs.front().experiment->system->info();
-    TrajectoryGroup group(file, join_path(setting.group, "comparison"));
+  for (const Ladder& ladder : plan.ladders) {
+    const SystemInfo& info = ladder.rungs.front().experiment->system->info();
+    TrajectoryGroup group(file, join_path(ladder.group, "comparison"));
     std::vector<RungPaths> paths;
-    for (const Rung& rung : setting.rungs)
-      paths.push_back(
-          read_paths(DataFile(file.path(), join_path(setting.group, rung.group)), rung));
-    for (std::size_t r = 0; r < setting.rungs.size(); ++r) {
+    for (const Rung& rung : ladder.rungs)
+      paths.push_back(read_paths(DataFile(file.path(), join_path(ladder.group, rung.group)), rung));
+    for (std::size_t r = 0; r < ladder.rungs.size(); ++r) {
       StepEffect effect;
-      if (!has_step_effect(setting.rungs[r])) continue;
-      if (!measure_step_effect(setting.rungs[r], paths[r], effect)) return interrupted();
+      if (!has_step_effect(ladder.rungs[r])) continue;
+      if (!measure_step_effect(ladder.rungs[r], paths[r], effect)) return interrupted();
       for (std::size_t o = 0; o < info.observables.size(); ++o) {
         const std::string& name = info.observables[o].name;
         const std::size_t place = r * effect.mean[o].size();
@@ -156,7 +166,7 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     if (InterruptGuard::signal() != 0) return interrupted();
   }
   if (comparisons.size() > 1)
-    write_orders(TrajectoryGroup(file, "comparison"), plan.settings, comparisons, level);
+    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, level);
   if (plan.checks_noise()) {
     const std::optional<NoiseCheck> check = check_noise(plan.noise_rung());
     if (!check) return interrupted();
@@ -167,7 +177,8 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
 
 ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
                 const Provenance& provenance, Workers& workers, Screen& screen) {
-  Outcome outcome = run_rungs(plan, file, resumes, screen);
+  const Outcome runs = run_rungs(plan, file, resumes, screen);
+  Outcome outcome = runs;
   if (outcome.kind != Outcome::Kind::interrupted) {
     file.sync();
     outcome = compare_runs(plan, file, workers);
@@ -182,11 +193,13 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
        {"provenance", "ended", timestamp()},
        {"provenance", "wall_time", provenance.before + wall.count()}});
   if (cut) {
-    screen.warning(how_to_go_on(outcome, file.path()));
+    screen.warning(how_to_resume(outcome, screen.program(), file.path()));
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
-  return ExitCode::success;
+  if (!ends_at_a_limit(runs.kind)) return ExitCode::success;
+  screen.warning(runs.message + "; what is compared ends there");
+  return exit_code(runs.kind);
 }
 
 }  // namespace
@@ -196,22 +209,22 @@ bool is_comparison(const DataFile& file) {
          file.text_attribute("", "mode") == "compare";
 }
 
-ExitCode compare(const RunConfig& config, Screen& screen) {
+ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   const Parameters& options = config.options;
   const std::string path =
       options.has("output") ? options.word("output") : config.system + "-compare.h5";
   refuse_existing(path, options);
-  const InterruptGuard guard;
   Workers workers(threads_of(options));
-  ComparisonPlan plan(config, workers);
+  ComparisonPlan plan(config, catalogue, workers);
   const GroupSpec layout = plan.layout();
   if (options.flag("dry-run")) {
     std::ostringstream text;
-    text << "popflow compare " << config.system << ", nothing run\n" << config_text(plan.config);
-    for (const Setting& setting : plan.settings)
-      for (const Rung& rung : setting.rungs) {
+    text << screen.program() << " compare " << config.system << ", nothing run\n"
+         << config_text(plan.config);
+    for (const Ladder& ladder : plan.ladders)
+      for (const Rung& rung : ladder.rungs) {
         const Experiment& e = *rung.experiment;
-        text << join_path(setting.group, rung.group) << ": " << e.plan.runs << " runs of "
+        text << join_path(ladder.group, rung.group) << ": " << e.plan.runs << " runs of "
              << e.system->shape().state_size()
              << " numbers to t = " << shortest(e.plan.schedule.back()) << ", memory "
              << describe_bytes(8 * e.memory_doubles()) << '\n';
@@ -221,17 +234,21 @@ ExitCode compare(const RunConfig& config, Screen& screen) {
     return ExitCode::success;
   }
   const Provenance provenance;
-  for (const Rung& rung : plan.settings.front().rungs)
-    for (const std::string& warning : rung.experiment->system->warnings())
-      screen.warning(rung.word + ": " + warning);
+  for (const Rung& rung : plan.ladders.front().rungs)
+    for (const Note& note : rung.experiment->system->notes())
+      if (note.warning) screen.warning(rung.word + ": " + note.text);
   require_disk(path, file_bytes(layout));
+  // Until here a signal ends the program at once: there is nothing to be kept.
+  const InterruptGuard guard;
   TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
   return finish(plan, file, false, provenance, workers, screen);
 }
 
-ExitCode resume_comparison(const std::string& path, const ResumeOptions& options, Screen& screen) {
+ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
+                           const Catalogue& catalogue, Screen& screen) {
   if (options.t_end)
-    throw UsageError("--t-end: a comparison cannot be extended; run 'popflow compare' again");
+    throw UsageError("--t-end: a comparison cannot be extended; run '" + screen.program() +
+                     " compare' again");
   const auto settled = [&](const DataFile& file) {
     const std::string status = file.text_attribute("", "status").value_or("");
     return status == "complete";
@@ -246,25 +263,24 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   // Only now no other process writes it; one may have finished it meanwhile.
   const DataFile before(path);
   if (settled(before)) return say_finished();
-  const std::string system = before.text_attribute("", "system").value_or("");
+  const std::string name = before.text_attribute("", "system").value_or("");
   RunConfig config = blaming_file(path, [&] {
-    return compare_from_config_text(system,
+    return compare_from_config_text(catalogue.info(name),
                                     before.text_attribute("parameters", "config").value_or(""));
   });
-  // The file's own problem stands for whatever it was made from; a start from another file is in
-  // that file alone.
-  if (!config.options.has("init-from"))
-    use_own_problem(config, before, before.text_attribute("", "problem").value_or("problem"));
+  // The file's own problem replaces the options it was made from; a start from another file is only
+  // in that file.
+  if (!config.options.has("init-from")) use_own_problem(config, before, catalogue.info(name));
   if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
     config.options.resolve("checkpoint-every", *options.checkpoint_every);
   const Provenance provenance{.before =
                                   before.number_attribute("provenance", "wall_time").value_or(0)};
-  const InterruptGuard guard;
   Workers workers(threads_of(config.options));
-  const auto plan =
-      blaming_file(path, [&] { return std::make_unique<ComparisonPlan>(config, workers); });
+  const auto plan = blaming_file(
+      path, [&] { return std::make_unique<ComparisonPlan>(config, catalogue, workers); });
   file.require(plan->layout());
+  const InterruptGuard guard;
   const double resumed = before.number_attribute("provenance", "resumed").value_or(0);
   mark_resumed(file, static_cast<std::int64_t>(resumed) + 1);
   return finish(*plan, file, true, provenance, workers, screen);

@@ -23,16 +23,16 @@ double range_of(const std::vector<double>& values) {
   return high > low ? high - low : kNone;
 }
 
-std::vector<std::string> words_of(const Setting& setting) {
+std::vector<std::string> words_of(const Ladder& ladder) {
   std::vector<std::string> words;
-  for (const Rung& rung : setting.rungs) words.push_back(rung.word);
+  for (const Rung& rung : ladder.rungs) words.push_back(rung.word);
   return words;
 }
 
-std::vector<double> rates_of(const std::vector<Setting>& settings) {
-  std::vector<double> rates(settings.size());
-  std::transform(settings.begin(), settings.end(), rates.begin(),
-                 [](const Setting& setting) { return setting.learning_rate; });
+std::vector<double> rates_of(const std::vector<Ladder>& ladders) {
+  std::vector<double> rates(ladders.size());
+  std::transform(ladders.begin(), ladders.end(), rates.begin(),
+                 [](const Ladder& ladder) { return ladder.learning_rate; });
   return rates;
 }
 
@@ -66,31 +66,50 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t rungs) {
   return pairs;
 }
 
-RungPaths read_paths(const DataFile& group, const Rung& rung) {
-  RungPaths result{rung.experiment->plan.runs, 0, {}};
-  std::vector<std::int64_t> status(result.runs, static_cast<std::int64_t>(Status::complete));
-  if (!rung.exact()) status = group.read("status").integers;
-  if (status.size() != result.runs)
+std::size_t RungRuns::left_out() const {
+  return static_cast<std::size_t>(std::count(diverged.begin(), diverged.end(), true));
+}
+
+RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact) {
+  RungRuns result{exact, std::vector<bool>(runs, false)};
+  if (exact) return result;
+  const std::vector<std::int64_t> status = group.read("status").integers;
+  if (status.size() != runs)
     throw InputError(group.path() + " is damaged: 'status' has another shape");
-  std::vector<bool> diverged;
-  for (const std::int64_t one : status) {
-    diverged.push_back(one == static_cast<std::int64_t>(Status::diverged));
-    result.diverged += diverged.back() ? 1 : 0;
+  for (std::size_t run = 0; run < runs; ++run)
+    result.diverged[run] = status[run] == static_cast<std::int64_t>(Status::diverged);
+  return result;
+}
+
+Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
+                      std::size_t times) {
+  const std::size_t rows = runs.diverged.size();
+  const std::vector<std::size_t> shape =
+      runs.exact ? std::vector<std::size_t>{times} : std::vector<std::size_t>{rows, times};
+  if (group.shape(name) != shape)
+    throw InputError(group.path() + " is damaged: '" + name + "' has another shape");
+  DataArray array = group.read(name, shape);
+  Paths paths{rows - runs.left_out(), times, {}, runs.exact};
+  if (paths.runs == rows) {
+    paths.values = std::move(array.values);
+    return paths;
   }
-  for (const ObservableInfo& observable : rung.experiment->system->info().observables) {
-    const DataArray array = group.read(observable.name);
-    Paths paths{0, rung.experiment->plan.schedule.size(), {}, rung.exact()};
-    if (array.values.size() != result.runs * paths.times)
-      throw InputError(group.path() + " is damaged: '" + observable.name + "' has another shape");
-    for (std::size_t run = 0; run < result.runs; ++run) {
-      if (diverged[run] && result.diverged < result.runs) continue;
-      const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>(run * paths.times);
-      paths.values.insert(paths.values.end(), begin,
-                          begin + static_cast<std::ptrdiff_t>(paths.times));
-      ++paths.runs;
-    }
-    result.observables.push_back(std::move(paths));
+  paths.values.reserve(paths.runs * times);
+  for (std::size_t run = 0; run < rows; ++run) {
+    if (runs.diverged[run]) continue;
+    const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>(run * times);
+    paths.values.insert(paths.values.end(), begin, begin + static_cast<std::ptrdiff_t>(times));
   }
+  return paths;
+}
+
+RungPaths read_paths(const DataFile& group, const Rung& rung) {
+  const Plan& plan = rung.experiment->plan;
+  const RungRuns runs = read_runs(group, plan.runs, rung.exact());
+  RungPaths result{plan.runs, runs.left_out(), {}};
+  for (const ObservableInfo& observable : rung.experiment->system->info().observables)
+    result.observables.push_back(
+        read_observable(group, observable.name, runs, plan.schedule.size()));
   return result;
 }
 
@@ -113,68 +132,86 @@ std::vector<double> finite_at_end(const Paths& paths) {
 
 }  // namespace
 
+ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
+                                        const std::vector<const Paths*>& paths,
+                                        const ComparisonOptions& options, Workers& workers) {
+  ObservableComparison one;
+  one.name = name;
+  for (const Paths* rung : paths) one.moments.push_back(moments(*rung, options.level));
+  // Without a flow the range is that of the first rung's mean.
+  const auto exact =
+      std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });
+  const auto reference = exact == paths.end() ? 0 : exact - paths.begin();
+  one.margin = options.delta * range_of(one.moments[static_cast<std::size_t>(reference)].mean);
+  for (const auto& [i, j] : pairs_of(paths.size())) {
+    const Paths& first = *paths[i];
+    const Paths& second = *paths[j];
+    const std::size_t times = std::min(usable_times(first), usable_times(second));
+    Difference d = difference(finite_runs(first, times), finite_runs(second, times), options.level,
+                              options.seed, workers);
+    one.verdicts.push_back(
+        times == 0 ? Verdict{Verdict::Kind::undecided, kNone}
+                   : verdict(d, one.margin, options.level, std::max(first.runs, second.runs)));
+    if (proportions_p_value(runs[i].left_out(), runs[i].diverged.size(), runs[j].left_out(),
+                            runs[j].diverged.size()) <= 1 - options.level)
+      one.verdicts.back().kind = Verdict::Kind::differ;
+    for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
+      values->resize(first.times, kNone);
+    one.differences.push_back(std::move(d));
+    one.energy.push_back(
+        first.exact || second.exact
+            ? EnergyDistance{kNone, kNone}
+            : energy_distance(finite_at_end(first), finite_at_end(second), options.seed));
+  }
+  return one;
+}
+
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info, double delta,
                          double level, std::uint64_t seed, Workers& workers) {
   Comparison c;
   c.pairs = pairs_of(rungs.size());
+  std::vector<RungRuns> runs;
   for (const RungPaths& rung : rungs) {
     c.runs.push_back(rung.runs);
     c.diverged.push_back(rung.diverged);
+    runs.push_back({false, std::vector<bool>(rung.runs, false)});
+    std::fill_n(runs.back().diverged.begin(), rung.diverged, true);
   }
   for (std::size_t o = 0; o < info.observables.size(); ++o) {
-    ObservableComparison one;
-    one.name = info.observables[o].name;
-    for (const RungPaths& rung : rungs) one.moments.push_back(moments(rung.observables[o], level));
-    // Without a flow the range is that of the first rung's mean.
-    const auto exact = std::find_if(rungs.begin(), rungs.end(), [&](const RungPaths& rung) {
-      return rung.observables[o].exact;
-    });
-    const auto reference = exact == rungs.end() ? 0 : exact - rungs.begin();
-    one.margin = delta * range_of(one.moments[static_cast<std::size_t>(reference)].mean);
-    for (const auto& [i, j] : c.pairs) {
-      const Paths& first = rungs[i].observables[o];
-      const Paths& second = rungs[j].observables[o];
-      const std::size_t times = std::min(usable_times(first), usable_times(second));
-      Difference d =
-          difference(finite_runs(first, times), finite_runs(second, times), level, seed, workers);
-      one.verdicts.push_back(
-          times == 0 ? Verdict{Verdict::Kind::undecided, kNone}
-                     : verdict(d, one.margin, level, std::max(first.runs, second.runs)));
-      if (proportions_p_value(rungs[i].diverged, rungs[i].runs, rungs[j].diverged, rungs[j].runs) <=
-          1 - level)
-        one.verdicts.back().kind = Verdict::Kind::differ;
-      for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
-        values->resize(first.times, kNone);
-      one.differences.push_back(std::move(d));
-      one.energy.push_back(
-          first.exact || second.exact
-              ? EnergyDistance{kNone, kNone}
-              : energy_distance(finite_at_end(first), finite_at_end(second), seed));
-    }
-    c.observables.push_back(std::move(one));
+    std::vector<const Paths*> paths;
+    paths.reserve(rungs.size());
+    for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[o]);
+    c.observables.push_back(
+        compare_observable(info.observables[o].name, runs, paths, {delta, level, seed}, workers));
   }
   return c;
 }
 
-GroupSpec comparison_group(const Setting& setting, double delta, double level) {
-  const std::vector<std::string> words = words_of(setting);
-  const Experiment& first = *setting.rungs.front().experiment;
+GroupSpec comparison_group(const Ladder& ladder, double delta, double level) {
+  const Experiment& first = *ladder.rungs.front().experiment;
+  return comparison_group(first.system->info(), words_of(ladder), ladder.learning_rate,
+                          first.plan.schedule, delta, level);
+}
+
+GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::string>& words,
+                           double learning_rate, const std::vector<double>& times, double delta,
+                           double level) {
   const std::size_t pairs = pairs_of(words.size()).size();
   GroupSpec group;
   group.name = "comparison";
-  group.attributes = {{"system", first.system->info().name},
+  group.attributes = {{"system", system.name},
                       {"rungs", joined(words)},
-                      {"learning_rate", setting.learning_rate},
+                      {"learning_rate", learning_rate},
                       {"delta", delta},
                       {"level", level}};
-  group.dimensions = {rung_dimension(words), axis("time", first.plan.schedule, "flow time"),
+  group.dimensions = {rung_dimension(words), axis("time", times, "flow time"),
                       places("pair", pairs, "two rungs; a difference is second minus first")};
   group.variables = {pair_member("first", "first rung of the pair", words, pairs, true),
                      pair_member("second", "second rung of the pair", words, pairs, false),
                      variable("runs", {"rung"}, "runs of the rung", NumberType::int64),
                      variable("diverged", {"rung"},
                               "runs that diverged, left out of all statistics", NumberType::int64)};
-  for (const ObservableInfo& info : first.system->info().observables) {
+  for (const ObservableInfo& info : system.observables) {
     const auto add = [&](const char* suffix, std::vector<std::string> dimensions,
                          const std::string& meaning) {
       group.variables.push_back(
@@ -190,53 +227,59 @@ GroupSpec comparison_group(const Setting& setting, double delta, double level) {
     add("_step_effect_error", rungs, "standard error of that change");
     add("_difference", of_pairs, "difference of the means");
     add("_difference_error", of_pairs, "standard error of the difference");
-    add("_z", of_pairs, "difference in standard errors");
-    add("_band", of_pairs, "half-width of the band that holds at all times at once");
+    add("_z", of_pairs, "difference in units of its standard error");
+    add("_band", of_pairs, "half-width of the simultaneous confidence band over all times");
     add("_p_value", {"pair"}, "p-value of equal means at all times");
     add("_energy_distance", {"pair"}, "energy distance at the last time");
-    add("_energy_p_value", {"pair"}, "p-value of equal laws at the last time");
-    add("_margin", {}, "difference that counts as none");
+    add("_energy_p_value", {"pair"}, "p-value of equality in law at the last time");
+    add("_margin", {}, "equivalence margin");
     group.variables.push_back(flags(info.name + "_verdict", {"pair"},
                                     info.name + ": do the two rungs agree within the margin",
                                     verdict_words));
-    add("_runs_needed", {"pair"}, "runs that would tell, where the verdict is undecided");
+    add("_runs_needed", {"pair"},
+        "estimated number of runs needed for a verdict, where it is undecided");
   }
   return group;
 }
 
 void write_comparison(const TrajectoryGroup& file, const Comparison& c) {
+  for (std::size_t r = 0; r < c.runs.size(); ++r) write_runs(file, r, c.runs[r], c.diverged[r]);
+  for (const ObservableComparison& one : c.observables) write_observable(file, one);
+}
+
+void write_runs(const TrajectoryGroup& file, std::size_t rung, std::size_t runs,
+                std::size_t diverged) {
+  file.write("runs", rung, static_cast<std::int64_t>(runs));
+  file.write("diverged", rung, static_cast<std::int64_t>(diverged));
+}
+
+void write_observable(const TrajectoryGroup& file, const ObservableComparison& one) {
   using Numbers = std::span<const double>;
-  for (std::size_t r = 0; r < c.runs.size(); ++r) {
-    file.write("runs", r, static_cast<std::int64_t>(c.runs[r]));
-    file.write("diverged", r, static_cast<std::int64_t>(c.diverged[r]));
+  const auto rows = [&](const char* suffix, std::size_t row, const std::vector<double>& values) {
+    file.write(one.name + suffix, row * values.size(), Numbers(values));
+  };
+  for (std::size_t r = 0; r < one.moments.size(); ++r) {
+    const Moments& m = one.moments[r];
+    rows("_mean", r, m.mean);
+    rows("_mean_error", r, m.mean_error);
+    rows("_std", r, m.deviation);
+    rows("_std_low", r, m.deviation_low);
+    rows("_std_high", r, m.deviation_high);
   }
-  for (const ObservableComparison& one : c.observables) {
-    const auto rows = [&](const char* suffix, std::size_t row, const std::vector<double>& values) {
-      file.write(one.name + suffix, row * values.size(), Numbers(values));
-    };
-    for (std::size_t r = 0; r < one.moments.size(); ++r) {
-      const Moments& m = one.moments[r];
-      rows("_mean", r, m.mean);
-      rows("_mean_error", r, m.mean_error);
-      rows("_std", r, m.deviation);
-      rows("_std_low", r, m.deviation_low);
-      rows("_std_high", r, m.deviation_high);
-    }
-    for (std::size_t p = 0; p < c.pairs.size(); ++p) {
-      const Difference& d = one.differences[p];
-      rows("_difference", p, d.difference);
-      rows("_difference_error", p, d.error);
-      rows("_z", p, d.z);
-      rows("_band", p, d.band);
-      file.write(one.name + "_p_value", p, d.p_value);
-      file.write(one.name + "_energy_distance", p, one.energy[p].distance);
-      file.write(one.name + "_energy_p_value", p, one.energy[p].p_value);
-      file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
-      const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
-      file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNone);
-    }
-    file.write(one.name + "_margin", 0, one.margin);
+  for (std::size_t p = 0; p < one.differences.size(); ++p) {
+    const Difference& d = one.differences[p];
+    rows("_difference", p, d.difference);
+    rows("_difference_error", p, d.error);
+    rows("_z", p, d.z);
+    rows("_band", p, d.band);
+    file.write(one.name + "_p_value", p, d.p_value);
+    file.write(one.name + "_energy_distance", p, one.energy[p].distance);
+    file.write(one.name + "_energy_p_value", p, one.energy[p].p_value);
+    file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
+    const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
+    file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNone);
   }
+  file.write(one.name + "_margin", 0, one.margin);
 }
 
 // ---- orders
@@ -248,17 +291,17 @@ const std::vector<std::pair<std::string, std::string>> kErrors = {
 
 }  // namespace
 
-GroupSpec orders_group(const std::vector<Setting>& settings, double level) {
-  const std::vector<std::string> words = words_of(settings.front());
+GroupSpec orders_group(const std::vector<Ladder>& ladders, double level) {
+  const std::vector<std::string> words = words_of(ladders.front());
   GroupSpec group;
   group.name = "comparison";
-  const std::vector<double> rates = rates_of(settings);
-  group.attributes = {{"system", settings.front().rungs.front().experiment->system->info().name},
+  const std::vector<double> rates = rates_of(ladders);
+  group.attributes = {{"system", ladders.front().rungs.front().experiment->system->info().name},
                       {"rungs", joined(words)},
                       {"level", level}};
   group.dimensions = {rung_dimension(words), axis("learning_rate", rates, "learning rate")};
   for (const ObservableInfo& info :
-       settings.front().rungs.front().experiment->system->info().observables) {
+       ladders.front().rungs.front().experiment->system->info().observables) {
     for (const auto& [what, meaning] : kErrors) {
       const std::string name = info.name + "_" + what;
       const std::string of = info.name + ", " + meaning + ": ";
@@ -278,12 +321,12 @@ GroupSpec orders_group(const std::vector<Setting>& settings, double level) {
   return group;
 }
 
-void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& settings,
+void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladders,
                   const std::vector<Comparison>& comparisons, double level) {
-  const std::vector<std::string> words = words_of(settings.front());
+  const std::vector<std::string> words = words_of(ladders.front());
   const auto sgd =
       static_cast<std::size_t>(std::find(words.begin(), words.end(), "sgd") - words.begin());
-  const std::vector<double> rates = rates_of(settings);
+  const std::vector<double> rates = rates_of(ladders);
   for (std::size_t o = 0; o < comparisons.front().observables.size(); ++o) {
     for (std::size_t what = 0; what < kErrors.size(); ++what) {
       const std::string name = comparisons.front().observables[o].name + "_" + kErrors[what].first;
@@ -295,7 +338,7 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& setti
             const Moments& m = c.observables[o].moments[rung];
             const double s = m.deviation.back();
             if (what == 0) return std::pair{m.mean.back(), m.mean_error.back()};
-            // The interval of log s, taken back to the error of s^2.
+            // The confidence interval of log s, converted to the standard error of s^2.
             const double n = static_cast<double>(c.runs[rung] - c.diverged[rung]);
             const double log_error =
                 s > 0 ? 0.5 * std::log(m.deviation_high.back() / m.deviation_low.back()) : 0;

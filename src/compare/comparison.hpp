@@ -11,17 +11,18 @@
 
 namespace popflow {
 
-/// What is said of one observable at one setting: per rung, and per pair of rungs.
+/// The statistics of one observable at one ladder: per rung, and per pair of rungs.
 struct ObservableComparison {
   std::string name;
-  double margin = 0;             ///< delta times the range over the flow; NaN where there is none
-  std::vector<Moments> moments;  ///< per rung
+  double margin =
+      0;  ///< equivalence margin: delta times the range over the flow; NaN where there is none
+  std::vector<Moments> moments;         ///< per rung
   std::vector<Difference> differences;  ///< per pair
   std::vector<EnergyDistance> energy;   ///< per pair, at the last time; NaN for exact rungs
   std::vector<Verdict> verdicts;        ///< per pair
 };
 
-/// Everything said at one setting.
+/// All statistics of one ladder.
 struct Comparison {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< of rungs, first < second
   std::vector<std::size_t> runs;                           ///< per rung
@@ -32,8 +33,7 @@ struct Comparison {
 /// The pairs of n rungs.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t rungs);
 
-/// The observables of one rung. Runs that diverged are left out, unless none is left; then all are
-/// taken as far as they go.
+/// The observables of one rung. Runs that diverged are left out.
 struct RungPaths {
   std::size_t runs = 0;
   std::size_t diverged = 0;
@@ -42,17 +42,47 @@ struct RungPaths {
 /// Reads them from the rung's group.
 RungPaths read_paths(const DataFile& group, const Rung& rung);
 
+/// Which runs of a rung diverged, from its group, and one observable of the others.
+struct RungRuns {
+  bool exact = false;
+  std::vector<bool> diverged;  ///< of each run
+
+  [[nodiscard]] std::size_t left_out() const;
+};
+RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact);
+Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
+                      std::size_t times);
+
+/// What a comparison compares at, and with what.
+struct ComparisonOptions {
+  double delta = 0.05;
+  double level = 0.95;
+  std::uint64_t seed = 1;
+};
+
+/// Of one observable; `runs` and `paths` are those of each rung.
+ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
+                                        const std::vector<const Paths*>& paths,
+                                        const ComparisonOptions& options, Workers& workers);
+
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info, double delta,
                          double level, std::uint64_t seed, Workers& workers);
 
-/// The group `comparison` of a setting, empty.
-GroupSpec comparison_group(const Setting& setting, double delta, double level);
+/// The group `comparison` of some rungs, empty.
+GroupSpec comparison_group(const SystemInfo& info, const std::vector<std::string>& rungs,
+                           double learning_rate, const std::vector<double>& times, double delta,
+                           double level);
+GroupSpec comparison_group(const Ladder& ladder, double delta, double level);
 /// Fills it.
 void write_comparison(const TrajectoryGroup& file, const Comparison& comparison);
+/// Its parts: of the rung at place `rung`, and of one observable.
+void write_runs(const TrajectoryGroup& file, std::size_t rung, std::size_t runs,
+                std::size_t diverged);
+void write_observable(const TrajectoryGroup& file, const ObservableComparison& one);
 
-/// The group `comparison` of several settings: weak errors against sgd and their orders.
-GroupSpec orders_group(const std::vector<Setting>& settings, double level);
-void write_orders(const TrajectoryGroup& file, const std::vector<Setting>& settings,
+/// The group `comparison` of several ladders: weak errors against sgd and their orders.
+GroupSpec orders_group(const std::vector<Ladder>& ladders, double level);
+void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladders,
                   const std::vector<Comparison>& comparisons, double level);
 
 }  // namespace popflow

@@ -1,6 +1,7 @@
 #include "compare/noise_check.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -23,11 +24,13 @@ constexpr std::size_t kStates = 3;       // start, middle and end of the flow
 
 using Draw = std::function<void(std::size_t i, State& out)>;
 
-/// Draws as columns.
+bool interrupted() { return InterruptGuard::signal() != 0; }
+
+/// Draws as columns; those after an interruption are missing.
 Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw) {
   Eigen::MatrixXd all(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(draws));
   State one(size);
-  for (std::size_t i = 0; i < draws; ++i) {
+  for (std::size_t i = 0; i < draws && !interrupted(); ++i) {
     std::fill(one.begin(), one.end(), 0.0);
     draw(i, one);
     std::copy(one.begin(), one.end(), all.col(static_cast<Eigen::Index>(i)).data());
@@ -35,16 +38,49 @@ Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw
   return all;
 }
 
+/// The leading eigenvectors of a large semi-definite matrix by orthogonal iteration with some
+/// vectors to spare: what the others would add is far below the noise of the draws, and a full
+/// decomposition takes minutes that nobody could interrupt.
+Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index number) {
+  constexpr Eigen::Index kSpare = 15;
+  constexpr int kIterations = 40;
+  const Eigen::Index columns = std::min(number + kSpare, matrix.cols());
+  RandomStream random(0, Purpose::check);
+  Eigen::MatrixXd basis(matrix.rows(), columns);
+  for (double& entry : basis.reshaped()) entry = random.normal();
+  for (int i = 0; i < kIterations && !interrupted(); ++i) {
+    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(matrix * basis);
+    basis = qr.householderQ() * Eigen::MatrixXd::Identity(matrix.rows(), columns);
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> within(basis.transpose() * matrix * basis);
+  return basis * within.eigenvectors().rightCols(number).rowwise().reverse();
+}
+
+/// a'a, block by block where that takes long.
+Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
+  constexpr Eigen::Index kBlock = 64;
+  Eigen::MatrixXd product = Eigen::MatrixXd::Zero(a.cols(), a.cols());
+  for (Eigen::Index i = 0; i < a.cols() && !interrupted(); i += kBlock) {
+    const Eigen::Index columns = std::min(kBlock, a.cols() - i);
+    product.middleCols(i, columns).noalias() = a.transpose() * a.middleCols(i, columns);
+  }
+  return product;
+}
+
+/// The leading eigenvectors of a semi-definite matrix of any size.
+Eigen::MatrixXd eigenvectors_of(const Eigen::MatrixXd& matrix, Eigen::Index number) {
+  constexpr Eigen::Index kSmall = 300;  // well below half a second
+  if (matrix.rows() > kSmall) return leading_eigenvectors(matrix, number);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix);
+  return solver.eigenvectors().rightCols(number).rowwise().reverse();
+}
+
 /// The leading eigenvectors of the covariance of columns, by the smaller of the two products.
 Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
   draws.colwise() -= draws.rowwise().mean().eval();
   const auto k = static_cast<Eigen::Index>(number);
-  if (draws.rows() <= draws.cols()) {
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(draws * draws.transpose());
-    return solver.eigenvectors().rightCols(k).rowwise().reverse();
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(draws.transpose() * draws);
-  Eigen::MatrixXd directions = draws * solver.eigenvectors().rightCols(k).rowwise().reverse();
+  if (draws.rows() <= draws.cols()) return eigenvectors_of(draws * draws.transpose(), k);
+  Eigen::MatrixXd directions = draws * eigenvectors_of(gram(draws), k);
   for (Eigen::Index i = 0; i < k; ++i)
     if (const double norm = directions.col(i).norm(); norm > 0) directions.col(i) /= norm;
   return directions;
@@ -87,11 +123,12 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   const Experiment& experiment = *rung.experiment;
   const System& system = *experiment.system;
   const std::size_t size = system.shape().state_size();
-  if (!system.has_samples()) throw UsageError("--check-noise: " + system.why_no_samples());
+  const Capability<Sampled> sampled = system.capabilities().sampled;
+  if (!sampled) throw UsageError("--check-noise: " + why_no_samples(system));
   if (static_cast<double>(size) * kDraws > kMostNumbers)
     throw UsageError("--check-noise holds " + std::to_string(kDraws) +
-                     " gradients at a time; a state of " + std::to_string(size) +
-                     " numbers is too large for that (at most " +
+                     " gradients in memory; a state of " + std::to_string(size) +
+                     " entries is too large for that (at most " +
                      shortest(std::floor(kMostNumbers / kDraws)) + ")");
   const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
   const SdeDriver::Options options = sde_options(experiment.config.options, 0, hooks);
@@ -107,21 +144,24 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
     const Outcome outcome = flow.advance(t);
     if (outcome.kind == Outcome::Kind::interrupted) return std::nullopt;
     if (outcome.kind != Outcome::Kind::reached) break;
-    const State x = flow.state();
+    const State state_now = flow.state();
+    const Regime regime = flow.regime();
+    const StateView x(state_now, regime);
     const std::vector<double> weight = {1};
     const auto sample = [&](std::size_t first) {
       return [&, first](std::size_t i, State& out) {
         const SampleKey key{options.seed, Purpose::check, 0, (state * 2 + first) * kDraws + i};
-        system.add_sampled(x, t, key, weight, out);
+        sampled->add_sampled(x, t, key, weight, out);
       };
     };
+    if (interrupted()) return std::nullopt;
     const Eigen::MatrixXd directions =
         directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
     NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);
     // Cumulants of a mean of B: the fourth is 1/B of one sample's, in units of its variance.
     const auto batch = static_cast<double>(options.batch_size);
     sampler.kurtosis = {3 + (sampler.kurtosis.value - 3) / batch, sampler.kurtosis.error / batch};
-    // Each draw in a stretch of its own, so that its samples are fresh; x stays.
+    // Each draw in an interval of its own, so that its samples are fresh; x is fixed.
     const auto draw = [&](std::size_t i, State& out) {
       const std::uint64_t place = state * kDraws + i;
       noise->add(x, {static_cast<double>(place) * options.learning_rate, 1, place, 1}, out);

@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// The noise of an sde rung beside the samples that it stands for, at some states of the flow: both
-/// as the covariance of one sample's gradient. Directions are eigenvectors of the sampler's
+/// The noise of an sde rung compared with the samples that it models, at some states of the flow:
+/// both as the covariance of one sample's gradient. Directions are eigenvectors of the sampler's
 /// covariance, estimated from samples that are not used again, so that the variances along them are
 /// unbiased.
 struct NoiseCheck {
@@ -28,7 +28,7 @@ struct NoiseCheck {
   std::vector<Source> noise;
 };
 
-/// Directions that are looked at.
+/// The number of directions examined.
 std::size_t noise_directions(const Rung& rung);
 
 /// Throws UsageError where the state is too large for this, or the system has no samples. Nothing:

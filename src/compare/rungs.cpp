@@ -3,36 +3,22 @@
 #include <algorithm>
 #include <charconv>
 
-#include "popflow/registry.hpp"
+#include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "run/schedule.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
 namespace {
 
-const std::vector<std::string> known = {"flow", "sde", "sde2", "gd", "sgd", "svag:L", "integrated"};
+const std::vector<std::string> kEverySystem = {"flow", "sde", "sde2", "gd", "sgd", "svag:L"};
 
-// Seeds are far enough apart for those that people give.
+// Seeds are far enough apart for those that users choose.
 constexpr std::int64_t kMostSvag = 1000000;
 constexpr std::int64_t kRungSeeds = std::int64_t{1} << 32;
-constexpr std::int64_t kSettingSeeds = std::int64_t{1} << 53;
-constexpr std::size_t kMostSettings = 512;
-
-/// L of "svag:L", or 0.
-std::int64_t svag_of(const std::string& word) {
-  if (!word.starts_with("svag:")) return 0;
-  std::int64_t l = 0;
-  const char* end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data() + 5, end, l);
-  return error == std::errc() && rest == end && l >= 1 && l <= kMostSvag ? l : 0;
-}
-
-bool has_word(const Parameters& own, const char* name, const char* word) {
-  const Parameter* row = own.find(name);
-  return row != nullptr &&
-         std::find(row->words.begin(), row->words.end(), word) != row->words.end();
-}
+constexpr std::int64_t kLadderSeeds = std::int64_t{1} << 53;
+constexpr std::size_t kMostLadders = 512;
 
 /// Which seeds a rung has, relative to those of sde and sgd.
 std::int64_t stream_of(const std::string& word) {
@@ -41,8 +27,8 @@ std::int64_t stream_of(const std::string& word) {
   return 2 + svag_of(word);
 }
 
-RunConfig rung_config(const RunConfig& base, const std::string& word, double learning_rate,
-                      std::int64_t setting, const Schedule& schedule) {
+RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std::string& word,
+                      double learning_rate, std::int64_t ladder, const Schedule& schedule) {
   RunConfig config{base.system, Parameters(run_options()), base.own, base.command_line};
   Parameters& options = config.options;
   for (const Parameter& row : base.options.table()) {
@@ -54,7 +40,8 @@ RunConfig rung_config(const RunConfig& base, const std::string& word, double lea
   options.unset("steps");
   options.resolve("learning-rate", learning_rate);
   describe_schedule(schedule, options);
-  const bool flow = word == "flow" || word == "integrated";
+  const RungInfo* own = own_rung(system, word);
+  const bool flow = word == "flow" || own != nullptr;
   const bool sde = word == "sde" || word == "sde2" || word == "gd";
   options.resolve("mode", std::string(flow ? "flow" : sde ? "sde" : "sgd"));
   if (word == "gd") {
@@ -67,12 +54,15 @@ RunConfig rung_config(const RunConfig& base, const std::string& word, double lea
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));
   if (flow) options.resolve("runs", std::int64_t{1});
   const bool own_seed = word != "sde" && word != "sgd" && !flow;
-  options.resolve("seed", options.integer("seed") + setting * kSettingSeeds +
+  options.resolve("seed", options.integer("seed") + ladder * kLadderSeeds +
                               (own_seed ? stream_of(word) * kRungSeeds : 0));
-  // Noise is exact in full coordinates only; the flow takes those that were asked for.
-  if (word == "integrated") config.own.resolve("coordinates", std::string("integrated"));
-  if (!flow && has_word(config.own, "coordinates", "full"))
-    config.own.set("coordinates", "full", Origin::config);
+  // Noise is exact in unreduced coordinates only; the flow takes those requested.
+  if (own != nullptr)
+    for (const OptionSetting& setting : own->settings)
+      config.own.resolve(setting.option, setting.word);
+  if (!flow)
+    for (const OptionSetting& setting : system.unreduced)
+      config.own.set(setting.option, setting.word, Origin::config);
   return config;
 }
 
@@ -85,13 +75,32 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
                   base.options.given(name) ? Origin::config : Origin::defaults);
   options.resolve("mode", std::string("sgd"));
   options.resolve("learning-rate", learning_rate);
-  settle_mode(options, system);
+  settle_end(options, system);
   return make_schedule(options, options.real("t-end"));
 }
 
 }  // namespace
 
-std::vector<std::string> rung_words(const RunConfig& config) {
+std::int64_t svag_of(const std::string& word) {
+  if (!word.starts_with("svag:")) return 0;
+  std::int64_t l = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data() + 5, end, l);
+  return error == std::errc() && rest == end && l >= 1 && l <= kMostSvag ? l : 0;
+}
+
+const RungInfo* own_rung(const SystemInfo& system, const std::string& word) {
+  for (const RungInfo& rung : system.rungs)
+    if (rung.word == word) return &rung;
+  return nullptr;
+}
+
+std::string rung_group(std::string word) {
+  std::replace(word.begin(), word.end(), ':', '_');
+  return word;
+}
+
+std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system) {
   const std::string& text = config.options.word("rungs");
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -99,30 +108,36 @@ std::vector<std::string> rung_words(const RunConfig& config) {
     words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
+  check_rungs(words, "--rungs", system);
+  return words;
+}
+
+void check_rungs(const std::vector<std::string>& words, const std::string& option,
+                 const SystemInfo& system) {
+  std::vector<std::string> known = kEverySystem;
+  for (const RungInfo& rung : system.rungs) known.push_back(rung.word);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool plain =
         word != "svag:L" && std::find(known.begin(), known.end(), word) != known.end();
     if (!plain && svag_of(word) == 0) {
       const std::string near = nearest(word, known);
-      throw UsageError("--rungs has '" + word +
-                       "'; allowed are flow, sde, sde2, gd, sgd, svag:L (L at least 1) and, for "
-                       "joma-joint, integrated" +
+      throw UsageError(option + " has '" + word + "'; allowed for " + system.name + " are " +
+                       text::join(known, ", ") + " (L at least 1)" +
                        (near.empty() ? "" : "; did you mean " + near + "?"));
     }
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), word) !=
         words.begin() + static_cast<std::ptrdiff_t>(i))
-      throw UsageError("--rungs names " + word + " twice");
-    if (word == "integrated" && !has_word(config.own, "coordinates", "integrated"))
-      throw UsageError("--rungs has integrated, which is for joma-joint; " + config.system +
-                       " has no integrated coordinates");
+      throw UsageError(option + " names " + word + " twice");
   }
-  if (words.size() < 2) throw UsageError("--rungs names " + text + " alone; give at least two");
-  return words;
+  if (words.size() < 2)
+    throw UsageError(option + " names " + text::join(words, ",") + " alone; give at least two");
 }
 
-std::vector<Setting> make_settings(const RunConfig& config, Workers& workers) {
-  const std::vector<std::string> words = rung_words(config);
+std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
+                                 Workers& workers) {
+  const SystemInfo& system = catalogue.info(config.system);
+  const std::vector<std::string> words = rung_words(config, system);
   const bool several = config.options.has("learning-rates");
   std::vector<double> rates = {config.options.real("learning-rate")};
   if (several) {
@@ -134,26 +149,26 @@ std::vector<Setting> make_settings(const RunConfig& config, Workers& workers) {
       for (std::size_t j = 0; j < i; ++j)
         if (rates[i] == rates[j])
           throw UsageError("--learning-rates has " + shortest(rates[i]) + " twice");
-    if (rates.size() < 2 || rates.size() > kMostSettings)
+    if (rates.size() < 2 || rates.size() > kMostLadders)
       throw UsageError("--learning-rates has " + std::to_string(rates.size()) +
-                       " values; an order needs from 2 to " + std::to_string(kMostSettings));
+                       " values; an order needs from 2 to " + std::to_string(kMostLadders));
   }
-  RunConfig as_flow = rung_config(config, "flow", rates.front(), 0, Schedule(1, 1.0));
-  const auto probe = find_system(config.system).make({as_flow.own, as_flow.options, workers});
-  std::vector<Setting> settings;
+  const RunConfig as_flow = rung_config(config, system, "flow", rates.front(), 0, Schedule(1, 1.0));
+  const auto probe = make_system(as_flow, catalogue, workers).system;
+  std::vector<Ladder> ladders;
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    Setting setting{rates[i], several ? "learning_rate_" + std::to_string(i + 1) : "", {}};
+    Ladder ladder{rates[i], several ? "learning_rate_" + std::to_string(i + 1) : "", {}};
     const Schedule schedule = common_schedule(config, rates[i], *probe);
     for (const std::string& word : words) {
-      Rung rung{word, word, nullptr};
-      std::replace(rung.group.begin(), rung.group.end(), ':', '_');
+      Rung rung{word, rung_group(word), nullptr};
       rung.experiment = std::make_unique<Experiment>(
-          rung_config(config, word, rates[i], static_cast<std::int64_t>(i), schedule), workers);
-      setting.rungs.push_back(std::move(rung));
+          rung_config(config, system, word, rates[i], static_cast<std::int64_t>(i), schedule),
+          catalogue, workers);
+      ladder.rungs.push_back(std::move(rung));
     }
-    settings.push_back(std::move(setting));
+    ladders.push_back(std::move(ladder));
   }
-  return settings;
+  return ladders;
 }
 
 }  // namespace popflow

@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "popflow/run_config.hpp"
+#include "options/run_config.hpp"
+#include "popflow/catalogue.hpp"
 #include "run/experiment.hpp"
 
 namespace popflow {
 
-/// One way to move the same problem: flow, sde, sde2, gd, sgd, svag:L or integrated.
+/// One way to move the same problem: flow, sde, sde2, gd, sgd, svag:L, or a rung of the system's
+/// own.
 struct Rung {
   std::string word;   ///< as the user types it
   std::string group;  ///< its group in the file: the word, with _ for :
@@ -20,20 +22,35 @@ struct Rung {
 };
 
 /// The rungs at one learning rate, on the same problem, start and save times.
-struct Setting {
+struct Ladder {
   double learning_rate = 0;
-  std::string group;  ///< of all of it in the file; empty when there is one setting
+  std::string group;  ///< of all of it in the file; empty when there is one ladder
   std::vector<Rung> rungs;
 };
 
 /// Checks --rungs and takes it apart. Throws UsageError.
-std::vector<std::string> rung_words(const RunConfig& config);
+std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system);
+
+/// Throws UsageError, that names the option they come from, unless each is a rung of the system and
+/// there are at least two, all different.
+void check_rungs(const std::vector<std::string>& words, const std::string& option,
+                 const SystemInfo& system);
+
+/// The group of a rung: its word, with _ for :
+std::string rung_group(std::string word);
+
+/// L of "svag:L", or 0.
+std::int64_t svag_of(const std::string& word);
+
+/// The system's own rung of that name; null if there is none.
+const RungInfo* own_rung(const SystemInfo& system, const std::string& word);
 
 /// Makes what the comparison runs, at every learning rate. Each rung is an experiment like any
 /// other: `popflow run` with the parameters in its group gives its numbers again.
 ///
 /// Streams: sde and sgd have the seed itself and differ by purpose. The other rungs and learning
 /// rates get seeds of their own, 2^32 and 2^53 apart.
-std::vector<Setting> make_settings(const RunConfig& config, Workers& workers);
+std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
+                                 Workers& workers);
 
 }  // namespace popflow

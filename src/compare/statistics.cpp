@@ -24,8 +24,8 @@ struct Summary {
   double kurtosis = 3;
 };
 
-/// Of the finite values at one time. Relative to the first of them, so that runs which agree to
-/// the last bit have no variance and exactly their value as mean.
+/// Of the finite values at one time. Relative to the first of them, so that bit-for-bit identical
+/// runs have zero variance and exactly their value as mean.
 Summary summary(const Paths& paths, std::size_t time) {
   Summary s;
   double origin = 0, sum = 0;
@@ -142,8 +142,7 @@ std::vector<double> flip_maxima(const Centred& data, std::size_t n, std::uint64_
   return maxima;
 }
 
-/// With the observed one among them: never 0. Maxima of rearrangements that differ by rounding
-/// alone count as equal.
+/// Counts the observed one, so it is never 0. Maxima that differ only by rounding count as equal.
 double p_value_of(double observed, const std::vector<double>& maxima) {
   const auto beyond = std::count_if(maxima.begin(), maxima.end(),
                                     [&](double m) { return m >= observed * (1 - 1e-10); });
@@ -191,7 +190,7 @@ Moments moments(const Paths& paths, double level) {
     m.mean_error.push_back(std::sqrt(s.variance / n));
     const double deviation = std::sqrt(s.variance);
     m.deviation.push_back(deviation);
-    // Samples show too little of their tails: at least a Gaussian's.
+    // Samples underestimate heavy tails: at least a Gaussian's.
     const double relative = 0.5 * std::sqrt((std::max(s.kurtosis, 3.0) - (n - 3) / (n - 1)) / n);
     const double factor = n < 2 ? kNone : std::exp(student_quantile(level, n - 1) * relative);
     m.deviation_low.push_back(deviation / factor);

@@ -15,7 +15,7 @@ namespace popflow {
 struct Paths {
   std::size_t runs = 0;
   std::size_t times = 0;
-  std::vector<double> values;  ///< runs x times, row-major; NaN where a run holds nothing
+  std::vector<double> values;  ///< runs x times, row-major; NaN where a run has no value
   bool exact = false;          ///< one run without randomness: its values have no error
 
   [[nodiscard]] double at(std::size_t run, std::size_t time) const {
@@ -26,7 +26,7 @@ struct Paths {
 /// The rows of those runs that are finite at all of the first `times` times.
 Paths finite_runs(const Paths& paths, std::size_t times);
 
-/// What is known of one rung at every time, from the runs that are finite there. NaN where there
+/// Estimates for one rung at every time, from the runs that are finite there. NaN where there
 /// are too few.
 struct Moments {
   std::vector<double> mean;
@@ -44,7 +44,7 @@ struct Difference {
   std::vector<double> difference;
   std::vector<double> error;  ///< standard error of it (Welch)
   std::vector<double> z;      ///< difference / error; NaN where both are 0
-  std::vector<double> band;   ///< half-width of the band that holds at all times at once
+  std::vector<double> band;   ///< half-width of the simultaneous confidence band over all times
   double p_value = 1;         ///< of equal means at all times, from the largest |z|
   std::size_t largest = 0;    ///< time of the largest |difference|
 };
@@ -70,12 +70,12 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
-  double runs_needed = 0;  ///< undecided: about so many would tell; NaN: cannot be said
+  double runs_needed = 0;  ///< undecided: about how many would decide; NaN: unknown
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: else,
-/// and equal means are rejected at the level. undecided: neither; `runs` is what there are.
+/// and equal means are rejected at the level. undecided: neither; `runs` is the number at hand.
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs);
 
 /// e = c eta^p fitted to signed errors by weighted least squares; the interval of p is where the
@@ -83,12 +83,12 @@ Verdict verdict(const Difference& difference, double margin, double level, std::
 struct OrderFit {
   enum class Kind {
     fitted,
-    no_signal,  ///< no error is told from zero at the level
+    no_signal,  ///< no error differs from zero at the level
     no_power,   ///< no power of eta fits: the errors change sign, say
   };
   Kind kind = Kind::no_signal;
   double order = 0;
-  double low = 0, high = 0;  ///< of p; infinite where the data don't bound it
+  double low = 0, high = 0;  ///< of p; infinite where the data do not bound it
   double coefficient = 0;
 };
 inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power"};

@@ -43,7 +43,7 @@ bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& e
       const Outcome outcome = driver->advance(experiment.plan.schedule[t]);
       if (outcome.kind == Outcome::Kind::interrupted) interrupted = true;
       if (outcome.kind != Outcome::Kind::reached) return;
-      system.observe(driver->state(), driver->time(), values);
+      system.observe(driver->view(), driver->time(), values);
       for (std::size_t o = 0; o < observables; ++o)
         change[(run * times + t) * observables + o] = paths.observables[o].at(run, t) - values[o];
     }

@@ -6,18 +6,18 @@
 
 namespace popflow {
 
-/// How much an SDE solver's steps matter: the mean over a few runs of what a run with steps of dt
-/// has minus what steps of 2 dt give on the same Brownian path. For a method of weak order 1 this
-/// is about the solver's own error at dt.
+/// The effect of an SDE solver's step size: the mean over a few runs of the values with steps of dt
+/// minus those with steps of 2 dt on the same Brownian path. For a method of weak order 1 this is
+/// about the solver's own error at dt.
 struct StepEffect {
   /// Per observable and save time.
   std::vector<std::vector<double>> mean, error;
 };
 
-/// Is the rung solved with steps whose size is the solver's own?
+/// Is the rung's step size a choice of the solver?
 bool has_step_effect(const Rung& rung);
 
-/// `paths` are the runs as they are. False when interrupted.
+/// `paths` are the runs at their own steps. False when interrupted.
 bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect);
 
 }  // namespace popflow

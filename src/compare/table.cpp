@@ -2,19 +2,23 @@
 #include <cmath>
 #include <set>
 
-#include "cli/text.hpp"
+#include "compare/compare.hpp"
 #include "compare/comparison.hpp"
-#include "popflow/comparison.hpp"
+#include "file/text.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
 namespace {
 
-using cli::rounded;
+using text::rounded;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string text(const DataFile& file, const std::string& object, const std::string& name) {
-  return file.text_attribute(object, name).value_or("");
+std::string attribute(const DataFile& file, const std::string& object, const std::string& name) {
+  // Files may hold megabytes where a sentence is expected.
+  constexpr std::size_t kShown = 2000;
+  const std::string text = file.text_attribute(object, name).value_or("");
+  return text.size() <= kShown ? text : std::string(hdf5::cut_utf8(text, kShown)) + "...";
 }
 
 /// "0.4318 ± 0.0012": the error to two digits, the value to the same place.
@@ -42,16 +46,17 @@ std::string with_error(double value, double error) {
 class Section {
  public:
   Section(const std::string& path, const std::string& group)
-      : file_(path, group.empty() ? "comparison" : group + "/comparison"),
-        words_(cli::split_words(text(file_, "", "rungs"))),
+      : prefix_(group.empty() ? "" : group + "/"),
+        file_(path, prefix_ + "comparison"),
+        words_(text::split_words(attribute(file_, "", "rungs"))),
         pairs_(pairs_of(words_.size())),
         time_(file_.read("time").values),
-        first_rung_(path, (group.empty() ? "" : group + "/") + group_name(words_.front())) {}
+        first_rung_(path, prefix_ + group_name(words_.front())) {}
 
   std::string page() const {
     std::vector<std::string> changing, kept;
-    for (const std::string& name : cli::split_words(text(first_rung_, "", "observables")))
-      (text(first_rung_, name, "invariant").empty() ? changing : kept).push_back(name);
+    for (const std::string& name : text::split_words(attribute(first_rung_, "", "observables")))
+      (attribute(first_rung_, name, "invariant").empty() ? changing : kept).push_back(name);
     return head() + table(changing) + spreads(changing) + invariants(kept) + caveats(changing);
   }
 
@@ -72,7 +77,7 @@ class Section {
     return values.at(row * time_.size() + time);
   }
 
-  /// Pairs that verdicts are shown of: all of three rungs; of more those with sgd, or else with the
+  /// Pairs whose verdicts are shown: all of three rungs; of more those with sgd, or else with the
   /// first.
   [[nodiscard]] std::vector<std::size_t> shown_pairs() const {
     std::vector<std::size_t> shown;
@@ -94,10 +99,15 @@ class Section {
       if (diverged[r] > 0) part += " (" + std::to_string(diverged[r]) + " diverged)";
       parts.push_back(part);
     }
+    // A flow has no batches, whatever its parameters say.
+    std::size_t noisy = 0;
+    while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
+    const double batch = DataFile(file_.path(), prefix_ + group_name(words_[noisy]))
+                             .number_attribute("parameters", "batch-size")
+                             .value_or(0);
     const double eta = file_.number_attribute("", "learning_rate").value_or(std::nan(""));
-    const double batch = first_rung_.number_attribute("parameters", "batch-size").value_or(0);
     return "\nlearning rate " + shortest(eta) + ", batch size " + rounded(batch) + ": " +
-           cli::join(parts, ", ") + "\n";
+           text::join(parts, ", ") + "\n";
   }
 
   /// Where the means deviate most from those of the first exact rung (or the first).
@@ -153,7 +163,7 @@ class Section {
         rows.push_back(row);
       }
     }
-    return "\n" + cli::columns(rows);
+    return "\n" + text::columns(rows);
   }
 
   /// Standard deviations, with the test of equal laws, at the end.
@@ -185,7 +195,7 @@ class Section {
         row.push_back(std::isfinite(p_value.at(p)) ? "p = " + digits(p_value[p]) : "-");
       if (any) rows.push_back(row);
     }
-    return rows.size() > 1 ? "\n" + cli::columns(rows) : "";
+    return rows.size() > 1 ? "\n" + text::columns(rows) : "";
   }
 
   [[nodiscard]] static std::string digits(double value) {
@@ -194,14 +204,14 @@ class Section {
     return buffer;
   }
 
-  /// What the flow conserves: how far it drifts one way, and how far it fluctuates.
+  /// What the flow conserves: its systematic drift, and its fluctuation.
   [[nodiscard]] std::string invariants(const std::vector<std::string>& names) const {
     Rows rows = {{"invariant, change to the end"}};
     for (const std::string& word : words_) rows[0].push_back(word);
     for (const std::string& name : names) {
       const auto mean = numbers(name + "_mean"), error = numbers(name + "_mean_error"),
                  deviation = numbers(name + "_std");
-      const bool zero = text(first_rung_, name, "invariant") == "zero";
+      const bool zero = attribute(first_rung_, name, "invariant") == "zero";
       std::vector<std::string> row = {name};
       for (std::size_t r = 0; r < words_.size(); ++r) {
         const std::size_t end = time_.size() - 1;
@@ -213,7 +223,7 @@ class Section {
       }
       rows.push_back(row);
     }
-    return rows.size() > 1 ? "\n" + cli::columns(rows) : "";
+    return rows.size() > 1 ? "\n" + text::columns(rows) : "";
   }
 
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
@@ -221,22 +231,22 @@ class Section {
     const double delta = file_.number_attribute("", "delta").value_or(std::nan(""));
     std::string page =
         "\n" +
-        cli::paragraph("agree: the difference of the means stays within " + shortest(100 * delta) +
-                       "% of the observable's range over the flow at all times, at level " +
-                       shortest(level) +
-                       ". differ: it does not, and equal means are rejected at that level. "
-                       "Each verdict holds by itself: of " +
-                       std::to_string(names.size() * pairs_.size()) + " about " +
-                       rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level)) +
-                       " would say differ by chance alone. Errors are standard errors.");
+        text::paragraph("agree: the difference of the means stays within " + shortest(100 * delta) +
+                        "% of the observable's range over the flow at all times, at level " +
+                        shortest(level) +
+                        ". differ: it does not, and equal means are rejected at that level. "
+                        "Each verdict holds individually: of " +
+                        std::to_string(names.size() * pairs_.size()) + " about " +
+                        rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level)) +
+                        " would read 'differ' by chance alone. Errors are standard errors.");
     const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
     for (std::size_t r = 0; r < words_.size(); ++r)
       if (diverged[r] > 0)
-        page += cli::paragraph(
-            words_[r] + ": " + std::to_string(diverged[r]) + " of " + std::to_string(runs[r]) +
-            " runs diverged" +
-            (diverged[r] < runs[r] ? "; its means are those of the others alone" : "") +
-            " (status and stop_time in its group).");
+        page += text::paragraph(words_[r] + ": " + std::to_string(diverged[r]) + " of " +
+                                std::to_string(runs[r]) + " runs diverged" +
+                                (diverged[r] < runs[r] ? "; its means are those of the others alone"
+                                                       : " and are left out: it has no means") +
+                                " (status and stop_time in its group).");
     for (std::size_t r = 0; r < words_.size(); ++r) page += solver(names, r);
     return page;
   }
@@ -260,12 +270,13 @@ class Section {
       }
     }
     if (most < 0) return "";
-    return cli::paragraph(
-        words_[rung] + ": steps of dt instead of 2 dt on the same paths move the " +
+    return text::paragraph(
+        words_[rung] + ": steps of dt instead of 2 dt on the same Brownian paths move the " +
         "mean by at most " + sentence +
-        (most > 1 ? ": the solver's own error matters; a smaller --dt helps." : "."));
+        (most > 1 ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
   }
 
+  std::string prefix_;  ///< of its groups' names
   DataFile file_;
   std::vector<std::string> words_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
@@ -280,7 +291,7 @@ std::string interval(double low, double high) {
 
 std::string orders(const DataFile& file) {
   const DataFile group(file.path(), "comparison");
-  const auto words = cli::split_words(text(group, "", "rungs"));
+  const auto words = text::split_words(attribute(group, "", "rungs"));
   Rows rows = {{"order in the learning rate, at the end", ""}};
   std::vector<std::size_t> shown;
   for (std::size_t r = 0; r < words.size(); ++r) {
@@ -288,8 +299,8 @@ std::string orders(const DataFile& file) {
     shown.push_back(r);
     rows[0].push_back(words[r] + "-sgd");
   }
-  const DataFile rung(file.path(), cli::split_words(text(file, "", "run_groups")).front());
-  for (const std::string& name : cli::split_words(text(rung, "", "observables"))) {
+  const DataFile rung(file.path(), text::split_words(attribute(file, "", "run_groups")).front());
+  for (const std::string& name : text::split_words(attribute(rung, "", "observables"))) {
     for (const std::string what : {"mean", "variance"}) {
       const std::string full = name + "_" + what;
       const auto fits = group.read(full + "_fit").integers;
@@ -302,15 +313,15 @@ std::string orders(const DataFile& file) {
         const std::int64_t fit = fits.at(r);
         any = any || fit == 0;
         row.push_back(fit == 0   ? rounded(order[r]) + " " + interval(low[r], high[r])
-                      : fit == 1 ? "no error seen"
+                      : fit == 1 ? "no significant error"
                       : fit == 2 ? "no power fits"
                                  : "-");
       }
       if (any || what == "mean" || !rows.back().front().empty()) rows.push_back(row);
     }
   }
-  return "\n" + cli::columns(rows) +
-         cli::paragraph(
+  return "\n" + text::columns(rows) +
+         text::paragraph(
              "Orders are those of signed errors against sgd, fitted by weighted least squares, "
              "with "
              "profile intervals. The noise itself is of order sqrt(eta): flow and sde both have "
@@ -319,8 +330,9 @@ std::string orders(const DataFile& file) {
 
 std::string noise(const DataFile& file) {
   const DataFile group(file.path(), "noise");
-  Rows rows = {{"noise of " + text(group, "", "rung") + " (" + text(group, "", "noise") + ")", "t",
-                "samples", "noise model"}};
+  Rows rows = {
+      {"noise of " + attribute(group, "", "rung") + " (" + attribute(group, "", "noise") + ")", "t",
+       "samples", "noise model"}};
   const auto times = group.read("time").values;
   const auto row = [&](const std::string& label, const std::string& name, std::size_t t,
                        std::size_t place) {
@@ -337,8 +349,8 @@ std::string noise(const DataFile& file) {
       row("variance along " + std::to_string(i + 1), "variance", t, t * directions + i);
     row("kurtosis along 1, of a batch", "kurtosis", t, t);
   }
-  return "\n" + cli::columns(rows) +
-         cli::paragraph(
+  return "\n" + text::columns(rows) +
+         text::paragraph(
              "Of one sample's gradient; directions are the leading eigenvectors of the "
              "sampler's covariance. A Gaussian has kurtosis 3.");
 }
@@ -346,10 +358,10 @@ std::string noise(const DataFile& file) {
 }  // namespace
 
 std::string describe_comparison(const DataFile& file) {
-  std::string page = cli::paragraph(text(file, "", "title"));
-  const std::string status = text(file, "", "status");
-  page += "  " + text(file, "", "system") + ", " + status + ": " +
-          text(file, "", "status_message") + "\n";
+  std::string page = text::paragraph(attribute(file, "", "title"));
+  const std::string status = attribute(file, "", "status");
+  page += "  " + attribute(file, "", "system") + ", " + status + ": " +
+          attribute(file, "", "status_message") + "\n";
   if (status == "complete") {
     const auto settings =
         static_cast<std::size_t>(file.number_attribute("", "settings").value_or(1));
@@ -360,16 +372,17 @@ std::string describe_comparison(const DataFile& file) {
     if (file.has_group("noise")) page += noise(file);
   }
   Rows rows;
-  for (const std::string& group : cli::split_words(text(file, "", "run_groups"))) {
+  for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
     const DataFile rung(file.path(), group);
-    rows.push_back({group, text(rung, "", "status") + ": " + text(rung, "", "status_message")});
+    rows.push_back(
+        {group, attribute(rung, "", "status") + ": " + attribute(rung, "", "status_message")});
   }
-  if (status != "complete") page += "\n" + cli::columns(rows);
+  if (status != "complete") page += "\n" + text::columns(rows);
   const auto wall_time = file.number_attribute("provenance", "wall_time");
   std::vector<std::string> last;
-  if (wall_time && *wall_time > 0) last.push_back("wall time " + cli::measured(*wall_time));
+  if (wall_time && *wall_time > 0) last.push_back("wall time " + text::measured(*wall_time));
   last.push_back("file " + file.path());
-  return page + "\n  " + cli::join(last, ", ") + "\n";
+  return page + "\n  " + text::join(last, ", ") + "\n";
 }
 
 }  // namespace popflow

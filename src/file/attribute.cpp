@@ -1,29 +1,16 @@
 #include "file/attribute.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <vector>
+
+#include "file/text.hpp"
 
 namespace popflow::hdf5 {
 
 namespace {
-
-/// Length in bytes of the well-formed UTF-8 character at the start of `text`; 0 if there is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead == 0) return 0;
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF show in the second byte.
-  const unsigned char second = byte(1);
-  const bool forbidden = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-                         (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
-  return forbidden ? 0 : length;
-}
 
 Handle text_type(std::size_t size) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -87,56 +74,104 @@ struct Creator {
   }
 };
 
-std::string full_name(const TrajectoryFile::AttributeChange& change) {
-  return "attribute '" + change.group + "/" + change.name + "'";
+using Change = TrajectoryFile::AttributeChange;
+
+/// Bytes of a text that takes the place of one which cannot be rewritten.
+constexpr std::size_t kNewText = 512;
+
+/// Shorter texts of fixed length are not ours.
+constexpr std::size_t kLeastText = 16;
+
+/// The object that has the attribute, or should have it.
+Handle owner_of(hid_t file, const Change& change) {
+  const std::string group = change.group.empty() ? "/" : change.group;
+  if (group != "/" && H5Lexists(file, group.c_str(), H5P_DEFAULT) <= 0) {
+    throw std::logic_error("no group '" + change.group + "' whose attribute '" + change.name +
+                           "' could be changed");
+  }
+  return open_object(file, group);
+}
+
+/// Can an attribute of this type hold the value, whatever it will be: text of some length, any
+/// number; or, if it is a small whole number, this one?
+struct Fits {
+  hid_t type;
+
+  bool operator()(const std::string& /*text*/) const {
+    return H5Tget_class(type) == H5T_STRING && check(H5Tis_variable_str(type)) == 0 &&
+           H5Tget_cset(type) == H5T_CSET_UTF8 && H5Tget_strpad(type) == H5T_STR_NULLPAD &&
+           H5Tget_size(type) >= kLeastText;
+  }
+  bool operator()(double /*value*/) const {
+    return H5Tget_class(type) == H5T_FLOAT && H5Tget_precision(type) >= 64;
+  }
+  bool operator()(std::int64_t value) const {
+    if (H5Tget_class(type) != H5T_INTEGER || H5Tget_sign(type) != H5T_SGN_2) return false;
+    const std::size_t bits = H5Tget_precision(type);
+    if (bits >= 64) return true;
+    const std::int64_t beyond = std::int64_t{1} << (bits - 1);
+    return value >= -beyond && value < beyond;
+  }
+};
+
+bool is_fixed(hid_t owner, const Change& change) {
+  const Handle attribute(H5Aopen(owner, change.name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Handle type(H5Aget_type(attribute), H5Tclose);
+  const Handle space(H5Aget_space(attribute), H5Sclose);
+  return check(H5Sget_simple_extent_npoints(space)) == 1 && std::visit(Fits{type}, change.value);
+}
+
+/// Text of variable length that is better rewritten as such: where an index of the attributes'
+/// order is kept, as netCDF does, HDF5 1.10 cannot delete what h5py has replaced (see create.cpp).
+bool must_stay_variable(hid_t owner, const Change& change) {
+  if (!std::holds_alternative<std::string>(change.value)) return false;
+  unsigned order = 0;
+  const Handle properties = H5Iget_type(owner) == H5I_GROUP
+                                ? Handle(H5Gget_create_plist(owner), H5Pclose)
+                                : Handle(H5Dget_create_plist(owner), H5Pclose);
+  check(H5Pget_attr_creation_order(properties, &order));
+  const Handle attribute(H5Aopen(owner, change.name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Handle type(H5Aget_type(attribute), H5Tclose);
+  const Handle space(H5Aget_space(attribute), H5Sclose);
+  return (order & H5P_CRT_ORDER_INDEXED) != 0 && H5Tget_class(type) == H5T_STRING &&
+         check(H5Tis_variable_str(type)) > 0 && check(H5Sget_simple_extent_npoints(space)) == 1;
 }
 
 }  // namespace
-
-std::string as_utf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    valid += length > 0 ? text.substr(0, length) : "\uFFFD";
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return valid;
-}
-
-std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
-  return text.substr(0, bytes);
-}
 
 void create_attribute(hid_t object, const Attribute& attribute) {
   std::visit(Creator{object, attribute}, attribute.value);
 }
 
-FixedAttribute::FixedAttribute(hid_t file, const TrajectoryFile::AttributeChange& change)
-    : change_(change) {
-  const auto absent = [&] { return std::logic_error("no " + full_name(change) + " to change"); };
-  const std::string group = change.group.empty() ? "/" : change.group;
-  if (group != "/" && H5Lexists(file, group.c_str(), H5P_DEFAULT) <= 0) throw absent();
-  // By way of its owner: what H5Aopen_by_name opens cannot be rewritten once the object has more
-  // attributes than one node of their index holds (seen with HDF5 1.10.8).
-  owner_ = open_object(file, group);
-  if (check(H5Aexists(owner_, change.name.c_str())) == 0) throw absent();
-  attribute_ = Handle(H5Aopen(owner_, change.name.c_str(), H5P_DEFAULT), H5Aclose);
-  type_ = Handle(H5Aget_type(attribute_), H5Tclose);
-  const Handle space(H5Aget_space(attribute_), H5Sclose);
-  const H5T_class_t stored = H5Tget_class(type_);
-  const bool text = std::holds_alternative<std::string>(change.value);
-  const bool fits = text ? stored == H5T_STRING && check(H5Tis_variable_str(type_)) == 0
-                         : stored == H5T_FLOAT || stored == H5T_INTEGER;
-  if (!fits || check(H5Sget_simple_extent_npoints(space)) != 1) {
-    throw std::logic_error(full_name(change) + " is not one of fixed size and this type");
+bool make_fixed(hid_t file, const Change& change) {
+  const Handle owner = owner_of(file, change);
+  const bool there = check(H5Aexists(owner, change.name.c_str())) > 0;
+  if (there && (is_fixed(owner, change) || must_stay_variable(owner, change))) return false;
+  if (there && H5Adelete(owner, change.name.c_str()) < 0) {
+    throw Failure("the attribute '" + change.name +
+                  "', which another program wrote, cannot be replaced: " + failure().what());
   }
+  Attribute attribute{change.name, {}, kNewText};
+  std::visit([&](const auto& value) { attribute.value = value; }, change.value);
+  create_attribute(owner, attribute);
+  return true;
 }
 
+// The attribute is opened by way of its owner: what H5Aopen_by_name opens cannot be rewritten once
+// the object has more attributes than one node of their index holds (seen with HDF5 1.10.8).
+FixedAttribute::FixedAttribute(hid_t file, const Change& change)
+    : change_(change),
+      owner_(owner_of(file, change)),
+      attribute_(H5Aopen(owner_, change.name.c_str(), H5P_DEFAULT), H5Aclose),
+      type_(H5Aget_type(attribute_), H5Tclose) {}
+
 void FixedAttribute::rewrite() const {
-  if (const auto* text = std::get_if<std::string>(&change_.value)) {
+  const auto* text = std::get_if<std::string>(&change_.value);
+  if (text != nullptr && check(H5Tis_variable_str(type_)) > 0) {
+    const std::string valid = as_utf8(*text);
+    const char* start = valid.c_str();
+    check(H5Awrite(attribute_, type_, &start));
+  } else if (text != nullptr) {
     check(H5Awrite(attribute_, type_, padded(*text, H5Tget_size(type_)).data()));
   } else if (const auto* number = std::get_if<double>(&change_.value)) {
     check(H5Awrite(attribute_, H5T_NATIVE_DOUBLE, number));

@@ -14,10 +14,11 @@
 #include <utility>
 
 #include "file/attribute.hpp"
+#include "file/examine.hpp"
 #include "file/hdf5.hpp"
-#include "file/layout.hpp"
 #include "file/raw_io.hpp"
-#include "popflow/trajectory_file.hpp"
+#include "file/structure.hpp"
+#include "file/trajectory_file.hpp"
 
 namespace popflow {
 
@@ -55,11 +56,28 @@ hid_t file_type(NumberType type) {
   return H5I_INVALID_HID;
 }
 
-/// Properties of all objects: no times (the same run gives the same bytes), attributes in order.
+/// The type of a dimension's coordinate.
+NumberType type_of(Coordinate coordinate) {
+  switch (coordinate) {
+    case Coordinate::values:
+      return NumberType::float64;
+    case Coordinate::flags:
+      return NumberType::int8;
+    case Coordinate::none:
+    case Coordinate::index:
+    case Coordinate::wholes:
+      break;
+  }
+  return NumberType::int64;
+}
+
+/// Properties of all objects: no times (the same run gives the same bytes), attributes in order. An
+/// index of that order is not kept: HDF5 1.10 loses its entry of an attribute that is renamed, as
+/// h5py does to replace one, and can neither delete nor replace that attribute any more.
 Handle object_properties(hid_t kind) {
   Handle properties(H5Pcreate(kind), H5Pclose);
   check(H5Pset_obj_track_times(properties, false));
-  check(H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+  check(H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED));
   return properties;
 }
 
@@ -85,7 +103,7 @@ class Structure {
  public:
   explicit Structure(const std::string& path) {
     const Handle properties = group_properties(H5P_FILE_CREATE);
-    const Handle access = hdf5::file_access();
+    const Handle access = hdf5::creation_access();
     check(H5Pset_alignment(access, kSmallestBlock, kPage));
     file_ = Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties, access), H5Fclose);
   }
@@ -138,9 +156,8 @@ class Structure {
       scales_.emplace(&dimension, std::move(scale));
       return;
     }
-    Place place{join(path, dimension.name), 0,       dimension.size,
-                NumberType::float64,        nullptr, &dimension};
-    if (dimension.coordinate == Coordinate::index) place.type = NumberType::int64;
+    Place place{join(path, dimension.name),    0,       dimension.size,
+                type_of(dimension.coordinate), nullptr, &dimension};
     Handle scale = add_dataset(group, dimension.name, space, std::move(place));
     check(H5DSset_scale(scale, dimension.name.c_str()));
     add_attributes(scale, dimension.attributes);
@@ -177,7 +194,7 @@ class Structure {
                               properties, H5P_DEFAULT),
                    H5Dclose);
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) throw hdf5::Failure(hdf5::reason());
+    if (offset == HADDR_UNDEF) throw hdf5::failure();
     place.offset = offset;
     places_.push_back(std::move(place));
     return dataset;
@@ -198,8 +215,16 @@ class Filler {
       std::visit([&](const auto& data) { copy_or_blank(place, data); }, place.variable->data);
     } else if (place.dimension->coordinate == Coordinate::values) {
       copy(place, place.dimension->values);
+    } else if (place.dimension->coordinate == Coordinate::wholes) {
+      const std::vector<double>& values = place.dimension->values;
+      repeat<std::int64_t>(place,
+                           [&](std::size_t i) { return static_cast<std::int64_t>(values[i]); });
+    } else if (place.dimension->coordinate == Coordinate::flags) {
+      repeat<std::int8_t>(place, [](std::size_t i) { return static_cast<std::int8_t>(i); });
     } else {
-      repeat<std::int64_t>(place, [](std::size_t i) { return static_cast<std::int64_t>(i); });
+      const std::int64_t first = place.dimension->first;
+      repeat<std::int64_t>(place,
+                           [=](std::size_t i) { return first + static_cast<std::int64_t>(i); });
     }
   }
 
@@ -211,9 +236,9 @@ class Filler {
     } else if (place.type == NumberType::float64) {
       repeat<double>(place, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
     } else if (place.type == NumberType::int64) {
-      repeat<std::int64_t>(place, [](std::size_t) { return std::int64_t{-1}; });
+      repeat<std::int64_t>(place, [&](std::size_t) { return place.variable->blank; });
     } else {
-      repeat<std::int8_t>(place, [](std::size_t) { return std::int8_t{-1}; });
+      repeat<std::int8_t>(place, [&](std::size_t) { return place.variable->blank; });
     }
   }
 
@@ -243,7 +268,7 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// A new file beside `path`, hidden, with a name that tells whose it is.
+/// A new hidden file next to `path`, with a name that identifies its process.
 std::pair<int, std::string> open_temporary(const std::string& path) {
   const std::string folder = folder_of(path);
   const std::string name = path.substr(folder.size());
@@ -295,7 +320,7 @@ bool rename_to_new(const std::string& from, const std::string& to) {
   return unsupported && claim_and_rename(from, to);
 }
 
-/// Makes the rename itself last. Some file systems cannot; the file is whole all the same.
+/// Makes the rename itself durable. Some file systems cannot; the file is complete all the same.
 void sync_folder(const std::string& path) {
   const std::string folder = folder_of(path);
   const int descriptor =
@@ -338,6 +363,7 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
   // From here on the destructor removes what is there.
   std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
   claim(file.descriptor_, path);
+  hdf5::hold(file.descriptor_, hdf5::Maker::us);
   std::vector<Place> places;
   try {
     const auto held = hdf5::lock();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -34,8 +35,6 @@ struct OpenFile {
   int descriptor;
   haddr_t allocated;
   haddr_t size;
-  dev_t device;
-  ino_t inode;
 };
 static_assert(std::is_standard_layout_v<OpenFile>);
 
@@ -92,9 +91,11 @@ bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned 
 
 // ---- What HDF5 calls. No exception may pass through it.
 
-H5FD_t* open_file(const char* name, unsigned flags, hid_t /*access*/, haddr_t /*most*/) noexcept {
-  if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
-  const int descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
+/// The name is for messages: what is read is the file behind the descriptor in `access`.
+H5FD_t* open_file(const char* /*name*/, unsigned flags, hid_t access, haddr_t /*most*/) noexcept {
+  const auto* given = static_cast<const int*>(H5Pget_driver_info(access));
+  if ((flags & H5F_ACC_RDWR) != 0 || given == nullptr) return nullptr;
+  const int descriptor = fcntl(*given, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) return nullptr;
   struct stat status {};
   auto* file = new (std::nothrow) OpenFile{};
@@ -105,8 +106,6 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t /*access*/, haddr_t /*
   }
   file->descriptor = descriptor;
   file->size = static_cast<haddr_t>(status.st_size);
-  file->device = status.st_dev;
-  file->inode = status.st_ino;
   return &file->base;
 }
 
@@ -116,11 +115,9 @@ herr_t close_file(H5FD_t* file) noexcept {
   return 0;
 }
 
-int compare(const H5FD_t* a, const H5FD_t* b) noexcept {
-  if (of(a).device != of(b).device) return of(a).device < of(b).device ? -1 : 1;
-  if (of(a).inode != of(b).inode) return of(a).inode < of(b).inode ? -1 : 1;
-  return 0;
-}
+/// No two are the same: HDF5 would let them share what it remembers, and show whoever opens a file
+/// now what it was when another opened it.
+int compare(const H5FD_t* a, const H5FD_t* b) noexcept { return std::less<>()(a, b) ? -1 : 1; }
 
 herr_t query(const H5FD_t* /*file*/, unsigned long* flags) noexcept {
   if (flags != nullptr) *flags = H5FD_FEAT_DATA_SIEVE;
@@ -156,6 +153,7 @@ H5FD_class_t make_class() {
   H5FD_class_t driver{};
   driver.name = "popflow_guarded";
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
+  driver.fapl_size = sizeof(int);
   driver.fc_degree = H5F_CLOSE_WEAK;
   driver.open = open_file;
   driver.close = close_file;
@@ -172,11 +170,11 @@ H5FD_class_t make_class() {
 
 }  // namespace
 
-Handle open_guarded(const std::string& path) {
+Handle open_guarded(int descriptor, const std::string& path) {
   static const H5FD_class_t driver = make_class();
   static const hid_t id = check(H5FDregister(&driver));
   const Handle access = file_access();
-  check(H5Pset_driver(access, id, nullptr));
+  check(H5Pset_driver(access, id, &descriptor));
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose};
 }
 

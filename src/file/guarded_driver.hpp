@@ -4,10 +4,10 @@
 
 namespace popflow::hdf5 {
 
-/// Opens a file for reading through a driver that looks at text heaps before HDF5 does. HDF5 1.10
-/// takes the sizes in such a heap (where attributes of variable length live) as they stand, without
-/// checksum or bounds, so that one changed byte makes it read beyond its memory. Here a damaged
-/// heap is a failed read.
-[[nodiscard]] Handle open_guarded(const std::string& path);
+/// Opens the file behind `descriptor` for reading through a driver that checks text heaps before
+/// HDF5 reads them; `path` is its name in messages. HDF5 1.10 takes the sizes in such a heap (where
+/// attributes of variable length live) as they stand, without checksum or bounds, so that one
+/// changed byte makes it read beyond its memory. Here a damaged heap is a failed read.
+[[nodiscard]] Handle open_guarded(int descriptor, const std::string& path);
 
 }  // namespace popflow::hdf5

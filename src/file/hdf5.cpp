@@ -1,56 +1,75 @@
 #include "file/hdf5.hpp"
 
+#include <new>
 #include <string_view>
+
+#include "file/text.hpp"
 
 namespace popflow::hdf5 {
 
 namespace {
 
+std::recursive_mutex& mutex() {
+  static std::recursive_mutex only;
+  return only;
+}
+
+struct Reason {
+  std::string text;
+  bool memory = false;
+};
+
 /// Keeps the innermost entry of the error stack, and prefers one that quotes the system's reason.
 herr_t collect(unsigned /*depth*/, const H5E_error2_t* entry, void* data) {
-  auto& text = *static_cast<std::string*>(data);
+  auto& reason = *static_cast<Reason*>(data);
   const std::string_view description = entry->desc != nullptr ? entry->desc : "";
+  reason.memory =
+      reason.memory || (entry->maj_num == H5E_RESOURCE &&
+                        (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC));
   constexpr std::string_view kMark = "error message = '";
   if (const auto mark = description.find(kMark); mark != std::string_view::npos) {
     const std::string_view rest = description.substr(mark + kMark.size());
-    text = rest.substr(0, rest.find('\''));
+    reason.text = rest.substr(0, rest.find('\''));
     return 1;
   }
-  if (text.empty()) text = description;
+  if (reason.text.empty()) reason.text = description;
   return 0;
+}
+
+Handle access_with(H5F_libver_t lowest, H5F_libver_t highest) {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  check(H5Pset_libver_bounds(access, lowest, highest));
+  check(H5Pset_file_locking(access, false, true));
+  return access;
 }
 
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> lock() {
-  static std::recursive_mutex mutex;
-  std::unique_lock<std::recursive_mutex> held(mutex);
+  std::unique_lock<std::recursive_mutex> held(mutex());
   static const bool ready = [] {
     H5dont_atexit();
-    return H5open() >= 0;
+    // A link whose class is not known can be seen, but not followed.
+    return H5open() >= 0 && H5Lunregister(H5L_TYPE_EXTERNAL) >= 0;
   }();
   if (!ready) throw Failure("the HDF5 library cannot be started");
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return held;
 }
 
-std::string reason() {
-  std::string text;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &text);
-  return text.empty() ? "unknown HDF5 error" : text;
+void forget_lock() { new (&mutex()) std::recursive_mutex; }
+
+Failure failure() {
+  Reason reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
+  // The library quotes names from the file.
+  return Failure(reason.text.empty() ? "unknown HDF5 error" : in_sentence(reason.text),
+                 reason.memory);
 }
 
-Handle file_access() {
-  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  check(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18));
-  check(H5Pset_file_locking(access, false, true));
-  return access;
-}
+Handle creation_access() { return access_with(H5F_LIBVER_V18, H5F_LIBVER_V18); }
 
-Handle open_for_changes(const std::string& path) {
-  const Handle access = file_access();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, access), H5Fclose};
-}
+Handle file_access() { return access_with(H5F_LIBVER_V18, H5F_LIBVER_LATEST); }
 
 Handle open_object(hid_t file, const std::string& path) {
   const std::string name = path.empty() ? "/" : path;

@@ -9,26 +9,31 @@
 #include <utility>
 
 /// A thin layer over the HDF5 C API: handles that close themselves, and return codes that cannot be
-/// overlooked. Names and sentences for the user belong to the callers.
+/// ignored. Names and sentences for the user belong to the callers.
 namespace popflow::hdf5 {
 
-/// The library said no; what() is its innermost reason ("No space left on device").
+/// A call of the library failed; what() is its innermost reason ("No space left on device").
 struct Failure : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit Failure(const std::string& reason, bool of_memory = false)
+      : std::runtime_error(reason), memory(of_memory) {}
+  bool memory;  ///< there was not enough of it
 };
 
 /// To be held around every use of the library, which is not thread-safe. The first call silences
-/// the library's error stack and keeps it from running an exit handler, which may crash after a
-/// failed write.
+/// the library's error stack, keeps it from running an exit handler, which may crash after a failed
+/// write, and takes from it the ability to follow links into other files.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
 
-/// The reason of the last failed call, from the library's error stack.
-[[nodiscard]] std::string reason();
+/// For a child process whose parent held the lock when it forked: nobody holds it any more.
+void forget_lock();
+
+/// The last failed call, with the reason from the library's error stack.
+[[nodiscard]] Failure failure();
 
 /// Passes a return code (herr_t, htri_t, hssize_t, ...) through; throws Failure if negative.
 template <class Code>
 Code check(Code code) {
-  if (code < 0) throw Failure(reason());
+  if (code < 0) throw failure();
   return code;
 }
 
@@ -64,12 +69,13 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Properties with which every file is opened: no locking, so that a running file can be looked at,
-/// and the format of HDF5 1.8, which every reader knows.
-[[nodiscard]] Handle file_access();
+/// Properties with which files are made: no locking, so that a running file can be read, and
+/// the format of HDF5 1.8, which every reader knows.
+[[nodiscard]] Handle creation_access();
 
-/// Opens an existing file for reading and writing.
-[[nodiscard]] Handle open_for_changes(const std::string& path);
+/// Properties with which files that exist are opened: no locking, and any format that the library
+/// can read. What is added to a file is in the format of HDF5 1.8, or in its own if that is newer.
+[[nodiscard]] Handle file_access();
 
 /// Opens a group or dataset by its path in the file; "" is the root.
 [[nodiscard]] Handle open_object(hid_t file, const std::string& path);

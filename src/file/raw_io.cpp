@@ -15,13 +15,13 @@ OutputError cannot_write(const std::string& path, const std::string& reason) {
 }
 
 void claim(int descriptor, const std::string& path) {
-  // Not flock(): by that readers keep away from files that are being written, and from a run that
-  // is going on they should not.
+  // Not flock(): readers use it to avoid files that are being written, but a run in progress should
+  // be readable.
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return;
-  // File systems without locks have none to respect.
+  // On file systems without locks there is nothing to check.
   if (errno == EAGAIN || errno == EACCES) throw cannot_write(path, "another process is writing it");
 }
 
@@ -32,7 +32,7 @@ void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_
     const ssize_t written = pwrite(descriptor, next, bytes, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw cannot_write(path, system_reason(written < 0 ? errno : EIO));
-    // A short write (a disk nearly full, more than 2 GiB at once): the next one tells.
+    // A short write (a disk nearly full, more than 2 GiB at once): the next one reports the error.
     next += written;
     offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::size_t>(written);

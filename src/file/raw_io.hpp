@@ -18,8 +18,8 @@ namespace popflow {
 /// names `path` if another process holds it.
 void claim(int descriptor, const std::string& path);
 
-/// Writes all of `bytes` at `offset`, whatever it takes. Throws OutputError that names `path`.
-/// Thread-safe.
+/// Writes all of `bytes` at `offset`, in as many calls as needed. Throws OutputError that names
+/// `path`. Thread-safe.
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
               const std::string& path);
 

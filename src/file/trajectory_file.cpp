@@ -1,19 +1,24 @@
-#include "popflow/trajectory_file.hpp"
+#include "file/trajectory_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
 #include "file/attribute.hpp"
-#include "file/guarded_driver.hpp"
+#include "file/crash_guard.hpp"
+#include "file/examine.hpp"
 #include "file/hdf5.hpp"
-#include "file/layout.hpp"
+#include "file/in_child.hpp"
 #include "file/raw_io.hpp"
+#include "file/reader.hpp"
+#include "file/slot.hpp"
+#include "file/source.hpp"
+#include "file/structure.hpp"
 #include "popflow/data_file.hpp"
 
 namespace popflow {
@@ -23,25 +28,38 @@ namespace {
 using hdf5::check;
 using hdf5::Handle;
 
-/// Collects the paths of all datasets below a file's root.
-herr_t collect_datasets(hid_t /*file*/, const char* name, const H5O_info_t* info,
-                        void* data) noexcept {
-  if (info->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(data)->push_back(name);
-  return 0;
+constexpr const char* kReplaced = "it was removed or replaced meanwhile";
+
+constexpr std::uint64_t kScattered = hdf5::Slot::kScattered;
+
+/// Opens a file for changes of its structure, if it still is the one behind `descriptor`: somebody
+/// else's, that took the name meanwhile, must not be touched.
+Handle open_for_changes(const std::string& name, int descriptor) {
+  const Handle access = hdf5::file_access();
+  Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access), H5Fclose);
+  void* opened = nullptr;
+  check(H5Fget_vfd_handle(file, H5P_DEFAULT, &opened));
+  struct stat ours {};
+  struct stat its {};
+  if (fstat(descriptor, &ours) != 0 || fstat(*static_cast<const int*>(opened), &its) != 0 ||
+      ours.st_dev != its.st_dev || ours.st_ino != its.st_ino) {
+    throw hdf5::Failure(kReplaced);
+  }
+  return file;
 }
 
-std::vector<std::string> all_datasets(hid_t file) {
-  std::vector<std::string> names;
-  check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, collect_datasets, &names, H5O_INFO_BASIC));
-  return names;
-}
-
-std::optional<NumberType> number_type(hid_t dataset) {
-  const Handle type(H5Dget_type(dataset), H5Tclose);
-  if (check(H5Tequal(type, H5T_IEEE_F64LE)) > 0) return NumberType::float64;
-  if (check(H5Tequal(type, H5T_STD_I64LE)) > 0) return NumberType::int64;
-  if (check(H5Tequal(type, H5T_STD_I8LE)) > 0) return NumberType::int8;
-  return std::nullopt;
+/// Rewrites attributes. What other programs made of them is mended first, and is in the file before
+/// the rest begins.
+void change_attributes(hid_t file, const std::vector<TrajectoryFile::AttributeChange>& changes) {
+  bool mended = false;
+  for (const auto& change : changes) mended = hdf5::make_fixed(file, change) || mended;
+  if (mended) check(H5Fflush(file, H5F_SCOPE_LOCAL));
+  std::vector<hdf5::FixedAttribute> attributes;
+  attributes.reserve(changes.size());
+  for (const auto& change : changes) attributes.emplace_back(file, change);
+  for (const hdf5::FixedAttribute& attribute : attributes) attribute.rewrite();
+  attributes.clear();
+  check(H5Fflush(file, H5F_SCOPE_LOCAL));
 }
 
 }  // namespace
@@ -52,27 +70,27 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
   }
   TrajectoryFile file;
   file.path_ = path;
-  file.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  file.descriptor_ = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   struct stat status {};
   if (file.descriptor_ < 0 || fstat(file.descriptor_, &status) != 0) {
     throw cannot_write(path, system_reason(errno));
   }
+  hdf5::require_regular(status, path);
   claim(file.descriptor_, path);
   const auto size = static_cast<std::uint64_t>(status.st_size);
+  const auto held = hdf5::lock();
+  hdf5::examine(file.descriptor_, path);
+  hdf5::hold(file.descriptor_, hdf5::Maker::anybody);
+  const std::string crash = hdf5::crash_sentence(path);
+  const hdf5::CrashGuard guard(crash);
   try {
-    const auto held = hdf5::lock();
-    const Handle source = hdf5::open_guarded(path);
-    for (const std::string& name : all_datasets(source)) {
-      const Handle dataset = hdf5::open_object(source, name);
-      const haddr_t offset = H5Dget_offset(dataset);
-      const std::optional<NumberType> type = number_type(dataset);
-      if (offset == HADDR_UNDEF || !type) continue;  // a size alone, or not of ours
-      const Handle space = hdf5::space_of(dataset);
-      const auto count = static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space)));
-      if (offset > size || count > (size - offset) / bytes_of(*type)) {
-        throw InputError("'" + path + "' is damaged: '" + name + "' lies beyond its end");
-      }
-      file.slots_[name] = {offset, count, *type};
+    const hdf5::Reader reader(file.descriptor_, path);
+    for (const hdf5::Reader::Object& object : reader.objects()) {
+      if (object.type != H5O_TYPE_DATASET) continue;
+      const hdf5::Dataset dataset = reader.open_dataset(object.path);
+      const auto slot = hdf5::slot_of(dataset, object.path, size, path);
+      if (!slot) continue;  // not of ours
+      file.slots_[object.path] = {slot->offset, slot->count, slot->type};
     }
   } catch (const hdf5::Failure& failure) {
     throw InputError("'" + path + "' is damaged: " + failure.what());
@@ -91,8 +109,13 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
     const auto found = slots_.find(name);
     if (found == slots_.end() || found->second.count != count ||
         found->second.type != variable.type) {
-      throw InputError("'" + path_ + "' does not agree with its parameters: '" + name +
+      throw InputError("'" + path_ + "' is inconsistent with its parameters: '" + name +
                        "' should hold " + std::to_string(count) + " numbers");
+    }
+    if (found->second.offset == kScattered) {
+      throw InputError("'" + path_ + "' was rewritten by another program, and the numbers of '" +
+                       name + "' no longer lie in one piece, uncompressed, where a run can " +
+                       "go on; 'h5repack -f NONE -l CONTI OLD NEW' makes a file in which they do");
     }
   }
   for (const GroupSpec& group : scope.group.groups)
@@ -100,7 +123,10 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
 }
 
 TrajectoryFile::~TrajectoryFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) {
+    hdf5::release(descriptor_);
+    close(descriptor_);
+  }
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
@@ -114,12 +140,14 @@ TrajectoryFile& TrajectoryFile::operator=(TrajectoryFile&& other) noexcept {
   return *this;
 }
 
-bool TrajectoryFile::has(const std::string& variable) const { return slots_.contains(variable); }
+bool TrajectoryFile::has(const std::string& variable) const {
+  const auto found = slots_.find(variable);
+  return found != slots_.end() && found->second.offset != kScattered;
+}
 
 std::size_t TrajectoryFile::size(const std::string& variable) const {
-  const auto found = slots_.find(variable);
-  if (found == slots_.end()) throw std::logic_error("no variable '" + variable + "' in the file");
-  return found->second.count;
+  if (!has(variable)) throw std::logic_error("no variable '" + variable + "' in the file");
+  return slots_.at(variable).count;
 }
 
 void TrajectoryFile::write(const std::string& variable, std::size_t first,
@@ -151,9 +179,8 @@ void TrajectoryFile::write(const std::string& variable, std::size_t first, std::
 
 void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, std::size_t first,
                                  std::size_t count, const void* data) {
-  const auto found = slots_.find(variable);
-  if (found == slots_.end()) throw std::logic_error("no variable '" + variable + "' in the file");
-  const Slot& slot = found->second;
+  if (!has(variable)) throw std::logic_error("no variable '" + variable + "' in the file");
+  const Slot& slot = slots_.at(variable);
   // A write past the end would hit another dataset, or HDF5's own structure.
   if (type != slot.type || first > slot.count || count > slot.count - first) {
     throw std::logic_error("variable '" + variable + "' holds no such elements");
@@ -169,29 +196,38 @@ void TrajectoryFile::sync() {
 
 void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
   const std::string& name = temporary_.empty() ? path_ : temporary_;
-  // HDF5 opens by name: somebody else's file that took the name meanwhile must not be touched.
+  // HDF5 opens by name.
   struct stat ours {};
   struct stat named {};
   if (fstat(descriptor_, &ours) != 0) throw cannot_write(path_, system_reason(errno));
   if (stat(name.c_str(), &named) != 0 || named.st_dev != ours.st_dev ||
       named.st_ino != ours.st_ino) {
-    throw cannot_write(path_, "it was removed or replaced meanwhile");
+    throw cannot_write(path_, kReplaced);
   }
-  try {
-    const auto held = hdf5::lock();
-    Handle file = hdf5::open_for_changes(name);
+  const auto change = [&] {
+    Handle file = open_for_changes(name, descriptor_);
     try {
-      std::vector<hdf5::FixedAttribute> attributes;
-      attributes.reserve(changes.size());
-      for (const AttributeChange& change : changes) attributes.emplace_back(file, change);
-      for (const hdf5::FixedAttribute& attribute : attributes) attribute.rewrite();
-      attributes.clear();
-      check(H5Fflush(file, H5F_SCOPE_LOCAL));
+      change_attributes(file, changes);
     } catch (const hdf5::Failure&) {
       file.release();  // closing would write once more what could not be written
       throw;
     }
     file.close();
+  };
+  const std::string crash = hdf5::crash_sentence(path_, "changed");
+  const auto held = hdf5::lock();
+  if (!hdf5::can_be_changed(descriptor_)) {
+    const hdf5::Ended ended = hdf5::in_child(change);
+    if (ended.how == hdf5::Ended::How::refused) throw cannot_write(path_, ended.sentence);
+    if (ended.how == hdf5::Ended::How::crashed || ended.how == hdf5::Ended::How::overtime) {
+      throw InputError(crash);
+    }
+    hdf5::note_change(descriptor_);
+    if (ended.how == hdf5::Ended::How::done) return;
+  }
+  const hdf5::CrashGuard guard(crash);
+  try {
+    change();
   } catch (const hdf5::Failure& failure) {
     throw cannot_write(path_, failure.what());
   }

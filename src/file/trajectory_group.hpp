@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "popflow/trajectory_file.hpp"
+#include "file/trajectory_file.hpp"
 
 namespace popflow {
 

@@ -7,7 +7,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "flow/event_watch.hpp"
+#include "flow/pace.hpp"
 #include "flow/passages.hpp"
+#include "flow/steadiness.hpp"
 #include "popflow/error.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
@@ -29,44 +32,54 @@ std::string at(double t) {
 
 }  // namespace
 
-struct FlowDriver::Watch {
-  enum Stage { waiting, armed, fired };
-  Stage stage = waiting;
-  double time = 0;   ///< armed: since when `value` is known; fired: when
-  double value = 0;  ///< of the event function then
-};
-
 struct FlowDriver::Internals {
   Rhs rhs;
   Tolerance tolerance;
   std::unique_ptr<Stepper> stepper;
+  EventWatch events;
   Passages passages;
+  Steadiness steadiness;
+  Pace pace;
+  Capability<Switching> switching;
+  std::vector<double> switch_values;
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
     : system_(system),
       workers_(workers),
       options_(std::move(options)),
-      in_(new Internals{Rhs(system), Tolerance(system.shape().blocks, options_.rtol, options_.atol),
-                        nullptr, Passages(system)}),
       x_(system.shape().state_size()),
       x_new_(system.shape().state_size()) {
+  const Capabilities can = system.capabilities();
+  if (can.switching) regime_ = can.switching->first_regime();
+  in_.reset(new Internals{Rhs(system, regime_),
+                          Tolerance(system.shape().blocks, options_.rtol, options_.atol),
+                          nullptr,
+                          EventWatch(system),
+                          Passages(system),
+                          Steadiness(options_.steady_tolerance.value_or(0)),
+                          Pace(),
+                          can.switching,
+                          {}});
   in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
-  if (system.has_proximal()) in_->stepper = make_proximal(std::move(in_->stepper), system);
+  if (can.proximal) {
+    const Proximal& term = *can.proximal.operator->();
+    in_->stepper = term.estimates_error()
+                       ? make_adaptive_splitting(std::move(in_->stepper), term, regime_,
+                                                 in_->tolerance, workers_)
+                       : make_splitting(std::move(in_->stepper), term, regime_);
+  }
   if (!in_->stepper->adaptive() && !options_.dt)
-    throw UsageError(system.has_proximal()
-                         ? "--l1 needs --dt, the splitting step"
-                         : "--method " + options_.method + " needs --dt, its step");
+    throw UsageError(
+        can.proximal
+            ? can.proximal->proximal_term() +
+                  " is taken by operator splitting with fixed steps; give their size with --dt"
+            : "--method " + options_.method + " takes fixed steps; give their size with --dt");
+  if (can.switching) in_->switch_values.resize(can.switching->switches());
   if (options_.dt) dt_ = *options_.dt;
   system.start(x_);
-  in_->passages.start(x_, t_);
-  watches_.resize(system.shape().events.size());
-  const std::vector<double> values = event_values(x_, t_);
-  for (std::size_t event = 0; event < watches_.size(); ++event) {
-    const std::string& name = system.shape().events[event];
-    for (const EventInfo& info : system.info().events)
-      if (info.name == name && info.after.empty()) arm(event, t_, values);
-  }
+  in_->passages.start(view(), t_);
+  in_->events.start(view(), t_);
 }
 
 FlowDriver::~FlowDriver() = default;
@@ -77,35 +90,39 @@ StepStatistics FlowDriver::statistics() const {
   return statistics;
 }
 
+const std::vector<FoundEvent>& FlowDriver::events() const { return in_->events.found(); }
+const std::vector<double>& FlowDriver::passages() const { return in_->passages.times(); }
+
 Outcome FlowDriver::ended(Outcome::Kind kind, const std::string& message) const {
   return {kind, t_, message};
 }
+
+bool FlowDriver::at_rest() const { return in_->switching && in_->switching->at_rest(view()); }
 
 void FlowDriver::begin_interval() {
   interval_ = {};
   in_->stepper->reset();
   if (in_->stepper->resumes_anywhere()) return;
-  at_target_ = x_;
-  t_at_target_ = t_;
-  memory_at_target_ = memory();
+  last_target_ = {x_, regime_, t_, data()};
 }
 
 Outcome FlowDriver::advance(double target) {
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
-  if (system_.at_rest(x_)) {
+  if (at_rest()) {
     t_ = target;
     inside_interval_ = false;
     return ended(Outcome::Kind::reached, "");
   }
   if (dt_ <= 0) dt_ = first_step(target);
   const bool adaptive = in_->stepper->adaptive();
+  bool repeats = false;  // a trial step that was not taken
   bool rejected = false;
   bool finite = true;  // of the last trial
 
   while (t_ < target) {
-    // Not between a step and its repetition, which remember each other.
-    if (!rejected && !to_switch_ && options_.interrupted && options_.interrupted())
+    // Not between a trial step and its repetition, which share data that a restart does not keep.
+    if (!repeats && options_.interrupted && options_.interrupted())
       return ended(Outcome::Kind::interrupted, "interrupted at " + at(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return ended(Outcome::Kind::step_limit, "the limit of " + std::to_string(options_.max_steps) +
@@ -114,8 +131,8 @@ Outcome FlowDriver::advance(double target) {
 
     const double remaining = target - t_;
     double h = dt_;
-    // Fixed steps that miss the target by rounding alone count as hitting it; adaptive ones
-    // share out the last stretch rather than leave a crumb.
+    // Fixed steps that miss the target by rounding alone count as hitting it; adaptive ones divide
+    // the rest of the interval rather than end with a tiny step.
     if (h >= remaining * (1 - 1e-9))
       h = remaining;
     else if (adaptive && h > 0.5 * remaining)
@@ -124,12 +141,13 @@ Outcome FlowDriver::advance(double target) {
     const double t_new = h == remaining ? target : t_ + h;
 
     const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
+    repeats = true;
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
       if (!trial.finite && (!adaptive || (finite && !rhs_is_finite()))) {
-        Outcome outcome = ended(Outcome::Kind::diverged,
-                                "the trajectory left the finite numbers after " + at(t_));
+        Outcome outcome =
+            ended(Outcome::Kind::diverged, "the trajectory became non-finite after " + at(t_));
         outcome.diverged_at = t_;
         return outcome;
       }
@@ -139,9 +157,12 @@ Outcome FlowDriver::advance(double target) {
       continue;
     }
     if (!to_switch_ && find_switch(h, t_new)) continue;  // with a step that ends there
-    if ((watching() && find_events(h, t_new)) || find_passages(h, t_new)) {
+    const auto part_of_step = [&](double part) { return probe(part, h); };
+    const bool events =
+        in_->events.watching() && in_->events.find(t_, h, {x_new_, regime_}, t_new, part_of_step);
+    if (events || find_passages(h, t_new)) {
       in_->stepper->reset();
-      continue;  // the same step once more: locating has overwritten where it leads
+      continue;  // repeats the step: locating has overwritten its result
     }
 
     in_->stepper->accept();
@@ -153,16 +174,22 @@ Outcome FlowDriver::advance(double target) {
     interval_.largest = std::fmax(interval_.largest, h);
     if (adaptive) {
       const double next = rejected ? std::min(trial.next, h) : trial.next;
-      dt_ = h < dt_ ? std::max(dt_, next) : next;  // a step cut short says nothing against dt_
+      dt_ = h < dt_ ? std::max(dt_, next) : next;  // a truncated step is no reason to reduce dt_
     }
-    rejected = false;
+    repeats = rejected = false;
     finite = true;
     if (to_switch_) switch_now();
     if (options_.on_step) options_.on_step(t_);
-    if (system_.at_rest(x_)) t_ = target;
+    if (at_rest()) t_ = target;
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
       return ended(Outcome::Kind::steady, "steady at " + at(t_));
+    }
+    in_->pace.update(counts_.accepted, t_);
+    if (stuck()) {
+      inside_interval_ = t_ < target;
+      return ended(Outcome::Kind::stuck,
+                   "stuck at " + at(t_) + ": " + in_->pace.sentence(*options_.end));
     }
   }
   inside_interval_ = false;
@@ -170,8 +197,8 @@ Outcome FlowDriver::advance(double target) {
 }
 
 double FlowDriver::first_step(double target) {
-  // A hundredth of the time in which the state changes by itself; from a zero state, the step
-  // whose fifth power is small in tolerances. Wrong guesses cost a few rejections.
+  // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
+  // small in units of the tolerance. Wrong guesses cost a few rejections.
   in_->rhs(x_, x_new_, t_);
   double size = 0;
   double speed = 0;
@@ -183,6 +210,10 @@ double FlowDriver::first_step(double target) {
       speed = std::max(speed, std::abs(x_new_[i]) / weight);
     }
   });
+  // The numbers of a regime count as entries of order 1: a System that has any is under way.
+  for (const double number : regime_)
+    size =
+        std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
   if (!(speed > 0) || !std::isfinite(speed)) return target - t_;
   return size > 1e-5 ? 0.01 * size / speed : std::pow(0.01 / speed, 0.2);
 }
@@ -194,7 +225,7 @@ bool FlowDriver::rhs_is_finite() {
 
 Outcome FlowDriver::underflow(bool finite) {
   in_->rhs(x_, x_new_, t_);
-  // Near a blow-up the state's own time |x|/|dx/dt| shrinks with the step and x moves outwards;
+  // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
   // at a kink or a jump it does not.
   double outwards = 0;
   for (std::size_t i = 0; i < x_.size(); ++i) outwards += x_[i] * x_new_[i];
@@ -203,10 +234,10 @@ Outcome FlowDriver::underflow(bool finite) {
   const bool blow_up = own_time < 1e-8 * std::max(std::abs(t_), smallest_step(t_)) && outwards > 0;
   if (blow_up || !finite) {
     // The blow-up is within a few of the smallest steps, that is to the rounding of t.
-    Outcome outcome =
-        ended(Outcome::Kind::diverged, (blow_up ? "the state grows without bound at "
-                                                : "the trajectory left the finite numbers at ") +
-                                           at(t_));
+    Outcome outcome = ended(
+        Outcome::Kind::diverged,
+        (blow_up ? "the state grows without bound at " : "the trajectory became non-finite at ") +
+            at(t_));
     outcome.diverged_at = t_;
     return outcome;
   }
@@ -218,31 +249,15 @@ Outcome FlowDriver::underflow(bool finite) {
 bool FlowDriver::steady(double h) {
   in_->rhs(x_, x_new_, t_);
   const double norm = scaled_norm(workers_, in_->tolerance, x_new_);
-  still_the_noise(norm, h);
-  if (!(norm < *options_.steady_tolerance)) {
-    quiet_.since = -1;
-    return false;
-  }
-  if (quiet_.since < 0) quiet_ = {t_, norm, norm, norm};
-  if (norm <= quiet_.last) quiet_.low = norm;
-  quiet_.last = norm;
-  if (t_ < 1.5 * quiet_.since || t_ < quiet_.since + 10) return false;
-  // A plateau near a saddle is left at a growing pace; at a steady state the norm goes up and down
-  // by what the integrator's tolerances leave.
-  constexpr double kGrowth = 1.5;
-  if (norm > kGrowth * quiet_.low) return false;
-  if (norm > kGrowth * quiet_.first) {
-    quiet_ = {t_, norm, norm, norm};
-    return false;
-  }
-  return true;
+  tighten_near_noise_floor(norm, h);
+  return in_->steadiness.update(norm, t_);
 }
 
-void FlowDriver::still_the_noise(double norm, double h) {
-  // In the end an explicit method steps along the edge of its stability, about 3 times the fastest
-  // decay, and throws the state about within its tolerances: the right-hand side then never gets
-  // below the tolerances times the fastest rate. So as it comes near that, they are tightened; on
-  // the edge of stability this costs next to nothing.
+void FlowDriver::tighten_near_noise_floor(double norm, double h) {
+  // In the end the step size of an explicit method is limited by stability, at about 3 over the
+  // fastest rate, and the state fluctuates within the tolerances: the right-hand side then never
+  // falls below the tolerances times the fastest rate. So near that level they are tightened; at
+  // the stability limit this costs next to nothing.
   Tolerance& tolerance = in_->tolerance;
   const double error = options_.rtol * scaled_norm(workers_, tolerance, x_) + options_.atol;
   const double noise = 3 * error / h;
@@ -253,89 +268,31 @@ void FlowDriver::still_the_noise(double norm, double h) {
       std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, kTightest / options_.rtol)));
 }
 
-// ---- events
-
-std::vector<double> FlowDriver::event_values(const State& x, double t) const {
-  std::vector<double> values(watches_.size());
-  if (!values.empty()) system_.event_functions(x, t, values);
-  return values;
-}
-
-bool FlowDriver::watching() const {
-  return std::any_of(watches_.begin(), watches_.end(),
-                     [](const Watch& watch) { return watch.stage == Watch::armed; });
-}
-
-void FlowDriver::arm(std::size_t event, double time, const std::vector<double>& values) {
-  Watch& watch = watches_[event];
-  watch = {Watch::armed, time, values[event]};
-  if (!(watch.value >= 0)) return;
-  watch.stage = Watch::fired;
-  // Several in one step are located one by one, not in the order of time.
-  found_.insert(std::upper_bound(found_.begin(), found_.end(), time,
-                                 [](double t, const FoundEvent& other) { return t < other.time; }),
-                {event, time});
-  // Those that waited for this one are looked for from here on.
-  const std::string& name = system_.shape().events[event];
-  for (std::size_t other = 0; other < watches_.size(); ++other)
-    for (const EventInfo& info : system_.info().events)
-      if (info.name == system_.shape().events[other] && info.after == name &&
-          watches_[other].stage == Watch::waiting)
-        arm(other, time, values);
-}
-
-bool FlowDriver::find_events(double h, double t_new) {
-  const std::vector<double> values = event_values(x_new_, t_new);
-  bool found = false;
-  for (std::size_t event = 0; event < watches_.size(); ++event) {
-    Watch& watch = watches_[event];
-    if (watch.stage != Watch::armed || !(values[event] >= 0)) continue;
-    const double time = locate(event, h, values[event]);  // x_new_ is then the state there
-    std::vector<double> there = event_values(x_new_, time);
-    there[event] = std::max(there[event], 0.0);  // within rounding of its root
-    arm(event, time, there);
-    found = true;
-  }
-  if (found) return true;
-  for (std::size_t event = 0; event < watches_.size(); ++event)
-    if (watches_[event].stage == Watch::armed)
-      watches_[event] = {Watch::armed, t_new, values[event]};
+bool FlowDriver::stuck() {
+  if (!options_.end || warned_ ||
+      !in_->pace.hopeless(counts_.accepted, *options_.end, options_.max_steps))
+    return false;
+  if (options_.stop_when_stuck) return true;
+  warned_ = true;
+  if (options_.warn)
+    options_.warn(in_->pace.sentence(*options_.end) + " (--stop-when stuck ends such a run)");
   return false;
 }
 
-double FlowDriver::locate(std::size_t event, double h, double g_new) {
-  // Steps of part of the length from the same point: as accurate as the method itself, whatever
-  // the method.
-  const auto g = [&](double part) {
-    probe(part * h);
-    const double value = event_values(x_new_, t_ + part * h)[event];
-    return std::isnan(value) ? 1.0 : value;
-  };
-  const Watch& watch = watches_[event];
-  const double low = std::max(0.0, (watch.time - t_) / h);
-  double high = 1;
-  if (g_new > 0 && watch.value < 0 && low < 1) {
-    std::uintmax_t iterations = 60;
-    high =
-        boost::math::tools::toms748_solve(g, low, 1.0, watch.value, g_new,
-                                          boost::math::tools::eps_tolerance<double>(45), iterations)
-            .second;
-  }
-  probe(high * h);
-  return t_ + high * h;
-}
+// ---- events and passages
 
-void FlowDriver::probe(double span) {
-  // Part of an accepted step is accepted by methods of fixed order; one that starts at a low order
+StateView FlowDriver::probe(double part, double h) {
+  // Methods of fixed order accept any fraction of an accepted step; one that starts at a low order
   // (Bulirsch-Stoer) may need several steps for it.
+  const double span = part * h;
   Stepper& stepper = *in_->stepper;
   stepper.reset();
   Trial trial = stepper.attempt(x_, t_, span, x_new_);
-  if (trial.accepted || !stepper.adaptive()) return;
+  if (trial.accepted || !stepper.adaptive()) return {x_new_, regime_};
   State here = x_;
   double done = 0;
   for (double step = trial.next; done < span; step = trial.next) {
-    if (step < smallest_step(t_)) return;
+    if (step < smallest_step(t_)) break;
     const bool last = step >= span - done;
     if (last) step = span - done;
     trial = stepper.attempt(here, t_ + done, step, x_new_);
@@ -344,133 +301,99 @@ void FlowDriver::probe(double span) {
     done = last ? span : done + step;
     if (!last) here.swap(x_new_);
   }
+  return {x_new_, regime_};
 }
 
 bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
   if (passages.none_left()) return false;
-  if (!passages.step_to(x_new_, t_new)) return false;
-  passages.locate(t_, h, [&](double part) -> const State& {
-    probe(part * h);
-    return x_new_;
-  });
+  if (!passages.step_to({x_new_, regime_}, t_new)) return false;
+  passages.locate(t_, h, [&](double part) { return probe(part, h); });
   return true;
 }
 
-const std::vector<double>& FlowDriver::passages() const { return in_->passages.times(); }
-
-// ---- modes
-
-double FlowDriver::lowest_switch(const State& x, double t) const {
-  if (system_.switches() == 0) return 1;
-  std::vector<double> values(system_.switches());
-  system_.switch_functions(x, t, values);
-  const double low = *std::min_element(values.begin(), values.end());
-  return std::isnan(low) ? -1.0 : low;
-}
+// ---- regimes
 
 bool FlowDriver::find_switch(double h, double t_new) {
-  if (system_.switches() == 0) return false;
-  const double after = lowest_switch(x_new_, t_new);
+  if (in_->switch_values.empty()) return false;
+  const auto lowest = [&](const State& x, double t) {
+    in_->switching->switch_functions({x, regime_}, t, in_->switch_values);
+    const double low = *std::min_element(in_->switch_values.begin(), in_->switch_values.end());
+    return std::isnan(low) ? -1.0 : low;
+  };
+  const double after = lowest(x_new_, t_new);
   if (after >= 0) return false;
-  const double before = lowest_switch(x_, t_);
+  const double before = lowest(x_, t_);
   if (before <= 0) {
-    // The mode was over before the step: no length is left to step in it. This counts as a step,
-    // so that a System that never leaves the place ends at the limit.
+    // The regime was over before the step: the step has length zero. It counts as a step, so that a
+    // System that switches for ever ends at the step limit.
     ++counts_.rejected;
     switch_now();
     return true;
   }
   std::uintmax_t iterations = 60;
   const auto g = [&](double part) {
-    probe(part * h);
-    return lowest_switch(x_new_, t_ + part * h);
+    probe(part, h);
+    return lowest(x_new_, t_ + part * h);
   };
   const double end =
       boost::math::tools::toms748_solve(g, 0.0, 1.0, before, after,
                                         boost::math::tools::eps_tolerance<double>(45), iterations)
           .second;
-  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // not a crumb before a target
+  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // no tiny step just before a target
   in_->stepper->reset();
   return true;
 }
 
 void FlowDriver::switch_now() {
   to_switch_.reset();
-  system_.switch_mode(x_, t_);
+  in_->switching->switch_regime(x_, regime_, t_);
   in_->stepper->reset();
-  // What the change of mode itself brings about happens now.
-  const std::vector<double> values = event_values(x_, t_);
-  for (std::size_t event = 0; event < watches_.size(); ++event)
-    if (watches_[event].stage == Watch::armed) arm(event, t_, values);
+  in_->events.switched(view(), t_);
 }
 
 // ---- resuming
 
-// quiet (4), tightening, dt, inside, evaluations, accepted, rejected, interval (3); then four
-// numbers an event and the time of each passage
-constexpr std::size_t kMemory = 13;
-
-std::size_t FlowDriver::memory_size() const {
-  return kMemory + 4 * watches_.size() + passages().size();
-}
-
-std::vector<double> FlowDriver::memory() const {
-  const auto number = [](std::int64_t n) { return static_cast<double>(n); };
-  // At a target the stepper starts afresh in a run that is not cut, too.
+DriverData FlowDriver::data() const {
+  // At a target the stepper restarts in an uninterrupted run, too.
   const std::int64_t repeated = inside_interval_ ? in_->stepper->known_evaluations() : 0;
-  std::vector<double> m = {quiet_.since,
-                           quiet_.first,
-                           quiet_.last,
-                           quiet_.low,
-                           in_->tolerance.factor(),
-                           dt_,
-                           inside_interval_ ? 1.0 : 0.0,
-                           number(in_->rhs.evaluations() - repeated),
-                           number(counts_.accepted),
-                           number(counts_.rejected),
-                           number(interval_.number),
-                           interval_.smallest,
-                           interval_.largest};
-  for (std::size_t event = 0; event < watches_.size(); ++event) {
-    double rank = -1;  // its place among those found
-    for (std::size_t i = 0; i < found_.size(); ++i)
-      if (found_[i].event == event) rank = number(static_cast<std::int64_t>(i));
-    const Watch& watch = watches_[event];
-    m.insert(m.end(), {static_cast<double>(watch.stage), watch.time, watch.value, rank});
-  }
-  m.insert(m.end(), passages().begin(), passages().end());
-  return m;
+  DriverData data;
+  in_->steadiness.remember(data);
+  in_->pace.remember(data);
+  data.add("tolerance_factor", in_->tolerance.factor());
+  data.add("dt", dt_);
+  data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
+  data.add("evaluations", in_->rhs.evaluations() - repeated);
+  data.add("accepted", counts_.accepted);
+  data.add("rejected", counts_.rejected);
+  data.add("interval", interval_);
+  in_->events.remember(data);
+  data.add("passages", passages());
+  return data;
 }
 
 ResumePoint FlowDriver::resume_point() const {
-  if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, t_, memory()};
-  return {&at_target_, t_at_target_, memory_at_target_};
+  if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, &regime_, t_, data()};
+  return {&last_target_.x, &last_target_.regime, last_target_.t, last_target_.data};
 }
 
-void FlowDriver::restore(State x, double t, const std::vector<double>& m) {
-  if (x.size() != x_.size() || m.size() != memory_size())
+void FlowDriver::restore(State x, Regime regime, double t, const DriverData& data) {
+  if (x.size() != x_.size() || regime.size() != regime_.size() ||
+      data.layout() != this->data().layout())
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
+  regime_ = std::move(regime);
   t_ = t;
-  quiet_ = {m[0], m[1], m[2], m[3]};
-  in_->tolerance.tighten(m[4]);
-  dt_ = m[5];
-  inside_interval_ = m[6] != 0;
-  in_->rhs.set_evaluations(static_cast<std::int64_t>(m[7]));
-  counts_ = {0, static_cast<std::int64_t>(m[8]), static_cast<std::int64_t>(m[9])};
-  interval_ = {static_cast<std::int64_t>(m[10]), m[11], m[12]};
-  std::vector<std::pair<double, FoundEvent>> ranked;
-  for (std::size_t event = 0; event < watches_.size(); ++event) {
-    const double* w = m.data() + kMemory + 4 * event;
-    watches_[event] = {static_cast<Watch::Stage>(w[0]), w[1], w[2]};
-    if (watches_[event].stage == Watch::fired) ranked.push_back({w[3], {event, w[1]}});
-  }
-  std::sort(ranked.begin(), ranked.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  found_.clear();
-  for (const auto& [rank, event] : ranked) found_.push_back(event);
-  in_->passages.restore(x_, t_, std::span(m).last(passages().size()));
+  in_->steadiness.restore(data);
+  in_->pace.restore(data);
+  in_->tolerance.tighten(data.number("tolerance_factor"));
+  dt_ = data.number("dt");
+  inside_interval_ = data.number("inside_interval") != 0;
+  in_->rhs.set_evaluations(data.count("evaluations"));
+  counts_ = {0, data.count("accepted"), data.count("rejected")};
+  interval_ = data.interval("interval");
+  in_->events.restore(data);
+  in_->passages.restore(view(), t_, data.numbers("passages"));
   to_switch_.reset();
   in_->stepper->reset();
 }

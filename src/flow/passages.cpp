@@ -44,23 +44,23 @@ double first_root(const std::array<double, kNodes>& values) {
 }  // namespace
 
 Passages::Passages(const System& system)
-    : system_(system),
-      times_(passage_items(system), kNotYet),
+    : events_(system.capabilities().events),
+      times_(passage_items(system.info(), system.shape()), kNotYet),
       values_(times_.size(), kNotYet),
       values_new_(times_.size(), kNotYet) {}
 
-void Passages::start(const State& x, double t) {
+void Passages::start(StateView x, double t) {
   if (times_.empty()) return;
-  system_.passage_functions(x, t, values_);
+  events_->passage_functions(x, t, values_);
   for (std::size_t i = 0; i < times_.size(); ++i)
     if (values_[i] >= 0) times_[i] = t;
   count_left();
 }
 
-void Passages::restore(const State& x, double t, std::span<const double> times) {
+void Passages::restore(StateView x, double t, std::span<const double> times) {
   if (times_.empty()) return;
   std::copy(times.begin(), times.end(), times_.begin());
-  system_.passage_functions(x, t, values_);
+  events_->passage_functions(x, t, values_);
   count_left();
 }
 
@@ -70,16 +70,15 @@ void Passages::count_left() {
     left_ += std::isnan(times_[i]) && !std::isnan(values_[i]) ? 1 : 0;
 }
 
-bool Passages::step_to(const State& x_new, double t_new) {
-  system_.passage_functions(x_new, t_new, values_new_);
+bool Passages::step_to(StateView x_new, double t_new) {
+  events_->passage_functions(x_new, t_new, values_new_);
   for (std::size_t i = 0; i < times_.size(); ++i)
     if (values_new_[i] >= 0 && std::isnan(times_[i])) return true;
   values_.swap(values_new_);
   return false;
 }
 
-void Passages::locate(double t, double h,
-                      const std::function<const State&(double part)>& state_at) {
+void Passages::locate(double t, double h, const std::function<StateView(double part)>& state_at) {
   std::vector<std::size_t> passing;
   for (std::size_t i = 0; i < times_.size(); ++i)
     if (values_new_[i] >= 0 && std::isnan(times_[i])) passing.push_back(i);
@@ -90,7 +89,7 @@ void Passages::locate(double t, double h,
   note(0, values_);
   note(kNodes - 1, values_new_);
   for (std::size_t node = 1; node + 1 < kNodes; ++node) {
-    system_.passage_functions(state_at(kPart[node]), t + kPart[node] * h, values_new_);
+    events_->passage_functions(state_at(kPart[node]), t + kPart[node] * h, values_new_);
     note(node, values_new_);
   }
   for (std::size_t k = 0; k < passing.size(); ++k)

@@ -17,29 +17,29 @@ class Passages {
  public:
   explicit Passages(const System& system);
 
-  /// Nothing has passed yet but what is beyond its level at the start.
-  void start(const State& x, double t);
-  /// Goes on with times found earlier.
-  void restore(const State& x, double t, std::span<const double> times);
+  /// At the start only those items have passed that are beyond their level there.
+  void start(StateView x, double t);
+  /// Resumes with times found earlier.
+  void restore(StateView x, double t, std::span<const double> times);
 
   /// Has every item passed?
   [[nodiscard]] bool none_left() const { return left_ == 0; }
-  /// The trajectory goes on to x_new. If items pass on the way, stays at the last point and returns
+  /// The trajectory moves to x_new. If items pass on the way, stays at the last point and returns
   /// true: they must be located first.
-  bool step_to(const State& x_new, double t_new);
-  /// Locates them within the step of length h from t; `state_at` gives the state after a part of
-  /// it.
-  void locate(double t, double h, const std::function<const State&(double part)>& state_at);
+  bool step_to(StateView x_new, double t_new);
+  /// Locates them within the step of length h from t; `state_at` gives the state after a fraction
+  /// of it.
+  void locate(double t, double h, const std::function<StateView(double part)>& state_at);
 
   /// Of all items; NaN: not yet.
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
 
  private:
   void count_left();
-  const System& system_;
+  Capability<Events> events_;
   std::vector<double> times_;
   std::vector<double> values_;      ///< at the last point
-  std::vector<double> values_new_;  ///< at the point that step_to() was asked for
+  std::vector<double> values_new_;  ///< at the point given to step_to()
   std::size_t left_ = 0;
 };
 

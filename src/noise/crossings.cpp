@@ -4,13 +4,20 @@
 #include <cmath>
 #include <limits>
 
+#include "flow/event_watch.hpp"
+
 namespace popflow {
 
 Crossings::Crossings(const System& system)
     : system_(system),
+      can_(system.capabilities().events),
       happened_(system.shape().events.size(), false),
-      passages_(passage_items(system), std::numeric_limits<double>::quiet_NaN()),
+      passages_(passage_items(system.info(), system.shape()),
+                std::numeric_limits<double>::quiet_NaN()),
+      prominence_(prominences(system)),
+      lowest_(happened_.size()),
       values_(happened_.size()),
+      heights_(happened_.size()),
       items_(passages_.size()),
       left_(passages_.size()) {}
 
@@ -25,17 +32,20 @@ bool Crossings::armed(std::size_t event) const {
   return true;
 }
 
-void Crossings::look(const State& x, double t) {
+void Crossings::update(StateView x, double t) {
   if (events_.size() < happened_.size()) {
-    system_.event_functions(x, t, values_);
+    can_->event_functions(x, t, values_);
+    can_->event_heights(x, t, heights_);
     for (std::size_t event = 0; event < happened_.size(); ++event) {
-      if (!(values_[event] >= 0) || !armed(event)) continue;
-      happened_[event] = true;
-      events_.push_back({event, t});
+      if (!armed(event)) continue;
+      if (prominence_[event] > 0)
+        follow(event, heights_[event], t);
+      else if (values_[event] >= 0)
+        add(event, t);
     }
   }
   if (left_ == 0) return;
-  system_.passage_functions(x, t, items_);
+  can_->passage_functions(x, t, items_);
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (!(items_[i] >= 0) || !std::isnan(passages_[i])) continue;
     passages_[i] = t;
@@ -43,24 +53,46 @@ void Crossings::look(const State& x, double t) {
   }
 }
 
-void Crossings::write_memory(std::vector<double>& memory) const {
-  for (std::size_t i = 0; i < happened_.size(); ++i) {
-    const bool found = i < events_.size();
-    memory.push_back(found ? static_cast<double>(events_[i].event) : -1);
-    memory.push_back(found ? events_[i].time : 0);
-  }
-  memory.insert(memory.end(), passages_.begin(), passages_.end());
+void Crossings::follow(std::size_t event, double height, double t) {
+  Lowest& lowest = lowest_[event];
+  if (!std::isfinite(height)) return;
+  if (lowest.time < 0 || height < lowest.height) lowest = {t, height};
+  if (height - lowest.height >= prominence_[event]) add(event, lowest.time);
 }
 
-void Crossings::restore(std::span<const double> memory) {
+void Crossings::add(std::size_t event, double when) {
+  happened_[event] = true;
+  events_.insert(std::upper_bound(events_.begin(), events_.end(), when,
+                                  [](double t, const FoundEvent& other) { return t < other.time; }),
+                 {event, when});
+}
+
+void Crossings::remember(DriverData& data) const {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < happened_.size(); ++i) {
+    const bool found = i < events_.size();
+    numbers.push_back(found ? static_cast<double>(events_[i].event) : -1);
+    numbers.push_back(found ? events_[i].time : 0);
+  }
+  data.add("events", numbers);
+  std::vector<double> lowest;
+  for (const Lowest& one : lowest_) lowest.insert(lowest.end(), {one.time, one.height});
+  data.add("extrema", lowest);
+  data.add("passages", passages_);
+}
+
+void Crossings::restore(const DriverData& data) {
+  const std::span<const double> numbers = data.numbers("events");
   events_.clear();
   std::fill(happened_.begin(), happened_.end(), false);
   for (std::size_t i = 0; i < happened_.size(); ++i) {
-    if (memory[2 * i] < 0) continue;
-    events_.push_back({static_cast<std::size_t>(memory[2 * i]), memory[2 * i + 1]});
+    if (numbers[2 * i] < 0) continue;
+    events_.push_back({static_cast<std::size_t>(numbers[2 * i]), numbers[2 * i + 1]});
     happened_[events_.back().event] = true;
   }
-  const std::span<const double> passages = memory.subspan(2 * happened_.size());
+  const std::span<const double> lowest = data.numbers("extrema");
+  for (std::size_t i = 0; i < lowest_.size(); ++i) lowest_[i] = {lowest[2 * i], lowest[2 * i + 1]};
+  const std::span<const double> passages = data.numbers("passages");
   std::copy(passages.begin(), passages.end(), passages_.begin());
   left_ = static_cast<std::size_t>(
       std::count_if(passages_.begin(), passages_.end(), [](double t) { return std::isnan(t); }));

@@ -8,28 +8,38 @@
 
 namespace popflow {
 
-/// Events and first passages of a run that moves by steps of its own: what is beyond its level
-/// after a step has happened at that step's time. Noisy paths have no finer crossing to locate.
+/// Events and first passages of a run with discrete steps: a level crossed during a step counts as
+/// crossed at its end, since noisy paths have no finer crossing to locate. An extremum that must
+/// stand out is where its height was lowest when it has risen by as much from there.
 class Crossings {
  public:
   explicit Crossings(const System& system);
-  void look(const State& x, double t);
+  void update(StateView x, double t);
 
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return events_; }
   [[nodiscard]] const std::vector<double>& passages() const { return passages_; }
 
-  [[nodiscard]] std::size_t memory_size() const { return 2 * happened_.size() + passages_.size(); }
-  void write_memory(std::vector<double>& memory) const;
-  /// Reads what write_memory() wrote.
-  void restore(std::span<const double> memory);
+  void remember(DriverData& data) const;
+  void restore(const DriverData& data);
 
  private:
   [[nodiscard]] bool armed(std::size_t event) const;
+  /// Is the height at t the lowest so far, or has it risen from the lowest far enough?
+  void follow(std::size_t event, double height, double t);
+  void add(std::size_t event, double when);
+  /// The lowest height so far of an event that is an extremum.
+  struct Lowest {
+    double time = -1;  ///< negative: none yet
+    double height = 0;
+  };
   const System& system_;
+  Capability<Events> can_;
   std::vector<bool> happened_;
   std::vector<FoundEvent> events_;
   std::vector<double> passages_;
-  std::vector<double> values_, items_;
+  std::vector<double> prominence_;
+  std::vector<Lowest> lowest_;
+  std::vector<double> values_, heights_, items_;
   std::size_t left_ = 0;  ///< passages that have not happened
 };
 

@@ -9,39 +9,43 @@
 
 namespace popflow {
 
-/// Steps after which a state of `size` numbers is looked at: for what has happened, and whether it
-/// is still finite. A look passes over the whole state, and a sampled step touches a small part of
-/// a large one, so looks at each of these steps would cost more than the steps.
-inline std::int64_t steps_between_looks(std::size_t size) {
+/// Steps after which a state of `size` numbers is checked for events, switches and non-finite
+/// entries. A check passes over the whole state, and a sampled step touches a small part of a large
+/// one, so a check after each of these steps would cost more than the steps.
+inline std::int64_t steps_between_checks(std::size_t size) {
   constexpr std::size_t kSmall = std::size_t{1} << 14;
   constexpr std::size_t kMost = 64;
   return static_cast<std::int64_t>(std::clamp<std::size_t>(size / kSmall, 1, kMost));
 }
 
-/// A copy of the last state that was seen to be good, for drivers that step in place.
+/// A copy of the last state that passed the check, for drivers that step in place.
 class GuardedState {
  public:
-  GuardedState(Workers& workers, const State& start) : workers_(workers), good_(start) {}
+  GuardedState(Workers& workers, const State& start, const Regime& regime)
+      : workers_(workers), good_(start), regime_(regime) {}
 
   /// Does x, after `step` steps, hold numbers that a state may hold? Then it is kept.
-  bool good(const State& x, std::int64_t step) {
+  bool good(const State& x, const Regime& regime, std::int64_t step) {
     if (!is_state(workers_, x)) return false;
-    keep(x, step);
+    keep(x, regime, step);
     return true;
   }
-  void keep(const State& x, std::int64_t step) {
+  void keep(const State& x, const Regime& regime, std::int64_t step) {
     good_ = x;
+    regime_ = regime;
     step_ = step;
   }
-  /// Writes the last good state to x and returns its step.
-  std::int64_t take_back(State& x) const {
+  /// Writes the last good state and its regime, and returns its step.
+  std::int64_t take_back(State& x, Regime& regime) const {
     x = good_;
+    regime = regime_;
     return step_;
   }
 
  private:
   Workers& workers_;
   State good_;
+  Regime regime_;
   std::int64_t step_ = 0;
 };
 

@@ -8,7 +8,7 @@
 
 #include "noise/normals.hpp"
 #include "popflow/error.hpp"
-#include "popflow/step_in_place.hpp"
+#include "popflow/memory.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
@@ -41,16 +41,14 @@ void add_increments(Workers& workers, const SdeDriver::Options& options, const P
 class Isotropic : public NoiseModel {
  public:
   Isotropic(const System& system, Workers& workers, const SdeDriver::Options& options)
-      : system_(system),
-        in_place_(dynamic_cast<const StepsInPlace*>(&system)),
+      : projection_(system.capabilities().noise_projection),
+        in_place_(system.capabilities().steps_in_place),
         workers_(workers),
-        options_(options) {
-    if (in_place_ != nullptr && !in_place_->can_step_in_place()) in_place_ = nullptr;
-  }
+        options_(options) {}
 
   [[nodiscard]] bool additive() const override { return true; }
 
-  void add(const State& x, const PathStep& step, State& out) override {
+  void add(StateView x, const PathStep& step, State& out) override {
     sum_.resize(out.size());
     if (step.parts == 1) {
       draw(2 * step.first, sum_);
@@ -66,12 +64,13 @@ class Isotropic : public NoiseModel {
     finish(x, sum_, std::sqrt(step.h / static_cast<double>(step.parts)), out);
   }
 
-  bool step_in_place(const PathStep& step, State& x) override {
-    if (in_place_ == nullptr || step.parts != 1) return false;
+  bool step_in_place(const PathStep& step, State& x, const Regime& regime) override {
+    if (!in_place_ || step.parts != 1) return false;
     const NormalPart part(options_.seed, options_.run, 2 * step.first);
     const double factor = amplitude(options_) * options_.noise_scale * std::sqrt(step.h);
     in_place_->step_in_place(
-        x, step.t, step.h, [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
+        x, regime, step.t, step.h,
+        [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
           // Summed while in the cache; all pieces but the first begin where a group of normals
           // does.
           constexpr std::size_t kPiece = 1024;
@@ -89,7 +88,7 @@ class Isotropic : public NoiseModel {
     return true;
   }
 
-  void add_with_area(const State& x, const PathStep& step, State& out, State& area) override {
+  void add_with_area(StateView x, const PathStep& step, State& out, State& area) override {
     // Over a part of length d, with increment w and an independent normal u:
     // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
     sum_.resize(out.size());
@@ -126,24 +125,24 @@ class Isotropic : public NoiseModel {
   void draw(std::uint64_t number, State& out) {
     fill_normals(workers_, options_.seed, options_.run, number, out);
   }
-  void finish(const State& x, State& noise, double factor, State& out) {
-    system_.project_noise_at(x, noise);
+  void finish(StateView x, State& noise, double factor, State& out) {
+    if (projection_) projection_->project_noise(x, noise);
     add_scaled(workers_, factor * amplitude(options_) * options_.noise_scale, noise, out);
   }
 
-  const System& system_;
-  const StepsInPlace* in_place_;
+  Capability<NoiseProjection> projection_;
+  Capability<StepsInPlace> in_place_;
   Workers& workers_;
   SdeDriver::Options options_;
   State normals_, sum_, areas_;  ///< empty until they are needed
 };
 
-/// What the models that sample share: M fresh samples for every stretch of length eta. They stay
-/// the same within it, so that a path that is refined there keeps its covariance.
+/// What the models that sample share: M fresh samples for every interval of length eta, fixed
+/// within it, so that a path refined there keeps its covariance.
 class Sampling : public NoiseModel {
  public:
   Sampling(const System& system, Workers& workers, const SdeDriver::Options& options)
-      : system_(system),
+      : sampled_(system.capabilities().sampled),
         workers_(workers),
         options_(options),
         samples_(static_cast<std::size_t>(options.noise_samples)),
@@ -157,7 +156,7 @@ class Sampling : public NoiseModel {
     return {options_.seed, Purpose::bootstrap, options_.run,
             static_cast<std::uint64_t>(stretch) * samples_};
   }
-  const System& system_;
+  Capability<Sampled> sampled_;
   Workers& workers_;
   SdeDriver::Options options_;
   std::size_t samples_;
@@ -169,7 +168,7 @@ class Sampling : public NoiseModel {
 class ExactNoise : public NoiseModel {
  public:
   ExactNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
-      : system_(system),
+      : exact_(system.capabilities().covariance),
         workers_(workers),
         options_(options),
         normals_(system.shape().state_size()),
@@ -177,10 +176,10 @@ class ExactNoise : public NoiseModel {
         covariance_(static_cast<Eigen::Index>(normals_.size()),
                     static_cast<Eigen::Index>(normals_.size())) {}
 
-  void add(const State& x, const PathStep& step, State& out) override {
+  void add(StateView x, const PathStep& step, State& out) override {
     std::fill(sum_.begin(), sum_.end(), 0.0);
     add_increments(workers_, options_, step, amplitude(options_), normals_, sum_);
-    system_.covariance(x, step.t, covariance_);
+    exact_->covariance(x, step.t, covariance_);
     const auto size = static_cast<Eigen::Index>(out.size());
     const Eigen::Map<const Eigen::VectorXd> increment(sum_.data(), size);
     Eigen::Map<Eigen::VectorXd> result(out.data(), size);
@@ -188,8 +187,8 @@ class ExactNoise : public NoiseModel {
       result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
       return;
     }
-    // The symmetric root: the covariance may be singular. One that is no longer finite gives noise
-    // that is not either, and the driver sees it.
+    // The symmetric root: the covariance may be singular. A non-finite one gives non-finite noise,
+    // which the driver detects.
     if (!covariance_.allFinite()) {
       result += covariance_ * increment;
       return;
@@ -201,7 +200,7 @@ class ExactNoise : public NoiseModel {
   }
 
  private:
-  const System& system_;
+  Capability<Covariance> exact_;
   Workers& workers_;
   SdeDriver::Options options_;
   State normals_, sum_;
@@ -214,7 +213,7 @@ class BatchNoise : public Sampling {
  public:
   using Sampling::Sampling;
 
-  void add(const State& x, const PathStep& step, State& out) override {
+  void add(StateView x, const PathStep& step, State& out) override {
     std::fill(weights_.begin(), weights_.end(), 0.0);
     for (std::int64_t p = 0; p < step.parts; ++p) {
       RandomStream random(options_.seed, Purpose::noise, options_.run,
@@ -227,13 +226,13 @@ class BatchNoise : public Sampling {
     const double scale = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts) /
                                                          static_cast<double>(samples_ - 1));
     for (double& weight : weights_) weight = scale * (weight - mean);
-    system_.add_sampled(x, step.t, key(step), weights_, out);
+    sampled_->add_sampled(x, step.t, key(step), weights_, out);
     drawn_ += static_cast<std::int64_t>(samples_);
   }
 };
 
-/// The variances of M sampled gradients alone. Each sample's gradient is written out whole: M
-/// passes over the state.
+/// The variances of M sampled gradients alone. Each sample's gradient is formed in full: M passes
+/// over the state.
 class DiagonalNoise : public Sampling {
  public:
   DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -242,7 +241,7 @@ class DiagonalNoise : public Sampling {
         mean_(gradient_.size()),
         squares_(gradient_.size()) {}
 
-  void add(const State& x, const PathStep& step, State& out) override {
+  void add(StateView x, const PathStep& step, State& out) override {
     std::fill(mean_.begin(), mean_.end(), 0.0);
     std::fill(squares_.begin(), squares_.end(), 0.0);
     std::fill(weights_.begin(), weights_.end(), 0.0);
@@ -250,7 +249,7 @@ class DiagonalNoise : public Sampling {
       weights_[i] = 1;
       if (i > 0) weights_[i - 1] = 0;
       std::fill(gradient_.begin(), gradient_.end(), 0.0);
-      system_.add_sampled(x, step.t, key(step), weights_, gradient_);
+      sampled_->add_sampled(x, step.t, key(step), weights_, gradient_);
       // Welford's running mean and sum of squares.
       for (std::size_t j = 0; j < gradient_.size(); ++j) {
         const double before = gradient_[j] - mean_[j];
@@ -272,23 +271,32 @@ class DiagonalNoise : public Sampling {
 
 }  // namespace
 
-void NoiseModel::add_with_area(const State& /*x*/, const PathStep& /*step*/, State& /*out*/,
+void NoiseModel::add_with_area(StateView /*x*/, const PathStep& /*step*/, State& /*out*/,
                                State& /*area*/) {
   throw std::logic_error("only additive noise has an area");
 }
 
+std::string why_no_samples(const System& system) {
+  const Capability<Sampled> sampled = system.capabilities().sampled;
+  return sampled.why_not().empty() ? system.info().name + " has no sampled model"
+                                   : sampled.why_not();
+}
+
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options) {
-  if (const std::string reason = system.why_no_noise(); !reason.empty())
-    throw UsageError("--mode sde: " + reason);
+  const Capabilities can = system.capabilities();
+  if (!can.no_noise.empty()) throw UsageError("--mode sde: " + can.no_noise);
   if (options.noise == "isotropic") return std::make_unique<Isotropic>(system, workers, options);
-  if (!system.has_samples())
-    throw UsageError("--noise " + options.noise + ": " + system.why_no_samples() +
+  if (!can.sampled)
+    throw UsageError("--noise " + options.noise + ": " + why_no_samples(system) +
                      "; --noise isotropic works");
-  if (system.has_covariance()) return std::make_unique<ExactNoise>(system, workers, options);
+  if (can.covariance) return std::make_unique<ExactNoise>(system, workers, options);
   if (options.noise_samples < 2)
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");
+  require_memory(
+      static_cast<double>(options.noise_samples),
+      "--noise-samples " + std::to_string(options.noise_samples) + " (by default the batch size)");
   if (options.noise == "batch") return std::make_unique<BatchNoise>(system, workers, options);
   if (options.noise == "diagonal") return std::make_unique<DiagonalNoise>(system, workers, options);
   throw std::logic_error("no noise " + options.noise);

@@ -19,23 +19,28 @@ struct PathStep {
   std::int64_t parts = 1;
 };
 
-/// The Gaussian noise of an SDE: a covariance C(x), and where its randomness comes from.
+/// The Gaussian noise of an SDE: a covariance C(x), and the source of its randomness.
 class NoiseModel {
  public:
   virtual ~NoiseModel() = default;
   /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
-  virtual void add(const State& x, const PathStep& step, State& out) = 0;
-  /// Moves x by h f(x) and what add() would add, with no array of the state's size beside it;
-  /// false (and nothing is done) where that cannot be.
-  virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/) { return false; }
-  /// Does C not depend on x, but for the mode x is in? Then the methods for additive noise apply.
+  virtual void add(StateView x, const PathStep& step, State& out) = 0;
+  /// Moves x by h f(x) plus what add() would add, without another array of the state's size; false
+  /// (and nothing is done) where that is not possible.
+  virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/, const Regime& /*regime*/) {
+    return false;
+  }
+  /// Is C independent of x within a regime? Then the methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
   /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
-  virtual void add_with_area(const State& x, const PathStep& step, State& out, State& area);
+  virtual void add_with_area(StateView x, const PathStep& step, State& out, State& area);
   /// Per-sample gradients drawn so far.
   [[nodiscard]] virtual std::int64_t samples() const { return 0; }
   virtual void set_samples(std::int64_t /*samples*/) {}
 };
+
+/// Why a System has no sampled model, by its own reason where it gives one.
+std::string why_no_samples(const System& system);
 
 /// The model that the options name. Throws UsageError with the reason where the System does not
 /// allow it.

@@ -69,7 +69,7 @@ void write_groups(const PhiloxKey& key, std::uint64_t first, std::size_t groups,
 void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) const {
   if (out.empty()) return;
   if ((first + out.size() - 1) / kGroup >= kBlocksOfStream / kBlocksOfGroup)
-    throw std::length_error("a part of a Brownian path gave all of its 1.7e10 normals");
+    throw std::length_error("a part of a Brownian path is exhausted after 1.7e10 normals");
   std::size_t done = 0;
   double group[kGroup];
   const auto piece = [&] {

@@ -4,12 +4,12 @@
 #include <span>
 
 #include "popflow/workers.hpp"
-#include "random/words.hpp"
+#include "random/bits.hpp"
 
 namespace popflow {
 
 /// The standard normals of one part of a Brownian path. Element j is a function of (seed, run,
-/// number, j) alone, with the same bits on every machine and any number of threads.
+/// number, j) alone, bit-for-bit identical on every machine and any number of threads.
 ///
 /// Layout: part `number` is the RandomStream of purpose `noise` and step `number`. The normals
 /// 64 g, ..., 64 g + 63 come from its blocks 16 g, ..., 16 g + 15, in 8 lanes. For lane l < 8 and

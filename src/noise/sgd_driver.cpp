@@ -5,33 +5,60 @@
 #include <stdexcept>
 #include <string>
 
-#include "noise/crossings.hpp"
-#include "noise/guarded_state.hpp"
-#include "noise/switches.hpp"
+#include "noise/noise_model.hpp"
+#include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
 
 namespace popflow {
 
 struct SgdDriver::Internals {
-  explicit Internals(const System& system, Workers& workers, const State& start)
-      : switches(system), crossings(system), guard(workers, start) {}
-  Switches switches;
-  Crossings crossings;
-  GuardedState guard;
+  Internals(const System& system, Workers& workers, const Options& options)
+      : loop(system, workers, options.hooks, options.max_steps),
+        sampled(system.capabilities().sampled),
+        proximal(system.capabilities().proximal) {}
+  StepLoop loop;
+  Capability<Sampled> sampled;
+  Capability<Proximal> proximal;
   std::vector<double> weights;
 };
 
+/// Steps of one length, counted from the start.
+struct SgdDriver::Pace {
+  SgdDriver& driver;
+  std::int64_t last;
+  double h;
+
+  [[nodiscard]] bool arrived() const { return driver.steps_ + driver.rested_ >= last; }
+  void rest() const { driver.rested_ = last - driver.steps_; }
+  [[nodiscard]] double step() const {
+    driver.step();
+    return h;
+  }
+  [[nodiscard]] std::int64_t steps() const { return driver.steps_; }
+  [[nodiscard]] double time() const { return driver.time(); }
+  [[nodiscard]] std::string where() const { return "step " + std::to_string(driver.steps_); }
+  void go_back(std::int64_t steps) const { driver.steps_ = steps; }
+  [[nodiscard]] std::string diverged(std::int64_t beyond) const {
+    return "the trajectory became non-finite between steps " + std::to_string(driver.steps_) +
+           " and " + std::to_string(beyond) + "; the learning rate may be too large";
+  }
+};
+
 SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
-    : system_(system), options_(std::move(options)), x_(system.shape().state_size()) {
-  if (!system.has_samples()) throw UsageError("--mode sgd: " + system.why_no_samples());
-  system.start(x_);
-  in_ = std::make_unique<Internals>(system, workers, x_);
-  in_->switches.look(x_, 0);
-  in_->crossings.look(x_, 0);
+    : options_(std::move(options)) {
+  if (!system.capabilities().sampled) throw UsageError("--mode sgd: " + why_no_samples(system));
+  require_memory(static_cast<double>(options_.batch_size) * (options_.svag > 1 ? 2 : 1),
+                 "--batch-size " + std::to_string(options_.batch_size));
+  in_ = std::make_unique<Internals>(system, workers, options_);
 }
 
 SgdDriver::~SgdDriver() = default;
+
+const State& SgdDriver::state() const { return in_->loop.x; }
+const Regime& SgdDriver::regime() const { return in_->loop.regime; }
+const IntervalSteps& SgdDriver::interval() const { return in_->loop.interval; }
 
 double SgdDriver::step_length(const Options& options) {
   return options.learning_rate / static_cast<double>(options.svag);
@@ -48,8 +75,8 @@ StepStatistics SgdDriver::statistics() const {
   return statistics;
 }
 
-const std::vector<FoundEvent>& SgdDriver::events() const { return in_->crossings.events(); }
-const std::vector<double>& SgdDriver::passages() const { return in_->crossings.passages(); }
+const std::vector<FoundEvent>& SgdDriver::events() const { return in_->loop.crossings.events(); }
+const std::vector<double>& SgdDriver::passages() const { return in_->loop.crossings.passages(); }
 
 void SgdDriver::step() {
   const double h = step_length(options_);
@@ -66,71 +93,49 @@ void SgdDriver::step() {
   }
   const SampleKey key{options_.seed, Purpose::samples, options_.run,
                       static_cast<std::uint64_t>(steps_) * draws};
-  system_.add_sampled(x_, time(), key, in_->weights, x_);
-  if (system_.has_proximal()) system_.proximal(x_, h);
+  State& x = in_->loop.x;
+  const Regime& regime = in_->loop.regime;
+  in_->sampled->add_sampled({x, regime}, time(), key, in_->weights, x);
+  if (in_->proximal) in_->proximal->proximal(x, regime, h);
   ++steps_;
 }
 
 Outcome SgdDriver::advance(double target) {
   const double h = step_length(options_);
-  const auto last = static_cast<std::int64_t>(std::llround(target / h));
-  if (arrived_) interval_ = {};
+  if (arrived_) in_->loop.interval = {};
   arrived_ = false;
-  while (steps_ + rested_ < last) {
-    if (system_.at_rest(x_)) {
-      rested_ = last - steps_;
-      break;
-    }
-    if (options_.hooks.interrupted && options_.hooks.interrupted())
-      return {Outcome::Kind::interrupted, time(), "interrupted at step " + std::to_string(steps_)};
-    step();
-    ++interval_.number;
-    interval_.smallest = interval_.largest = h;
-    const bool looks = steps_ == last || steps_ % steps_between_looks(x_.size()) == 0;
-    if (looks) in_->switches.look(x_, time());
-    if (looks && !in_->guard.good(x_, steps_)) {
-      const std::int64_t beyond = steps_;
-      steps_ = in_->guard.take_back(x_);
-      Outcome outcome{Outcome::Kind::diverged, time(),
-                      "the trajectory left the finite numbers between steps " +
-                          std::to_string(steps_) + " and " + std::to_string(beyond) +
-                          "; the learning rate may be too large"};
-      outcome.diverged_at = time();
-      return outcome;
-    }
-    if (looks) in_->crossings.look(x_, time());
-    if (options_.hooks.on_step) options_.hooks.on_step(time());
-  }
-  arrived_ = true;
-  return {Outcome::Kind::reached, time(), ""};
+  const Outcome outcome =
+      in_->loop.walk(Pace{*this, static_cast<std::int64_t>(std::llround(target / h)), h});
+  arrived_ = outcome.kind == Outcome::Kind::reached;
+  return outcome;
 }
 
 // ---- resuming
 
-// steps, rested, arrived, interval (3)
-constexpr std::size_t kMemory = 6;
-
-std::size_t SgdDriver::memory_size() const { return kMemory + in_->crossings.memory_size(); }
-
-ResumePoint SgdDriver::resume_point() const {
-  ResumePoint point{&x_, time(), {}};
-  point.memory = {static_cast<double>(steps_), static_cast<double>(rested_),
-                  arrived_ ? 1.0 : 0.0,        static_cast<double>(interval_.number),
-                  interval_.smallest,          interval_.largest};
-  in_->crossings.write_memory(point.memory);
-  return point;
+DriverData SgdDriver::data() const {
+  DriverData data;
+  data.add("steps", steps_);
+  data.add("rested", rested_);
+  data.add("arrived", arrived_ ? 1.0 : 0.0);
+  data.add("interval", in_->loop.interval);
+  in_->loop.crossings.remember(data);
+  return data;
 }
 
-void SgdDriver::restore(State x, double /*t*/, const std::vector<double>& memory) {
-  if (x.size() != x_.size() || memory.size() != memory_size())
+ResumePoint SgdDriver::resume_point() const {
+  return {&in_->loop.x, &in_->loop.regime, time(), data()};
+}
+
+void SgdDriver::restore(State x, Regime regime, double /*t*/, const DriverData& data) {
+  if (x.size() != in_->loop.x.size() || regime.size() != in_->loop.regime.size() ||
+      data.layout() != this->data().layout())
     throw std::invalid_argument("a resume point of another system");
-  x_ = std::move(x);
-  steps_ = static_cast<std::int64_t>(memory[0]);
-  rested_ = static_cast<std::int64_t>(memory[1]);
-  arrived_ = memory[2] != 0;
-  interval_ = {static_cast<std::int64_t>(memory[3]), memory[4], memory[5]};
-  in_->crossings.restore(std::span(memory).subspan(kMemory));
-  in_->guard.keep(x_, steps_);
+  steps_ = data.count("steps");
+  rested_ = data.count("rested");
+  arrived_ = data.number("arrived") != 0;
+  in_->loop.interval = data.interval("interval");
+  in_->loop.crossings.restore(data);
+  in_->loop.restore(std::move(x), std::move(regime), steps_);
 }
 
 }  // namespace popflow

@@ -8,24 +8,28 @@
 
 namespace popflow {
 
-/// The modes of a run that moves by steps of its own: the first step at whose end a switch function
-/// is not positive changes the mode there. Which mode the run is in is in its state, so nothing
-/// must be remembered to resume it.
+/// The regimes of a run with discrete steps: the first step at whose end a switch function is not
+/// positive changes the regime there.
 class Switches {
  public:
-  explicit Switches(const System& system) : system_(system), values_(system.switches()) {}
-
-  /// Looks at the state at time t, and changes its mode if that is over.
-  void look(State& x, double t) {
-    if (values_.empty()) return;
-    system_.switch_functions(x, t, values_);
-    const bool over =
-        std::any_of(values_.begin(), values_.end(), [](double value) { return value <= 0; });
-    if (over) system_.switch_mode(x, t);
+  explicit Switches(const System& system) : switching_(system.capabilities().switching) {
+    if (switching_) values_.resize(switching_->switches());
   }
 
+  /// Changes the regime of the state at time t if it is over.
+  void update(State& x, Regime& regime, double t) {
+    if (values_.empty()) return;
+    switching_->switch_functions({x, regime}, t, values_);
+    const bool over =
+        std::any_of(values_.begin(), values_.end(), [](double value) { return value <= 0; });
+    if (over) switching_->switch_regime(x, regime, t);
+  }
+
+  /// Is the system at rest for good?
+  [[nodiscard]] bool at_rest(StateView x) const { return switching_ && switching_->at_rest(x); }
+
  private:
-  const System& system_;
+  Capability<Switching> switching_;
   std::vector<double> values_;
 };
 

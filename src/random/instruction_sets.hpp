@@ -4,7 +4,7 @@
 // a source includes twice: with POPFLOW_WIDTH (numbers of 64 bits in a vector) 2 for what every
 // machine has, and 4 between `#pragma GCC push_options`, `target("avx2")` and `pop_options`. What
 // is computed in a lane does not depend on how many lanes there are, and AVX2 has no fused
-// multiply-add: both versions give the same bits.
+// multiply-add: both versions are bit-for-bit identical.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 #define POPFLOW_HAS_AVX2 1
 #include <immintrin.h>

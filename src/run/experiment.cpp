@@ -7,8 +7,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "popflow/registry.hpp"
+#include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
+#include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "run/recorder.hpp"
 #include "run/schedule.hpp"
@@ -42,69 +43,69 @@ Outcome drive(Driver& driver, Recorder& recorder, std::size_t next) {
 }
 
 Ending run_one(Experiment& experiment, const TrajectoryGroup& file, std::size_t run,
-               const Past* past, std::function<void(double)> on_step) {
+               const RecordedRuns* before, Progress& progress, std::size_t place) {
   std::optional<Restart> from;
-  if (past != nullptr) from = past->restart(run);
+  if (before != nullptr) from = before->restart(run);
   const System& system = *experiment.system;
   const Parameters& options = experiment.config.options;
-  const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, std::move(on_step)};
+  const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; },
+                          progress.of(place, experiment.plan.schedule.back()),
+                          [&progress](const std::string& sentence) { progress.warn(sentence); }};
+  const std::size_t number = experiment.plan.first_run + run;
   const std::unique_ptr<Driver> driver =
-      make_driver(system, experiment.workers, options, static_cast<std::uint32_t>(run), hooks);
+      make_driver(system, experiment.workers, options, static_cast<std::uint32_t>(number), hooks);
   Recorder recorder(system, file, experiment.plan.schedule,
                     {.state = experiment.plan.saves,
                      .checkpoint_every = options.real("checkpoint-every"),
-                     // The slots of the starts of many runs are written.
-                     .next_sequence = from                       ? from->sequence + 1
-                                      : experiment.plan.runs > 1 ? 1
-                                                                 : 0,
+                     .next_sequence = from ? from->sequence + 1 : 1,  // the start's is written
                      .ensemble = experiment.plan.ensemble,
-                     .run = run});
+                     .run = run,
+                     .number = number});
   std::size_t next = 0;
   if (from) {
     next = static_cast<std::size_t>(from->saves);
-    driver->restore(std::move(from->x), from->t, from->memory);
+    driver->restore(std::move(from->x), std::move(from->regime), from->t, from->data);
   }
   if (next == 0 && driver->time() == 0) recorder.start_state(*driver);
-  if (!from && experiment.plan.runs == 1) recorder.checkpoint(0, *driver);
   Ending ended{drive(*driver, recorder, next)};
-  if (!system.info().outcomes.empty())
-    ended.where = system.outcome(driver->state(), driver->time());
+  if (const auto outcomes = system.capabilities().outcomes)
+    ended.where = outcomes->outcome(driver->view(), driver->time());
   if (ended.outcome.kind != Outcome::Kind::interrupted) recorder.finish(ended.outcome, *driver);
   return ended;
 }
 
-/// The start of every run: those that had not begun when a run was killed begin there, whatever
-/// has become of the files it was made from.
-void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
-  const auto driver =
-      make_driver(*experiment.system, experiment.workers, experiment.config.options, 0, {});
-  const ResumePoint start = driver->resume_point();
-  // The first run's last: an ensemble with a slot there has begun.
-  for (std::size_t run = experiment.plan.runs; run-- > 0;)
-    RestartWriter(file, run, 0).write(start, 0, false);
-  file.sync();
-}
-
-/// How the whole of an ensemble ended.
-Outcome together(const std::vector<Ending>& runs) {
-  std::size_t diverged = 0;
-  for (const Ending& run : runs) {
-    if (run.outcome.kind == Outcome::Kind::interrupted) return run.outcome;
-    diverged += run.outcome.kind == Outcome::Kind::diverged ? 1 : 0;
-  }
-  if (diverged == 0 || runs.size() == 1) return runs.front().outcome;
-  Outcome outcome;
-  const std::string number = std::to_string(diverged) + " of " + std::to_string(runs.size());
-  outcome.message = number + " runs diverged; 'status' and 'stop_time' say which and when";
-  if (diverged < runs.size()) return outcome;
-  outcome.kind = Outcome::Kind::diverged;
-  outcome.diverged_at = runs.front().outcome.diverged_at;
-  for (const Ending& run : runs)
-    outcome.diverged_at = std::min(outcome.diverged_at, run.outcome.diverged_at);
-  return outcome;
-}
-
 }  // namespace
+
+void Together::add(const Ending& run) {
+  const Outcome& outcome = run.outcome;
+  if (runs_ == 0) first_ = run;
+  ++runs_;
+  if (outcome.kind == Outcome::Kind::interrupted && interrupted_.kind != Outcome::Kind::interrupted)
+    interrupted_ = outcome;
+  if (outcome.kind == Outcome::Kind::diverged) {
+    diverged_at_ =
+        diverged_ == 0 ? outcome.diverged_at : std::min(diverged_at_, outcome.diverged_at);
+    ++diverged_;
+    return;  // where it was says nothing
+  }
+  if (!where_) where_ = run.where;
+  if (*where_ != run.where) where_ = "undecided";
+}
+
+Ending Together::ending() const {
+  if (runs_ == 1) return first_;
+  const std::string where = where_.value_or("undecided");
+  if (interrupted_.kind == Outcome::Kind::interrupted) return {interrupted_, where};
+  if (diverged_ == 0) return {first_.outcome, where};
+  Outcome outcome;
+  outcome.message = std::to_string(diverged_) + " of " + std::to_string(runs_) +
+                    " runs diverged; 'status' and 'stop_time' say which and when";
+  if (diverged_ == runs_) {
+    outcome.kind = Outcome::Kind::diverged;
+    outcome.diverged_at = diverged_at_;
+  }
+  return {outcome, where};
+}
 
 unsigned threads_of(const Parameters& options) {
   return options.has("threads") ? static_cast<unsigned>(options.integer("threads")) : 0;
@@ -116,19 +117,20 @@ void refuse_existing(const std::string& path, const Parameters& options) {
     throw UsageError("the output " + path + " exists; --force replaces it");
 }
 
-std::string how_to_go_on(const Outcome& outcome, const std::string& path) {
-  return outcome.message + "; what was recorded is kept, and 'popflow resume " + path + "' goes on";
+std::string how_to_resume(const Outcome& outcome, const std::string& program,
+                          const std::string& path) {
+  return outcome.message + "; what was recorded is kept, and '" + program + " resume " + path +
+         "' continues from there";
 }
 
-void require_disk(const std::string& path, double bytes) {
+void require_disk(const std::string& path, double bytes, const std::string& advice) {
   struct statvfs disk {};
   const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
   if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will say why
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes > free)
     throw UsageError("the file " + path + " would need " + describe_bytes(bytes) +
-                     " of disk; there are " + describe_bytes(free) +
-                     " free. Fewer --saves or --state ends make it smaller");
+                     " of disk; there are " + describe_bytes(free) + " free. " + advice);
 }
 
 ExitCode exit_code(Outcome::Kind kind) {
@@ -140,26 +142,35 @@ ExitCode exit_code(Outcome::Kind kind) {
       return ExitCode::diverged;
     case Outcome::Kind::step_limit:
     case Outcome::Kind::underflow:
+    case Outcome::Kind::stuck:
       return ExitCode::limit;
     case Outcome::Kind::interrupted:
+      if (InterruptGuard::signal() == SIGHUP) return ExitCode::hung_up;
       return InterruptGuard::signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   }
   return ExitCode::success;
 }
 
-Experiment::Experiment(const RunConfig& from, Workers& threads) : config(from), workers(threads) {
+Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
+    : config(from), workers(threads) {
   Parameters& options = config.options;
-  system = find_system(config.system).make({config.own, options, workers});
-  settle_mode(options, *system);
+  settle_steps(options);
+  Made made = make_system(config, catalogue, workers);
+  system = std::move(made.system);
+  config.own = std::move(made.own);
+  settle_end(options, *system);
   plan.schedule = make_schedule(options, options.real("t-end"));
   plan.spacing = spacing_of(plan.schedule, options);
   plan.ensemble = is_ensemble(options);
   plan.runs = plan.ensemble ? static_cast<std::size_t>(options.integer("runs")) : 1;
+  plan.first_run = plan.ensemble ? static_cast<std::size_t>(options.integer("first-run")) : 0;
+  constexpr double kNumbersOfRun = 32;  // its status, counts, ending and progress, and copies
+  require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
   plan.step_length = step_length(options);
   plan_states();
   require_memory(memory_doubles(), "this run");
   // Refuses what the mode does not allow before anything is written.
-  plan.driver_memory = make_driver(*system, workers, options, 0, {})->memory_size();
+  plan.driver_data = make_driver(*system, workers, options, 0, {})->resume_point().data;
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
 }
 
@@ -178,9 +189,11 @@ void Experiment::plan_states() {
 double Experiment::memory_doubles() const {
   const auto size = static_cast<double>(system->shape().state_size());
   const std::size_t together = std::min<std::size_t>(plan.runs, workers.threads());
+  const Capability<Switching> switching = system->capabilities().switching;
+  const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
   constexpr double kNoisy = 6;  // states that the drivers of noisy modes hold
   return plan.ensemble ? kNoisy * size * static_cast<double>(together)
-                       : size * stepper_states(config.options.word("method"), size);
+                       : size * stepper_states(config.options.word("method"), size) + 2 * regime;
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {
@@ -201,11 +214,16 @@ std::function<void(double)> Progress::of(std::size_t run, double end) {
   };
 }
 
-Past::Past(DataFile file, const Experiment& experiment, bool extends)
+void Progress::warn(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  screen_.warning(sentence);
+}
+
+RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool extends)
     : file_(std::move(file)), experiment_(experiment) {
   if (!experiment.plan.ensemble) {
     // A single run without a slot was never begun, or its file is damaged: say so now.
-    (void)read_restart(file_, *experiment.system, 0, Slots::going_on);
+    (void)restart(0);
     return;
   }
   status_ = file_.read("status").integers;
@@ -214,13 +232,11 @@ Past::Past(DataFile file, const Experiment& experiment, bool extends)
   if (status_.size() != experiment.plan.runs || times_.size() != experiment.plan.runs ||
       (!outcomes_.empty() && outcomes_.size() != experiment.plan.runs))
     throw InputError(file_.path() + " is damaged: 'status' has another shape");
-  for (std::int64_t& status : status_) {
-    const bool complete = status == static_cast<std::int64_t>(Status::complete);
-    if (complete && extends) status = static_cast<std::int64_t>(Status::running);
-  }
+  for (std::int64_t& status : status_)
+    if (extends) status = status_when_extended(status);
 }
 
-std::optional<Ending> Past::ended(std::size_t run) const {
+std::optional<Ending> RecordedRuns::ended(std::size_t run) const {
   if (status_.empty()) return std::nullopt;
   Ending ending;
   const std::vector<OutcomeInfo>& known = experiment_.system->info().outcomes;
@@ -231,28 +247,37 @@ std::optional<Ending> Past::ended(std::size_t run) const {
   if (status_[run] != static_cast<std::int64_t>(Status::diverged)) return std::nullopt;
   ending.outcome.kind = Outcome::Kind::diverged;
   ending.outcome.diverged_at = times_[run];
-  ending.outcome.message = "the trajectory left the finite numbers";
+  ending.outcome.message = "the trajectory became non-finite";
   return ending;
 }
 
-Restart Past::restart(std::size_t run) const {
+Restart RecordedRuns::restart(std::size_t run) const {
   // HDF5 is for one thread at a time.
   const std::lock_guard lock(mutex_);
-  return read_restart(file_, *experiment_.system, run, Slots::going_on);
+  return read_restart(file_, *experiment_.system, experiment_.plan.driver_data, run,
+                      Slots::resumable);
 }
 
-Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* past,
+void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
+  const auto driver =
+      make_driver(*experiment.system, experiment.workers, experiment.config.options, 0, {});
+  const ResumePoint start = driver->resume_point();
+  // The first run's last: an ensemble with a slot there has begun.
+  for (std::size_t run = experiment.plan.runs; run-- > 0;)
+    RestartWriter(file, run, 0).write(start, 0, false);
+  file.sync();
+}
+
+Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
                Progress& progress, std::size_t first_run) {
   std::vector<Ending> ended(experiment.plan.runs);
-  if (past == nullptr && experiment.plan.runs > 1) write_starts(experiment, file);
   const auto one = [&](std::size_t run) {
-    if (const auto before = past != nullptr ? past->ended(run) : std::nullopt) {
-      ended[run] = *before;
+    if (const auto earlier = before != nullptr ? before->ended(run) : std::nullopt) {
+      ended[run] = *earlier;
     } else if (experiment.plan.runs > 1 && InterruptGuard::signal() != 0) {
       ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
     } else {
-      ended[run] = run_one(experiment, file, run, past,
-                           progress.of(first_run + run, experiment.plan.schedule.back()));
+      ended[run] = run_one(experiment, file, run, before, progress, first_run + run);
     }
     progress.done(first_run + run);
   };
@@ -261,15 +286,14 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* 
     one(0);
   else
     experiment.workers.run(ended.size(), one);
-  std::string where = ended.front().where;
-  for (const Ending& run : ended)
-    if (run.where != where) where = "undecided";
-  return {together(ended), where};
+  Together all;
+  for (const Ending& run : ended) all.add(run);
+  return all.ending();
 }
 
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
   file.set_attributes({{"", "status", std::string("running")},
-                       {"", "status_message", std::string("it has not ended")},
+                       {"", "status_message", std::string("the run has not ended")},
                        {"provenance", "resumed", times},
                        {"provenance", "last_resumed", timestamp()}});
 }

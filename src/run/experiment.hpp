@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "file/trajectory_group.hpp"
+#include "options/run_config.hpp"
+#include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/error.hpp"
-#include "popflow/run_config.hpp"
-#include "popflow/screen.hpp"
 #include "popflow/system.hpp"
 #include "run/layout.hpp"
 #include "run/restart.hpp"
+#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -31,7 +32,7 @@ struct Experiment {
   bool states_were_cut = false;
 
   /// Throws what the system, the mode and the machine refuse.
-  Experiment(const RunConfig& from, Workers& threads);
+  Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
 
   /// Numbers in memory at a time: states that drivers hold.
   [[nodiscard]] double memory_doubles() const;
@@ -42,13 +43,15 @@ struct Experiment {
   void plan_states();
 };
 
-/// Progress of many runs together, told by any of them.
+/// Progress of many runs together, reported by any of them.
 class Progress {
  public:
   Progress(Screen& screen, std::size_t runs) : screen_(screen), at_(runs) {}
 
   /// What run `run` calls after every step on its way to `end`.
   std::function<void(double)> of(std::size_t run, double end);
+  /// Says a sentence at once.
+  void warn(const std::string& sentence);
   void done(std::size_t run) { at_[run].store(1, std::memory_order_relaxed); }
 
  private:
@@ -57,21 +60,37 @@ class Progress {
   std::vector<std::atomic<double>> at_;
 };
 
-/// How an experiment ended and, in the system's words, where.
+/// How an experiment ended and, in the system's terms, where.
 struct Ending {
   Outcome outcome;
   std::string where = "undecided";
 };
 
-/// What a file that is gone on with says of its runs.
-class Past {
+/// How the runs of an ensemble ended together. They are told one by one, in order.
+class Together {
+ public:
+  void add(const Ending& run);
+  /// Of all that were told; at least one.
+  [[nodiscard]] Ending ending() const;
+
+ private:
+  std::size_t runs_ = 0;
+  std::size_t diverged_ = 0;
+  Ending first_;
+  Outcome interrupted_;  ///< of the first run that was
+  double diverged_at_ = 0;
+  std::optional<std::string> where_;  ///< of those that did not diverge
+};
+
+/// What a file to be resumed records of its runs.
+class RecordedRuns {
  public:
   /// Reads it as it is now; a file that takes its place later changes nothing.
-  Past(DataFile file, const Experiment& experiment, bool extends);
+  RecordedRuns(DataFile file, const Experiment& experiment, bool extends);
 
   /// How a run ended that need not be run again.
   [[nodiscard]] std::optional<Ending> ended(std::size_t run) const;
-  /// From where a run goes on.
+  /// From where a run is resumed.
   [[nodiscard]] Restart restart(std::size_t run) const;
 
  private:
@@ -83,9 +102,13 @@ class Past {
   mutable std::mutex mutex_;
 };
 
-/// All runs that have not ended in the past, on all threads. Run r is number first_run + r of
-/// `progress`.
-Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Past* past,
+/// Writes the start of every run: those that had not begun when the program was killed begin there,
+/// even if the files it was made from are gone.
+void write_starts(Experiment& experiment, const TrajectoryGroup& file);
+
+/// All runs that have not ended before, on all threads. Run r is number first_run + r of
+/// `progress`. The starts must be written.
+Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
                Progress& progress, std::size_t first_run = 0);
 
 struct Provenance {
@@ -93,20 +116,22 @@ struct Provenance {
   double before = 0;  ///< wall time of the run before it was resumed
 };
 
-/// Writes that it goes on, for the `times`-th time.
+/// Writes that it is resumed, for the `times`-th time.
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
 /// Writes how it ended.
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);
 
 ExitCode exit_code(Outcome::Kind kind);
-/// Threads that the options ask for; 0: all cores.
+/// Threads that the options request; 0: as many as the process may use.
 unsigned threads_of(const Parameters& options);
 /// UsageError when the output is there and is not to be replaced.
 void refuse_existing(const std::string& path, const Parameters& options);
-/// UsageError that names the need when a file would not fit.
-void require_disk(const std::string& path, double bytes);
-/// What is said of a run or comparison that was cut.
-std::string how_to_go_on(const Outcome& outcome, const std::string& path);
+/// UsageError that states the need when a file would not fit, and what makes it smaller.
+void require_disk(const std::string& path, double bytes,
+                  const std::string& advice = "Fewer --saves or --state ends make it smaller");
+/// The message for a run or comparison that was interrupted. `program` is the name of this one.
+std::string how_to_resume(const Outcome& outcome, const std::string& program,
+                          const std::string& path);
 
 }  // namespace popflow

@@ -1,19 +1,32 @@
 #include "run/interrupt.hpp"
 
+#include <atomic>
 #include <csignal>
 
 namespace popflow {
 
 namespace {
-volatile std::sig_atomic_t noted = 0;
-void note(int signal) { noted = signal; }
+std::atomic<int> noted = 0;  // worker threads read it
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may take no lock");
+
+void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
+
+/// Was a hangup ignored when the program began, as under nohup? Then it stays so.
+bool ignores_hangup() {
+  static const bool ignores = [] {
+    struct sigaction present {};
+    return sigaction(SIGHUP, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+  }();
+  return ignores;
+}
+
 void install(void (*handler)(int), int flags) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = flags;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (signal != SIGHUP || !ignores_hangup()) sigaction(signal, &action, nullptr);
 }
 }  // namespace
 
@@ -25,6 +38,6 @@ InterruptGuard::InterruptGuard() {
 
 InterruptGuard::~InterruptGuard() { install(SIG_DFL, 0); }
 
-int InterruptGuard::signal() { return noted; }
+int InterruptGuard::signal() { return noted.load(std::memory_order_relaxed); }
 
 }  // namespace popflow

@@ -2,8 +2,8 @@
 
 namespace popflow {
 
-/// While it lives, SIGINT and SIGTERM are noted instead of ending the program; a second one ends
-/// it as usual.
+/// While it lives, SIGINT, SIGTERM and SIGHUP (unless that was ignored when the program began) are
+/// noted instead of ending the program; a second one ends it as usual.
 class InterruptGuard {
  public:
   InterruptGuard();

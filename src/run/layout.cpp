@@ -65,14 +65,16 @@ GroupSpec events_group(const Shape& shape, const Plan& plan) {
   return group;
 }
 
-/// What the run's last state is made into.
+/// The last state after post-processing.
 GroupSpec final_group(const SystemInfo& info, const Plan& plan) {
   GroupSpec group;
   group.name = "final";
+  if (!info.final_title.empty()) group.attributes.push_back({"made_into", info.final_title});
   for (const FinalInfo& final : info.finals) {
     group.variables.push_back(variable(final.name, of_each_run(plan), final.meaning));
     if (!final.symbol.empty())
       group.variables.back().attributes.push_back({"symbol", final.symbol});
+    if (final.warns) group.variables.back().attributes.push_back({"warns", std::int8_t{1}});
   }
   return group;
 }
@@ -93,6 +95,11 @@ void add_stage(GroupSpec& root, const System& system, const Plan& plan) {
   root.variables.push_back(std::move(stage));
 }
 
+/// Where a value's equation is: in the system's own source, unless it says more.
+std::string source_of(const std::string& source, const System& system) {
+  return source.empty() ? system.info().source : source;
+}
+
 void add_state(GroupSpec& root, const System& system, const Plan& plan) {
   if (plan.saves == StateSaves::none) return;
   if (plan.saves == StateSaves::ends)
@@ -105,7 +112,7 @@ void add_state(GroupSpec& root, const System& system, const Plan& plan) {
     dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
     VariableSpec field = variable(name, std::move(dimensions), info.meaning);
     field.attributes.push_back({"symbol", info.symbol});
-    field.attributes.push_back({"source", info.source});
+    field.attributes.push_back({"source", source_of(info.source, system)});
     root.variables.push_back(std::move(field));
   }
 }
@@ -115,7 +122,7 @@ void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
   for (const ObservableInfo& info : system.info().observables) {
     VariableSpec observable = variable(info.name, of_each_run(plan, {"time"}), info.meaning);
     observable.attributes.push_back({"symbol", info.symbol});
-    observable.attributes.push_back({"source", info.source});
+    observable.attributes.push_back({"source", source_of(info.source, system)});
     if (std::find(held.begin(), held.end(), info.name) != held.end()) {
       for (const InvariantInfo& invariant : system.info().invariants)
         if (invariant.observable == info.name)
@@ -129,15 +136,15 @@ void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
 
 void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
   for (const std::string& name : system.shape().passages) {
-    const PassageInfo& info = passage_info(system, name);
+    const PassageInfo& info = passage_info(system.info(), name);
     VariableSpec times = variable(name, of_each_run(plan, info.dimensions), info.meaning);
     times.attributes.push_back({"symbol", info.symbol});
-    times.attributes.push_back({"source", info.source});
+    times.attributes.push_back({"source", source_of(info.source, system)});
     root.variables.push_back(std::move(times));
   }
 }
 
-/// What an ensemble says of each of its runs.
+/// What an ensemble records of each of its runs.
 void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
   if (!plan.ensemble) return;
   const auto of_runs = [&](const char* name, const char* meaning,
@@ -146,7 +153,7 @@ void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
     v.data = std::vector<std::int8_t>(plan.runs, 0);
     root.variables.push_back(std::move(v));
   };
-  of_runs("status", "how the run stands", {status_words.begin(), status_words.end()});
+  of_runs("status", "status of the run", {status_words.begin(), status_words.end()});
   root.variables.push_back(
       variable("diverged_at", {"run"}, "flow time at which the run diverged (NaN: it did not)"));
   root.variables.push_back(variable("stop_time", {"run"}, "flow time at which the run ended"));
@@ -212,17 +219,22 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
 
   GroupSpec root;
   root.attributes = file_attributes(info, info.title, config.options.word("mode"), config);
-  root.attributes.insert(root.attributes.end(),
-                         {{"diverged_at", kNone},
-                          {"observables", joined(observables)},
-                          {"state_fields", joined(system.shape().fields)},
-                          {"invariants", joined(system.shape().invariants)}});
+  root.attributes.insert(root.attributes.end(), {{"diverged_at", kNone},
+                                                 {"observables", joined(observables)},
+                                                 {"state_fields", joined(system.shape().fields)},
+                                                 {"invariants", joined(system.shape().invariants)},
+                                                 {"passages", joined(system.shape().passages)}});
+  std::vector<std::string> constants;
+  for (const auto& [name, value] : system.shape().constants) constants.push_back(name);
+  root.attributes.push_back({"constants", joined(constants)});
   if (!info.outcomes.empty()) root.attributes.push_back({"outcome", std::string("undecided"), 16});
   for (const auto& [name, value] : system.shape().constants)
     root.attributes.push_back({name, value});
 
-  if (plan.ensemble)
+  if (plan.ensemble) {
     root.dimensions.push_back(places("run", plan.runs, "run with noise of its own"));
+    root.dimensions.back().first = static_cast<std::int64_t>(plan.first_run);
+  }
   root.dimensions.push_back(axis("time", plan.schedule, "flow time"));
   for (const DimensionSpec& dimension : system.shape().dimensions)
     root.dimensions.push_back(dimension);
@@ -241,7 +253,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
                  provenance_group(threads),
                  statistics_group(plan),
                  events_group(system.shape(), plan),
-                 restart_group(system, plan.spacing, plan.driver_memory, plan.runs)};
+                 restart_group(system, plan.spacing, plan.driver_data, plan.runs)};
   if (system.shape().finals) root.groups.push_back(final_group(info, plan));
   return root;
 }

@@ -2,9 +2,10 @@
 
 #include <string>
 
-#include "popflow/run_config.hpp"
+#include "file/trajectory_file.hpp"
+#include "options/run_config.hpp"
+#include "popflow/driver.hpp"
 #include "popflow/system.hpp"
-#include "popflow/trajectory_file.hpp"
 #include "run/schedule.hpp"
 
 namespace popflow {
@@ -20,10 +21,11 @@ struct Plan {
   Schedule schedule;
   Spacing spacing;
   StateSaves saves = StateSaves::all;
-  std::size_t driver_memory = 0;
-  bool ensemble = false;  ///< there is a dimension run
+  DriverData driver_data = {};  ///< names and lengths of the restart data
+  bool ensemble = false;        ///< there is a dimension run
   std::size_t runs = 1;
-  double step_length = 0;  ///< flow time of a step, for drivers that take whole steps; else 0
+  std::size_t first_run = 0;  ///< number of the first of them
+  double step_length = 0;     ///< flow time of a step, for drivers that take whole steps; else 0
 };
 
 /// The whole structure of a run's group, with what is known before it starts.

@@ -19,10 +19,34 @@ FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
   options.atol = o.real("atol");
   if (o.has("dt")) options.dt = o.real("dt");
   options.max_steps = o.integer("max-steps");
-  if (o.has("stop-when")) options.steady_tolerance = o.real("steady-tolerance");
+  const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";
+  if (stop == "steady" || stop == "either") options.steady_tolerance = o.real("steady-tolerance");
+  options.stop_when_stuck = stop == "stuck" || stop == "either";
+  if (o.has("t-end")) options.end = o.real("t-end");
   options.interrupted = std::move(hooks.interrupted);
   options.on_step = std::move(hooks.on_step);
+  options.warn = std::move(hooks.warn);
   return options;
+}
+
+/// Noisy runs know how many steps they take, so they have no limit by default.
+std::int64_t noisy_step_limit(const Parameters& o) {
+  return o.given("max-steps") ? o.integer("max-steps") : 0;
+}
+
+UsageError too_many_steps(double end, double h) {
+  return UsageError("--t-end " + shortest(end) + " takes " + shortest(std::round(end / h)) +
+                    " steps of " + shortest(h) + "; there can be at most 2^53");
+}
+
+/// The sde's steps are counted; so are those of the learning rate, each of which has samples of its
+/// own, where the noise is that of samples.
+void refuse_countless(const Parameters& options, const System& system) {
+  const double end = options.real("t-end");
+  const bool drawn = options.word("noise") != "isotropic" && !system.capabilities().covariance;
+  for (const char* step : {"dt", "learning-rate"})
+    if ((drawn || std::string(step) == "dt") && end / options.real(step) > largest_whole)
+      throw too_many_steps(end, options.real(step));
 }
 
 SgdDriver::Options sgd_options(const Parameters& o, std::uint32_t run, DriverHooks hooks) {
@@ -30,36 +54,11 @@ SgdDriver::Options sgd_options(const Parameters& o, std::uint32_t run, DriverHoo
   options.learning_rate = o.real("learning-rate");
   options.batch_size = o.integer("batch-size");
   options.svag = o.integer("svag");
+  options.max_steps = noisy_step_limit(o);
   options.seed = static_cast<std::uint64_t>(o.integer("seed"));
   options.run = run;
   options.hooks = std::move(hooks);
   return options;
-}
-
-/// A whole number of steps, at least one.
-void settle_steps(Parameters& options, const System& system) {
-  const double h = step_length(options);
-  if (!(h > 0)) {
-    if (options.has("steps"))
-      throw UsageError(
-          "--steps is for --mode sgd and --method gradient_descent; here --t-end says "
-          "where to end");
-    if (!options.has("t-end")) options.resolve("t-end", system.default_end());
-    return;
-  }
-  const double end = options.has("t-end") ? options.real("t-end") : system.default_end();
-  const double wanted = options.has("steps") && !options.has("t-end")
-                            ? static_cast<double>(options.integer("steps"))
-                            : std::max(1.0, std::round(end / h));
-  if (wanted >= 0x1p53)
-    throw UsageError("--t-end " + shortest(end) + " takes " + shortest(wanted) + " steps of " +
-                     shortest(h) + "; there can be at most 2^53");
-  const auto steps = static_cast<std::int64_t>(wanted);
-  if (options.has("steps") && options.integer("steps") != steps)
-    throw UsageError("--steps " + options.text("steps") + " and --t-end " + shortest(end) +
-                     " contradict each other; give one of them");
-  options.resolve("steps", steps);
-  options.resolve("t-end", static_cast<double>(steps) * h);
 }
 
 }  // namespace
@@ -74,6 +73,7 @@ SdeDriver::Options sde_options(const Parameters& o, std::uint32_t run, DriverHoo
   options.noise_scale = o.real("noise-scale");
   options.noise_samples = o.integer("noise-samples");
   options.modified_equation = o.integer("modified-equation");
+  options.max_steps = noisy_step_limit(o);
   options.seed = static_cast<std::uint64_t>(o.integer("seed"));
   options.run = run;
   options.hooks = std::move(hooks);
@@ -89,8 +89,7 @@ double step_length(const Parameters& options) {
   return mode == "sde" && options.word("method") == "gradient_descent" ? eta : 0;
 }
 
-void settle_mode(Parameters& options, const System& system) {
-  settle_steps(options, system);
+void settle_steps(Parameters& options) {
   if (!options.has("noise-samples"))
     options.resolve("noise-samples", std::max<std::int64_t>(2, options.integer("batch-size")));
   if (options.word("mode") != "sde") return;
@@ -99,6 +98,48 @@ void settle_mode(Parameters& options, const System& system) {
     options.resolve("dt", h);
   else if (!options.has("dt"))
     options.resolve("dt", 0.1 * options.real("learning-rate"));
+}
+
+Setting make_setting(const Parameters& options, const LastState* start) {
+  Setting setting;
+  setting.noisy = is_ensemble(options);
+  const bool chosen = options.word("mode") == "sgd" || options.word("mode") == "sde";
+  const std::string method = options.has("method") ? options.word("method") : "";
+  if (const double h = step_length(options); h > 0)
+    setting.step = h;
+  else if ((chosen || method == "euler" || method == "rk4") && options.has("dt"))
+    setting.step = options.real("dt");
+  if (!setting.noisy && options.has("dt")) setting.dt = options.real("dt");
+  if (options.has("problem")) setting.problem = options.word("problem");
+  setting.problem_seed = static_cast<std::uint64_t>(options.integer("problem-seed"));
+  setting.start = start;
+  return setting;
+}
+
+void settle_end(Parameters& options, const System& system) {
+  const double h = step_length(options);
+  if (is_ensemble(options) && options.has("t-end") && options.real("t-end") == 0)
+    throw UsageError("--t-end 0 evaluates a start, where there is no noise yet; take --mode flow");
+  if (!(h > 0)) {
+    if (options.has("steps"))
+      throw UsageError(
+          "--steps is for --mode sgd and --method gradient_descent; here --t-end sets the end");
+    if (!options.has("t-end")) options.resolve("t-end", system.default_end());
+    if (options.word("mode") == "sde") refuse_countless(options, system);
+    return;
+  }
+  const double end = options.has("t-end") ? options.real("t-end") : system.default_end();
+  const double wanted = options.has("steps") && !options.has("t-end")
+                            ? static_cast<double>(options.integer("steps"))
+                            : std::max(1.0, std::round(end / h));
+  // A whole number of steps, at least one.
+  if (wanted > largest_whole) throw too_many_steps(end, h);
+  const auto steps = static_cast<std::int64_t>(wanted);
+  if (options.has("steps") && options.integer("steps") != steps)
+    throw UsageError("--steps " + options.text("steps") + " and --t-end " + shortest(end) +
+                     " disagree; give one of them");
+  options.resolve("steps", steps);
+  options.resolve("t-end", static_cast<double>(steps) * h);
 }
 
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,

@@ -6,6 +6,7 @@
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/sde_driver.hpp"
+#include "popflow/setting.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
@@ -16,9 +17,13 @@ bool is_ensemble(const Parameters& options);
 /// Flow time of a step where time is counted in whole steps (sgd, noisy gradient descent); else 0.
 double step_length(const Parameters& options);
 
-/// Fills in what the mode leaves to be worked out (t-end, dt, noise-samples) and checks it. Throws
-/// UsageError for contradictions.
-void settle_mode(Parameters& options, const System& system);
+/// Fills in the mode's derived options that need no System: dt, noise-samples.
+void settle_steps(Parameters& options);
+/// What a System knows about the run. `start` is what --init-from names, if it is given.
+Setting make_setting(const Parameters& options, const LastState* start);
+/// Fills in the end, t-end and steps, with the System's own where none is given. Throws UsageError
+/// where they disagree.
+void settle_end(Parameters& options, const System& system);
 
 /// What moves the state in this mode, at its start.
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,

@@ -13,6 +13,7 @@ Recorder::Recorder(const System& system, const TrajectoryGroup& file, Schedule s
       schedule_(std::move(schedule)),
       options_(options),
       restart_(file, options.run, options.next_sequence),
+      can_(system.capabilities()),
       last_checkpoint_(std::chrono::steady_clock::now()) {
   for (const std::string& name : system.shape().fields)
     field_sizes_.push_back(field_size(system, field_info(system, name)));
@@ -49,7 +50,7 @@ void Recorder::finish(const Outcome& outcome, const Driver& driver) {
   if (good && system_.shape().finals) {
     const std::vector<FinalInfo>& finals = system_.info().finals;
     std::vector<double> values(finals.size());
-    system_.final_values(driver.state(), driver.time(), values);
+    can_.final_values->final_values(driver.view(), driver.time(), values);
     for (std::size_t i = 0; i < finals.size(); ++i)
       file_.write("final/" + finals[i].name, options_.run, values[i]);
   }
@@ -59,7 +60,7 @@ void Recorder::finish(const Outcome& outcome, const Driver& driver) {
   file_.write("stop_time", run, driver.time());
   const auto& outcomes = system_.info().outcomes;
   if (!outcomes.empty()) {
-    const std::string word = system_.outcome(driver.state(), driver.time());
+    const std::string word = can_.outcomes->outcome(driver.view(), driver.time());
     for (std::size_t i = 0; i < outcomes.size(); ++i)
       if (outcomes[i].word == word) file_.write("outcome", run, static_cast<std::int8_t>(i + 1));
   }
@@ -81,10 +82,10 @@ void Recorder::checkpoint(std::size_t next, const Driver& driver, bool ended) {
 
 void Recorder::record(std::size_t i, const Driver& driver) {
   std::vector<double> values(system_.info().observables.size());
-  system_.observe(driver.state(), driver.time(), values);
+  system_.observe(driver.view(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
     file_.write(system_.info().observables[k].name, place(i), values[k]);
-  if (system_.shape().stages) file_.write("stage", place(i), system_.stage(driver.state()));
+  if (system_.shape().stages) file_.write("stage", place(i), can_.stages->stage(driver.view()));
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);
@@ -101,7 +102,7 @@ void Recorder::record_state(std::size_t row, const Driver& driver) {
   for (std::size_t field = 0; field < field_sizes_.size(); ++field) {
     const std::string& name = system_.shape().fields[field];
     const std::size_t begin = row * field_sizes_[field];
-    system_.field(field, driver.state(), driver.time(),
+    system_.field(name, driver.view(), driver.time(),
                   [&](std::size_t first, std::span<const double> values) {
                     file_.write(name, begin + first, values);
                   });
@@ -129,7 +130,7 @@ void Recorder::record_events(const Driver& driver) {
   const std::size_t first = options_.run * system_.shape().events.size();
   for (std::size_t i = 0; i < events.size(); ++i) {
     file_.write("events/time", first + i, events[i].time);
-    file_.write("events/run", first + i, static_cast<std::int64_t>(options_.run));
+    file_.write("events/run", first + i, static_cast<std::int64_t>(options_.number));
     file_.write("events/kind", first + i, static_cast<std::int8_t>(events[i].event));
   }
 }
@@ -137,7 +138,8 @@ void Recorder::record_events(const Driver& driver) {
 void Recorder::record_passages(const Driver& driver) {
   std::size_t first = 0;
   for (const std::string& name : system_.shape().passages) {
-    const std::size_t items = system_.shape().size_of(passage_info(system_, name).dimensions);
+    const std::size_t items =
+        system_.shape().size_of(passage_info(system_.info(), name).dimensions);
     file_.write(name, options_.run * items, std::span(driver.passages()).subspan(first, items));
     first += items;
   }

@@ -14,8 +14,7 @@
 namespace popflow {
 
 /// Decides what of a run goes into its file, and when. Several may write to one file at once, each
-/// its own run. Data are written before the count that
-/// says that they are there.
+/// its own run. Data are written before the count that declares them.
 class Recorder {
  public:
   struct Options {
@@ -23,7 +22,8 @@ class Recorder {
     double checkpoint_every = 30;    ///< seconds
     std::int64_t next_sequence = 0;  ///< of the restart slots
     bool ensemble = false;           ///< the file has a dimension run
-    std::size_t run = 0;
+    std::size_t run = 0;             ///< its place in the file
+    std::size_t number = 0;          ///< of the run in its ensemble
   };
   Recorder(const System& system, const TrajectoryGroup& file, Schedule schedule, Options options);
 
@@ -56,6 +56,7 @@ class Recorder {
   Schedule schedule_;
   Options options_;
   RestartWriter restart_;
+  Capabilities can_;
   std::chrono::steady_clock::time_point last_checkpoint_;
   std::vector<std::size_t> field_sizes_;
 };

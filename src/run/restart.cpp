@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "popflow/error.hpp"
 
@@ -14,17 +15,31 @@ namespace {
 
 constexpr std::size_t kSlots = 2;  // of a run
 
-std::int64_t checksum(const double* x, std::size_t size, const std::vector<double>& memory,
-                      double t, std::int64_t saves, std::int64_t ended, std::int64_t sequence) {
+std::int64_t checksum(std::span<const double> x, std::span<const double> regime,
+                      std::span<const double> data, double t, std::int64_t saves,
+                      std::int64_t ended, std::int64_t sequence) {
   XXH3_state_t hash;
   XXH3_64bits_reset(&hash);
-  XXH3_64bits_update(&hash, x, size * sizeof(double));
-  XXH3_64bits_update(&hash, memory.data(), memory.size() * sizeof(double));
+  for (const std::span<const double> numbers : {x, regime, data})
+    XXH3_64bits_update(&hash, numbers.data(), numbers.size_bytes());
   XXH3_64bits_update(&hash, &t, sizeof t);
   XXH3_64bits_update(&hash, &saves, sizeof saves);
   XXH3_64bits_update(&hash, &ended, sizeof ended);
   XXH3_64bits_update(&hash, &sequence, sizeof sequence);
   return static_cast<std::int64_t>(XXH3_64bits_digest(&hash));
+}
+
+/// "V:100 A:500": the blocks of a state with their sizes.
+std::string blocks_of(const System& system) {
+  std::string text;
+  for (const StateBlock& block : system.shape().blocks)
+    text += (text.empty() ? "" : " ") + block.name + ":" + std::to_string(block.size);
+  return text;
+}
+
+std::size_t regime_size(const System& system) {
+  const Capability<Switching> switching = system.capabilities().switching;
+  return switching ? switching->first_regime().size() : 0;
 }
 
 VariableSpec slot_variable(const std::string& name, const std::vector<std::string>& rest,
@@ -40,11 +55,14 @@ VariableSpec slot_variable(const std::string& name, const std::vector<std::strin
 
 }  // namespace
 
-GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_t driver_memory,
+GroupSpec restart_group(const System& system, const Spacing& spacing, const DriverData& data,
                         std::size_t runs) {
   GroupSpec group;
   group.name = "restart";
-  group.attributes = {{"spacing", spacing.kind}, {"spacing_step", spacing.step}};
+  group.attributes = {{"spacing", spacing.kind},
+                      {"spacing_step", spacing.step},
+                      {"state_layout", blocks_of(system)},
+                      {"driver_layout", data.layout()}};
   const auto dimension = [&](const char* name, std::size_t size, const char* long_name) {
     DimensionSpec d;
     d.name = name;
@@ -53,44 +71,68 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, std::size_
     d.attributes = {{"long_name", std::string(long_name)}, {"units", std::string("1")}};
     group.dimensions.push_back(std::move(d));
   };
+  const std::size_t regime = regime_size(system);
   dimension("restart_slot", kSlots * runs, "two slots a run, written in turn");
-  dimension("state_element", system.shape().state_size(), "number of the integration state");
-  dimension("driver_value", driver_memory, "number of the driver's memory");
+  dimension("state_element", system.shape().state_size(), "entry of the integration state");
+  if (regime > 0) dimension("regime_value", regime, "entry of the regime");
+  dimension("driver_value", data.values().size(), "entry of the driver's data");
   group.variables = {
       slot_variable("state", {"state_element"}, "integration state"),
-      slot_variable("driver", {"driver_value"},
-                    "step size, counts, events as the driver keeps them"),
+      slot_variable(
+          "driver", {"driver_value"},
+          "step size, counts, events as the driver keeps them (driver_layout names them)"),
       slot_variable("slot_time", {}, "flow time"),
       slot_variable("saves", {}, "saves that precede it", NumberType::int64),
       slot_variable("ended", {}, "1: the run stopped there before its end", NumberType::int64),
-      slot_variable("sequence", {}, "number of the writing; -1: empty", NumberType::int64),
-      slot_variable("checksum", {}, "XXH3 of all of a slot", NumberType::int64)};
+      slot_variable("sequence", {}, "sequence number of the slot; -1: empty", NumberType::int64),
+      slot_variable("checksum", {}, "XXH3 of the slot's contents", NumberType::int64)};
+  if (regime > 0)
+    group.variables.push_back(slot_variable(
+        "regime", {"regime_value"}, "regime: which smooth piece of the right-hand side holds"));
   return group;
 }
 
 void RestartWriter::write(const ResumePoint& point, std::int64_t saves, bool ended) {
   const State& x = *point.x;
+  const Regime& regime = *point.regime;
+  const std::vector<double>& data = point.data.values();
   const std::size_t slot = run_ * kSlots + static_cast<std::size_t>(sequence_) % kSlots;
   file_.write("restart/state", slot * x.size(), std::span<const double>(x));
-  file_.write("restart/driver", slot * point.memory.size(), std::span<const double>(point.memory));
+  if (!regime.empty())
+    file_.write("restart/regime", slot * regime.size(), std::span<const double>(regime));
+  file_.write("restart/driver", slot * data.size(), std::span<const double>(data));
   file_.write("restart/slot_time", slot, point.t);
   file_.write("restart/saves", slot, saves);
   file_.write("restart/ended", slot, std::int64_t{ended});
   file_.write("restart/checksum", slot,
-              checksum(x.data(), x.size(), point.memory, point.t, saves, ended, sequence_));
+              checksum(x, regime, data, point.t, saves, ended, sequence_));
   file_.write("restart/sequence", slot, sequence_);
   ++sequence_;
 }
 
-std::optional<Restart> find_restart(const DataFile& file, const System& system, std::size_t run,
-                                    Slots which) {
+namespace {
+
+/// A slot as it is in the file, without names for the driver's numbers.
+struct Slot {
+  Restart restart;
+  std::vector<double> data;
+};
+
+std::optional<Slot> find_slot(const DataFile& file, const System& system, std::size_t run,
+                              Slots which) {
   const std::size_t size = system.shape().state_size();
   if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no restart data");
+  const std::size_t regime = regime_size(system);
   const std::vector<std::size_t> states = file.shape("restart/state");
   const std::vector<std::size_t> drivers = file.shape("restart/driver");
-  if (states.size() != 2 || states[0] < (run + 1) * kSlots || states[1] != size ||
-      drivers.size() != 2 || drivers[0] != states[0])
-    throw InputError(file.path() + " was written by a program whose state of " +
+  const bool regimes_fit =
+      regime == 0 || (file.has_dataset("restart/regime") && !states.empty() &&
+                      file.shape("restart/regime") == std::vector<std::size_t>{states[0], regime});
+  if (states.size() != 2 || states[0] < (run + 1) * kSlots || states[1] != size || !regimes_fit ||
+      drivers.size() != 2 || drivers[0] != states[0] ||
+      file.text_attribute("restart", "state_layout") != blocks_of(system))
+    throw InputError(file.path() +
+                     " was written by another version of the program, whose state of " +
                      system.info().name + " is laid out differently");
   const DataArray times = file.read("restart/slot_time");
   const DataArray saves = file.read("restart/saves");
@@ -109,26 +151,51 @@ std::optional<Restart> find_restart(const DataFile& file, const System& system, 
     std::swap(newest_first[0], newest_first[1]);
   for (const std::size_t slot : newest_first) {
     if (sequence.integers[slot] < 0) continue;
-    if (which == Slots::going_on && ended.integers[slot] != 0) continue;
-    Restart restart;
+    if (which == Slots::resumable && ended.integers[slot] != 0) continue;
+    Slot found;
+    Restart& restart = found.restart;
     restart.x.resize(size);
     file.read_rows("restart/state", {slot}, 0, size, restart.x.data());
-    restart.memory = file.read_slab("restart/driver", {slot});
+    if (regime > 0) restart.regime = file.read_slab("restart/regime", {slot});
+    found.data = file.read_slab("restart/driver", {slot});
     restart.t = times.values[slot];
     restart.saves = saves.integers[slot];
     restart.ended = ended.integers[slot] != 0;
     restart.sequence = sequence.integers[slot];
-    if (checksum(restart.x.data(), size, restart.memory, restart.t, restart.saves, restart.ended,
+    if (checksum(restart.x, restart.regime, found.data, restart.t, restart.saves, restart.ended,
                  restart.sequence) == sums.integers[slot])
-      return restart;
+      return found;
   }
   return std::nullopt;
 }
 
-Restart read_restart(const DataFile& file, const System& system, std::size_t run, Slots which) {
-  std::optional<Restart> restart = find_restart(file, system, run, which);
-  if (!restart) throw InputError(file.path() + " holds no whole restart data");
+}  // namespace
+
+std::optional<Restart> find_restart(const DataFile& file, const System& system,
+                                    const DriverData& data, std::size_t run, Slots which) {
+  if (file.text_attribute("restart", "driver_layout") != data.layout())
+    throw InputError(file.path() +
+                     " was written by another version of the program, whose integrator stores "
+                     "other restart data");
+  std::optional<Slot> slot = find_slot(file, system, run, which);
+  if (!slot) return std::nullopt;
+  slot->restart.data = data.with(std::move(slot->data));
+  return std::move(slot->restart);
+}
+
+Restart read_restart(const DataFile& file, const System& system, const DriverData& data,
+                     std::size_t run, Slots which) {
+  std::optional<Restart> restart = find_restart(file, system, data, run, which);
+  if (!restart)
+    throw InputError(file.path() +
+                     " holds no intact restart data; the run must be begun anew (--force)");
   return std::move(*restart);
+}
+
+Restart read_state(const DataFile& file, const System& system, std::size_t run, Slots which) {
+  std::optional<Slot> slot = find_slot(file, system, run, which);
+  if (!slot) throw InputError(file.path() + " holds no intact restart data");
+  return std::move(slot->restart);
 }
 
 Spacing read_spacing(const DataFile& file) {

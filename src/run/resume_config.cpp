@@ -5,9 +5,10 @@
 #include <functional>
 #include <numeric>
 
-#include "popflow/last_state.hpp"
-#include "popflow/registry.hpp"
+#include "run/interrupt.hpp"
+#include "run/modes.hpp"
 #include "run/restart.hpp"
+#include "run/status.hpp"
 
 namespace popflow {
 
@@ -16,8 +17,8 @@ namespace {
 std::string required_text(const DataFile& file, const std::string& group, const std::string& name) {
   const std::optional<std::string> text = file.text_attribute(group, name);
   if (!text)
-    throw InputError(file.path() + " is not a whole popflow file: attribute '" + name +
-                     "' is missing" + (group.empty() ? "" : " in group '" + group + "'"));
+    throw InputError(file.path() + " is incomplete: attribute '" + name + "' is missing" +
+                     (group.empty() ? "" : " in group '" + group + "'"));
   return *text;
 }
 
@@ -30,8 +31,8 @@ bool agree(const std::vector<double>& times, const Schedule& plan) {
   return other <= 1;
 }
 
-/// Copies a variable into a file whose times go on beyond this one's: of each run the elements
-/// there are.
+/// Copies a variable into a file whose times extend beyond this one's: for each run the elements at
+/// hand.
 void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable,
           const std::string& name) {
   const std::vector<std::size_t> shape = from.shape(name);
@@ -40,7 +41,9 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
   const std::size_t axis = of_runs ? 1 : 0;  // the first within a run
   const std::size_t there = to.size(name) / std::max<std::size_t>(runs, 1);
   if (variable.type != NumberType::float64) {
-    const std::vector<std::int64_t> all = from.read(name).integers;
+    std::vector<std::int64_t> all = from.read(name).integers;
+    if (of_runs && name == "status")
+      for (std::int64_t& status : all) status = status_when_extended(status);
     const std::size_t here = all.size() / std::max<std::size_t>(runs, 1);
     for (std::size_t run = 0; run < runs; ++run) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * here);
@@ -58,16 +61,21 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
     to.write(name, 0, std::span<const double>(all));
     return;
   }
-  // Row by row along the first axis: a state of all saves need not fit the memory.
-  std::vector<double> row(std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
-                                          shape.end(), std::size_t{1}, std::multiplies<>()));
+  // In pieces along the first axis: a state of all saves need not fit the memory.
+  const std::size_t row = std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                                          shape.end(), std::size_t{1}, std::multiplies<>());
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const std::size_t at_a_time = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(row, 1));
+  std::vector<double> piece;
   // Of a state at the ends, the stop's row belongs to the new end.
   const std::size_t rows = variable.dimensions[axis] == "time_state" ? 1 : shape[axis];
   for (std::size_t run = 0; run < runs; ++run) {
     const std::vector<std::size_t> prefix(axis, run);
-    for (std::size_t i = 0; i < rows; ++i) {
-      from.read_rows(name, prefix, i, 1, row.data());
-      to.write(name, run * there + i * row.size(), std::span<const double>(row));
+    for (std::size_t i = 0; i < rows; i += at_a_time) {
+      const std::size_t count = std::min(at_a_time, rows - i);
+      piece.resize(count * row);
+      from.read_rows(name, prefix, i, count, piece.data());
+      to.write(name, run * there + i * row, std::span<const double>(piece));
     }
   }
 }
@@ -77,13 +85,17 @@ Attribute& attribute(GroupSpec& group, const std::string& name) {
                        [&](const Attribute& a) { return a.name == name; });
 }
 
-/// The longer file tells of the run's beginning, too, and keeps the words that don't describe it.
+/// The longer file records the run's beginning, too, and keeps the options that do not describe it.
 void keep_history(const DataFile& old, GroupSpec& layout) {
   std::string& history = std::get<std::string>(attribute(layout, "history").value);
   history = required_text(old, "", "history") + "\n" + history;
   for (GroupSpec& group : layout.groups) {
     if (group.name == "provenance")
       attribute(group, "started").value = required_text(old, "provenance", "started");
+    // A merged file's parts.
+    if (group.name == "provenance")
+      if (const auto parts = old.text_attribute("provenance", "parts"))
+        group.attributes.push_back({"parts", *parts});
     if (group.name != "parameters") continue;
     for (Attribute& kept : group.attributes) {
       if (kept.name == "config" || describes_run(kept.name)) continue;
@@ -97,7 +109,7 @@ void keep_history(const DataFile& old, GroupSpec& layout) {
 
 }  // namespace
 
-RunConfig recorded_config(const DataFile& file) {
+RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
   if (file.text_attribute("", "format") != "popflow")
     throw InputError(file.path() + " is not a popflow file");
   const std::optional<double> version = file.number_attribute("", "format_version");
@@ -107,45 +119,31 @@ RunConfig recorded_config(const DataFile& file) {
                      "; this program reads version 1");
   const std::string system = required_text(file, "", "system");
   const std::string text = required_text(file, "parameters", "config");
-  RunConfig config = blaming_file(file.path(), [&] { return from_config_text(system, text); });
+  RunConfig config =
+      blaming_file(file.path(), [&] { return from_config_text(catalogue.info(system), text); });
   if (!config.options.has("t-end"))
-    throw InputError(file.path() + " is not a whole popflow file: its 'config' has no t-end");
+    throw InputError(file.path() + " is incomplete: its 'config' has no t-end");
   return config;
 }
 
-void use_own_problem(RunConfig& config, const DataFile& file, const std::string& problem) {
+void use_own_problem(RunConfig& config, const DataFile& file, const SystemInfo& info) {
   config.options.unset("init-from");
   for (const Parameter& parameter : config.own.table())
-    if (parameter.kind == Kind::path || parameter.name == "init-mix")
-      config.own.unset(parameter.name);
-  config.options.set("problem", std::filesystem::absolute(file.path()).string(), Origin::config);
-  if (file.has_dataset(problem + "/V0") && config.own.find("init-value") != nullptr)
-    config.own.resolve("init-value", std::string("problem"));
+    if (parameter.makes_problem) config.own.unset(parameter.name);
+  if (!info.problem.empty())
+    config.options.set("problem", std::filesystem::absolute(file.path()).string(), Origin::config);
 }
 
-RunConfig config_of_file(const DataFile& file) {
-  RunConfig config = recorded_config(file);
-  use_own_problem(config, file, "problem");
+RunConfig config_of_file(const DataFile& file, const Catalogue& catalogue) {
+  RunConfig config = recorded_config(file, catalogue);
+  use_own_problem(config, file, catalogue.info(config.system));
   return config;
 }
 
-LastState load_last_state(const std::string& path, Workers& workers) {
+ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
+                       const Catalogue& catalogue) {
   const DataFile file(path);
-  if (file.text_attribute("", "mode") == "compare")
-    throw InputError(path + " holds a comparison, not a run: it has no last state of its own");
-  LastState last{config_of_file(file), nullptr, {}, 0};
-  last.system = blaming_file(path, [&] {
-    return find_system(last.config.system).make({last.config.own, last.config.options, workers});
-  });
-  Restart restart = read_restart(file, *last.system, 0, Slots::all);
-  last.x = std::move(restart.x);
-  last.t = restart.t;
-  return last;
-}
-
-ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
-  const DataFile file(path);
-  ResumePlan plan(config_of_file(file), recorded_config(file));
+  ResumePlan plan(config_of_file(file, catalogue), recorded_config(file, catalogue));
   const std::string status = required_text(file, "", "status");
   const double end = plan.config.options.real("t-end");
   plan.schedule = blaming_file(path, [&] { return make_schedule(plan.config.options, end); });
@@ -154,8 +152,7 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
   plan.resumed =
       static_cast<std::int64_t>(file.number_attribute("provenance", "resumed").value_or(0));
-  plan.recorded.command_line =
-      "popflow resume " + path + (options.t_end ? " --t-end " + shortest(*options.t_end) : "");
+  plan.recorded.command_line = options.command_line;
   if (options.threads) plan.config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
     plan.config.options.resolve("checkpoint-every", *options.checkpoint_every);
@@ -167,7 +164,8 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
                        "' and cannot be extended to t = " + shortest(*options.t_end));
     plan.extends = true;
     plan.spacing = read_spacing(file);
-    plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end);
+    plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end,
+                                    step_length(plan.config.options));
     describe_schedule(plan.schedule, plan.config.options);
     describe_schedule(plan.schedule, plan.recorded.options);
     return plan;
@@ -184,17 +182,31 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options) {
 }
 
 TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
-  const DataFile old(path);
+  const auto look_for_signals = [] {
+    if (InterruptGuard::signal() != 0) throw ExtensionInterrupted{};
+  };
+  // A link stays a link, and who may read the file may still do so.
+  const std::string target = std::filesystem::canonical(path).string();
+  const DataFile old(target);
   keep_history(old, layout);
-  TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
-  for (const VariableSpec& variable : layout.variables) copy(old, file, variable, variable.name);
+  TrajectoryFile file = TrajectoryFile::create_unpublished(target, layout);
+  for (const VariableSpec& variable : layout.variables) {
+    look_for_signals();
+    copy(old, file, variable, variable.name);
+  }
   for (const GroupSpec& group : layout.groups) {
     if (group.name == "problem") continue;
-    for (const VariableSpec& variable : group.variables)
+    for (const VariableSpec& variable : group.variables) {
+      look_for_signals();
       copy(old, file, variable, group.name + "/" + variable.name);
+    }
   }
   file.sync();
+  look_for_signals();
+  const std::filesystem::perms permissions = std::filesystem::status(target).permissions();
   file.publish(true);
+  std::error_code ignored;  // on a file system without permissions there are none to keep
+  std::filesystem::permissions(target, permissions, ignored);
   return file;
 }
 

@@ -3,16 +3,17 @@
 #include <string>
 #include <utility>
 
+#include "file/trajectory_file.hpp"
+#include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
-#include "popflow/experiment.hpp"
-#include "popflow/trajectory_file.hpp"
+#include "run/run.hpp"
 #include "run/schedule.hpp"
 
 namespace popflow {
 
-/// Calls `make` on what the file at `path` says: what contradicts itself or the machine is then the
-/// file's fault, an InputError.
+/// Calls `make` on the configuration in the file at `path`: a UsageError is then the file's fault,
+/// an InputError.
 template <class Make>
 auto blaming_file(const std::string& path, Make make) {
   try {
@@ -22,20 +23,20 @@ auto blaming_file(const std::string& path, Make make) {
   }
 }
 
-/// The configuration of the run in a file, with its problem read from that file: what makes the
-/// same System again without any other file. Throws InputError if the file is not a run of ours.
-RunConfig config_of_file(const DataFile& file);
+/// The configuration of the run in a file, with its problem read from that file: it makes the same
+/// System without any other file. Throws InputError if the file is not a popflow run.
+RunConfig config_of_file(const DataFile& file, const Catalogue& catalogue);
 
-/// Lets the problem in the file's group `problem` stand for whatever the configuration made it
-/// from.
-void use_own_problem(RunConfig& config, const DataFile& file, const std::string& problem);
+/// Replaces the options from which the problem and the start were made by the problem in the file,
+/// where the system has one.
+void use_own_problem(RunConfig& config, const DataFile& file, const SystemInfo& info);
 
 /// What `resume` has to do.
 struct ResumePlan {
   ResumePlan(RunConfig from_file, RunConfig as_recorded)
       : config(std::move(from_file)), recorded(std::move(as_recorded)) {}
   RunConfig config;          ///< with the problem read from the file
-  RunConfig recorded;        ///< as a longer file says it: the run's own, to its new end
+  RunConfig recorded;        ///< as a longer file records it: the original one, to its new end
   bool finished = false;     ///< nothing to do
   std::string why_finished;  ///< in words
   bool extends = false;      ///< the end is later than the file's: a new file is laid out
@@ -47,12 +48,16 @@ struct ResumePlan {
 
 /// Reads the file and weighs it against the options. Throws InputError for a wrong file, UsageError
 /// for an end that the file cannot be extended to.
-ResumePlan plan_resume(const std::string& path, const ResumeOptions& options);
+ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
+                       const Catalogue& catalogue);
 
 /// The run's own configuration, as its file records it. Throws InputError as config_of_file() does.
-RunConfig recorded_config(const DataFile& file);
+RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue);
 
-/// Lays the longer file out beside the old one, copies what the old one holds (its history, too),
+/// Thrown by extend_file() when a signal has come: the old file is as it was.
+struct ExtensionInterrupted {};
+
+/// Lays the longer file out next to the old one, copies what the old one holds (its history, too),
 /// and renames it over the old one. A kill before that leaves the old file as it was.
 TrajectoryFile extend_file(const std::string& path, GroupSpec layout);
 

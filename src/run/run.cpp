@@ -1,8 +1,9 @@
-#include "popflow/experiment.hpp"
+#include "run/run.hpp"
 
 #include <sstream>
 
-#include "popflow/summary.hpp"
+#include "popflow/memory.hpp"
+#include "report/summary.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
@@ -23,7 +24,7 @@ ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen)
   if (outcome.kind != Outcome::Kind::interrupted)
     for (const std::string& warning : warnings_at_end(file)) screen.warning(warning);
   if (outcome.kind == Outcome::Kind::interrupted)
-    screen.warning(how_to_go_on(outcome, path));
+    screen.warning(how_to_resume(outcome, screen.program(), path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
     screen.warning(outcome.message);
   return exit_code(outcome.kind);
@@ -35,10 +36,11 @@ ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& s
   return ExitCode::success;
 }
 
-std::string dry_run(const Experiment& experiment, const std::string& path) {
+std::string dry_run(const Experiment& experiment, const std::string& program,
+                    const std::string& path) {
   std::ostringstream text;
   const auto size = experiment.system->shape().state_size();
-  text << "popflow run " << experiment.config.system << ", nothing run\n"
+  text << program << " run " << experiment.config.system << ", nothing run\n"
        << config_text(experiment.config) << "state numbers   " << size << '\n'
        << "memory          " << describe_bytes(8 * experiment.memory_doubles())
        << " for the state and the integrator\n"
@@ -49,55 +51,76 @@ std::string dry_run(const Experiment& experiment, const std::string& path) {
 
 }  // namespace
 
-ExitCode run_experiment(const RunConfig& config, Screen& screen) {
+ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   const std::string path = output_of(config);
   refuse_existing(path, config.options);
-  const InterruptGuard guard;
   Workers workers(threads_of(config.options));
-  Experiment experiment(config, workers);
+  if (threads_of(config.options) > workers.threads())
+    screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
+                   std::to_string(workers.threads()));
+  Experiment experiment(config, catalogue, workers);
   if (config.options.flag("dry-run")) {
-    screen.result(dry_run(experiment, path));
+    screen.result(dry_run(experiment, screen.program(), path));
     return ExitCode::success;
   }
 
   const Provenance provenance;
-  for (const std::string& remark : experiment.system->remarks()) screen.message(remark);
-  for (const std::string& warning : experiment.system->warnings()) screen.warning(warning);
+  if (const std::string unused = without_effect(config); !unused.empty()) screen.message(unused);
+  for (const Note& note : experiment.system->notes())
+    if (note.warning)
+      screen.warning(note.text);
+    else
+      screen.message(note.text);
   if (experiment.states_were_cut)
     screen.message(
         "all states would take more than 1 GiB: only the first and the last are "
         "recorded (--state all records all)");
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
-  TrajectoryFile file = TrajectoryFile::create(path, layout, config.options.flag("force"));
+  // Until here a signal ends the program at once: there is nothing to be kept.
+  const InterruptGuard guard;
+  // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
+  TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
+  write_starts(experiment, file);
+  file.publish(config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);
   return report(path, ending.outcome, screen);
 }
 
-ExitCode resume_experiment(const std::string& path, const ResumeOptions& options, Screen& screen) {
-  if (const ResumePlan plan = plan_resume(path, options); plan.finished)
+ExitCode resume_experiment(const std::string& path, const ResumeOptions& options,
+                           const Catalogue& catalogue, Screen& screen) {
+  if (const ResumePlan plan = plan_resume(path, options, catalogue); plan.finished)
     return say_finished(path, plan, screen);
   TrajectoryFile file = TrajectoryFile::open(path);
-  // Only now no other process writes it; one may have finished it meanwhile.
-  const ResumePlan plan = plan_resume(path, options);
+  // Only from here on no other process writes it; one may have finished it meanwhile.
+  const ResumePlan plan = plan_resume(path, options, catalogue);
   if (plan.finished) return say_finished(path, plan, screen);
 
   const Provenance provenance{.before = plan.wall_time};
-  const InterruptGuard guard;
   Workers workers(threads_of(plan.config.options));
-  const auto experiment =
-      blaming_file(path, [&] { return std::make_unique<Experiment>(plan.config, workers); });
+  const auto experiment = blaming_file(
+      path, [&] { return std::make_unique<Experiment>(plan.config, catalogue, workers); });
   if (plan.extends)
     experiment->plan.spacing = plan.spacing;
   else
     file.require(experiment->layout());
-  const Past past(DataFile(path), *experiment, plan.extends);
-  if (plan.extends) file = extend_file(path, experiment->layout(plan.recorded));
+  const RecordedRuns before(DataFile(path), *experiment, plan.extends);
+  const InterruptGuard guard;
+  if (plan.extends) {
+    const GroupSpec layout = experiment->layout(plan.recorded);
+    require_disk(path, file_bytes(layout));
+    try {
+      file = extend_file(path, layout);
+    } catch (const ExtensionInterrupted&) {
+      screen.warning("interrupted before the extension began; " + path + " is as it was");
+      return exit_code(Outcome::Kind::interrupted);
+    }
+  }
   mark_resumed(file, plan.resumed + 1);
   Progress progress(screen, experiment->plan.runs);
-  const Ending ending = run_all(*experiment, file, &past, progress);
+  const Ending ending = run_all(*experiment, file, &before, progress);
   close_run(file, ending, *experiment, provenance);
   return report(path, ending.outcome, screen);
 }

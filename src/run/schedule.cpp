@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "popflow/error.hpp"
-#include "popflow/system.hpp"
+#include "popflow/memory.hpp"
 #include "run/modes.hpp"
 
 namespace popflow {
@@ -15,6 +15,8 @@ namespace {
 
 // A time that misses the end by rounding alone is the end.
 constexpr double kRounding = 1e-12;
+// Times and their copies, and at least one number of every observable for each.
+constexpr double kNumbersOfSave = 8;
 
 Schedule linear(std::size_t saves, double t_end) {
   Schedule times(saves);
@@ -24,8 +26,8 @@ Schedule linear(std::size_t saves, double t_end) {
   return times;
 }
 
-/// To 13 digits, so that 10 is 10 in every grid that goes through it, and a longer grid of the same
-/// ratio has the same bits.
+/// To 13 digits, so that 10 is 10 in every grid through it, and a longer grid of the same ratio is
+/// bit-for-bit identical.
 double rounded(double time) {
   std::array<char, 32> text{};
   const auto [end, error] =
@@ -47,6 +49,7 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
 }
 
 Schedule planned(const Parameters& options, double t_end) {
+  if (t_end == 0) return {0};
   if (options.has("save-at")) {
     Schedule times = options.reals("save-at");
     for (const double time : times)
@@ -57,8 +60,7 @@ Schedule planned(const Parameters& options, double t_end) {
     return times;
   }
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
-  // Times and their copies, and at least one number of every observable for each.
-  require_memory(8.0 * static_cast<double>(saves), "--saves " + options.text("saves"));
+  require_memory(kNumbersOfSave * static_cast<double>(saves), "--saves " + options.text("saves"));
   if (saves == 1) return {t_end};
   if (options.word("save-spacing") == "linear") return linear(saves, t_end);
   const double first =
@@ -93,14 +95,21 @@ Spacing spacing_of(const Schedule& schedule, const Parameters& options) {
   return {"listed", 0};
 }
 
-Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end) {
+Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end,
+                         double step) {
   Schedule times = schedule;
   const bool linear = spacing.kind == "linear" && spacing.step > 0;
   const bool logarithmic = spacing.kind == "log" && spacing.step > 1 && times.back() > 0;
   const double last = times.back();
-  // Times of a grid that has not been left are multiples of its step, as linear() has them.
+  // Times of an unmodified grid are multiples of its step, as in linear().
   const auto steps = static_cast<double>(times.size() - 1);
   const bool on_grid = std::abs(steps * spacing.step - last) <= kRounding * last;
+  const double further = linear        ? (t_end - last) / spacing.step
+                         : logarithmic ? std::log(t_end / last) / std::log(spacing.step)
+                                       : 1;
+  require_memory(kNumbersOfSave * (steps + further), "--t-end " + shortest(t_end) + ": " +
+                                                         shortest(std::ceil(further)) +
+                                                         " further records at the file's spacing");
   for (std::size_t i = 1; linear || logarithmic; ++i) {
     const auto k = static_cast<double>(i);
     const double next = logarithmic ? rounded(last * std::pow(spacing.step, k))
@@ -110,7 +119,7 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
     times.push_back(next);
   }
   times.push_back(t_end);
-  return times;
+  return step > 0 ? rounded_to_steps(std::move(times), step) : times;
 }
 
 void describe_schedule(const Schedule& schedule, Parameters& options) {
@@ -118,7 +127,8 @@ void describe_schedule(const Schedule& schedule, Parameters& options) {
   options.unset("steps");  // they follow from it
   if (!options.has("save-at")) {
     options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
-    if (options.word("save-spacing") == "log") options.resolve("save-first", schedule[1]);
+    if (options.word("save-spacing") == "log" && schedule.size() > 2)
+      options.resolve("save-first", schedule[1]);
     if (make_schedule(options, schedule.back()) == schedule) return;
   }
   for (const char* other : {"saves", "save-spacing"})

@@ -13,11 +13,11 @@ namespace popflow {
 using Schedule = std::vector<double>;
 
 /// As the options saves, save-spacing, save-first and save-at say. Throws UsageError where they
-/// contradict the end or each other.
+/// conflict with the end or each other.
 Schedule make_schedule(const Parameters& options, double t_end);
 
-/// How a schedule goes on beyond its end. An extended run may end between two of its times, and
-/// still goes on at its old spacing when it is extended again.
+/// How a schedule continues beyond its end. An extended run may end between two grid points, and
+/// still continues at its old spacing when it is extended again.
 struct Spacing {
   std::string kind;  ///< "linear", "log", or "listed": one by one, as --save-at gives them
   double step = 0;   ///< difference (linear) or ratio (log) of times that follow one another
@@ -27,7 +27,9 @@ Spacing spacing_of(const Schedule& schedule, const Parameters& options);
 
 /// The schedule of a run that is extended to `t_end`: its times, then further ones at the same
 /// spacing (listed times: the end alone).
-Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end);
+/// Where time is counted in steps of length `step` (else 0), its new times are whole steps.
+Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end,
+                         double step = 0);
 
 /// Changes the options to those whose make_schedule() is `schedule`, the end included.
 void describe_schedule(const Schedule& schedule, Parameters& options);

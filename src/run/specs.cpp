@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "popflow/error.hpp"
 #include "popflow/version.hpp"
 #include "run/layout.hpp"
 
@@ -71,15 +72,20 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
           {"mode", mode},
           {"history", timestamp() + ": " + config.command_line},
           {"status", std::string("running"), 16},
-          {"status_message", std::string("it has not ended"), 512}};
+          {"status_message", std::string("the run has not ended"), 512}};
 }
 
 GroupSpec parameters_group(const RunConfig& config) {
   GroupSpec group;
   group.name = "parameters";
+  std::vector<std::string> changed;
   for (const Parameters* parameters : {&config.own, &config.options}) {
+    const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
+      if (describes_run(parameter.name) &&
+          parameters->text(parameter.name) != defaults.text(parameter.name))
+        changed.push_back(parameter.name);
       Attribute attribute{parameter.name, std::string()};
       const Value& value = parameters->value(parameter.name);
       if (const auto* whole = std::get_if<std::int64_t>(&value)) attribute.value = *whole;
@@ -93,7 +99,16 @@ GroupSpec parameters_group(const RunConfig& config) {
       group.attributes.push_back(std::move(attribute));
     }
   }
-  group.attributes.push_back({"config", config_text(config)});
+  group.attributes.push_back({"not_default", joined(changed)});
+  const std::string text = config_text(config);
+  // What is written must be read again: readers take no longer text for options.
+  constexpr std::size_t kMostText = std::size_t{1} << 20;
+  if (text.size() > kMostText)
+    throw UsageError("the options take " + std::to_string(text.size()) +
+                     " bytes as text, and files hold at most " + std::to_string(kMostText) +
+                     "; times that are listed one by one (--save-at, or after extending to uneven "
+                     "ends) take most");
+  group.attributes.push_back({"config", text});
   return group;
 }
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "popflow/run_config.hpp"
+#include "file/trajectory_file.hpp"
+#include "options/run_config.hpp"
 #include "popflow/system.hpp"
-#include "popflow/trajectory_file.hpp"
 
 namespace popflow {
 
@@ -26,7 +26,7 @@ VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
 /// The names with blanks between them.
 std::string joined(const std::vector<std::string>& names);
 
-/// What every file says of itself at its root, while it is being written.
+/// The root attributes of every file, while it is being written.
 std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string& title,
                                        const std::string& mode, const RunConfig& config);
 /// Every option as resolved, and all of them as the text of a configuration file.

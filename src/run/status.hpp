@@ -1,18 +1,28 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "popflow/outcome.hpp"
 
 namespace popflow {
 
-/// How a run stands, as files say it: the words of the attribute `status`, and the flag values of
+/// The status of a run, as in files: the words of the attribute `status`, and the flag values of
 /// an ensemble's variable.
-enum class Status { running, complete, steady, diverged, step_limit, underflow, interrupted };
+enum class Status {
+  running,
+  complete,
+  steady,
+  diverged,
+  step_limit,
+  underflow,
+  interrupted,
+  stuck
+};
 
-inline constexpr std::array<const char*, 7> status_words = {
-    "running", "complete", "steady", "diverged", "step_limit", "underflow", "interrupted"};
+inline constexpr std::array<const char*, 8> status_words = {
+    "running", "complete", "steady", "diverged", "step_limit", "underflow", "interrupted", "stuck"};
 
 inline Status status_of(Outcome::Kind kind) {
   switch (kind) {
@@ -28,8 +38,17 @@ inline Status status_of(Outcome::Kind kind) {
       return Status::underflow;
     case Outcome::Kind::interrupted:
       return Status::interrupted;
+    case Outcome::Kind::stuck:
+      return Status::stuck;
   }
   return Status::running;
+}
+
+/// How a run stands that ended so and is extended: one that was complete has further to go.
+inline std::int64_t status_when_extended(std::int64_t status) {
+  return status == static_cast<std::int64_t>(Status::complete)
+             ? static_cast<std::int64_t>(Status::running)
+             : status;
 }
 
 inline std::string status_word(Status status) {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "popflow/state.hpp"
-#include "popflow/streaming.hpp"
 #include "steppers/tolerance.hpp"
+#include "streaming.hpp"
 
 namespace popflow {
 
-/// Stands where odeint writes a step's error estimate: instead of storing one error per entry
+/// Takes the place of odeint's array of error estimates: instead of storing one error per entry
 /// (and reading it again for the norm), the pass that computes the errors keeps the largest in
 /// units of the tolerance, so a step makes no more passes over memory than its tableau needs.
 struct ErrorNorm {
@@ -92,7 +92,7 @@ class ThreadedAlgebra {
  private:
   template <class... A>
   void each(std::tuple<A...> all) {
-    constexpr std::size_t inputs = sizeof...(A) - 2;  // beside the first state and the operation
+    constexpr std::size_t inputs = sizeof...(A) - 2;  // besides the first state and the operation
     auto& out = std::get<0>(all);
     const auto& op = std::get<sizeof...(A) - 1>(all);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -161,7 +161,7 @@ class ThreadedAlgebra {
       const double before = std::abs(x[i]);
       const double after = std::abs(x_new[i]);
       constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
-      // The last term is 0, but no number where the new state is none.
+      // The last term is 0, or NaN where the new state is non-finite.
       return error / (atol + rtol * (before > after ? before : after)) + 0 * (kOverflows * after);
     });
   }

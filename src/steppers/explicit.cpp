@@ -25,7 +25,7 @@ using Of =
 // fehlberg78's.
 constexpr int kDopri5Error = 5;
 constexpr int kFehlberg78Error = 8;
-// A step that met a NaN or an infinity says nothing of how much too long it was.
+// A step that met a NaN or an infinity gives no estimate of how much too long it was.
 constexpr double kAfterNonFinite = 0.1;
 
 Trial judge(const ErrorNorm& error, double h, int order) {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "steppers/rosenbrock4.hpp"
 #include "steppers/stepper.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 // The embedded solution is of order 3.
 constexpr int kErrorOrder = 4;
 
-/// Rosenbrock 4(3), for stiff problems with few numbers: one LU factorisation a step.
+/// Rosenbrock 4(3), for stiff problems of low dimension: one LU factorisation a step.
 class Implicit : public Stepper {
  public:
   Implicit(Rhs& rhs, const Tolerance& tolerance)
@@ -27,7 +28,7 @@ class Implicit : public Stepper {
             },
             [&rhs, this](const double* x, double* j, double t, double* dfdt) {
               const std::size_t n = in_.size();
-              rhs.system().jacobian({x, n}, t, jacobian_, {dfdt, n});
+              rhs.jacobian({x, n}, t, jacobian_, {dfdt, n});
               Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
                   j, jacobian_.rows(), jacobian_.cols()) = jacobian_;
             }),
@@ -65,8 +66,11 @@ class Implicit : public Stepper {
 
 std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance,
                                           Workers& /*workers*/) {
-  if (!rhs.system().has_jacobian())
-    throw UsageError("--method rosenbrock4 needs a Jacobian; " + rhs.system().why_no_jacobian());
+  if (!rhs.has_jacobian()) {
+    const std::string& why = rhs.has_jacobian().why_not();
+    throw UsageError("--method rosenbrock4 needs a Jacobian; " +
+                     (why.empty() ? rhs.name() + " has none" : why));
+  }
   require_memory(
       2.0 * static_cast<double>(tolerance.size()) * static_cast<double>(tolerance.size()),
       "--method rosenbrock4: the Jacobian of " + std::to_string(tolerance.size()) + " variables");

@@ -1,16 +1,18 @@
 #include "steppers/proximal.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <vector>
 
 namespace popflow {
 
 namespace {
 
-class Proximal : public Stepper {
+class Splitting : public Stepper {
  public:
-  Proximal(std::unique_ptr<Stepper> smooth, const System& system)
-      : smooth_(std::move(smooth)), system_(system) {}
+  Splitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime)
+      : smooth_(std::move(smooth)), term_(term), regime_(regime) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
 
@@ -18,7 +20,7 @@ class Proximal : public Stepper {
     smooth_->reset();  // the proximal map has moved the state since the last smooth step
     const Trial trial =
         smooth_->adaptive() ? integrate(x, t, h, x_new) : smooth_->attempt(x, t, h, x_new);
-    if (trial.accepted) system_.proximal(x_new, h);
+    if (trial.accepted) term_.proximal(x_new, regime_, h);
     return {trial.accepted, trial.finite, h};
   }
 
@@ -45,14 +47,73 @@ class Proximal : public Stepper {
   }
 
   std::unique_ptr<Stepper> smooth_;
-  const System& system_;
+  const Proximal& term_;
+  const Regime& regime_;
   State here_;
+};
+
+class AdaptiveSplitting : public Stepper {
+ public:
+  AdaptiveSplitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime,
+                    const Tolerance& tolerance, Workers& workers)
+      : splitting_(std::move(smooth), term, regime),
+        tolerance_(tolerance),
+        workers_(workers),
+        whole_(tolerance.size()),
+        middle_(tolerance.size()) {}
+
+  [[nodiscard]] bool adaptive() const override { return true; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    constexpr double kAfterNonFinite = 0.1;
+    constexpr int kErrorOrder = 2;
+    const double half = 0.5 * h;
+    const bool taken = splitting_.attempt(x, t, h, whole_).accepted &&
+                       splitting_.attempt(x, t, half, middle_).accepted &&
+                       splitting_.attempt(middle_, t + half, half, x_new).accepted;
+    const double error = taken ? difference(x, x_new) : std::nan("");
+    if (!std::isfinite(error)) return {false, false, kAfterNonFinite * h};
+    const double next = h * step_factor(error, kErrorOrder);
+    if (error > 1) return {false, true, next};
+    for (std::size_t i = 0; i < x_new.size(); ++i) x_new[i] = 2 * x_new[i] - whole_[i];
+    return {true, true, next};
+  }
+
+ private:
+  /// Between one step and two, in tolerances; NaN if anything is not finite.
+  [[nodiscard]] double difference(const State& x, const State& x_new) const {
+    std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
+    in_stretches(workers_, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
+      double worst = 0;
+      tolerance_.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
+        const double least = tolerance_.atol() * scale;
+        worst = larger(worst, largest(from, to, [&](std::size_t i) {
+                         const double size = std::max(std::abs(x[i]), std::abs(x_new[i]));
+                         return (x_new[i] - whole_[i]) / (least + tolerance_.rtol() * size);
+                       }));
+      });
+      parts[task] = worst;
+    });
+    return largest_of(parts);
+  }
+
+  Splitting splitting_;
+  const Tolerance& tolerance_;
+  Workers& workers_;
+  State whole_, middle_;
 };
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_proximal(std::unique_ptr<Stepper> smooth, const System& system) {
-  return std::make_unique<Proximal>(std::move(smooth), system);
+std::unique_ptr<Stepper> make_adaptive_splitting(std::unique_ptr<Stepper> smooth,
+                                                 const Proximal& term, const Regime& regime,
+                                                 const Tolerance& tolerance, Workers& workers) {
+  return std::make_unique<AdaptiveSplitting>(std::move(smooth), term, regime, tolerance, workers);
+}
+
+std::unique_ptr<Stepper> make_splitting(std::unique_ptr<Stepper> smooth, const Proximal& term,
+                                        const Regime& regime) {
+  return std::make_unique<Splitting>(std::move(smooth), term, regime);
 }
 
 }  // namespace popflow

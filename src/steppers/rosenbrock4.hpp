@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// odeint's rosenbrock4 behind plain pointers: it stands on uBLAS, which Boost 1.74 does not
+/// odeint's rosenbrock4 behind plain pointers: it uses uBLAS, which Boost 1.74 does not
 /// compile as C++20, so its source is C++17 and no other header of the project reaches it.
 class Rosenbrock4 {
  public:
@@ -19,7 +19,7 @@ class Rosenbrock4 {
   Rosenbrock4(const Rosenbrock4&) = delete;
   Rosenbrock4& operator=(const Rosenbrock4&) = delete;
 
-  /// One step of length h from (t, x): where it leads, and its error estimate entry by entry.
+  /// One step of length h from (t, x): its result, and its error estimate entry by entry.
   void step(const double* x, double t, double h, double* x_new, double* error);
 
  private:

@@ -26,7 +26,7 @@ class Tolerance {
 
   [[nodiscard]] double rtol() const { return factor_ * rtol_; }
   [[nodiscard]] double atol() const { return factor_ * atol_; }
-  /// Both tolerances are `factor` times what was asked for, from now on.
+  /// Both tolerances are `factor` times the requested ones, from now on.
   void tighten(double factor) { factor_ = factor; }
   [[nodiscard]] double factor() const { return factor_; }
   [[nodiscard]] std::size_t size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
@@ -54,7 +54,7 @@ class Tolerance {
 /// Elements a task works on: small enough to balance, large enough to be worth a thread.
 constexpr std::size_t kTaskElements = std::size_t{1} << 16;
 
-/// Calls body(begin, end, task) for stretches of [0, n) on all threads; returns their number.
+/// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns their number.
 template <class Body>
 std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
   const std::size_t tasks = (n + kTaskElements - 1) / kTaskElements;
@@ -122,16 +122,16 @@ inline double largest_entry(Workers& workers, std::span<const double> x) {
   return largest_of(parts);
 }
 
-/// Is every entry a finite number?
+/// Is every entry finite?
 inline bool all_finite(Workers& workers, std::span<const double> x) {
   return std::isfinite(largest_entry(workers, x));
 }
 
-/// A state with an entry beyond this has left the finite numbers: losses are products of four
-/// entries, and those that are recorded last should be numbers.
+/// A state with an entry beyond this counts as non-finite: losses are products of four entries, and
+/// the last ones recorded should be finite.
 constexpr double kLargestEntry = 1e70;
 
-/// Is every entry a number that a state may hold?
+/// Is every entry finite and within the bound on states?
 inline bool is_state(Workers& workers, std::span<const double> x) {
   return largest_entry(workers, x) <= kLargestEntry;
 }

@@ -1,4 +1,4 @@
-// Writes what the program's tables say into the documents that go with it: generate_docs FOLDER.
+// Generates the program's documents from its tables: generate_docs FOLDER.
 
 #include <exception>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "cli/completion.hpp"
 #include "cli/manual.hpp"
 #include "cli/reference.hpp"
+#include "popflow/systems.hpp"
 
 namespace {
 
@@ -28,9 +29,9 @@ int main(int argc, char** argv) {
   }
   try {
     const std::filesystem::path folder = argv[1];
-    write(folder / "popflow.1", popflow::cli::manual_page());
-    write(folder / "popflow", popflow::cli::bash_completion());
-    write(folder / "reference.md", popflow::cli::reference_markdown());
+    write(folder / "popflow.1", popflow::cli::manual_page(popflow::systems()));
+    write(folder / "popflow", popflow::cli::bash_completion(popflow::systems()));
+    write(folder / "reference.md", popflow::cli::reference_markdown(popflow::systems()));
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "generate_docs: " << error.what() << '\n';

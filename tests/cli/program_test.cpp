@@ -31,7 +31,7 @@ std::string done(const ScratchFolder& folder, const Args& args, int code = 0) {
   return finished.out;
 }
 
-/// The program refuses in at most five lines and leaves no new file; what it said.
+/// The program refuses in at most five lines and leaves no new file; returns its message.
 std::string refused(const ScratchFolder& folder, int code, const Args& args) {
   const auto count = [&] {
     return std::distance(std::filesystem::directory_iterator(folder.path()), {});
@@ -75,12 +75,34 @@ TEST_CASE("a run is written, shown and printed", "[fast][cli]") {
   CHECK_FALSE(std::getline(table, line));
 }
 
-TEST_CASE("an output that is there is kept", "[fast][cli]") {
+TEST_CASE("verify shows a table and leaves no file", "[fast][cli]") {
+  const ScratchFolder folder;
+  const std::string table = done(folder, {"verify", "markov"});
+  CHECK_THAT(table, Contains("check") && Contains("measured") && Contains("allowed"));
+  for (const char* name : {"observables", "gradient", "Jacobian", "mean of samples", "covariance",
+                           "invariant energy", "threads", "resuming", "problem file"})
+    CHECK_THAT(table, Contains(name));
+  CHECK_THAT(table, Contains(" 0 fail"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(done(folder, {"verify", "markov", "--quiet"}).empty());
+  CHECK_THAT(done(folder, {"verify", "--help"}), Contains("--thorough"));
+
+  CHECK_THAT(refused(folder, 2, {"verify", "markov", "--thorouhg"}), Contains("--thorough"));
+  CHECK_THAT(refused(folder, 2, {"verify", "markov", "--output", "x.h5"}), Contains("--output"));
+  CHECK_THAT(refused(folder, 2, {"verify"}), Contains("name of a system"));
+  CHECK_THAT(refused(folder, 2, {"verify", "marcov"}), Contains("markov"));
+  // What a configuration for `run` says beside the problem is no error.
+  const std::string config =
+      folder.write("run.cfg", "p = 0.7\nsaves = 7\noutput = x.h5\nmethod = rk4\ndt = 0.1\n");
+  CHECK_THAT(done(folder, {"verify", "markov", "--config", config}), Contains(" 0 fail"));
+}
+
+TEST_CASE("an existing output file is kept", "[fast][cli]") {
   const ScratchFolder folder;
   done(folder, with(kSmall, {"--quiet"}));
   CHECK_THAT(refused(folder, 2, kSmall), Contains("--force"));
   CHECK(DataFile(folder.file("scb-flow.h5")).read("time").values.back() == 8);
-  done(folder, with(kSmall, {"--force", "--save-at", "1"}), 2);  // contradicts --saves
+  done(folder, with(kSmall, {"--force", "--save-at", "1"}), 2);  // excludes --saves
   CHECK(DataFile(folder.file("scb-flow.h5")).read("time").values.size() == 5);
   done(folder, with(kSmall, {"--force", "--project", "none"}));
 }
@@ -116,7 +138,7 @@ TEST_CASE("a finished run is left alone, and can be extended", "[fast][cli]") {
   CHECK(a.text_attribute("parameters", "config") == b.text_attribute("parameters", "config"));
 }
 
-TEST_CASE("ways to end have their codes", "[fast][cli]") {
+TEST_CASE("each way to end has its exit code", "[fast][cli]") {
   const ScratchFolder folder;
   const auto status = [&](const Args& more, int code) {
     done(folder, with(kSmall, with({"--force"}, more)), code);
@@ -148,7 +170,7 @@ TEST_CASE("sizes beyond the machine are named", "[fast][cli]") {
   CHECK_THAT(said({"--context-length", "3", "--sparsity", "4"}), Contains("--sparsity"));
 }
 
-TEST_CASE("a folder that is not there is an error of output", "[fast][cli]") {
+TEST_CASE("a missing folder is an output error", "[fast][cli]") {
   const ScratchFolder folder;
   CHECK_THAT(refused(folder, 5, with(kSmall, {"-o", "no/where.h5"})), Contains("no/where.h5"));
   refused(folder, 5, with(kSmall, {"-o", std::string(300, 'x')}));

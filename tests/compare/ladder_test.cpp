@@ -74,7 +74,7 @@ TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightl
   }
   CHECK(means == Approx(0.05).margin(0.044));
   CHECK(laws == Approx(0.05).margin(0.044));
-  CHECK(differ == means);  // with a margin of nothing the verdict is the test
+  CHECK(differ == means);  // with a margin of 0 the verdict is that of the test
 }
 
 TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
@@ -104,7 +104,7 @@ TEST_CASE("runs that diverged are left out, and their share is compared", "[fast
   Ladder ladder(1);
   RungPaths broken = ladder.sgd(1, 16);
   broken.runs = 32;
-  broken.diverged = 16;  // of which nothing is known
+  broken.diverged = 16;  // of which no values are known
   const Comparison c =
       compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, 0.5, 0.95, 1, ladder.workers);
   CHECK(c.observables[0].verdicts[0].kind == Verdict::Kind::differ);

@@ -51,7 +51,7 @@ TEST_CASE("moments are those of the definitions", "[fast][compare]") {
   CHECK(exact.mean_error[0] == 0);
 }
 
-TEST_CASE("the interval of a standard deviation covers it", "[fast][compare]") {
+TEST_CASE("the confidence interval of a standard deviation covers it", "[fast][compare]") {
   // 600 samples of 24: coverage 0.95 +- 0.045 is 5 binomial standard errors.
   int covered = 0;
   constexpr int kSamples = 600;
@@ -81,7 +81,7 @@ Rates rates(int trials, const std::function<Difference(int)>& trial, double trut
   return r;
 }
 
-TEST_CASE("equal laws are told apart at the level, and bands hold at all times at once",
+TEST_CASE("equal laws are rejected at the nominal level, and bands cover simultaneously",
           "[slow][compare]") {
   // 400 trials of 12 against 12 runs at 20 times: binomial standard error 0.011, so that the
   // p-value's rate is checked to 4 of them. The band is asymptotic: its bound is one-sided and
@@ -113,7 +113,7 @@ TEST_CASE("equal laws are told apart at the level, and bands hold at all times a
   }
 }
 
-TEST_CASE("a known difference is found as often as predicted", "[slow][compare]") {
+TEST_CASE("a known difference is detected with the predicted power", "[slow][compare]") {
   // Means differ by `shift` per step from 32 runs each; at the last of 2 times the test is
   // Student's with noncentrality shift sqrt(n/2): power 0.807 at 62 degrees for 0.7125, level 0.05.
   Workers workers(1);
@@ -153,7 +153,7 @@ TEST_CASE("verdicts", "[fast][compare]") {
   d.band = {0, 0.05};
   d.p_value = 0.001;
   using Kind = Verdict::Kind;
-  // Told from zero, yet within the margin.
+  // Significantly different from zero, yet within the margin.
   CHECK(verdict(d, 0.2, 0.95, 32).kind == Kind::agree);
   CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::differ);
   d.p_value = 0.2;
@@ -172,7 +172,7 @@ TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
   CHECK(verdict(d, 0.4, 0.95, 1).kind == Verdict::Kind::differ);
 }
 
-TEST_CASE("one run is too few to say", "[fast][compare]") {
+TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
   Workers workers(1);
   const Difference d = difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
   const Verdict v = verdict(d, 100, 0.95, 1);
@@ -202,18 +202,18 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
   const std::vector<double> small(4, 0.01);
   CHECK(fit_order(eta, std::vector<double>{0.01, -0.005, 0.002, 0}, small, 0.95).kind ==
         OrderFit::Kind::no_signal);
-  // A sign that changes is no power.
+  // No power law fits errors that change sign.
   CHECK(fit_order(eta, std::vector<double>{1, 0.1, -0.5, -0.3}, small, 0.95).kind ==
         OrderFit::Kind::no_power);
 }
 
-TEST_CASE("Fisher's exact test on the tea", "[fast][compare]") {
+TEST_CASE("Fisher's exact test on the lady tasting tea", "[fast][compare]") {
   CHECK(proportions_p_value(3, 4, 1, 4) == Approx(34.0 / 70));
   CHECK(proportions_p_value(0, 32, 0, 32) == 1);
   CHECK(proportions_p_value(32, 32, 0, 32) < 1e-15);
 }
 
-TEST_CASE("statistics have the same bits on any number of threads", "[fast][compare]") {
+TEST_CASE("statistics are bit-for-bit identical on any number of threads", "[fast][compare]") {
   Workers one(1), four(4);
   const Paths a = walks(40, 50, 1, 0, normal), b = walks(40, 50, 2, 0.1, normal);
   const Difference x = difference(a, b, 0.95, 3, one), y = difference(a, b, 0.95, 3, four);

@@ -34,7 +34,7 @@ TEST_CASE("a discrete distribution draws as often as its weights say", "[fast][n
   }
 }
 
-TEST_CASE("the last word of a discrete distribution is a place of it", "[fast][noise]") {
+TEST_CASE("the last random word gives a valid index of a discrete distribution", "[fast][noise]") {
   // Weights whose shares don't round to whole columns.
   for (int n = 1; n < 200; ++n) {
     std::vector<double> weights(static_cast<std::size_t>(n));

@@ -18,7 +18,8 @@ def configurations():
 def test_the_first_line_runs_it_alone():
     for config in configurations():
         words = command(config)
-        check(words[0] in ("run", "compare") and words[2:] == ["--config", f"data/experiments/{config}"],
+        check(words[0] in ("run", "compare", "sweep")
+              and words[2:] == ["--config", f"data/experiments/{config}"],
               f"the first line of {config} is {' '.join(words)}")
         with Folder() as folder:
             popflow(*words, "--dry-run", "-o", os.path.join(folder, "run.h5"), folder=SOURCE,

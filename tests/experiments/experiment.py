@@ -101,13 +101,33 @@ class Comparison:
         return self.VERDICTS[self.data[name + "_verdict"][self.pair(one, other)[0]]]
 
 
+class Sweep:
+    """What the file of a sweep holds: `sweep["loss"]`, and the values of its axes, `sweep["w0"]`."""
+
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            self.data = datasets(file)
+            self.meanings = {name: plain(item.attrs["flag_meanings"]).split()
+                             for name, item in file.items() if "flag_meanings" in item.attrs}
+            self.axes = plain(file["sweep"].attrs["axes"]).split()
+            self.parameters = {name: plain(value)
+                               for name, value in file["parameters"].attrs.items()}
+
+    def __getitem__(self, name):
+        return self.data[name]
+
+    def is_word(self, name, word):
+        """Where a dataset of words has this one."""
+        return self.data[name] == self.meanings[name].index(word)
+
+
 def experiment(config, *more, code=0):
     """Runs an experiment from the sources' folder, as a reader of its first line would."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         words = command(config)
         popflow(*words, *more, "-o", path, folder=SOURCE, code=code, timeout=900)
-        return Comparison(path) if words[0] == "compare" else Run(path)
+        return {"compare": Comparison, "sweep": Sweep, "run": Run}[words[0]](path)
 
 
 def near(value, expected, within):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Each configuration of joma in data/experiments, run as it says, and its claim as a number."""
+"""Each configuration of joma in data/experiments, run as it says, and its claim checked."""
 
 import math
 

@@ -34,7 +34,7 @@ def test_two_stages():
     check(np.allclose(run["norm_key"], run["norm_query"], rtol=1e-6), "norms part")
 
 
-def test_two_stages_are_not_so_everywhere():
+def test_two_stages_are_not_universal():
     small = experiment("topic-two-stages.cfg", "--topics", 4, "--words-per-topic", 3,
                        "--topics-per-document", 2)
     check(small.last("attention_other_topic") > 1.5 * small.last("attention_same_topic"),
@@ -73,7 +73,7 @@ def test_two_branches():
         check(np.all(sign * gap > 0), "the sign changed")
 
 
-def test_embeddings_know_their_topic():
+def test_embeddings_encode_their_topic():
     run = experiment("topic-embedding.cfg")
     near(run.last("value_same_topic"), 0.1030, 5e-5)
     near(run.last("value_other_topic"), -0.0040, 5e-5)
@@ -121,7 +121,7 @@ def expected_means(times, length, rate, T=10, v=10, tau=4, pm=0.15, pc=0.1, pr=0
 
 
 def check_means(run, expected):
-    """Means over the runs within 6 standard errors: one of 32 numbers is out by chance once in
+    """Means over the runs within 6 standard errors: one of 32 numbers fails by chance once in
     1300 seeds with 16 runs."""
     for name in KINDS:
         runs = run[name][:, 1:]
@@ -167,5 +167,5 @@ def test_sgd_on_documents_follows_the_flow_but_for_their_length():
 if __name__ == "__main__":
     run_all([test_sgd_on_documents_follows_the_flow_but_for_their_length,
              test_value_training_ends_blockwise, test_two_stages,
-             test_two_stages_are_not_so_everywhere, test_the_plateau_is_a_saddle,
-             test_two_branches, test_embeddings_know_their_topic])
+             test_two_stages_are_not_universal, test_the_plateau_is_a_saddle,
+             test_two_branches, test_embeddings_encode_their_topic])

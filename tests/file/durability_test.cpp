@@ -8,9 +8,9 @@
 #include <cmath>
 #include <random>
 
+#include "file/trajectory_file.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
-#include "popflow/trajectory_file.hpp"
 #include "scratch.hpp"
 
 namespace popflow::file_test {
@@ -64,7 +64,7 @@ void kill_writer(const std::string& path, bool attributes_only, useconds_t delay
   REQUIRE(WIFSIGNALED(status));
 }
 
-/// Everything in the file reads, and every save that is counted is whole.
+/// Everything in the file reads, and every save that is counted is intact.
 void check_whole(const std::string& path) {
   const DataFile file(path);
   const auto done = static_cast<std::size_t>(file.read("saves_done").integers[0]);
@@ -107,9 +107,9 @@ void kill_many(int writers, int looked_at_by_readers) {
   if (have_readers()) CHECK(python(readers_script() + paths) == 0);
 }
 
-TEST_CASE("a killed writer leaves a whole file", "[file][fast]") { kill_many(40, 6); }
+TEST_CASE("a killed writer leaves an intact file", "[file][fast]") { kill_many(40, 6); }
 
-TEST_CASE("hundreds of killed writers leave whole files", "[file][slow]") { kill_many(600, 120); }
+TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(600, 120); }
 
 TEST_CASE("a killed creator leaves no file under the final name", "[file][fast]") {
   const Scratch scratch;

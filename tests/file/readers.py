@@ -54,7 +54,7 @@ def check_dataset(where, dataset):
 
 
 def groups_of(file):
-    """The paths of all groups, the root's first, after a look at every dataset."""
+    """The paths of all groups, the root's first, after reading every dataset."""
     groups = ["/"]
 
     def visit(name, item):

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "popflow/trajectory_file.hpp"
+#include "file/trajectory_file.hpp"
 #include "support/source_folder.hpp"
 
 namespace popflow::file_test {
@@ -126,7 +126,7 @@ inline GroupSpec sample_layout(std::size_t saves = 7, std::size_t tokens = 5) {
                      {"mode", std::string("flow")},
                      {"history", std::string("2024-01-01 popflow caf\xe9.h5")},
                      {"status", std::string("running"), 16},
-                     {"status_message", std::string("The run is going on."), 512},
+                     {"status_message", std::string("The run is in progress."), 512},
                      {"diverged_at", std::numeric_limits<double>::quiet_NaN()},
                      {"kappa", 0.25},
                      {"count", std::int64_t{0}},

@@ -9,7 +9,7 @@
 namespace popflow::test {
 namespace {
 
-/// A clock beside x = cos t: event functions of t and x at will, and long steps.
+/// A clock next to x = cos t: event functions of t and x at will, and long steps.
 Toy with_events(std::vector<EventInfo> events, Toy::Function functions) {
   Toy toy = oscillator();
   toy.events = std::move(events);
@@ -48,7 +48,7 @@ TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
   CHECK(events[0].time == Approx(kPi / 3).margin(method == "euler" ? 1e-4 : 1e-7));
 }
 
-TEST_CASE("the place in a step does not matter", "[fast][flow]") {
+TEST_CASE("an event's position within a step does not matter", "[fast][flow]") {
   // Steps of 1 by fehlberg78; the level is crossed at any fraction of the first.
   for (double time = 0.05; time < 3; time += 0.13) {
     const double level = std::cos(time);
@@ -60,7 +60,7 @@ TEST_CASE("the place in a step does not matter", "[fast][flow]") {
   }
 }
 
-TEST_CASE("several events in one step come in the order of time", "[fast][flow]") {
+TEST_CASE("several events in one step come in order of time", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
   INFO(method);
   const Toy toy =
@@ -79,7 +79,7 @@ TEST_CASE("several events in one step come in the order of time", "[fast][flow]"
   CHECK(events[2].time == Approx(0.53).margin(1e-12));
 }
 
-TEST_CASE("an event that waits for another is looked for from there on", "[fast][flow]") {
+TEST_CASE("an event that must follow another is watched for from there on", "[fast][flow]") {
   SECTION("not before, even if its function crossed earlier") {
     // sin t is upward at 0 and at 2 pi; the other happens at 2.
     const Toy toy =
@@ -156,7 +156,7 @@ TEST_CASE("an event happens once", "[fast][flow]") {
   CHECK(events[0].time == Approx(kPi / 2).margin(1e-7));
 }
 
-TEST_CASE("looking for events never changes the numbers", "[fast][flow]") {
+TEST_CASE("watching for events never changes the numbers", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "rosenbrock4", "rk4", "euler", "bulirsch_stoer");
   INFO(method);
@@ -179,9 +179,35 @@ TEST_CASE("looking for events never changes the numbers", "[fast][flow]") {
   CHECK(ends[0] == ends[1]);
 }
 
-TEST_CASE("a function that is no number is no event", "[fast][flow]") {
+TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
   CHECK(run(toy, 3).events.empty());
+}
+
+TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
+  // A wide valley around 5 with wiggles, of which some 15 have minima of their own.
+  const auto height = [](double t) { return (t - 5) * (t - 5) / 25 + 0.0004 * std::sin(40 * t); };
+  const auto slope = [](double t) { return 2 * (t - 5) / 25 + 0.016 * std::cos(40 * t); };
+  Toy toy = with_events({{.name = "low", .meaning = "", .prominence = 0.01},
+                         {.name = "after", .meaning = "", .after = "low"}},
+                        [&](auto, double t, auto g) {
+                          g[0] = slope(t);
+                          g[1] = t - 5.9;
+                        });
+  toy.event_heights = [&](auto, double t, auto h) { h[0] = height(t); };
+  double lowest = 0;
+  for (double t = 0; t < 10; t += 1e-4)
+    if (height(t) < height(lowest)) lowest = t;
+
+  const int targets = GENERATE(1, 9, 100);
+  const auto [events, statistics] = run(toy, 8, {.method = "rk4", .dt = 0.01}, targets);
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].event == 0);
+  CHECK(events[0].time == Approx(lowest).margin(2e-4));
+  CHECK(std::abs(slope(events[0].time)) < 1e-6);
+  CHECK(events[1].time == Approx(5.9));
+  // What has not proved to stand out is no event.
+  CHECK(run(toy, 5.3, {.method = "rk4", .dt = 0.01}, targets).events.empty());
 }
 
 }  // namespace

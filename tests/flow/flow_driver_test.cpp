@@ -46,7 +46,7 @@ TEST_CASE("targets are hit exactly, whatever the step", "[fast][flow]") {
   }
 }
 
-TEST_CASE("a fixed step is kept, and cut at targets alone", "[fast][flow]") {
+TEST_CASE("a fixed step is kept, and truncated only at targets", "[fast][flow]") {
   Run run(decay(), {.method = "rk4", .dt = 0.1});
   run.driver.advance(1);  // 0.1 ten times misses 1 by rounding
   CHECK(run.driver.interval().number == 10);
@@ -122,7 +122,7 @@ TEST_CASE("results do not depend on the threads", "[fast][flow]") {
 
 // ---- ends
 
-TEST_CASE("a right-hand side that is no number ends the run", "[fast][flow]") {
+TEST_CASE("a non-finite right-hand side ends the run", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -147,7 +147,7 @@ TEST_CASE("a right-hand side that is no number ends the run", "[fast][flow]") {
   CHECK(at_once.driver.statistics().accepted == 0);
 }
 
-TEST_CASE("a blow-up is found where it is", "[fast][flow]") {
+TEST_CASE("a blow-up is located at its time", "[fast][flow]") {
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   const double start = GENERATE(1e-3, 1.0, 1e3);
   INFO(method << " from " << start);
@@ -160,7 +160,7 @@ TEST_CASE("a blow-up is found where it is", "[fast][flow]") {
   CHECK_THAT(outcome.message, Catch::Contains("without bound"));
 }
 
-TEST_CASE("a blow-up so slow that the state stays small is one", "[fast][flow]") {
+TEST_CASE("a blow-up so slow that the state stays small is still detected", "[fast][flow]") {
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   INFO(method);
   Run run(slow_blow_up(), {.method = method});
@@ -184,8 +184,8 @@ TEST_CASE("growth ends as diverged before a loss overflows", "[fast][flow]") {
   CHECK(run.driver.state()[0] <= 1e70);
 }
 
-TEST_CASE("a slide along a jump is underflow and no divergence", "[fast][flow]") {
-  // The others' error estimates can be nothing across a jump.
+TEST_CASE("a slide along a jump is underflow, not divergence", "[fast][flow]") {
+  // The other methods' error estimates can vanish across a jump.
   const std::string method = GENERATE("dopri5", "rosenbrock4");
   INFO(method);
   Run run(slide(1e10), {.method = method});
@@ -197,7 +197,7 @@ TEST_CASE("a slide along a jump is underflow and no divergence", "[fast][flow]")
   CHECK_THAT(outcome.message, Catch::Contains("underflow"));
 }
 
-TEST_CASE("growth beside a slide is underflow all the same", "[fast][flow]") {
+TEST_CASE("growth of another entry during a slide is still underflow", "[fast][flow]") {
   Toy toy;
   toy.start = {0, 1};
   toy.rhs = [](auto x, double, auto out) {
@@ -280,7 +280,7 @@ TEST_CASE("a state that never moves is steady", "[fast][flow]") {
 TEST_CASE("rounding around a steady state does not hide it", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer");
   INFO(method);
-  // Explicit steps on the edge of stability throw the state about, at the size of the tolerances.
+  // Explicit steps at the stability limit make the state fluctuate, at the size of the tolerances.
   Toy toy;
   toy.start = {1, 1};
   toy.rhs = [](auto x, double, auto out) {
@@ -305,7 +305,7 @@ TEST_CASE("a plateau near a saddle is not taken for a steady state", "[fast][flo
   CHECK(std::abs(run.driver.state()[0]) == Approx(1).margin(1e-6));
 }
 
-TEST_CASE("a plateau that is left in circles is none either", "[fast][flow]") {
+TEST_CASE("a plateau that is left along a spiral is not steady either", "[fast][flow]") {
   Toy toy;
   toy.start = {1e-14, 0};
   toy.rhs = [](auto x, double, auto out) {

@@ -55,7 +55,7 @@ TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][f
   CHECK(log_log_slope(steps, errors) > 3.7);
 }
 
-TEST_CASE("what has passed at the start has passed then, what cannot pass never does",
+TEST_CASE("items beyond their level at the start pass there, unreachable levels are never passed",
           "[fast][flow]") {
   Toy toy = relaxations();
   toy.start[3] = 10;

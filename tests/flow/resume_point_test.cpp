@@ -1,4 +1,4 @@
-// A run that is cut and taken up again goes on to the same bits.
+// A run that is interrupted and resumed ends bit-for-bit identical.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -40,7 +40,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 const std::vector<double> kTargets = {0, 0.5, 3, 3.25, 9, 20};
 
-TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
+TEST_CASE("a resumed driver resumes bit for bit", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   const bool split = GENERATE(false, true);
@@ -73,7 +73,7 @@ TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
       ++next;
     const ResumePoint point = begun.resume_point();
     FlowDriver resumed(system, workers, options);
-    resumed.restore(*point.x, point.t, point.memory);
+    resumed.restore(*point.x, *point.regime, point.t, point.data);
     for (; next < kTargets.size(); ++next) {
       REQUIRE(resumed.advance(kTargets[next]).kind == Outcome::Kind::reached);
       INFO("cut after " << cut << " steps, at target " << next);
@@ -82,7 +82,7 @@ TEST_CASE("a resumed driver goes on to the same bits", "[fast][flow]") {
   }
 }
 
-TEST_CASE("a driver that is resumed at a target goes on to the same bits", "[fast][flow]") {
+TEST_CASE("a driver that is resumed at a target resumes bit for bit", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -94,9 +94,9 @@ TEST_CASE("a driver that is resumed at a target goes on to the same bits", "[fas
   for (std::size_t cut = 0; cut <= kTargets.size(); ++cut) {
     FlowDriver resumed(system, workers, options);
     const ResumePoint point = whole.resume_point();
-    resumed.restore(*point.x, point.t, point.memory);
+    resumed.restore(*point.x, *point.regime, point.t, point.data);
     FlowDriver rest(system, workers, options);
-    rest.restore(*point.x, point.t, point.memory);
+    rest.restore(*point.x, *point.regime, point.t, point.data);
     if (cut == kTargets.size()) break;
     whole.advance(kTargets[cut]);
     resumed.advance(kTargets[cut]);
@@ -111,7 +111,7 @@ TEST_CASE("a resume point of another system is refused", "[fast][flow]") {
   FlowDriver driver(system, workers, {});
   FlowDriver others(other, workers, {});
   const ResumePoint point = others.resume_point();
-  CHECK_THROWS(driver.restore(*point.x, point.t, point.memory));
+  CHECK_THROWS(driver.restore(*point.x, *point.regime, point.t, point.data));
 }
 
 }  // namespace

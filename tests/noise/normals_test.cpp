@@ -1,6 +1,6 @@
-// The vectorised streams of bits and of normals: their documented layout, the same bits from every
-// version, and the law of the numbers. Seeds are fixed; said are the chances of a false alarm if
-// another were taken.
+// The vectorised streams of bits and of normals: their documented layout, bit-for-bit identity of
+// all versions, and the law of the numbers. Seeds are fixed; the false-alarm rates given are those
+// of a random seed.
 
 #include "noise/normals.hpp"
 
@@ -83,7 +83,7 @@ TEST_CASE("normals are Box and Muller's of the documented bits", "[fast][noise][
   CHECK(worst < 1e-11);
 }
 
-TEST_CASE("every version of the normals has the same bits", "[fast][noise][random]") {
+TEST_CASE("all versions of the normals are bit-for-bit identical", "[fast][noise][random]") {
   const std::vector<double> best = normals(5, 0, 10'000);
   const std::vector<double> baseline = normals(5, 0, 10'000, Lanes::baseline);
   CHECK(std::memcmp(best.data(), baseline.data(), best.size() * sizeof(double)) == 0);

@@ -121,7 +121,7 @@ TEST_CASE("strong orders on shared Brownian paths", "[fast][noise]") {
     CHECK(strong_order(system, options) == Approx(1.5).margin(0.15));
   }
   SECTION("Euler-Maruyama, noise that depends on the state: 1/2") {
-    // The samples stay the same over a stretch of the learning rate, here the whole way.
+    // The samples are fixed over an interval of the learning rate, here the entire run.
     options.noise = "batch";
     options.learning_rate = 2;
     options.batch_size = 20;
@@ -167,7 +167,7 @@ TEST_CASE("noisy gradient descent is the autoregression", "[fast][noise]") {
   CHECK(std::abs(m.variance - exact) < 5 * std::sqrt(1 + 3.0 / 9) * m.variance_error());
 }
 
-TEST_CASE("methods refuse the noise that they are not right for", "[fast][noise]") {
+TEST_CASE("methods refuse noise for which they are not valid", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(0, 1));
   const ToySystem without(decay());
   Workers workers(1);

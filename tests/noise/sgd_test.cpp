@@ -52,7 +52,7 @@ TEST_CASE("SVAG has the variance between SGD's and the SDE's", "[fast][noise]") 
   }
 }
 
-TEST_CASE("a learning rate that is too large is found out, with the last good state",
+TEST_CASE("a learning rate that is too large is detected, with the last good state",
           "[fast][noise]") {
   const ToySystem system(noisy_quadratic(1, 1));
   Workers workers(1);
@@ -80,7 +80,7 @@ std::unique_ptr<Driver> make(const System& system, Workers& workers, int kind,
   }
 }
 
-TEST_CASE("a noisy run that is cut goes on to the same bits", "[fast][noise]") {
+TEST_CASE("an interrupted noisy run resumes bit for bit", "[fast][noise]") {
   Toy toy = noisy_quadratic(2, 0.5);
   toy.events = {{"half", ""}, {"quarter", "", "half"}};
   toy.event_functions = [](auto x, double, auto g) {
@@ -102,7 +102,7 @@ TEST_CASE("a noisy run that is cut goes on to the same bits", "[fast][noise]") {
         ++next;
       const ResumePoint point = begun->resume_point();
       const auto resumed = make(system, workers, kind, {});
-      resumed->restore(*point.x, point.t, point.memory);
+      resumed->restore(*point.x, *point.regime, point.t, point.data);
       for (; next < targets.size(); ++next)
         REQUIRE(resumed->advance(targets[next]).kind == Outcome::Kind::reached);
       CHECK(std::memcmp(resumed->state().data(), whole->state().data(), sizeof(double)) == 0);

@@ -1,4 +1,4 @@
-// Modes of runs that move by steps of their own.
+// Regimes of runs with discrete steps.
 
 #include <catch2/catch.hpp>
 
@@ -9,38 +9,38 @@
 namespace popflow::test {
 namespace {
 
-/// State (x, mode): x' = 1 until x = 0.35, then x' = -1 until t = 1, then x' = 0.
+/// x' = 1 until x = 0.35, then x' = -1 until t = 1, then x' = 0.
 Toy turning() {
   Toy toy;
-  toy.start = {0, 0};
+  toy.start = {0};
+  toy.regime = {0};
   toy.rhs = [](auto x, double, auto out) {
-    out[0] = x[1] == 0 ? 1 : x[1] == 1 ? -1 : 0;
-    out[1] = 0;
+    out[0] = x.regime[0] == 0 ? 1 : x.regime[0] == 1 ? -1 : 0;
   };
   toy.sample = [](auto x, RandomStream&, double weight, auto out) {
-    out[0] += weight * (x[1] == 0 ? 1 : x[1] == 1 ? -1 : 0);
+    out[0] += weight * (x.regime[0] == 0 ? 1 : x.regime[0] == 1 ? -1 : 0);
   };
   toy.switches = 2;
   toy.switch_functions = [](auto x, double t, auto values) {
-    values[0] = x[1] == 0 ? 0.35 - x[0] : 1;
-    values[1] = x[1] == 1 ? 1 - t : 1;
+    values[0] = x.regime[0] == 0 ? 0.35 - x[0] : 1;
+    values[1] = x.regime[0] == 1 ? 1 - t : 1;
   };
-  toy.switch_mode = [](auto x, double) { x[1] += 1; };
+  toy.switch_regime = [](auto, auto regime, double) { regime[0] += 1; };
   toy.events = {{"turned", ""}};
-  toy.event_functions = [](auto x, double, auto g) { g[0] = x[1] - 0.5; };
+  toy.event_functions = [](auto x, double, auto g) { g[0] = x.regime[0] - 0.5; };
   return toy;
 }
 
 void check_turns(Driver& driver) {
   // Steps of 1/16: 0.375 is the first end beyond 0.35; 10 steps back until t = 1.
   REQUIRE(driver.advance(2).kind == Outcome::Kind::reached);
-  CHECK(driver.state()[1] == 2);
+  CHECK(driver.regime()[0] == 2);
   CHECK(driver.state()[0] == 0.375 - 0.625);
   REQUIRE(driver.events().size() == 1);
   CHECK(driver.events()[0].time == 0.375);
 }
 
-TEST_CASE("a noisy run changes its mode after the first step that ends beyond it",
+TEST_CASE("a noisy run switches its regime after the first step that ends beyond it",
           "[fast][noise]") {
   const ToySystem system(turning());
   Workers workers(1);
@@ -50,13 +50,13 @@ TEST_CASE("a noisy run changes its mode after the first step that ends beyond it
   check_turns(sde);
 }
 
-TEST_CASE("a mode that is over at the start is left there", "[fast][noise]") {
+TEST_CASE("a regime that is over at the start is left there", "[fast][noise]") {
   Toy toy = turning();
-  toy.start = {0.35, 0};
+  toy.start = {0.35};
   const ToySystem system(toy);
   Workers workers(1);
   SgdDriver sgd(system, workers, {.learning_rate = 1.0 / 16, .batch_size = 1});
-  CHECK(sgd.state()[1] == 1);
+  CHECK(sgd.regime()[0] == 1);
   REQUIRE(sgd.events().size() == 1);
   CHECK(sgd.events()[0].time == 0);
 }

@@ -1,4 +1,5 @@
-# Installs the build, moves the result elsewhere, and builds and runs a project against it.
+# Installs the build, moves the result elsewhere, and builds and runs projects against it: a consumer
+# of the library, and examples/own-system, a program with a system of its own.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
@@ -24,3 +25,10 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/build" -G "${GENERAT
     "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
 run("${WORK_DIR}/build/consumer")
+
+run("${CMAKE_COMMAND}" -S "${EXAMPLE_DIR}" -B "${WORK_DIR}/example" -G "${GENERATOR}"
+    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+    "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
+run("${CMAKE_COMMAND}" --build "${WORK_DIR}/example")
+run("${PYTHON}" "${CONSUMER_DIR}/own_system.py" "${WORK_DIR}/example/product"
+    "${prefix}/${BINDIR}/popflow")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""popflow compare: its file, its table, its refusals, and that it goes on after a kill."""
+"""popflow compare: its file, its table, its refusals, and that it resumes after a kill."""
 
 import os
 import random
@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow, run_all, same,
-                  xarray)
+from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow,
+                  run_all, same, xarray)
 
 SMALL = ["--learning-rate", 0.1, "--batch-size", 4, "--t-end", 4, "--saves", 9, "--runs", 12]
 FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
@@ -89,7 +89,7 @@ def test_orders_over_learning_rates():
             check(len(seeds) == 3, seeds)
 
 
-def test_killed_comparisons_go_on():
+def test_killed_comparisons_resume():
     args = ["--learning-rate", 0.02, "--t-end", 20, "--saves", 9, "--runs", 8, "--threads", 2,
             "--rungs", "flow,sde,sgd", "--batch-size", 64, "--checkpoint-every", 0]
     with Folder() as folder:
@@ -113,7 +113,7 @@ def test_killed_comparisons_go_on():
         popflow("resume", path, "--t-end", 100, code=2)
 
 
-def test_divergence_is_told():
+def test_divergence_is_reported():
     with Folder() as folder:
         path, ended = compare(folder, "scb", "--vocab-size", 3, "--context-length", 50,
                               "--learning-rate", 20, "--t-end", 2000, "--saves", 5, "--runs", 3,
@@ -122,16 +122,20 @@ def test_divergence_is_told():
         with h5py.File(path) as file:
             check((file["sgd/status"][()] == 3).all(), file["sgd/status"][()])
             check(file["comparison/diverged"][1] == 3, file["comparison/diverged"][()])
+            # Runs that diverged are left out, also of the means of what came before.
+            check(np.isnan(file["comparison/loss_mean"][1]).all(), "means of runs that diverged")
+            check(np.isfinite(file["comparison/loss_mean"][0]).all(), "means of the flow")
+        check("it has no means" in ended.out, ended.out)
 
 
-def test_one_run_is_not_enough_to_say():
+def test_one_run_is_not_enough_for_a_verdict():
     with Folder() as folder:
         _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
         table = [line for line in ended.out.splitlines() if "most" in line]
         check(table and all(line.endswith("too few runs") for line in table), ended.out)
 
 
-def test_reduced_coordinates_are_the_flow_s_alone():
+def test_only_the_flow_has_reduced_coordinates():
     with Folder() as folder:
         path, _ = compare(folder, "scb", "--vocab-size", 3, "--context-length", 40, *SMALL,
                           "--coordinates", "support", "--rungs", "flow,sgd")
@@ -139,13 +143,13 @@ def test_reduced_coordinates_are_the_flow_s_alone():
         check(attribute(path, "coordinates", "sgd/parameters") == "full", "sgd")
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_combinations_are_refused():
     said = {
         ("markov", "--rungs", "flow"): "at least two",
         ("markov", "--rungs", "flow,sdg"): "did you mean",
         ("markov", "--rungs", "flow,sgd,sgd"): "twice",
         ("markov", "--rungs", "flow,svag:0"): "svag:L",
-        ("markov", "--rungs", "flow,integrated"): "joma-joint",
+        ("markov", "--rungs", "flow,integrated"): "allowed for markov are flow",
         ("markov", "--rungs", "flow,sgd", "--check-noise"): "noise model",
         ("markov", "--learning-rates", "0.1"): "from 2",
         ("markov", "--learning-rates", "0.1,0.1"): "twice",
@@ -171,6 +175,6 @@ def test_a_comparison_is_a_problem_file():
 if __name__ == "__main__":
     run_all([test_a_group_per_rung_and_one_that_compares, test_a_rung_is_a_run,
              test_threads_change_no_bit, test_orders_over_learning_rates,
-             test_killed_comparisons_go_on, test_divergence_is_told,
-             test_one_run_is_not_enough_to_say, test_reduced_coordinates_are_the_flow_s_alone,
-             test_what_makes_no_sense_is_refused, test_a_comparison_is_a_problem_file])
+             test_killed_comparisons_resume, test_divergence_is_reported,
+             test_one_run_is_not_enough_for_a_verdict, test_only_the_flow_has_reduced_coordinates,
+             test_invalid_combinations_are_refused, test_a_comparison_is_a_problem_file])

@@ -18,7 +18,7 @@ VARIANTS = {
     "linear": ([], [V, ("A", ("position", "query"))]),
     "softmax": (["--attention", "softmax"], [V, ("A", ("position", "query")),
                                              ("W", ("position", "query"))]),
-    "l1": (["--l1", 0.01, "--dt", 0.1], [V, ("A", ("position", "query"))]),
+    "l1": (["--l1", 0.01], [V, ("A", ("position", "query"))]),
     "not projected": (["--project", "none"], [V, ("A", ("position", "query"))]),
     "support": (["--coordinates", "support"], SCALARS + SUPPORT),
     "support, no preconditioner": (["--coordinates", "support", "--preconditioner", "none"],

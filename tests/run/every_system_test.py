@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # label: slow
-"""What the files of every system must hold to, in every variant of its examples.txt."""
+"""What the files of every system must satisfy, in every variant of its examples.txt."""
 
 import os
 
 from runs import (Folder, attribute, check, check_equal, examples, h5py, np, popflow, run_all,
-                  systems, xarray)
+                  same_problem, systems, xarray)
 
 # Whole text of the options differs by what says where the problem came from.
 BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
@@ -60,12 +60,13 @@ def test_files_are_labelled_and_open():
             check_opens(path)
 
 
-def test_a_file_gives_its_run_again():
+def test_a_file_reproduces_its_run():
     """From its own problem, and from its own configuration."""
     for system, problem, others in examples():
         with Folder() as folder:
             first = run(folder, "first", system, *short(problem + others))
-            again = run(folder, "again", system, *short(others), "--problem", first)
+            again = run(folder, "again", system, *short(others),
+                        *same_problem(system, problem, first))
             check_equal(first, again, free_groups=BUT_FOR_THE_SOURCE)
             config = os.path.join(folder, "run.cfg")
             with open(config, "w") as text:
@@ -73,7 +74,7 @@ def test_a_file_gives_its_run_again():
             check_equal(first, run(folder, "config", system, "--config", config))
 
 
-def test_a_file_is_extended_to_the_bits_of_the_longer_run():
+def test_an_extended_file_is_bit_identical_to_the_longer_run():
     for system, problem, others in examples():
         with Folder() as folder:
             half = run(folder, "half", system, *short(problem + others))
@@ -109,7 +110,7 @@ def test_starting_from_a_file_starts_there():
                               f"{system} {problem + others}: {name} starts elsewhere")
 
 
-def test_a_value_that_cannot_be_is_refused_by_name():
+def test_an_invalid_value_is_refused_by_name():
     for system in systems():
         page = popflow("run", system, "--help", code=0).out
         keys = [line.split()[0] for line in page.splitlines()
@@ -133,8 +134,8 @@ def test_noisy_runs():
             three = run(folder, "three", system, *problem, *args, "--runs", 3, "--threads", 2)
             check_described(three)
             check_opens(three)
-            again = run(folder, "again", system, *args, "--runs", 3, "--threads", 1, "--problem",
-                        three)
+            again = run(folder, "again", system, *args, "--runs", 3, "--threads", 1,
+                        *same_problem(system, problem, three))
             check_equal(three, again, free_groups=BUT_FOR_THE_SOURCE)
             one = run(folder, "one", system, *problem, *args)
             with h5py.File(three) as a, h5py.File(one) as b:
@@ -147,7 +148,7 @@ def test_noisy_runs():
 
 
 if __name__ == "__main__":
-    run_all([test_noisy_runs, test_files_are_labelled_and_open, test_a_file_gives_its_run_again,
-             test_a_file_is_extended_to_the_bits_of_the_longer_run,
+    run_all([test_noisy_runs, test_files_are_labelled_and_open, test_a_file_reproduces_its_run,
+             test_an_extended_file_is_bit_identical_to_the_longer_run,
              test_starting_from_a_file_starts_there,
-             test_a_value_that_cannot_be_is_refused_by_name])
+             test_an_invalid_value_is_refused_by_name])

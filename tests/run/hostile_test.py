@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Files that are not what they should be, and places that cannot be written."""
+"""Invalid and damaged files, and paths that cannot be written."""
 
 import os
 import random
@@ -40,7 +40,7 @@ def good_run(folder, name="good.h5", *args):
 
 
 def uses(path):
-    """Every way to hand a file to the program."""
+    """Every way to give a file to the program."""
     return (["info", path], ["info", path, "--csv"], ["resume", path], ["resume", path, "--t-end", 9],
             ["run", "scb", "--problem", path], ["run", "scb", *SMALL, "--init-from", path],
             ["run", "scb", *SMALL, "--init-from", path, "--init-mix", 0.5],
@@ -48,7 +48,7 @@ def uses(path):
             ["run", "scb", "--counts", path])
 
 
-def test_files_that_are_none():
+def test_invalid_files():
     with Folder() as folder:
         good = good_run(folder)
         with open(good, "rb") as file:
@@ -99,7 +99,7 @@ def drop(name):
     return lambda data, attributes: (data if name in data else attributes).pop(name)
 
 
-def test_problems_that_are_none():
+def test_invalid_problems():
     cases = {
         "P[1,2]": [put("P", (1, 2), np.nan), put("P", (1, 2), np.inf), put("P", (1, 2), -0.1)],
         "column 0 of P": [put("P", (0, 0), 0.49)],
@@ -135,7 +135,7 @@ def test_problems_that_are_none():
                 check(named in error and path in error, f"{named}: {error}")
 
 
-def test_sizes_beside_a_problem():
+def test_sizes_given_with_a_problem():
     with Folder() as folder:
         good = good_run(folder)
         for words in (["--vocab-size", 5], ["--context-length", 13], ["--sparsity", 3]):
@@ -180,8 +180,8 @@ def test_init_from():
                 folder=folder, code=0)
 
 
-def test_init_from_goes_on():
-    """From the whole last state the same trajectory goes on."""
+def test_init_from_continues():
+    """From the complete last state the same trajectory continues."""
     for coordinates in ("full", "support", "signal"):
         for more in ([], ["--attention", "softmax"], ["--preconditioner", "none"]):
             if coordinates == "signal" and more:
@@ -262,7 +262,7 @@ def sweep(uses_of, count, allowed, prepare=good_run):
 
 
 def need(done):
-    """A size that the machine has not, and says so."""
+    """A size beyond the machine, reported as such."""
     return done.code == 2 and ("memory" in done.err or "disk" in done.err)
 
 
@@ -285,7 +285,7 @@ def test_damaged_files_to_init_from():
 
 
 def unfinished(folder):
-    """A file that was killed on its way: a finished one whose status says so."""
+    """A file of a killed run: a finished one whose status says 'running'."""
     path = good_run(folder)
     with h5py.File(path, "r+") as file:
         dtype = file.attrs.get_id("status").dtype
@@ -311,7 +311,7 @@ def limited(size):
     return limit
 
 
-def test_output_that_is_there():
+def test_existing_output():
     with Folder() as folder:
         path = write(folder, "mine.h5", "precious\n")
         error = refused(2, "run", "scb", *SMALL, "-o", path, folder=folder)
@@ -330,7 +330,7 @@ def test_output_that_is_there():
         refused(5, "run", "scb", *SMALL, "--force", "-o", folder, folder=folder)
 
 
-def test_places_that_cannot_be_written():
+def test_paths_that_cannot_be_written():
     with Folder() as folder:
         refused(5, "run", "scb", *SMALL, "-o", "no/such/folder/run.h5", folder=folder)
         write(folder, "file", "")
@@ -344,7 +344,7 @@ def test_places_that_cannot_be_written():
 
 
 def test_a_disk_that_fills_up_on_the_way():
-    """Whatever can still fail after the file is laid out leaves the records that were there."""
+    """Any failure after the file is laid out leaves the existing records intact."""
     with Folder() as folder:
         expected = good_run(folder, "expected.h5")
         path = unfinished(folder)
@@ -356,7 +356,7 @@ def test_a_disk_that_fills_up_on_the_way():
         check_equal(path, expected, free_attributes=("output",))
 
 
-def test_contradictions():
+def test_conflicting_options():
     with Folder() as folder:
         text = write(folder, "text", "a b a b c a b\n")
         counts = write(folder, "counts", "a\tb\t1\nb\ta\t1\n")
@@ -368,7 +368,8 @@ def test_contradictions():
                       ["--coordinates", "signal", "--preconditioner", "none"],
                       ["--coordinates", "signal", "--project", "none"],
                       ["--coordinates", "signal", "--l1", 0.1, "--dt", 0.1],
-                      ["--l1", 0.1, "--attention", "softmax", "--dt", 0.1], ["--l1", 0.1],
+                      ["--l1", 0.1, "--attention", "softmax", "--dt", 0.1],
+                      ["--l1", 0.1, "--l1-solver", "splitting"],
                       ["--method", "rosenbrock4"], ["--method", "euler"], ["--method", "rk4"],
                       ["--quiet", "--progress", "always"], ["--init-value", "problem"],
                       ["--context-length", 1, "--sparsity", 2],
@@ -397,9 +398,9 @@ def test_sizes_beyond_the_machine():
 
 
 if __name__ == "__main__":
-    run_all([test_files_that_are_none, test_problems_that_are_none, test_sizes_beside_a_problem,
-             test_init_from, test_init_from_goes_on, test_damaged_files_to_info,
+    run_all([test_invalid_files, test_invalid_problems, test_sizes_given_with_a_problem,
+             test_init_from, test_init_from_continues, test_damaged_files_to_info,
              test_damaged_files_to_problem, test_damaged_files_to_init_from,
-             test_damaged_files_to_resume, test_output_that_is_there,
-             test_places_that_cannot_be_written, test_a_disk_that_fills_up_on_the_way,
-             test_contradictions, test_sizes_beyond_the_machine])
+             test_damaged_files_to_resume, test_existing_output,
+             test_paths_that_cannot_be_written, test_a_disk_that_fills_up_on_the_way,
+             test_conflicting_options, test_sizes_beyond_the_machine])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Runs of joma-joint: starts from files, slides that are cut, ends that are no ends."""
+"""Runs of joma-joint: starts from files, interrupted slides, blow-ups."""
 
 import os
 
@@ -21,7 +21,7 @@ def last(path, name):
         return file[name][-1]
 
 
-def test_a_run_goes_on_in_other_coordinates():
+def test_a_run_continues_in_other_coordinates():
     """Full and integrated coordinates of exp attention are one flow, from wherever it starts."""
     with Folder() as folder:
         exp = [*SMALL, "--attention", "exp"]
@@ -38,7 +38,7 @@ def test_a_run_goes_on_in_other_coordinates():
                 check(file["theorem_residual"][0] == 0, "the theorem compares with the start")
 
 
-def test_a_slide_goes_on_from_a_file():
+def test_a_slide_continues_from_a_file():
     with Folder() as folder:
         whole = run(folder, "whole.h5", *RELU, "--t-end", 20)
         half = run(folder, "half.h5", *RELU, "--t-end", 10)
@@ -84,6 +84,6 @@ def test_relu_runs_of_ordinary_sizes_end():
 
 
 if __name__ == "__main__":
-    run_all([test_a_run_goes_on_in_other_coordinates, test_a_slide_goes_on_from_a_file,
+    run_all([test_a_run_continues_in_other_coordinates, test_a_slide_continues_from_a_file,
              test_another_state_is_refused, test_a_blow_up_is_reported_with_its_time,
              test_relu_runs_of_ordinary_sizes_end])

@@ -10,7 +10,7 @@ SMALL = ["--vocab-size", 6, "--context-length", 40, "--saves", 11]
 # What says where the problem came from.
 SOURCE = ("problem", "config", "vocab-size", "context-length", "sparsity", "init-value", "text",
           "text-unit", "counts", "init-from", "init-mix", "transition-concentration",
-          "position-concentration", "problem-seed")
+          "position-concentration", "problem-seed", "not_default")
 
 
 def run(folder, name, *args):

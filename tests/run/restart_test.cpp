@@ -1,4 +1,4 @@
-// Restart slots: the newest whole one counts.
+// Restart slots: the newest intact one counts.
 
 #include "run/restart.hpp"
 
@@ -11,7 +11,13 @@
 namespace popflow::test {
 namespace {
 
-constexpr std::size_t kMemory = 13;
+constexpr std::size_t kNumbers = 13;
+
+DriverData driver_data() {
+  DriverData data;
+  data.add("numbers", std::vector<double>(kNumbers, 0.5));
+  return data;
+}
 
 /// A file with nothing but restart slots.
 struct SlotFile {
@@ -21,18 +27,18 @@ struct SlotFile {
   [[nodiscard]] GroupSpec layout() const {
     GroupSpec root;
     root.attributes = {{"format", std::string("popflow")}};
-    root.groups = {restart_group(system, {"linear", 0.25}, kMemory, 1)};
+    root.groups = {restart_group(system, {"linear", 0.25}, driver_data(), 1)};
     return root;
   }
   /// Writes the slot of save `saves`, at whose time all entries of the state are `saves`.
   void write(RestartWriter& writer, std::int64_t saves, bool ended = false) {
     State x(system.shape().state_size());
     std::fill(x.begin(), x.end(), static_cast<double>(saves));
-    std::vector<double> memory(kMemory, 0.5);
-    writer.write({&x, static_cast<double>(saves), memory}, saves, ended);
+    const Regime regime;
+    writer.write({&x, &regime, static_cast<double>(saves), driver_data()}, saves, ended);
   }
   [[nodiscard]] Restart read(Slots which = Slots::all) const {
-    return read_restart(DataFile(folder.file("run.h5")), system, 0, which);
+    return read_restart(DataFile(folder.file("run.h5")), system, driver_data(), 0, which);
   }
 
   const System& system;
@@ -52,12 +58,12 @@ TEST_CASE("the newest slot is read", "[fast][run]") {
     CHECK(restart.sequence == saves - 1);
     CHECK(restart.t == static_cast<double>(saves));
     CHECK(restart.x[1] == static_cast<double>(saves));
-    CHECK(restart.memory.size() == kMemory);
+    CHECK(restart.data.numbers("numbers").size() == kNumbers);
     CHECK_FALSE(restart.ended);
   }
 }
 
-TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
+TEST_CASE("a damaged slot is skipped", "[fast][run]") {
   const ToySystem system(oscillator());
   const std::string part =
       GENERATE("state", "driver", "slot_time", "saves", "ended", "checksum", "sequence");
@@ -74,7 +80,7 @@ TEST_CASE("a slot that is not whole is passed over", "[fast][run]") {
   CHECK(slots.read().saves == 1);
 }
 
-TEST_CASE("a run goes on from before its stop", "[fast][run]") {
+TEST_CASE("a run is resumed from before its stop", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0, 0);
@@ -83,11 +89,11 @@ TEST_CASE("a run goes on from before its stop", "[fast][run]") {
   slots.write(writer, 3, true);
   CHECK(slots.read(Slots::all).saves == 3);
   CHECK(slots.read(Slots::all).ended);
-  CHECK(slots.read(Slots::going_on).saves == 2);
+  CHECK(slots.read(Slots::resumable).saves == 2);
   // The next slot takes the place of the stop's.
-  RestartWriter again(slots.file, 0, slots.read(Slots::going_on).sequence + 1);
+  RestartWriter again(slots.file, 0, slots.read(Slots::resumable).sequence + 1);
   slots.write(again, 3);
-  CHECK(slots.read(Slots::going_on).saves == 3);
+  CHECK(slots.read(Slots::resumable).saves == 3);
 }
 
 TEST_CASE("slots of another system are refused", "[fast][run]") {
@@ -96,8 +102,31 @@ TEST_CASE("slots of another system are refused", "[fast][run]") {
   RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   const ToySystem other(decay());
-  CHECK_THROWS_AS(read_restart(DataFile(slots.folder.file("run.h5")), other, 0, Slots::all),
-                  InputError);
+  CHECK_THROWS_AS(
+      read_restart(DataFile(slots.folder.file("run.h5")), other, driver_data(), 0, Slots::all),
+      InputError);
+}
+
+TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
+  const ToySystem system(oscillator());
+  SlotFile slots(system);
+  RestartWriter writer(slots.file, 0, 0);
+  slots.write(writer, 1);
+  const DataFile file(slots.folder.file("run.h5"));
+  DriverData reordered;
+  reordered.add("other", std::vector<double>(kNumbers, 0.5));
+  CHECK_THROWS_AS(read_restart(file, system, reordered, 0, Slots::all), InputError);
+
+  class Renamed : public ToySystem {
+   public:
+    Renamed() : ToySystem(oscillator()) { renamed_.blocks = {{"y", 2, 1}}; }
+    [[nodiscard]] const Shape& shape() const override { return renamed_; }
+
+   private:
+    Shape renamed_;
+  };
+  CHECK_THROWS_AS(read_restart(file, Renamed(), driver_data(), 0, Slots::all), InputError);
+  CHECK(read_state(file, system, 0, Slots::all).saves == 1);
 }
 
 TEST_CASE("the spacing is kept", "[fast][run]") {
@@ -108,15 +137,15 @@ TEST_CASE("the spacing is kept", "[fast][run]") {
   CHECK(spacing.step == 0.25);
 }
 
-TEST_CASE("a file is written by one at a time", "[fast][run]") {
+TEST_CASE("a file is written by one process at a time", "[fast][run]") {
   const ToySystem system(oscillator());
   const SlotFile slots(system);
   const std::string path = slots.folder.file("run.h5");
   CHECK_THROWS_WITH(TrajectoryFile::open(path), Catch::Contains("another process"));
-  CHECK(DataFile(path).has_dataset("restart/state"));  // reading is free
+  CHECK(DataFile(path).has_dataset("restart/state"));  // reading is not locked
 }
 
-TEST_CASE("a file must have what its run writes", "[fast][run]") {
+TEST_CASE("a file must have all datasets that its run writes", "[fast][run]") {
   const ToySystem system(oscillator());
   const SlotFile slots(system);
   GroupSpec layout = slots.layout();

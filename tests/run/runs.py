@@ -1,4 +1,4 @@
-"""Running the program, and comparing the files it writes. For the tests beside this file."""
+"""Running the program, and comparing the files it writes. For the tests in this folder."""
 
 import os
 import random
@@ -19,7 +19,7 @@ except ImportError as missing:
     print(f"not checked: {missing}")
     sys.exit(0)
 
-# What a run that was cut may differ in from one that was not.
+# What may differ between an interrupted run and an uninterrupted one.
 FREE_GROUPS = ("provenance", "restart")
 FREE_ATTRIBUTES = ("history",)
 
@@ -61,6 +61,13 @@ def examples(name="examples.txt"):
                              for word in line.split()]
                     bar = words.index("|")
                     yield system, words[:bar], words[bar + 1:]
+
+
+def same_problem(system, words, path):
+    """Options that give the problem of the run in a file: the file, where the system reads one, else
+    the `words` that made it."""
+    reads = "Problem file (--problem" in popflow("systems", system, code=0).out
+    return ["--problem", path] if reads else words
 
 
 def popflow(*args, folder=None, code=None, timeout=60, **surroundings):
@@ -105,7 +112,7 @@ def plain(value):
 
 
 def same(a, b):
-    """The same bits, a NaN being equal to a NaN."""
+    """Bit-for-bit equality, a NaN being equal to a NaN."""
     a, b = np.asarray(plain(a)), np.asarray(plain(b))
     if a.dtype != b.dtype or a.shape != b.shape:
         return False

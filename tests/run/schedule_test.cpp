@@ -1,11 +1,11 @@
-// When a run is recorded, and how it goes on beyond its end.
+// When a run is recorded, and how its schedule continues beyond its end.
 
 #include "run/schedule.hpp"
 
 #include <catch2/catch.hpp>
 
+#include "options/run_config.hpp"
 #include "popflow/error.hpp"
-#include "popflow/run_config.hpp"
 
 namespace popflow::test {
 namespace {
@@ -20,7 +20,7 @@ Schedule schedule(const std::vector<std::pair<std::string, std::string>>& given,
   return make_schedule(options(given), end);
 }
 
-TEST_CASE("schedules are as the options say", "[fast][run]") {
+TEST_CASE("schedules follow the options", "[fast][run]") {
   CHECK(schedule({{"saves", "1"}}, 3) == Schedule{3});
   CHECK(schedule({{"saves", "4"}}, 3) == Schedule{0, 1, 2, 3});
   CHECK(schedule({}, 50).size() == 201);
@@ -65,7 +65,7 @@ Schedule extended(const std::vector<std::pair<std::string, std::string>>& given,
   return times;
 }
 
-TEST_CASE("a longer schedule goes on at the same spacing", "[fast][run]") {
+TEST_CASE("a longer schedule continues at the same spacing", "[fast][run]") {
   CHECK(extended({{"saves", "3"}}, 4, {8}) == Schedule{0, 2, 4, 6, 8});
   CHECK(extended({{"saves", "3"}}, 4, {7}) == Schedule{0, 2, 4, 6, 7});
   CHECK(extended({{"saves", "3"}}, 4, {7, 10}) == Schedule{0, 2, 4, 6, 7, 9, 10});
@@ -77,7 +77,7 @@ TEST_CASE("a longer schedule goes on at the same spacing", "[fast][run]") {
   CHECK(extended({{"save-spacing", "log"}, {"saves", "2"}}, 4, {8}) == Schedule{0, 4, 8});
 }
 
-TEST_CASE("an extended schedule has the bits of the longer one", "[fast][run]") {
+TEST_CASE("an extended schedule is bit-for-bit the longer one", "[fast][run]") {
   for (const double end : {10.0, 50.0, 83.0, 1e9}) {
     const auto times = extended({{"saves", "201"}}, end, {2 * end, 3 * end});
     CHECK(times == schedule({{"saves", "601"}}, 3 * end));
@@ -89,7 +89,7 @@ TEST_CASE("an extended schedule has the bits of the longer one", "[fast][run]") 
   CHECK(extended(log, 100, {1000, 1e6}) == schedule(longer, 1e6));
 }
 
-TEST_CASE("options can be found for every schedule", "[fast][run]") {
+TEST_CASE("every schedule can be expressed by options", "[fast][run]") {
   const auto [given, end, next] =
       GENERATE(table<std::string, double, double>({{"saves=3", 4, 8},
                                                    {"saves=3", 4, 7},

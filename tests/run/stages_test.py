@@ -12,8 +12,9 @@ from runs import (Folder, attribute, check, check_equal, cut, h5py, np, popflow,
 
 SMALL = ["--vocab-size", 4, "--context-length", 30, "--schedule", "two-stage", "--threads", 1]
 MODES = {
-    "flow": ["--dt", 0.1],
-    "flow, support": ["--dt", 0.1, "--coordinates", "support"],
+    "flow": [],
+    "flow, support": ["--coordinates", "support"],
+    "flow, splitting": ["--l1-solver", "splitting", "--dt", 0.1],
     "sde": ["--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.02, "--dt", 0.01,
             "--runs", 3],
     "sde, batch": ["--mode", "sde", "--batch-size", 16, "--dt", 0.01, "--runs", 2],
@@ -37,14 +38,14 @@ def events_of(file, run):
 
 
 def rounded(A, V, share):
-    """The end as the algorithm makes it."""
+    """The end after the algorithm's post-processing."""
     bound = share * np.maximum(A.sum(axis=0), 0)
     A = np.where((A >= bound) & (A > 0), A, 0)
     sums = A.sum(axis=0)
     return A / np.where(sums > 0, sums, 1), V / V.sum(axis=0)
 
 
-def test_files_tell_the_stages():
+def test_files_record_the_stages():
     for name, mode in MODES.items():
         with Folder() as folder:
             path, done = run(folder, "run", *SMALL, *mode, "--saves", 241, "--t-end",
@@ -66,7 +67,7 @@ def test_files_tell_the_stages():
                     check(np.all(product[stage[r] == 1] < 0.5), f"{name}: stage 1 ends at 1/2")
                     at_rest = np.atleast_2d(file["loss"][()])[r][stage[r] == 3]
                     check(len(set(at_rest)) <= 1, f"{name}: at rest nothing moves")
-                    check(name != "flow" or len(at_rest) > 0, "the flow comes to its plateau")
+                    check(name != "flow" or len(at_rest) > 0, "the flow reaches its plateau")
                 share = file["parameters"].attrs["rounding"]
                 final = {key: np.atleast_1d(file["final"][key][()]) for key in file["final"]}
                 for key in PAIRS:
@@ -104,14 +105,16 @@ def test_a_run_extended_across_the_switch_equals_the_longer_one():
                 popflow("resume", path, "--t-end", end, code=0)
             with h5py.File(path) as file:
                 check(np.all(file["stage"][()][..., -1] == 3), f"{name}: {file['stage'][()]}")
-            check_equal(path, whole, free_attributes=("save-at", "config", "saves", "steps"))
+            check_equal(path, whole, free_attributes=("save-at", "config", "saves", "steps",
+                                                      "not_default"))
 
 
-def test_killed_runs_go_on_to_the_same_bits():
+def test_killed_runs_resume_bit_for_bit():
     longer = ["--vocab-size", 8, "--context-length", 400, "--schedule", "two-stage", "--threads", 2,
               "--stage1-time", 6, "--threshold", 0.01, "--plateau-time", 4, "--accuracy", 0.9,
               "--checkpoint-every", 0, "--t-end", 16, "--saves", 17]
-    modes = {"flow": ["--dt", 0.01],
+    modes = {"flow": ["--rtol", 1e-13, "--atol", 1e-15],
+             "flow, splitting": ["--l1-solver", "splitting", "--dt", 0.01],
              "sde": ["--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.02, "--dt", 0.002],
              "sgd": ["--mode", "sgd", "--batch-size", 64, "--runs", 3, "--learning-rate", 0.005]}
     for name, mode in modes.items():
@@ -143,13 +146,56 @@ def test_the_file_alone_reproduces_the_run():
         check_equal(path, again)
 
 
-def test_transfer_tells_its_correlation():
+def test_a_start_goes_on_in_the_stage_where_its_run_ended():
+    with Folder() as folder:
+        for name, mode in (("flow", []), ("support", ["--coordinates", "support"]),
+                           ("sgd", ["--mode", "sgd", "--batch-size", 64]),
+                           ("sde", ["--mode", "sde", "--noise", "isotropic", "--noise-scale", 0.01])):
+            noisy = name in ("sgd", "sde")
+            words = [*SMALL, *mode, "--l1", 1e-5, "--threshold", 0.2]
+            first, _ = run(folder, name + "-first", *words, "--t-end", 40)
+            with h5py.File(first) as file:
+                check(np.all(np.atleast_2d(file["stage"][()])[:, -1] == 2), f"{name}: not in stage 2")
+                loss = float(np.atleast_2d(file["loss"][()])[0, -1])
+                states = [(field, file[field][()].reshape(-1, *file[field].shape[2 if noisy else 1:])[-1])
+                          for field in attribute(first, "state_fields").split() if field[0] in "VA"]
+            onwards = [*words, "--init-from", first, "--saves", 11]
+            next_, done = run(folder, name + "-next", *onwards, "--t-end", 10)
+            check("starts in stage 2" in done.err, done.err)
+            with h5py.File(next_) as file:
+                check(np.all(np.atleast_2d(file["stage"][()]) >= 2), f"{name}: begins anew")
+                check(abs(np.atleast_2d(file["loss"][()])[0, 0] - loss) < 1e-14, f"{name}: the loss jumps")
+                for field, last in states:
+                    now = file[field][()].reshape(-1, *file[field].shape[2 if noisy else 1:])[0]
+                    check(np.allclose(now, last, rtol=1e-13, atol=1e-15), f"{name}: {field} jumps")
+            if noisy:
+                continue
+            # The plateau's span goes on, too.
+            whole, _ = run(folder, name + "-whole", *words, "--t-end", 400)
+            with h5py.File(whole) as file:
+                plateau = events_of(file, 0)["plateau"]
+            popflow("resume", next_, "--t-end", 360, code=0)
+            with h5py.File(next_) as file:
+                check(abs(40 + events_of(file, 0)["plateau"] - plateau) < 1e-9 * plateau,
+                      f"{name}: another plateau")
+                check(file["stage"][-1] == 3, f"{name}: not ended")
+            rests, done = run(folder, name + "-rests", *words, "--init-from", next_, "--t-end", 5)
+            check("rests there from the start" in done.err, done.err)
+            with h5py.File(rests) as file:
+                check(np.all(file["stage"][()] == 3), f"{name}: does not rest")
+            if name == "flow":  # where P is another, the loss has no plateau yet
+                other, _ = run(folder, "other", *words, "--problem-seed", 3, "--init-from", next_, "--t-end", 5)
+                with h5py.File(other) as file:
+                    check(np.all(file["stage"][()] == 2), "it rests on another problem's plateau")
+
+
+def test_transfer_reports_its_correlation():
     with Folder() as folder:
         before = ["--vocab-size", 4, "--context-length", 30, "--problem-seed", 2]
         flow, _ = run(folder, "flow", *before, "--coordinates", "signal", "--t-end", 200)
         ensemble, _ = run(folder, "ensemble", *before, "--mode", "sgd", "--runs", 2, "--t-end", 20)
-        stages, _ = run(folder, "stages", *before, "--schedule", "two-stage", "--dt", 0.1,
-                        "--l1", 0.01, "--plateau-time", 0)
+        stages, _ = run(folder, "stages", *before, "--schedule", "two-stage", "--l1", 0.01,
+                        "--plateau-time", 0)
         for source in (flow, ensemble, stages):
             # Another P, mu, context length and other positions.
             path, done = run(folder, "transfer-" + os.path.basename(os.path.dirname(source)),
@@ -173,7 +219,7 @@ def test_transfer_tells_its_correlation():
                 check(np.allclose(file["problem/V0"][()].sum(axis=0), 1, atol=1e-12), "1'V0")
             check("transfer_correlation" in done.out, done.out)
             check("tr(V'P Sigma)/K_P" in done.err, done.err)
-            # It stays known when the run goes on without the file it came from.
+            # It stays known when the run continues without the file it came from.
             popflow("resume", path, "--t-end", 4, code=0)
             check(attribute(path, "transfer_correlation") == stored, "the resumed file")
 
@@ -181,16 +227,56 @@ def test_transfer_tells_its_correlation():
 def test_a_long_context_stays_finite():
     # The sums relax at a rate of 2e4, far beyond what a raw splitting step of 0.05 could take.
     with Folder() as folder:
-        path, _ = run(folder, "run", "--context-length", 100000, "--coordinates", "support",
-                      "--schedule", "two-stage", "--dt", 0.05, "--t-end", 34)
-        with h5py.File(path) as file:
-            check(file["stage"][-1] == 2, "stage 2 has begun")
-            check(np.all(np.isfinite(file["A_off"][()])), "A is no number")
-            check(file["excess_loss"][-1] < 1e-3 and file["final/distance_Q_after"][()] < 1e-12,
-                  "the end")
+        for name, solver in (("exact", []),
+                             ("split", ["--l1-solver", "splitting", "--dt", 0.05])):
+            path, _ = run(folder, name, "--context-length", 100000, "--coordinates", "support",
+                          "--schedule", "two-stage", *solver, "--t-end", 34)
+            with h5py.File(path) as file:
+                check(file["stage"][-1] == 2, "stage 2 has begun")
+                check(np.all(np.isfinite(file["A_off"][()])), "A is not finite")
+                check(file["excess_loss"][-1] < 1e-3, "the loss")
+                check(file["final/distance_Q_after"][()] < 1e-12, "the end")
 
 
-def test_a_time_that_is_saved_is_of_the_stage_that_begins_there():
+def test_a_flow_with_l1_does_not_depend_on_its_records():
+    # The end is that of an independent integration (data/reference/scb-l1.txt).
+    options = ["--vocab-size", 10, "--context-length", 5000, "--coordinates", "support",
+               "--schedule", "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--t-end", 50]
+    with Folder() as folder:
+        for saves in (2, 51, 1001):
+            for method in ("dopri5", "rosenbrock4"):
+                path, _ = run(folder, f"{method}-{saves}", *options, "--method", method, "--saves",
+                              saves)
+                with h5py.File(path) as file:
+                    check(file["parameters"].attrs["l1-solver"] == "active-set", "the solver")
+                    for item, expected, error in (
+                            (file["excess_loss"][-1], 6.49927741e-8, 1e-12),
+                            (file["distance_Q"][-1], 0.0951886721709, 1e-9),
+                            (file["distance_P"][-1], 0.0646859931457, 1e-9),
+                            (file["A_off"][-1], -4.19276948e-6, 1e-11),
+                            (events_of(file, 0)["stage2"], 23.4798662222, 1e-6)):
+                        check(np.all(np.abs(item - expected) < error),
+                              f"{method}, {saves} saves: {item}, not {expected}")
+
+
+def test_many_different_weights_are_split_adaptively():
+    with Folder() as folder:
+        size = ["--vocab-size", 2, "--context-length", 60000]
+        noisy, _ = run(folder, "noisy", *size, "--mode", "sde", "--noise", "isotropic",
+                       "--noise-scale", 1e-3, "--dt", 0.01, "--t-end", 0.02, "--saves", 2)
+        onwards = ["--init-from", noisy, "--project", "none", "--l1", 1e-3, "--rtol", 1e-3,
+                   "--threads", 1]
+        whole, done = run(folder, "whole", *onwards, *size, "--t-end", 1e-5)
+        check("weights differ at the start" in done.err, done.err)
+        check(attribute(whole, "l1-solver", "parameters") == "adaptive-splitting", "the solver")
+        popflow("resume", whole, "--t-end", 2e-5, code=0)
+        check(attribute(whole, "status") == "complete", "the resumed run")
+        few, _ = run(folder, "few", "--init-from", noisy, *size, "--schedule", "two-stage",
+                     "--t-end", 1e-5)
+        check(attribute(few, "l1-solver", "parameters") == "active-set", "after a threshold")
+
+
+def test_a_save_at_a_switch_belongs_to_the_new_stage():
     for name, mode in MODES.items():
         for time_of_switch in (3, 5):
             with Folder() as folder:
@@ -203,26 +289,30 @@ def test_a_time_that_is_saved_is_of_the_stage_that_begins_there():
                     check(abs(events_of(file, 0)["stage2"] - time_of_switch) < 1e-9, name)
 
 
-def test_what_goes_wrong_is_told_also_when_quiet():
+def test_failures_are_reported_also_when_quiet():
     quiet = [*SMALL, "--quiet"]
     with Folder() as folder:
-        _, done = run(folder, "early", *quiet, "--dt", 0.1, "--t-end", 1)
+        _, done = run(folder, "early", *quiet, "--t-end", 1)
         check("stage 2, 'regularised', has not begun" in done.err, done.err)
         check("columns_emptied = 4" in done.err, done.err)
         _, done = run(folder, "unstable", "--vocab-size", 4, "--context-length", 3000, "--schedule",
                       "two-stage", "--quiet", "--mode", "sgd", "--t-end", 1)
         check("stage 2 is likely to diverge: its steps of 0.01 are above 2/(T |mu|^2) = " in done.err,
               done.err)
-        check(not run(folder, "fine", *quiet, "--dt", 0.1)[1].err, "nothing went wrong")
+        _, done = run(folder, "coarse", "--vocab-size", 10, "--context-length", 5000, "--schedule",
+                      "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--coordinates", "support",
+                      "--l1-solver", "splitting", "--dt", 0.1, "--t-end", 30, "--quiet")
+        check("--dt 0.1 is too large for l1" in done.err, done.err)
+        check(not run(folder, "fine", *quiet)[1].err, "nothing went wrong")
 
 
-def test_a_transfer_of_negative_correlation_does_not_come_to_stage_2():
+def test_a_transfer_of_negative_correlation_does_not_reach_stage_2():
     with Folder() as folder:
         before, _ = run(folder, "before", "--vocab-size", 6, "--context-length", 200,
                         "--problem-seed", 11, "--sparsity", 3, "--coordinates", "support")
         path, done = run(folder, "after", "--vocab-size", 6, "--context-length", 500,
                          "--problem-seed", 4, "--schedule", "two-stage", "--coordinates", "support",
-                         "--init-from", before, "--init-mix", 0.8, "--dt", 0.05, "--quiet")
+                         "--init-from", before, "--init-mix", 0.8, "--quiet")
         check("negative correlation" in done.err and "has not begun" in done.err, done.err)
         with h5py.File(path) as file:
             check(file.attrs["transfer_correlation"] < -0.1, "the correlation")
@@ -237,19 +327,21 @@ def test_what_is_refused_leaves_no_file():
                 (["--mode", "sde", "--coordinates", "support"], "--coordinates full"),
                 (["--stage1-time", 2, "--stage1-signal", 0.3], "give one"),
                 (["--threshold", 2], "--threshold"),
-                ([], "--dt")):
+                (["--l1-solver", "splitting"], "--l1-solver splitting needs --dt")):
             done = popflow("run", "scb", *SMALL, *args, "-o", "run.h5", folder=folder, code=2)
             check(words in done.err and len(done.err.splitlines()) <= 5, done.err)
             check(os.listdir(folder) == [], "a file was left")
 
 
 if __name__ == "__main__":
-    run_all([test_files_tell_the_stages,
+    run_all([test_files_record_the_stages,
              test_a_run_extended_across_the_switch_equals_the_longer_one,
-             test_killed_runs_go_on_to_the_same_bits,
+             test_killed_runs_resume_bit_for_bit, test_a_start_goes_on_in_the_stage_where_its_run_ended,
              test_the_file_alone_reproduces_the_run, test_a_long_context_stays_finite,
-             test_a_time_that_is_saved_is_of_the_stage_that_begins_there,
-             test_what_goes_wrong_is_told_also_when_quiet,
-             test_a_transfer_of_negative_correlation_does_not_come_to_stage_2,
-             test_transfer_tells_its_correlation,
+             test_a_flow_with_l1_does_not_depend_on_its_records,
+             test_many_different_weights_are_split_adaptively,
+             test_a_save_at_a_switch_belongs_to_the_new_stage,
+             test_failures_are_reported_also_when_quiet,
+             test_a_transfer_of_negative_correlation_does_not_reach_stage_2,
+             test_transfer_reports_its_correlation,
              test_what_is_refused_leaves_no_file])

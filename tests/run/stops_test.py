@@ -153,10 +153,13 @@ def test_choices_of_saves():
               == [0, 1, 2, 4, 8], "log from 1")
         check(list(times("--t-end", 8, "--saves", 1, "--save-spacing", "log")) == [8], "log, one")
         check(list(times("--t-end", 8, "--saves", 2, "--save-spacing", "log")) == [0, 8], "log, two")
+        for spacing in ("linear", "log"):
+            check(list(times("--t-end", 0, "--save-spacing", spacing)) == [0], "the start alone")
         for args in (["--save-at", "1,9", "--t-end", 8], ["--save-at", "2,1"],
                      ["--save-at", "1", "--saves", 3], ["--save-at", "-1,2"], ["--saves", 0],
                      ["--save-spacing", "log", "--save-first", 9, "--t-end", 8],
-                     ["--save-at", "1", "--save-spacing", "log"], ["--t-end", 0]):
+                     ["--save-at", "1", "--save-spacing", "log"], ["--t-end", -1],
+                     ["--t-end", 0, "--mode", "sgd"]):
             done = popflow("run", "scb", *SMALL, *args, folder=folder, code=2)
             check(any(word in done.err for word in args[::2]), done.err)
 

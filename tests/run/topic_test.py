@@ -144,7 +144,7 @@ def test_wrong_problem_files_are_named():
         bad("key_block[0,1]", "inf", key_block=np.array([[1, np.inf], [0, 1]]))
         bad("topics", "1.5", "whole", attributes={"topics": 1.5}, value_mask=0.0)
         bad("keep_prob", "2", "from 0 to 1", attributes={"keep_prob": 2.0}, value_mask=0.0)
-        bad("--topics 5", "contradicts", "4", code=2, args=("--topics", 5),
+        bad("--topics 5", "disagrees", "4", code=2, args=("--topics", 5),
             attributes={"topics": 4}, value_mask=0.0)
         bad("holds no dataset", P=np.eye(2))
         # A start on the unstable manifold, by a file.
@@ -256,7 +256,7 @@ def test_noisy_modes_take_the_same_starts():
                 "--learning-rate", 1, "--parameterization", "direct")
 
 
-def test_sampled_runs_know_nothing_of_threads_and_of_each_other():
+def test_sampled_runs_do_not_depend_on_threads_or_each_other():
     with Folder() as folder:
         def run(name, *args):
             out = os.path.join(folder, name)
@@ -299,7 +299,8 @@ def test_what_full_matrices_refuse():
 
 if __name__ == "__main__":
     run_all([test_a_start_of_matrices_makes_a_flow_of_matrices,
-             test_noisy_modes_take_the_same_starts, test_sampled_runs_know_nothing_of_threads_and_of_each_other,
+             test_noisy_modes_take_the_same_starts,
+             test_sampled_runs_do_not_depend_on_threads_or_each_other,
              test_what_full_matrices_refuse,
              test_combinations_are_refused_with_the_reason,
              test_the_sign_of_the_smallest_start_decides, test_what_has_no_effect_is_accepted,

@@ -1,4 +1,4 @@
-// A state that is no number is never taken, in whatever block of a state it is.
+// A non-finite state is never accepted, whichever of its blocks is non-finite.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -27,7 +27,7 @@ TEST_CASE("no finite block hides another's NaN", "[fast][steppers]") {
   }
 }
 
-TEST_CASE("a step to no number is not accepted", "[fast][steppers]") {
+TEST_CASE("a step to a non-finite state is not accepted", "[fast][steppers]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer");
   INFO(method);
   for (std::size_t bad = 0; bad < 3; ++bad) {
@@ -40,7 +40,8 @@ TEST_CASE("a step to no number is not accepted", "[fast][steppers]") {
     const ToySystem system(toy);
     Workers workers(1);
     const Tolerance tolerance(kBlocks, 1e-6, 1e-6);
-    Rhs rhs(system);
+    const Regime regime;
+    Rhs rhs(system, regime);
     const auto stepper = make_stepper(method, rhs, tolerance, workers);
     State x(3), x_new(3);
     system.start(x);

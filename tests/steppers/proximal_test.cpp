@@ -55,6 +55,66 @@ TEST_CASE("splitting needs its step", "[fast][steppers]") {
   CHECK_THROWS_WITH(FlowDriver(system, workers, {}), Catch::Contains("--dt"));
 }
 
+TEST_CASE("adaptive splitting keeps its tolerance and the zeros", "[fast][steppers]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  Toy toy = lasso(1, kTarget, kLambda);
+  toy.estimates_error = true;
+  const ToySystem system(toy);
+  Workers workers(1);
+  double before = 0;
+  std::int64_t steps = 0;
+  for (const double rtol : {1e-3, 1e-5, 1e-7}) {
+    FlowDriver driver(system, workers, {.method = method, .rtol = rtol, .atol = 0.01 * rtol});
+    REQUIRE(driver.advance(1).kind == Outcome::Kind::reached);
+    const double error = std::abs(driver.state()[0] - exact(1));
+    INFO("rtol " << rtol << ": error " << error);
+    CHECK(error < 10 * rtol);
+    if (before > 0) {
+      CHECK(error < 0.1 * before);
+      // Of order 2: steps grow as tolerance^(-1/2).
+      CHECK(static_cast<double>(driver.statistics().accepted) / static_cast<double>(steps) ==
+            Approx(10).epsilon(0.3));
+    }
+    before = error;
+    steps = driver.statistics().accepted;
+    REQUIRE(driver.advance(1.4).kind == Outcome::Kind::reached);
+    CHECK(driver.state()[0] > 0);
+    REQUIRE(driver.advance(1.6).kind == Outcome::Kind::reached);
+    CHECK(driver.state()[0] == 0);
+    REQUIRE(driver.advance(5).kind == Outcome::Kind::reached);
+    CHECK(driver.state()[0] == 0);
+  }
+}
+
+TEST_CASE("adaptive splitting takes no entry beyond zero by more than its tolerance",
+          "[fast][steppers]") {
+  // Many entries, which come to zero one after another: some of them in a step whose half steps
+  // take them there while the whole step does not.
+  Toy toy = lasso(1, kTarget, kLambda);
+  toy.estimates_error = true;
+  toy.start.clear();
+  for (int i = 0; i < 5000; ++i) toy.start.push_back(9e-5 * i);
+  toy.rhs = [](auto x, double, auto out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = x[i];
+  };
+  const ToySystem system(toy);
+  Workers workers(1);
+  const FlowDriver* running = nullptr;
+  double lowest = 1;
+  FlowDriver::Options options{.rtol = 1e-4, .atol = 1e-6};
+  options.on_step = [&](double) {
+    lowest = std::min(lowest, *std::min_element(running->state().begin(), running->state().end()));
+  };
+  FlowDriver driver(system, workers, options);
+  running = &driver;
+  REQUIRE(driver.advance(6).kind == Outcome::Kind::reached);
+  CHECK(lowest > -2e-6);
+  // What starts below the penalty comes to rest.
+  CHECK(std::count(driver.state().begin(), driver.state().end(), 0.0) == 5000);
+}
+
 TEST_CASE("a blow-up between two thresholds is found", "[fast][steppers]") {
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
   INFO(method);

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "popflow/registry.hpp"
+#include "popflow/systems.hpp"
 #include "support/source_folder.hpp"
 
 namespace popflow::test {
@@ -39,7 +39,7 @@ bool read_examples(const std::string& system, const std::string& name,
 
 std::vector<Example> examples() {
   std::vector<Example> all;
-  for (const RegistryRow& row : registry())
+  for (const CatalogueRow& row : systems().rows())
     if (!read_examples(row.info().name, "examples.txt", all))
       throw std::runtime_error("there is no examples.txt of " + row.info().name);
   return all;
@@ -47,14 +47,16 @@ std::vector<Example> examples() {
 
 std::vector<Example> noisy_examples() {
   std::vector<Example> all;
-  for (const RegistryRow& row : registry()) read_examples(row.info().name, "noisy.txt", all);
+  for (const CatalogueRow& row : systems().rows()) read_examples(row.info().name, "noisy.txt", all);
   return all;
 }
 
-Made::Made(const Example& example, unsigned threads)
-    : config(parse_run(example.system, example.words)),
-      workers(threads),
-      system(find_system(example.system).make({config.own, config.options, workers})) {
+Built::Built(const Example& example, unsigned threads)
+    : config(parse(example.system, example.words)), workers(threads) {
+  Made made = make_system(config, workers);
+  system = std::move(made.system);
+  config.own = std::move(made.own);
+  if (const auto switching = system->capabilities().switching) regime = switching->first_regime();
   const Parameters& o = config.options;
   end = o.has("t-end") ? o.real("t-end") : system->default_end();
   if (o.has("method")) options.method = o.word("method");
@@ -63,19 +65,19 @@ Made::Made(const Example& example, unsigned threads)
   if (o.has("dt")) options.dt = o.real("dt");
 }
 
-std::vector<double> Made::start() const {
+std::vector<double> Built::start() const {
   std::vector<double> x(system->shape().state_size());
   system->start(x);
   return x;
 }
 
-std::vector<double> Made::rhs(const std::vector<double>& x, double t) const {
+std::vector<double> Built::rhs(StateView x, double t) const {
   std::vector<double> dxdt(x.size());
   system->rhs(x, t, dxdt);
   return dxdt;
 }
 
-std::vector<double> Made::observe(std::span<const double> x, double t) const {
+std::vector<double> Built::observe(StateView x, double t) const {
   std::vector<double> values(system->info().observables.size());
   system->observe(x, t, values);
   return values;

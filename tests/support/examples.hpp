@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "options/run_config.hpp"
 #include "popflow/flow_driver.hpp"
-#include "popflow/run_config.hpp"
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
+#include "support/make_system.hpp"
 
 namespace popflow::test {
 
@@ -18,23 +19,27 @@ struct Example {
   [[nodiscard]] std::string text() const;
 };
 
-/// Those of all registered systems; a system without any fails the test.
+/// Those of all systems that ship with popflow; a system without any fails the test.
 std::vector<Example> examples();
-/// Those with a noisy mode, of the systems that have a tests/dynamics/NAME/noisy.txt.
+/// Those with a noisy mode, from the systems that have a tests/dynamics/NAME/noisy.txt.
 std::vector<Example> noisy_examples();
 
-/// An example's system, with what its options ask of the driver.
-struct Made {
-  explicit Made(const Example& example, unsigned threads = 1);
+/// An example's system, with its options for the driver.
+struct Built {
+  explicit Built(const Example& example, unsigned threads = 1);
+  /// In the regime of the start.
+  [[nodiscard]] StateView view(std::span<const double> x) const { return {x, regime}; }
   RunConfig config;
   Workers workers;
   std::unique_ptr<System> system;
   double end = 0;                 ///< --t-end, or the system's own
   FlowDriver::Options options{};  ///< method, tolerances, dt
 
+  Regime regime;  ///< of the start
+
   [[nodiscard]] std::vector<double> start() const;
-  [[nodiscard]] std::vector<double> rhs(const std::vector<double>& x, double t) const;
-  [[nodiscard]] std::vector<double> observe(std::span<const double> x, double t) const;
+  [[nodiscard]] std::vector<double> rhs(StateView x, double t) const;
+  [[nodiscard]] std::vector<double> observe(StateView x, double t) const;
 };
 
 }  // namespace popflow::test

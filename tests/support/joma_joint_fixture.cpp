@@ -104,11 +104,15 @@ VectorXd state_at(const JomaJoint& system, const Parameters& at) {
   x.head(M * K) = at.V.transpose().reshaped();
   x.segment(M * K, K) = at.r;
   if (!system.variant().integrated) x.segment(M * K + K, M) = at.z;
-  if (system.switches() > 0) {
-    const MatrixXd h = hidden(system.data(), at, system.variant());
-    x.tail(h.size()) = (h.reshaped().array() > 0).cast<double>();
-  }
   return x;
+}
+
+Regime regime_at(const JomaJoint& system, const Parameters& at) {
+  Regime sides;
+  if (system.switches() == 0) return sides;
+  const MatrixXd h = hidden(system.data(), at, system.variant());
+  for (const double entry : h.reshaped()) sides.push_back(entry > 0 ? 1 : 0);
+  return sides;
 }
 
 Parameters parts(const JomaJoint& system, const VectorXd& x) {
@@ -117,23 +121,24 @@ Parameters parts(const JomaJoint& system, const VectorXd& x) {
   return {x.head(M * K).reshaped(K, M).transpose(), x.segment(M * K, K), x.segment(M * K + K, M)};
 }
 
-VectorXd rhs(const System& system, const VectorXd& x) {
+VectorXd rhs(const System& system, const VectorXd& x, const Regime& regime) {
   VectorXd dxdt(x.size());
-  system.rhs(view(x), 0, view(dxdt));
+  system.rhs({view(x), regime}, 0, view(dxdt));
   return dxdt;
 }
 
-std::map<std::string, double> observe(const System& system, const VectorXd& x) {
+std::map<std::string, double> observe(const System& system, const VectorXd& x,
+                                      const Regime& regime) {
   const std::vector<ObservableInfo>& infos = system.info().observables;
   VectorXd values(static_cast<Index>(infos.size()));
-  system.observe(view(x), 0, view(values));
+  system.observe({view(x), regime}, 0, view(values));
   std::map<std::string, double> named;
   for (std::size_t i = 0; i < infos.size(); ++i)
     named[infos[i].name] = values[static_cast<Index>(i)];
   return named;
 }
 
-Went::Went(const System& of, FlowDriver::Options options, double t)
+FlowRun::FlowRun(const System& of, FlowDriver::Options options, double t)
     : system(of), driver(of, pool(), [&] {
         options.max_steps = std::min<std::int64_t>(options.max_steps, 2'000'000);
         return options;
@@ -141,17 +146,17 @@ Went::Went(const System& of, FlowDriver::Options options, double t)
   to(t);
 }
 
-void Went::to(double t) {
+void FlowRun::to(double t) {
   const Outcome outcome = driver.advance(t);
   if (outcome.kind != Outcome::Kind::reached) throw std::runtime_error(outcome.message);
 }
 
-VectorXd Went::state() const {
+VectorXd FlowRun::state() const {
   return Eigen::Map<const VectorXd>(driver.state().data(),
                                     static_cast<Index>(driver.state().size()));
 }
 
-double Went::event(const std::string& name) const {
+double FlowRun::event(const std::string& name) const {
   for (const FoundEvent& found : driver.events())
     if (system.shape().events[found.event] == name) return found.time;
   return std::numeric_limits<double>::quiet_NaN();

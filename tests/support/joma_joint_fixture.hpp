@@ -26,8 +26,10 @@ Problem uneven_problem(Eigen::Index tokens, Eigen::Index classes, Eigen::Index n
 
 std::unique_ptr<JomaJoint> make_system(const Problem& problem, const Variant& variant);
 
-/// The state at other parameters; modes of a sharp relu by the side of h.
+/// The state at other parameters.
 Eigen::VectorXd state_at(const JomaJoint& system, const Parameters& at);
+/// The regime there: along the flow of a sharp relu the sides of all h, else none.
+Regime regime_at(const JomaJoint& system, const Parameters& at);
 /// The parts V, r, z of a state or of a velocity in full coordinates.
 Parameters parts(const JomaJoint& system, const Eigen::VectorXd& x);
 /// V (by columns), r, z as one vector.
@@ -35,17 +37,19 @@ Eigen::VectorXd flat(const Parameters& parameters);
 Parameters unflat(const JomaJoint& system, const Eigen::VectorXd& x);
 Parameters start_of(const Problem& problem);
 
-Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x);
-std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x);
+Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, const Regime& regime = {});
+std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x,
+                                      const Regime& regime = {});
 /// h_{k,c} (node, class) by its definition.
 Eigen::MatrixXd hidden(const Problem& problem, const Parameters& at, const Variant& variant);
 
-/// Where a run is at `t`; a run that ends otherwise is an exception.
-struct Went {
-  Went(const System& system, FlowDriver::Options options, double t);
-  /// Goes on to a later time.
+/// A run of the flow up to `t`; throws if it ends before.
+struct FlowRun {
+  FlowRun(const System& system, FlowDriver::Options options, double t);
+  /// Continues to a later time.
   void to(double t);
   [[nodiscard]] Eigen::VectorXd state() const;
+  [[nodiscard]] const Regime& regime() const { return driver.regime(); }
   [[nodiscard]] double event(const std::string& name) const;
   const System& system;
   FlowDriver driver;

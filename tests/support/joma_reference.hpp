@@ -50,9 +50,9 @@ struct Flow {
 };
 
 /// A System made from words, and the Flow that it should follow.
-struct Case : popflow::test::Made {
+struct Case : popflow::test::Built {
   explicit Case(std::vector<std::string> words, unsigned threads = 1)
-      : Made({"joma", std::move(words)}, threads) {
+      : Built({"joma", std::move(words)}, threads) {
     const auto& joma = dynamic_cast<const Joma&>(*system);
     flow = {joma.data().has_target, config.own.word("attention"), config.own.real("temperature"),
             config.own.real("offset"), joma.data().goal};
@@ -62,7 +62,7 @@ struct Case : popflow::test::Made {
   /// The recorded field at a state.
   [[nodiscard]] Eigen::MatrixXd v(std::span<const double> x) const {
     Matrix out(flow.goal.rows(), flow.goal.cols());
-    system->field(0, x, 0, [&](std::size_t first, std::span<const double> values) {
+    system->field("v", x, 0, [&](std::size_t first, std::span<const double> values) {
       std::copy(values.begin(), values.end(), out.data() + first);
     });
     return out;

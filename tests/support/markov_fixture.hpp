@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,16 +34,20 @@ inline Markov free_bias(const PQ& of, double e0, double w0, double b0,
   return {Chain(of.p, of.q), true, {e0, w0, b0}, {}, sampling, pool()};
 }
 
+template <class Vector>
+std::span<const double> numbers_of(const Eigen::PlainObjectBase<Vector>& x) {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+
 inline Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x) {
   Eigen::VectorXd dxdt(x.size());
-  system.rhs({x.data(), static_cast<std::size_t>(x.size())}, 0,
-             {dxdt.data(), static_cast<std::size_t>(x.size())});
+  system.rhs(numbers_of(x), 0, {dxdt.data(), static_cast<std::size_t>(x.size())});
   return dxdt;
 }
 
 inline std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x) {
   std::vector<double> values(system.info().observables.size());
-  system.observe({x.data(), static_cast<std::size_t>(x.size())}, 0, values);
+  system.observe(numbers_of(x), 0, values);
   std::map<std::string, double> named;
   for (std::size_t i = 0; i < values.size(); ++i)
     named[system.info().observables[i].name] = values[i];
@@ -52,19 +57,19 @@ inline std::map<std::string, double> observe(const System& system, const Eigen::
 /// The recorded b.
 inline double recorded_bias(const System& system, const Eigen::VectorXd& x) {
   double bias = 0;
-  system.field(2, {x.data(), static_cast<std::size_t>(x.size())}, 0,
+  system.field("b", numbers_of(x), 0,
                [&](std::size_t, std::span<const double> values) { bias = values[0]; });
   return bias;
 }
 
 /// A run from the system's start.
 struct Run {
-  Run(const System& system, double end, FlowDriver::Options options = {})
+  Run(const Markov& system, double end, FlowDriver::Options options = {})
       : workers(1), driver(system, workers, std::move(options)) {
     how = driver.advance(end).kind;
     x = Eigen::Map<const Eigen::VectorXd>(driver.state().data(),
                                           static_cast<Eigen::Index>(driver.state().size()));
-    outcome = system.outcome({x.data(), static_cast<std::size_t>(x.size())}, end);
+    outcome = system.outcome(numbers_of(x), end);
   }
   Workers workers;
   FlowDriver driver;

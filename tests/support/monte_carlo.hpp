@@ -43,8 +43,8 @@ inline Eigen::VectorXd sampled(const System& system, const Eigen::VectorXd& x, s
                                const std::vector<double>& weights) {
   Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());
   const auto size = static_cast<std::size_t>(x.size());
-  system.add_sampled({x.data(), size}, 0, {7, Purpose::test, 0, first}, weights,
-                     {out.data(), size});
+  system.capabilities().sampled->add_sampled(
+      std::span(x.data(), size), 0, {7, Purpose::test, 0, first}, weights, {out.data(), size});
   return out;
 }
 

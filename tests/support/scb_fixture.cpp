@@ -19,13 +19,6 @@ Workers& pool() {
   return workers;
 }
 
-std::span<const double> view(const Eigen::VectorXd& x) {
-  return {x.data(), static_cast<std::size_t>(x.size())};
-}
-std::span<double> view(Eigen::VectorXd& x) {
-  return {x.data(), static_cast<std::size_t>(x.size())};
-}
-
 /// diag(mu) - mu mu'.
 Eigen::MatrixXd covariance(const Eigen::VectorXd& mu) {
   Eigen::MatrixXd sigma = -mu * mu.transpose();
@@ -144,9 +137,10 @@ Eigen::VectorXd start_of(const System& system) {
   return x;
 }
 
-Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t) {
+Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t,
+                    const Regime& regime) {
   Eigen::VectorXd dxdt(x.size());
-  system.rhs(view(x), t, view(dxdt));
+  system.rhs({view(x), regime}, t, view(dxdt));
   return dxdt;
 }
 
@@ -166,23 +160,24 @@ bool has_invariant(const System& system, const std::string& observable) {
 }
 
 Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const Eigen::VectorXd& x,
-                               double t, Eigen::Index rows, Eigen::Index columns) {
+                               double t, Eigen::Index rows, Eigen::Index columns,
+                               std::span<const double> regime) {
   const std::vector<std::string>& fields = system.shape().fields;
-  const auto found = std::find(fields.begin(), fields.end(), name);
-  if (found == fields.end()) throw std::invalid_argument("no field " + name);
+  if (std::find(fields.begin(), fields.end(), name) == fields.end())
+    throw std::invalid_argument("no field " + name);
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> field(rows, columns);
   std::atomic<std::size_t> count = 0;  // pieces come from several threads
-  system.field(static_cast<std::size_t>(found - fields.begin()), view(x), t,
-               [&](std::size_t first, std::span<const double> values) {
-                 std::copy(values.begin(), values.end(), field.data() + first);
-                 count += values.size();
-               });
+  system.field(name, {view(x), regime}, t, [&](std::size_t first, std::span<const double> values) {
+    std::copy(values.begin(), values.end(), field.data() + first);
+    count += values.size();
+  });
   if (count != static_cast<std::size_t>(field.size()))
     throw std::runtime_error("field " + name + " has another size");
   return field;
 }
 
-Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t) {
+Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t,
+                  std::span<const double> regime) {
   const Problem& problem = system.data();
   const Eigen::Index N = problem.vocabulary();
   const Eigen::Index T = problem.Q.context_length;
@@ -206,12 +201,12 @@ Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t) {
 
   switch (system.coordinates()) {
     case Coordinates::full:
-      point.A = recorded_field(system, "A", x, t, T, N);
+      point.A = recorded_field(system, "A", x, t, T, N, regime);
       break;
     case Coordinates::support: {
       const Eigen::Index slots = problem.Q.slots();
-      const Eigen::MatrixXd on = recorded_field(system, "A_support", x, t, slots, N);
-      const Eigen::MatrixXd off = recorded_field(system, "A_off", x, t, 1, N);
+      const Eigen::MatrixXd on = recorded_field(system, "A_support", x, t, slots, N, regime);
+      const Eigen::MatrixXd off = recorded_field(system, "A_off", x, t, 1, N, regime);
       point.A = off.replicate(T, 1);
       for (Eigen::Index k = 0; k < N; ++k)
         for (Eigen::Index slot = 0; slot < slots; ++slot)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,17 @@ std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0,
                               const Training& training);
 
+// A state's numbers as Systems take them.
+inline std::span<const double> view(const Eigen::VectorXd& x) {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+inline std::span<double> view(Eigen::VectorXd& x) {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+
 Eigen::VectorXd start_of(const System& system);
-Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0);
+Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0,
+                    const Regime& regime = {});
 std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x, double t = 0);
 /// Does the system's shape name this invariant as one that holds?
 bool has_invariant(const System& system, const std::string& observable);
@@ -70,10 +80,12 @@ struct Matrices {
 };
 
 /// V and A from the recorded fields alone, whatever the coordinates.
-Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t = 0);
+Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t = 0,
+                  std::span<const double> regime = {});
 /// A recorded field as rows x columns.
 Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const Eigen::VectorXd& x,
-                               double t, Eigen::Index rows, Eigen::Index columns);
+                               double t, Eigen::Index rows, Eigen::Index columns,
+                               std::span<const double> regime = {});
 /// The state of a system in full coordinates that has this V and A (with softmax: logits log A).
 Eigen::VectorXd full_state(const Scb& full, const Matrices& point);
 /// d/dt of recorded() along the flow, by finite differences along the right-hand side.
@@ -89,6 +101,8 @@ class Flow {
   /// Goes on to time t and returns the state there.
   Eigen::VectorXd to(double t);
   [[nodiscard]] double time() const { return driver_.time(); }
+  /// The state there, in its regime.
+  [[nodiscard]] StateView view() const { return driver_.view(); }
   /// When an event happened; NaN if it has not.
   [[nodiscard]] double event(const std::string& name) const;
 

@@ -8,7 +8,7 @@
 #include "support/scb_fixture.hpp"
 
 /// The signal equations integrated by a classical Runge-Kutta method of their own, with steps so
-/// small that only rounding is left: an answer that owes nothing to the program.
+/// small that only rounding is left: a reference independent of the program.
 namespace popflow::scb::test {
 
 class SignalModel {

@@ -33,7 +33,7 @@ std::string describe(const Data& data) {
 
 std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
                                std::vector<double> fields) {
-  return std::make_unique<Topic>(data, variant, std::move(fields), 0.1, std::vector<std::string>{});
+  return std::make_unique<Topic>(data, variant, std::move(fields), 0.1, std::vector<Note>{});
 }
 
 std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,
@@ -42,7 +42,7 @@ std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, dou
   std::vector<double> x;
   for (const StateBlock& block : state_blocks(data, variant, 0.1))
     for (std::size_t i = 0; i < block.size; ++i) x.push_back(size * random.normal());
-  // What stands for no entry is 0, as the program has it.
+  // Coefficients without an entry are 0, as in the program.
   if (variant.train != Train::embedding) {
     if (data.words_per_topic == 1) x[same_topic] = 0;
     if (data.topics == 1) x[other_topic] = 0;
@@ -55,7 +55,7 @@ std::unique_ptr<FullTopic> make_full(const Data& data, const Variant& variant, F
   static std::list<Workers> workers;
   workers.emplace_back(threads);
   return std::make_unique<FullTopic>(data, variant, length, std::move(start), 0.1,
-                                     std::vector<std::string>{}, workers.back());
+                                     std::vector<Note>{}, workers.back());
 }
 
 std::unique_ptr<FullTopic> make_full_random(const Data& data, const Variant& variant, double size,
@@ -83,15 +83,13 @@ std::string describe(const Variant& variant) {
 std::vector<double> field_of(const System& system, const std::string& name,
                              const std::vector<double>& x) {
   const std::vector<std::string>& fields = system.shape().fields;
-  const auto at = std::find(fields.begin(), fields.end(), name);
-  if (at == fields.end()) throw std::invalid_argument("no field " + name);
+  if (std::find(fields.begin(), fields.end(), name) == fields.end())
+    throw std::invalid_argument("no field " + name);
   std::vector<double> values;
-  system.field(static_cast<std::size_t>(at - fields.begin()), x, 0,
-               [&](std::size_t first, std::span<const double> piece) {
-                 values.resize(std::max(values.size(), first + piece.size()));
-                 std::copy(piece.begin(), piece.end(),
-                           values.begin() + static_cast<std::ptrdiff_t>(first));
-               });
+  system.field(name, x, 0, [&](std::size_t first, std::span<const double> piece) {
+    values.resize(std::max(values.size(), first + piece.size()));
+    std::copy(piece.begin(), piece.end(), values.begin() + static_cast<std::ptrdiff_t>(first));
+  });
   return values;
 }
 

@@ -47,12 +47,12 @@ std::map<std::string, double> observe(const System& system, const std::vector<do
 Eigen::MatrixXd full_value(const Data& data, const Values<double>& W);
 Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit);
 Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor);
-/// What a state stands for; the logits are the product of the full factors where there are any,
-/// the value matrix is E = W_E'W_E of the full W_E in embedding training.
+/// The matrices that a state represents; the logits are the product of the full factors where there
+/// are any, the value matrix is E = W_E'W_E of the full W_E in embedding training.
 Matrices full(const Topic& system, const std::vector<double>& x);
 Matrices full(const FullTopic& system, const std::vector<double>& x);
-/// What gradients by W_V (or E) and Lambda make of a state of full matrices: the derivatives by its
-/// entries, in its order, without the l2 term's.
+/// The velocity of a state of full matrices from the gradients with respect to W_V (or E) and
+/// Lambda: the derivatives by its entries, in its order, without the l2 term's.
 std::vector<double> by_state(const FullTopic& system, const std::vector<double>& x,
                              const Matrices& by);
 

@@ -12,10 +12,10 @@
 
 namespace popflow::test {
 
-/// A System put together from functions, for tests of what moves states. What is left empty the
-/// System has not.
+/// A System assembled from functions, for tests of drivers and steppers. The System lacks what is
+/// left empty.
 struct Toy {
-  using Function = std::function<void(std::span<const double> x, double t, std::span<double> out)>;
+  using Function = std::function<void(StateView x, double t, std::span<double> out)>;
 
   std::vector<double> start;
   Function rhs;
@@ -27,18 +27,25 @@ struct Toy {
                      std::span<double> time_derivative)>
       jacobian = {};
   std::function<void(std::span<double> x, double dt)> proximal = {};
-  std::size_t items = 0;  ///< of one passage
+  bool estimates_error = false;  ///< of the proximal term's steps
+  std::size_t items = 0;         ///< of one passage
   Function passage_functions = {};
+  Regime regime = {};  ///< of the start
   std::size_t switches = 0;
   Function switch_functions = {};
-  std::function<void(std::span<double> x, double t)> switch_mode = {};
+  std::function<void(std::span<double> x, std::span<double> regime, double t)> switch_regime = {};
   /// v_i of one sample, added with its weight.
-  std::function<void(std::span<const double> x, RandomStream& random, double weight,
-                     std::span<double> out)>
+  std::function<void(StateView x, RandomStream& random, double weight, std::span<double> out)>
       sample = {};
+  Function event_heights = {};
 };
 
-class ToySystem : public System {
+class ToySystem : public System,
+                  public Jacobian,
+                  public Events,
+                  public Proximal,
+                  public Sampled,
+                  public Switching {
  public:
   explicit ToySystem(Toy toy) : toy_(std::move(toy)) {
     info_.name = "toy";
@@ -54,16 +61,21 @@ class ToySystem : public System {
 
   [[nodiscard]] const SystemInfo& info() const override { return info_; }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
-  [[nodiscard]] GroupSpec problem() const override { return {"problem", {}, {}, {}, {}}; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can;
+    can.events = this;
+    if (toy_.jacobian) can.jacobian = this;
+    if (toy_.proximal) can.proximal = this;
+    if (toy_.sample) can.sampled = this;
+    if (toy_.switches > 0) can.switching = this;
+    return can;
+  }
   [[nodiscard]] double default_end() const override { return 1; }
   void start(std::span<double> x) const override {
     std::copy(toy_.start.begin(), toy_.start.end(), x.begin());
   }
-  void rhs(std::span<const double> x, double t, std::span<double> dxdt) const override {
-    toy_.rhs(x, t, dxdt);
-  }
-  [[nodiscard]] bool has_jacobian() const override { return static_cast<bool>(toy_.jacobian); }
-  void jacobian(std::span<const double> x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+  void rhs(StateView x, double t, std::span<double> dxdt) const override { toy_.rhs(x, t, dxdt); }
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override {
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     RowMajor rows = RowMajor::Zero(j.rows(), j.cols());
@@ -71,35 +83,39 @@ class ToySystem : public System {
     toy_.jacobian(x, t, {rows.data(), static_cast<std::size_t>(rows.size())}, time_derivative);
     j = rows;
   }
-  [[nodiscard]] bool has_proximal() const override { return static_cast<bool>(toy_.proximal); }
-  void proximal(std::span<double> x, double dt) const override { toy_.proximal(x, dt); }
-  void observe(std::span<const double> /*x*/, double /*t*/,
-               std::span<double> /*values*/) const override {}
-  void field(std::size_t /*i*/, std::span<const double> /*x*/, double /*t*/,
+  [[nodiscard]] std::string proximal_term() const override { return "the term of a test"; }
+  [[nodiscard]] bool estimates_error() const override { return toy_.estimates_error; }
+  void proximal(std::span<double> x, std::span<const double> /*regime*/, double dt) const override {
+    toy_.proximal(x, dt);
+  }
+  void observe(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const override {}
+  void field(std::string_view /*name*/, StateView /*x*/, double /*t*/,
              const FieldSink& /*sink*/) const override {}
-  void event_functions(std::span<const double> x, double t,
-                       std::span<double> values) const override {
+  void event_functions(StateView x, double t, std::span<double> values) const override {
     if (toy_.event_functions) toy_.event_functions(x, t, values);
   }
-  void passage_functions(std::span<const double> x, double t,
-                         std::span<double> values) const override {
+  void event_heights(StateView x, double t, std::span<double> heights) const override {
+    if (toy_.event_heights) toy_.event_heights(x, t, heights);
+  }
+  void passage_functions(StateView x, double t, std::span<double> values) const override {
     toy_.passage_functions(x, t, values);
   }
-  [[nodiscard]] bool has_samples() const override { return static_cast<bool>(toy_.sample); }
-  void add_sampled(std::span<const double> x, double /*t*/, const SampleKey& key,
-                   std::span<const double> weights, std::span<double> out) const override {
+  void add_sampled(StateView x, double /*t*/, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override {
     const std::vector<double> here(x.begin(), x.end());
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
-      toy_.sample(here, random, weights[i], out);
+      toy_.sample({here, x.regime}, random, weights[i], out);
     }
   }
+  [[nodiscard]] Regime first_regime() const override { return toy_.regime; }
   [[nodiscard]] std::size_t switches() const override { return toy_.switches; }
-  void switch_functions(std::span<const double> x, double t,
-                        std::span<double> values) const override {
+  void switch_functions(StateView x, double t, std::span<double> values) const override {
     toy_.switch_functions(x, t, values);
   }
-  void switch_mode(std::span<double> x, double t) const override { toy_.switch_mode(x, t); }
+  void switch_regime(std::span<double> x, std::span<double> regime, double t) const override {
+    toy_.switch_regime(x, regime, t);
+  }
 
  private:
   Toy toy_;
@@ -140,7 +156,7 @@ inline Toy decay(double rate = 1, double start = 1) {
   return one(start, [rate](double x, double) { return -rate * x; });
 }
 
-/// x' = rate x: leaves a saddle at 0, and the finite numbers in the end.
+/// x' = rate x: leaves a saddle at 0, and becomes non-finite in the end.
 inline Toy growth(double rate = 1, double start = 1) { return decay(-rate, start); }
 
 /// x' = x^2: 1 / (1/x0 - t), without bound at 1/x0.
@@ -155,7 +171,7 @@ inline Toy slow_blow_up() {
              [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });
 }
 
-/// x' = sqrt(1 - t), which is no number beyond t = 1: x(1) = 2/3.
+/// x' = sqrt(1 - t), which is NaN beyond t = 1: x(1) = 2/3.
 inline Toy no_number_after_1() {
   Toy toy = one(0, [](double, double t) { return std::sqrt(1 - t); });
   toy.jacobian = [](auto, double t, auto, auto time_derivative) {
@@ -164,7 +180,7 @@ inline Toy no_number_after_1() {
   return toy;
 }
 
-/// x' is no number anywhere.
+/// x' is NaN everywhere.
 inline Toy no_number() {
   return one(1, [](double, double) { return std::numeric_limits<double>::quiet_NaN(); });
 }

@@ -22,7 +22,7 @@ double difference(const VectorXd& a, const VectorXd& b) {
 }
 
 VectorXd velocity(const JomaJoint& system, const Parameters& at) {
-  return flat(parts(system, rhs(system, state_at(system, at))));
+  return flat(parts(system, rhs(system, state_at(system, at), regime_at(system, at))));
 }
 
 /// Minus the mean gradient over whole samples, each a class with its distribution for a context.
@@ -62,7 +62,8 @@ TEST_CASE("the joint flow is minus the gradient of its loss", "[fast][joma-joint
       if (variant.activation == Activation::relu)
         REQUIRE(hidden(problem, at, variant).cwiseAbs().minCoeff() > 0.002);
       const auto loss = [&](const VectorXd& x) {
-        return observe(*system, state_at(*system, unflat(*system, x))).at("loss");
+        const Parameters there = unflat(*system, x);
+        return observe(*system, state_at(*system, there), regime_at(*system, there)).at("loss");
       };
       CHECK(difference(velocity(*system, at), -gradient(loss, flat(at), 2e-4)) < 1e-9);
     }
@@ -83,11 +84,12 @@ TEST_CASE("the joint flow is that of the model with distributions for contexts",
     double loss = 0;
     for (Index c = 0; c < 5; ++c)
       loss += problem.p[c] * sample_loss({c, problem.X.col(c)}, at, variant).loss;
-    CHECK(observe(*system, state_at(*system, at)).at("loss") == Approx(loss).epsilon(1e-12));
+    CHECK(observe(*system, state_at(*system, at), regime_at(*system, at)).at("loss") ==
+          Approx(loss).epsilon(1e-12));
   }
 }
 
-TEST_CASE("the joint flow is cut into tasks without a change", "[fast][joma-joint]") {
+TEST_CASE("the joint flow does not depend on how it is cut into tasks", "[fast][joma-joint]") {
   // Several stretches of tokens, and groups of classes.
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
@@ -117,9 +119,9 @@ TEST_CASE("the joint flow is cut into tasks without a change", "[fast][joma-join
   }
 }
 
-TEST_CASE("softmax attention of classes with contexts of their own keeps its digits",
+TEST_CASE("softmax attention of classes with disjoint contexts keeps its digits",
           "[fast][joma-joint]") {
-  // e^(z/tau) of the second class is nothing beside that of the first: 1e-400.
+  // e^(z/tau) of the second class is negligible relative to that of the first: 1e-400.
   Problem problem = uneven_problem(4, 2, 2, 0.5, 0, 1);
   problem.X << 0.3, 0, 0.7, 0, 0, 0.4, 0, 0.6;
   const Variant variant{

@@ -3,12 +3,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "dynamics/joma_joint.hpp"
 #include "popflow/error.hpp"
+#include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
-#include "popflow/run_config.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/joma_joint_fixture.hpp"
+#include "support/make_system.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow::joma_joint::test {
@@ -21,8 +21,7 @@ using popflow::test::Hdf5Writer;
 using popflow::test::ScratchFolder;
 
 std::unique_ptr<System> made(const std::vector<std::string>& words) {
-  RunConfig config = parse_run("joma-joint", words);
-  return make({config.own, config.options, pool()});
+  return popflow::test::make_system(popflow::test::parse("joma-joint", words), pool()).system;
 }
 
 Problem problem_of(const std::vector<std::string>& words) {
@@ -62,7 +61,7 @@ TEST_CASE("drawn dirichlet contexts are uniform on the simplex", "[fast][joma-jo
   }
 }
 
-TEST_CASE("starts are normals of the given size, and a seed is a start", "[fast][joma-joint]") {
+TEST_CASE("starts are normals of the given size, determined by the seed", "[fast][joma-joint]") {
   const Problem one = problem_of({"--tokens", "100", "--init-scale", "0.5"});
   CHECK(std::sqrt(one.start.V.squaredNorm() / 2000) == Approx(0.5).epsilon(0.08));
   CHECK(std::abs(one.start.V.mean()) < 0.06);
@@ -79,7 +78,7 @@ TEST_CASE("starts are normals of the given size, and a seed is a start", "[fast]
         VectorXd::Constant(20, -2));
 }
 
-TEST_CASE("a problem file is read whole", "[fast][joma-joint]") {
+TEST_CASE("all datasets of a problem file are read", "[fast][joma-joint]") {
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
   {
@@ -187,21 +186,24 @@ TEST_CASE("what cannot be run is refused with the reason", "[fast][joma-joint]")
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
   Hdf5Writer(path).dataset("X", {2, 2}, std::vector<double>{0.5, 0.2, 0.5, 0.8});
-  refused({"--problem", path, "--tokens", "3"}, "--tokens 3 contradicts");
-  refused({"--problem", path, "--classes", "3"}, "--classes 3 contradicts");
+  refused({"--problem", path, "--tokens", "3"}, "--tokens 3 disagrees");
+  refused({"--problem", path, "--classes", "3"}, "--classes 3 disagrees");
   CHECK_NOTHROW(made({"--problem", path, "--tokens", "2", "--classes", "2"}));
   // Options without an effect are accepted.
   CHECK_NOTHROW(made({"--relu-smoothing", "0.1", "--context-length", "7"}));
   CHECK_NOTHROW(made({"--attention", "linear", "--temperature", "3"}));
 }
 
-TEST_CASE("what the defaults end at is on the page", "[fast][joma-joint]") {
+TEST_CASE("the default end is on the reference page", "[fast][joma-joint]") {
   CHECK(made({})->default_end() == 200);
   CHECK(made({"--backprop", "stationary"})->default_end() == 100);
   CHECK(made({"--activation", "square"})->default_end() == 1000);
-  CHECK_FALSE(made({})->has_jacobian());
-  CHECK(made({"--activation", "relu"})->switches() == 400);
-  CHECK(made({"--activation", "relu", "--relu-smoothing", "0.1"})->switches() == 0);
+  CHECK_FALSE(made({})->capabilities().jacobian);
+  const auto sharp = made({"--activation", "relu"});
+  REQUIRE(sharp->capabilities().switching);
+  CHECK(sharp->capabilities().switching->switches() == 400);
+  const auto smooth = made({"--activation", "relu", "--relu-smoothing", "0.1"});
+  CHECK_FALSE(smooth->capabilities().switching);
 }
 
 }  // namespace

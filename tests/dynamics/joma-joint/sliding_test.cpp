@@ -29,33 +29,39 @@ std::vector<Variant> relu_variants() {
   return all;
 }
 
+StateView view(const VectorXd& x, const Regime& sides) {
+  return {std::span(x.data(), static_cast<std::size_t>(x.size())), sides};
+}
+
 /// V, r, z whether z is integrated or not.
-Parameters parameters(const JomaJoint& system, const VectorXd& x) {
+Parameters parameters(const JomaJoint& system, const VectorXd& x, const Regime& sides) {
   const Index M = system.data().tokens();
   const Index K = system.data().nodes();
   return {x.head(M * K).reshaped(K, M).transpose(), x.segment(M * K, K),
-          system.logits({x.data(), static_cast<std::size_t>(x.size())})};
+          system.logits(view(x, sides))};
 }
 
-/// Number of entries of the state that slide, the largest |h| of those, and whether all others are
-/// on the side that their mode says.
-struct Seen {
+/// Number of entries of h that slide, the largest |h| of those, and whether all others are on the
+/// side that the regime says.
+struct Sliding {
   int sliding = 0;
   double off = 0;
   bool sides = true;
 };
 
-Seen look(const JomaJoint& system, const VectorXd& x) {
-  const MatrixXd h = hidden(system.data(), parameters(system, x), system.variant());
-  const VectorXd modes = x.tail(h.size());
-  Seen seen;
+Sliding inspect(const JomaJoint& system, const FlowRun& run) {
+  const Regime& sides = run.regime();
+  const MatrixXd h =
+      hidden(system.data(), parameters(system, run.state(), sides), system.variant());
+  Sliding seen;
   for (Index i = 0; i < h.size(); ++i) {
     const double at = h.reshaped()[i];
-    if (std::lround(modes[i]) == 2) {
+    const double side = sides.at(static_cast<std::size_t>(i));
+    if (side == 2) {
       ++seen.sliding;
       seen.off = std::max(seen.off, std::abs(at));
     } else {
-      seen.sides = seen.sides && (std::lround(modes[i]) == 1 ? at > -1e-11 : at < 1e-11);
+      seen.sides = seen.sides && (side == 1 ? at > -1e-11 : at < 1e-11);
     }
   }
   return seen;
@@ -65,12 +71,12 @@ Seen look(const JomaJoint& system, const VectorXd& x) {
 /// that push away (k = c): within eps of those a smooth relu may go to the other side.
 Problem sliding_problem() { return uneven_problem(9, 6, 6, 0.3, 1.2, 19); }
 
-/// Until when: exp attention blows up under a drive that never ends.
+/// The end time: exp attention blows up under a drive that never ends.
 double end_of(const Variant& variant) {
   return variant.attention == AttentionKind::exponential ? 2 : 6;
 }
 
-TEST_CASE("a force in a box comes to rest where it is pushed", "[fast][joma-joint]") {
+TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][joma-joint]") {
   RandomStream random(1, Purpose::test);
   for (int trial = 0; trial < 300; ++trial) {
     // Of low rank in half of the trials, so that some entries are not determined.
@@ -104,22 +110,23 @@ TEST_CASE("a force in a box comes to rest where it is pushed", "[fast][joma-join
   }
 }
 
-TEST_CASE("slides stay on their surfaces, and all else on its side", "[fast][joma-joint]") {
+TEST_CASE("slides stay on their surfaces, and all other entries on their side",
+          "[fast][joma-joint]") {
   for (const Variant& variant : relu_variants()) {
     INFO(describe(variant));
     const Problem problem = sliding_problem();
     const auto system = make_system(problem, variant);
-    Went went(*system, {}, 0);
+    FlowRun run(*system, {}, 0);
     int most = 0;
     for (int i = 1; i <= 60; ++i) {
-      went.to(end_of(variant) * i / 60);
-      const Seen seen = look(*system, went.state());
+      run.to(end_of(variant) * i / 60);
+      const Sliding seen = inspect(*system, run);
       most = std::max(most, seen.sliding);
       CHECK(seen.off < 1e-8);
       CHECK(seen.sides);
     }
     CHECK(most >= 2);
-    CHECK(went.driver.statistics().accepted < 2000);
+    CHECK(run.driver.statistics().accepted < 2000);
   }
 }
 
@@ -131,21 +138,21 @@ TEST_CASE("along a slide phi' lies in [0,1] and h stands still", "[fast][joma-jo
     int slides = 0;
     for (const double part : {0.05, 0.2, 0.5, 1.0}) {
       const double t = part * end_of(variant);
-      const Went went(*system, {}, t);
-      const VectorXd x = went.state();
-      const VectorXd dx = rhs(*system, x);
+      const FlowRun run(*system, {}, t);
+      const VectorXd x = run.state();
+      const Regime& sides = run.regime();
+      const VectorXd dx = rhs(*system, x, sides);
       const double step = 1e-4;
-      const MatrixXd ahead = hidden(problem, parameters(*system, x + step * dx), variant);
-      const MatrixXd behind = hidden(problem, parameters(*system, x - step * dx), variant);
+      const MatrixXd ahead = hidden(problem, parameters(*system, x + step * dx, sides), variant);
+      const MatrixXd behind = hidden(problem, parameters(*system, x - step * dx, sides), variant);
       const MatrixXd dh = (ahead - behind) / (2 * step);
-      const VectorXd modes = x.tail(dh.size());
-      for (Index i = 0; i < modes.size(); ++i) {
-        if (std::lround(modes[i]) != 2) continue;
+      for (Index i = 0; i < dh.size(); ++i) {
+        if (sides.at(static_cast<std::size_t>(i)) != 2) continue;
         ++slides;
         CHECK(std::abs(dh.reshaped()[i]) < 1e-7);
       }
       std::vector<double> values(system->switches());
-      system->switch_functions({x.data(), static_cast<std::size_t>(x.size())}, t, values);
+      system->switch_functions(view(x, sides), t, values);
       for (const double value : values) CHECK(value > 0);
     }
     CHECK(slides > 0);
@@ -162,14 +169,14 @@ TEST_CASE("a smooth relu tends to the sliding flow, with an error of order eps",
       const Problem problem = sliding_problem();
       const auto sharp = make_system(problem, variant);
       const double end = end_of(variant);
-      const Went went(*sharp, {.rtol = 1e-10}, end);
-      CHECK(look(*sharp, went.state()).sliding > 0);
-      const Parameters exact = parts(*sharp, went.state());
+      const FlowRun run(*sharp, {.rtol = 1e-10}, end);
+      CHECK(inspect(*sharp, run).sliding > 0);
+      const Parameters exact = parts(*sharp, run.state());
       std::vector<double> widths, errors;
       for (const double smoothing : {4e-5, 2e-5, 1e-5}) {
         variant.smoothing = smoothing;
         const auto smooth = make_system(problem, variant);
-        const Went near(*smooth, {.rtol = 1e-9}, end);
+        const FlowRun near(*smooth, {.rtol = 1e-9}, end);
         widths.push_back(smoothing);
         errors.push_back((flat(parts(*smooth, near.state())) - flat(exact)).cwiseAbs().maxCoeff());
       }
@@ -188,10 +195,10 @@ TEST_CASE("tiny Euler steps on the relu itself tend to the sliding flow", "[fast
     const Problem problem = sliding_problem();
     const auto system = make_system(problem, variant);
     const double end = end_of(variant);
-    const Parameters exact = parts(*system, Went(*system, {.rtol = 1e-10}, end).state());
+    const Parameters exact = parts(*system, FlowRun(*system, {.rtol = 1e-10}, end).state());
     std::vector<double> steps, errors;
     for (const double dt : {4e-3, 2e-3, 1e-3, 5e-4}) {
-      // By the sampled model's own gradient at whole distributions: no modes, no slides.
+      // By the sampled model's own gradient at whole distributions: no sides, no slides.
       Parameters at = start_of(problem);
       for (int i = 0; i < std::lround(end / dt); ++i) {
         Parameters sum{MatrixXd::Zero(9, 6), VectorXd::Zero(6), VectorXd::Zero(9)};
@@ -229,8 +236,8 @@ TEST_CASE("one surface is slid along with a theta known in closed form", "[fast]
   Variant variant = kRelu;
   variant.backprop = Backprop::stationary;
   const auto system = make_system(problem, variant);
-  const Parameters at = parts(*system, Went(*system, {}, 1).state());
-  // The first node goes on at 1/2 each; the second fell by 0.15 each until t = 0.3.
+  const Parameters at = parts(*system, FlowRun(*system, {}, 1).state());
+  // The first node continues at 1/2 each; the second fell by 0.15 each until t = 0.3.
   CHECK(at.V(0, 0) == Approx(0.8).epsilon(1e-9));
   CHECK(at.r[0] == Approx(0.9).epsilon(1e-9));
   CHECK(at.V(0, 1) == Approx(0.05).epsilon(1e-9));
@@ -262,16 +269,16 @@ TEST_CASE("a node pulled up by its class and down by another slides at known the
   const auto at_once = make_system(on, variant);
   const double theta = (a + 1) * 0.4 / ((a * a + b * b + 1) * 0.6);
   REQUIRE(theta < 1);
-  CHECK(look(*at_once, Went(*at_once, {}, 0).state()).sliding == 1);
-  const Parameters from_there = parts(*at_once, Went(*at_once, {.rtol = 1e-11}, 1).state());
+  CHECK(inspect(*at_once, FlowRun(*at_once, {}, 0)).sliding == 1);
+  const Parameters from_there = parts(*at_once, FlowRun(*at_once, {.rtol = 1e-11}, 1).state());
   CHECK(from_there.r[0] == Approx(0.2 - 0.3 * theta).epsilon(1e-9));
   const auto system = make_system(problem, variant);
   // h_01 = -0.13 rises at (a + 1) p_0/2 = 0.26: the slide begins at t = 0.5.
-  const Went before(*system, {.rtol = 1e-11}, 0.49);
-  CHECK(look(*system, before.state()).sliding == 0);
-  const Went went(*system, {.rtol = 1e-11}, 2.5);
-  CHECK(look(*system, went.state()).sliding == 1);
-  const Parameters at = parts(*system, went.state());
+  const FlowRun before(*system, {.rtol = 1e-11}, 0.49);
+  CHECK(inspect(*system, before).sliding == 0);
+  const FlowRun run(*system, {.rtol = 1e-11}, 2.5);
+  CHECK(inspect(*system, run).sliding == 1);
+  const Parameters at = parts(*system, run.state());
   CHECK(at.V(0, 0) == Approx(0.5 + 2.5 * 0.2 - 2 * 0.3 * theta * a).epsilon(1e-9));
   CHECK(at.V(1, 0) == Approx(-0.4 - 2 * 0.3 * theta * b).epsilon(1e-9));
   CHECK(at.r[0] == Approx(2.5 * 0.2 - 2 * 0.3 * theta).epsilon(1e-9));
@@ -293,20 +300,20 @@ TEST_CASE("a slide ends upwards where theta passes 1, and draws h back until the
   variant.temperature = 1e12;
   const auto system = make_system(problem, variant);
   VectorXd x = state_at(*system, start_of(problem));
-  double& mode = x[x.size() - 2];  // of node 0 and class 1
-  mode = 2;
-  const std::span<double> view(x.data(), static_cast<std::size_t>(x.size()));
+  Regime sides = regime_at(*system, start_of(problem));
+  double& side = sides.at(2);  // of node 0 and class 1
+  side = 2;
   std::vector<double> values(4);
-  system->switch_functions(view, 0, values);
+  system->switch_functions(view(x, sides), 0, values);
   CHECK(values[2] == Approx(1 - 1.3 * 0.7 / (1.58 * 0.3)).epsilon(1e-8));
   // Off the surface by 0.01, h decays at rate 1.
   x[4] += 0.01;
-  const VectorXd dx = rhs(*system, x);
+  const VectorXd dx = rhs(*system, x, sides);
   CHECK(dx[4] + 0.3 * dx[0] + 0.7 * dx[2] == Approx(-0.01).epsilon(1e-8));
   x[4] -= 0.01;
-  system->switch_mode(view, 0);
-  CHECK(mode == 1);
-  system->switch_functions(view, 0, values);
+  system->switch_regime({x.data(), static_cast<std::size_t>(x.size())}, sides, 0);
+  CHECK(side == 1);
+  system->switch_functions(view(x, sides), 0, values);
   for (const double value : values) CHECK(value > 0);
 }
 
@@ -315,22 +322,22 @@ TEST_CASE("surfaces with parallel gradients are slid along together", "[fast][jo
   Problem problem = sliding_problem();
   problem.X.col(2) = problem.X.col(1);
   const auto system = make_system(problem, kRelu);
-  Went went(*system, {.rtol = 1e-10}, 0);
+  FlowRun run(*system, {.rtol = 1e-10}, 0);
   int most = 0;
   for (int i = 1; i <= 20; ++i) {
-    went.to(0.3 * i);
-    const Seen seen = look(*system, went.state());
+    run.to(0.3 * i);
+    const Sliding seen = inspect(*system, run);
     most = std::max(most, seen.sliding);
     CHECK(seen.off < 1e-8);
     CHECK(seen.sides);
   }
   CHECK(most > 0);
-  CHECK(went.driver.statistics().accepted < 1000);
+  CHECK(run.driver.statistics().accepted < 1000);
   Variant smooth = kRelu;
   smooth.smoothing = 1e-5;
   const auto near = make_system(problem, smooth);
   const VectorXd difference =
-      flat(parts(*near, Went(*near, {}, 6).state())) - flat(parts(*system, went.state()));
+      flat(parts(*near, FlowRun(*near, {}, 6).state())) - flat(parts(*system, run.state()));
   CHECK(difference.cwiseAbs().maxCoeff() < 2e-4);
 }
 
@@ -342,14 +349,15 @@ TEST_CASE("sliding runs of ordinary sizes end in few steps", "[fast][joma-joint]
   };
   // From V = r = 0, where phi' is 0, nothing moves.
   const auto dead = make_system(uneven_problem(5, 3, 3, 0, 0.2, 8), kRelu);
-  CHECK(rhs(*dead, Went(*dead, {}, 0).state()).isZero(0));
+  const FlowRun dead_run(*dead, {}, 0);
+  CHECK(rhs(*dead, dead_run.state(), dead_run.regime()).isZero(0));
   for (const Size size : {Size{15, 5, 50, 1000}, Size{20, 20, 200, 5000}}) {
     const Problem problem = uneven_problem(size.tokens, size.classes, size.classes, 0.01, 0, 1);
     const auto system = make_system(problem, kRelu);
-    const Went went(*system, {}, size.end);
-    INFO(went.driver.statistics().accepted << " steps, " << went.driver.statistics().rejected);
-    CHECK(went.driver.statistics().accepted < size.steps);
-    CHECK(went.driver.statistics().rejected < size.steps);
+    const FlowRun run(*system, {}, size.end);
+    INFO(run.driver.statistics().accepted << " steps, " << run.driver.statistics().rejected);
+    CHECK(run.driver.statistics().accepted < size.steps);
+    CHECK(run.driver.statistics().rejected < size.steps);
   }
 }
 

@@ -60,13 +60,13 @@ TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, seed);
     const auto system = make_system(problem, variant);
     const double end = variant.attention == AttentionKind::linear ? 3 : 0.1;  // exp blows up
-    const Went precise(*system, {.rtol = 1e-12, .atol = 1e-13}, end);
+    const FlowRun precise(*system, {.rtol = 1e-12, .atol = 1e-13}, end);
     CHECK(observe(*system, precise.state()).at("theorem_residual") < 1e-10);
     std::vector<double> steps, residuals;
     for (const double dt : {end / 10, end / 20, end / 40}) {
-      const Went went(*system, {.method = "rk4", .dt = dt}, end);
+      const FlowRun run(*system, {.method = "rk4", .dt = dt}, end);
       steps.push_back(dt);
-      residuals.push_back(observe(*system, went.state()).at("theorem_residual"));
+      residuals.push_back(observe(*system, run.state()).at("theorem_residual"));
     }
     INFO("residuals " << residuals[0] << ", " << residuals[1] << ", " << residuals[2]);
     CHECK(log_log_slope(steps, residuals) > 3.6);
@@ -79,15 +79,15 @@ TEST_CASE("softmax attention keeps the sum of logits", "[fast][joma-joint]") {
     INFO(describe(variant));
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, 3);
     const auto system = make_system(problem, variant);
-    const Went went(*system, {}, 3);
+    const FlowRun run(*system, {}, 3);
     // Linear invariants are kept by every method, whatever the step.
-    CHECK(parts(*system, went.state()).z.sum() == Approx(problem.start.z.sum()).epsilon(1e-13));
-    CHECK(observe(*system, went.state()).at("logit_sum") ==
+    CHECK(parts(*system, run.state()).z.sum() == Approx(problem.start.z.sum()).epsilon(1e-13));
+    CHECK(observe(*system, run.state(), run.regime()).at("logit_sum") ==
           Approx(problem.start.z.sum()).epsilon(1e-13));
   }
 }
 
-TEST_CASE("theorem_residual and the correlations are what they are called", "[fast][joma-joint]") {
+TEST_CASE("theorem_residual and the correlations match their definitions", "[fast][joma-joint]") {
   for (const Variant& variant : smooth_variants()) {
     INFO(describe(variant));
     const Problem problem = uneven_problem(6, 4, 4, 0.3, 1.5, 4);
@@ -116,7 +116,7 @@ TEST_CASE("theorem_residual and the correlations are what they are called", "[fa
   }
 }
 
-TEST_CASE("entropy and stable rank are what they are called", "[fast][joma-joint]") {
+TEST_CASE("entropy and stable rank match their definitions", "[fast][joma-joint]") {
   for (const Variant& variant : smooth_variants()) {
     INFO(describe(variant));
     const Problem problem = uneven_problem(6, 4, 4, 0.9, 0.2, 6);
@@ -153,15 +153,15 @@ TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fas
     const FlowDriver::Options options{.rtol = 1e-11, .atol = 1e-12};
     for (const double part : {0.0, 0.3, 1.0}) {
       const double end = part * (variant.attention == AttentionKind::linear ? 1.5 : 0.2);
-      const Went a(*full, options, end);
-      const Went b(*integrated, options, end);
+      const FlowRun a(*full, options, end);
+      const FlowRun b(*integrated, options, end);
       const Parameters from = parts(*full, a.state());
-      const VectorXd z = integrated->logits({b.driver.state().data(), b.driver.state().size()});
+      const VectorXd z = integrated->logits(b.driver.view());
       const Index n = from.V.size() + from.r.size();
       CHECK((a.state().head(n) - b.state().head(n)).cwiseAbs().maxCoeff() < 1e-8);
       CHECK((from.z - z).cwiseAbs().maxCoeff() < 1e-8);
-      const auto seen_a = observe(*full, a.state());
-      const auto seen_b = observe(*integrated, b.state());
+      const auto seen_a = observe(*full, a.state(), a.regime());
+      const auto seen_b = observe(*integrated, b.state(), b.regime());
       for (const char* name : {"loss", "attention_entropy", "stable_rank"})
         CHECK(seen_a.at(name) == Approx(seen_b.at(name)).epsilon(1e-8));
       CHECK(seen_b.at("theorem_residual") < 1e-14);
@@ -183,9 +183,9 @@ TEST_CASE("integrated coordinates of softmax attention are off by the attention'
   const auto full = make_system(problem, variant);
   std::vector<double> times, errors;
   for (const double t : {0.05, 0.1, 0.2}) {
-    const Went went(*full, {.rtol = 1e-13, .atol = 1e-16}, t);
+    const FlowRun run(*full, {.rtol = 1e-13, .atol = 1e-16}, t);
     times.push_back(t);
-    errors.push_back(observe(*full, went.state()).at("theorem_residual"));
+    errors.push_back(observe(*full, run.state()).at("theorem_residual"));
   }
   INFO("residuals " << errors[0] << ", " << errors[1] << ", " << errors[2]);
   CHECK(log_log_slope(times, errors) == Approx(4).margin(0.1));
@@ -224,19 +224,19 @@ TEST_CASE("two opposite nodes on exp attention follow the error function, up to 
   const auto exact = [&](Index l) {
     return tau * boost::math::erf_inv(boost::math::erf(s0[l] / tau) + speed[l] * t);
   };
-  const auto error = [&](const Went& went) {
+  const auto error = [&](const FlowRun& run) {
     double worst = 0;
     for (Index l = 0; l < 3; ++l) {
-      worst = std::max(worst, std::abs(went.state()[2 * l] - exact(l)));
-      worst = std::max(worst, std::abs(went.state()[2 * l + 1] + exact(l)));
+      worst = std::max(worst, std::abs(run.state()[2 * l] - exact(l)));
+      worst = std::max(worst, std::abs(run.state()[2 * l + 1] + exact(l)));
     }
     return worst;
   };
-  CHECK(error(Went(*system, {.rtol = 1e-11, .atol = 1e-12}, t)) < 1e-9);
+  CHECK(error(FlowRun(*system, {.rtol = 1e-11, .atol = 1e-12}, t)) < 1e-9);
   std::vector<double> steps, errors;
   for (const double dt : {t / 40, t / 80, t / 160}) {
     steps.push_back(dt);
-    errors.push_back(error(Went(*system, {.method = "rk4", .dt = dt}, t)));
+    errors.push_back(error(FlowRun(*system, {.method = "rk4", .dt = dt}, t)));
   }
   INFO("errors " << errors[0] << ", " << errors[1] << ", " << errors[2]);
   CHECK(log_log_slope(steps, errors) > 3.6);
@@ -262,8 +262,8 @@ TEST_CASE("opposite constant drives on linear attention grow as sinh", "[fast][j
   const auto system = make_system(
       problem, {AttentionKind::linear, Activation::identity, Backprop::stationary, 1, 0, false});
   const double t = 4;
-  const Went went(*system, {.rtol = 1e-11, .atol = 1e-12}, t);
-  const Parameters at = parts(*system, went.state());
+  const FlowRun run(*system, {.rtol = 1e-11, .atol = 1e-12}, t);
+  const Parameters at = parts(*system, run.state());
   for (Index l = 0; l < 2; ++l) {
     const double w = problem.X(l, 0) / std::sqrt(2.0);
     const double s =
@@ -286,12 +286,12 @@ TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
     const Problem problem = uneven_problem(6, 3, 3, 0.3, 0.9, 2);
     const auto system = make_system(problem, variant);
     const double end = 200;
-    Went went(*system, {.rtol = 1e-10}, 0);
+    FlowRun run(*system, {.rtol = 1e-10}, 0);
     std::vector<double> entropy, rank;
     const double spacing = 0.05;
     for (int i = 0; i * spacing <= end; ++i) {
-      went.to(i * spacing);
-      const auto seen = observe(*system, went.state());
+      run.to(i * spacing);
+      const auto seen = observe(*system, run.state());
       entropy.push_back(seen.at("attention_entropy"));
       rank.push_back(seen.at("stable_rank"));
     }
@@ -303,24 +303,25 @@ TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
       while (rises + 1 < values.size() && values[rises + 1] <= values[rises]) ++rises;
       INFO(name << " falls from " << static_cast<double>(falls) * spacing << ", rises from "
                 << static_cast<double>(rises) * spacing);
-      CHECK(went.event(name + "_falls") ==
+      CHECK(run.event(name + "_falls") ==
             Approx(static_cast<double>(falls) * spacing).margin(1.01 * spacing));
       if (rises + 1 < values.size())
-        CHECK(went.event(name + "_minimum") ==
+        CHECK(run.event(name + "_minimum") ==
               Approx(static_cast<double>(rises) * spacing).margin(1.01 * spacing));
       else
-        CHECK(std::isnan(went.event(name + "_minimum")));
+        CHECK(std::isnan(run.event(name + "_minimum")));
     }
   }
 }
 
-TEST_CASE("a state of rest begins nothing, and what is even stays so", "[fast][joma-joint]") {
+TEST_CASE("a state at rest triggers no event, and uniform attention stays uniform",
+          "[fast][joma-joint]") {
   const auto events = [](Index tokens, Index classes, double size, AttentionKind attention) {
     const Problem problem = uneven_problem(tokens, classes, classes, size, 0.5, 4);
     const auto system = make_system(problem, {.attention = attention});
-    const Went went(*system, {}, 10);
+    const FlowRun run(*system, {}, 10);
     std::map<std::string, double> found;
-    for (const FoundEvent& event : went.driver.events())
+    for (const FoundEvent& event : run.driver.events())
       found[system->shape().events[event.event]] = event.time;
     return found;
   };

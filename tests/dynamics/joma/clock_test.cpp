@@ -82,7 +82,7 @@ TEST_CASE("The clock of linear attention, where v changes sign and without offse
       CHECK(clock(mu, v0, s, 1, 0, true) == Approx(exact).epsilon(1e-11).margin(0));
     }
   }
-  // From -1 towards 2 without offset v comes to 0 and no further, at s = log(3/2).
+  // From -1 towards 2 without offset v reaches 0 and stops there, at s = log(3/2).
   for (const double s : {1e-6, 0.1, 0.4}) {
     const double exact = integral(2, -1, s, 1, 0, true);
     CHECK(clock(2, -1, s, 1, 0, true) == Approx(exact).epsilon(1e-10).margin(0));
@@ -223,7 +223,7 @@ TEST_CASE("Targets far beyond the temperature are reached in a jump at the right
   }
 }
 
-TEST_CASE("In full coordinates clocks end within 1e-9 of the target; reduced ones go on",
+TEST_CASE("In full coordinates clocks end within 1e-9 of the target; reduced ones continue",
           "[fast][joma]") {
   for (const char* coordinates : {"reduced", "full"}) {
     const Case made({"--activation", "nonlinear", "--coordinates", coordinates});

@@ -33,7 +33,7 @@ TEST_CASE("The closed form obeys the erf law, with fifty digits on both sides", 
       for (const double part : {1e-6, 0.1, 0.5, 0.9, 0.999}) {
         const double t = part * last;
         std::vector<double> x(10);
-        made.system->closed_form(t, x);
+        made.joma().closed_form(t, x);
         const Eigen::MatrixXd v = made.v(x);
         for (Eigen::Index l = 0; l < 10; ++l) {
           INFO("tau " << tau << " v0 " << v0 << " part " << part);
@@ -50,7 +50,7 @@ TEST_CASE("The closed form obeys the erf law, with fifty digits on both sides", 
   }
 }
 
-TEST_CASE("A blow-up is reported as one, at the erf law's time", "[fast][joma]") {
+TEST_CASE("A blow-up is reported as divergence, at the erf law's time", "[fast][joma]") {
   std::int64_t most = 0;
   double worst = 0;
   for (const double tau : {0.1, 0.5, 1.0, 3.0, 10.0}) {
@@ -97,16 +97,16 @@ TEST_CASE("Several nodes obey the erf law along their line", "[fast][joma]") {
                     {.rtol = 1e-12, .atol = 1e-14});
   REQUIRE(driver.advance(0.9 * first).kind == Outcome::Kind::reached);
   std::vector<double> x(5);
-  made.system->closed_form(0.9 * first, x);
+  made.joma().closed_form(0.9 * first, x);
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(driver.state()[i] == Approx(x[i]).epsilon(1e-9));
   CHECK(driver.advance(2 * first).diverged_at == Approx(first).epsilon(1e-9));
 }
 
-TEST_CASE("After its blow-up a token has no closed form, others go on", "[fast][joma]") {
+TEST_CASE("After its blow-up a token has no closed form, others continue", "[fast][joma]") {
   const Case made({"--tokens", "4"});
   const double first = made.system->shape().constants.at(0).second;
   std::vector<double> x(4);
-  made.system->closed_form(1.01 * first, x);
+  made.joma().closed_form(1.01 * first, x);
   CHECK(std::count_if(x.begin(), x.end(), [](double s) { return std::isnan(s); }) == 1);
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("The sinh law of linear attention, its limit without offset included",
                        "--target-min", "-2", "--target-max", "3"});
       for (const double t : {1e-8, 0.3, 2.0}) {
         std::vector<double> x(10);
-        made.system->closed_form(t, x);
+        made.joma().closed_form(t, x);
         for (std::size_t l = 0; l < 10; ++l) {
           INFO("c " << c << " v0 " << v0 << " t " << t);
           const Exact drive = made.flow.goal(0, static_cast<Eigen::Index>(l));
@@ -142,7 +142,7 @@ TEST_CASE("The sinh law of linear attention, its limit without offset included",
   }
 }
 
-TEST_CASE("A start whose attention is beyond all numbers is refused", "[fast][joma]") {
+TEST_CASE("A start whose attention overflows is refused", "[fast][joma]") {
   CHECK_THROWS_WITH(Case({"--init", "30"}), Catch::Contains("use a smaller start"));
   CHECK_NOTHROW(Case({"--init", "30", "--attention", "softmax"}));
 }

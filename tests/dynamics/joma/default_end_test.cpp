@@ -1,4 +1,4 @@
-// The time that a run is given when nobody says.
+// The default end time of a run.
 
 #include <catch2/catch.hpp>
 
@@ -7,10 +7,10 @@
 namespace popflow::joma::test {
 namespace {
 
-TEST_CASE("the default end waits for no token that softmax all but forgets", "[fast][joma]") {
+TEST_CASE("the default end ignores tokens with negligible softmax attention", "[fast][joma]") {
   for (const char* target : {"4", "10", "20", "100"}) {
     INFO("targets up to " << target);
-    popflow::test::Made made(
+    popflow::test::Built made(
         {"joma", {"--activation", "nonlinear", "--attention", "softmax", "--target-max", target}});
     CHECK(made.end <= 1e6);
     FlowDriver driver(*made.system, made.workers, made.options);

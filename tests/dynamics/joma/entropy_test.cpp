@@ -29,7 +29,7 @@ const std::vector<std::vector<std::string>> kVariants = {
 
 std::vector<double> event_values(const Case& made, const std::vector<double>& x) {
   std::vector<double> values(2);
-  made.system->event_functions(x, 0, values);
+  made.joma().event_functions(x, 0, values);
   return values;
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("The logarithm is within 1 ulp", "[fast][joma]") {
   CHECK(logarithm(1) == 0);
 }
 
-TEST_CASE("What is nothing beside the reference has no share", "[fast][joma]") {
+TEST_CASE("Tokens negligible relative to the reference have no share", "[fast][joma]") {
   const double squares[] = {0, 1e3, NAN};
   double w[3];
   double p[3];
@@ -73,7 +73,7 @@ TEST_CASE("What is nothing beside the reference has no share", "[fast][joma]") {
   for (const int i : {0, 2}) CHECK(w[i] == kLowestExponent);
 }
 
-TEST_CASE("Exponentials at their ends", "[fast][joma]") {
+TEST_CASE("Exponentials at the ends of their range", "[fast][joma]") {
   CHECK(exponential(0) == 1);
   CHECK(exponential_m1(0) == 0);
   CHECK(exponential_m1(1e-300) == 1e-300);
@@ -86,7 +86,7 @@ TEST_CASE("Exponentials at their ends", "[fast][joma]") {
   CHECK(std::isnan(exponential_m1(NAN)));
 }
 
-TEST_CASE("Arrays of any length have the bits of single numbers", "[fast][joma]") {
+TEST_CASE("Arrays of any length are bit-for-bit identical to single evaluations", "[fast][joma]") {
   RandomStream random(2, Purpose::test);
   for (const std::size_t count : {1, 2, 3, 7, 8, 9, 100}) {
     std::vector<double> s(count), along(count), length(count);

@@ -186,11 +186,11 @@ TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][jom
     for (const double rate : made.rhs(x, 0)) CHECK(rate == 0);
     Eigen::MatrixXd j(x.size(), x.size());
     std::vector<double> time(x.size());
-    made.system->jacobian(x, 0, j, time);
+    made.joma().jacobian(x, 0, j, time);
     CHECK(j.allFinite());
     CHECK(std::isnan(made.seen(x, "attention_entropy")));
     CHECK(std::isnan(made.seen(x, "clock_spread")));
-    CHECK(made.system->remarks().size() == 1);
+    CHECK(made.system->notes().size() == 1);
     CHECK(std::isfinite(made.end));
   }
 }

@@ -1,4 +1,4 @@
-// What noise joma takes: isotropic, in full coordinates.
+// The noise that joma supports: isotropic, in full coordinates.
 
 #include <catch2/catch.hpp>
 #include <cmath>

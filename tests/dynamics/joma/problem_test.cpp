@@ -8,7 +8,7 @@
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
 
-// Where drives, targets and starts come from, and what is refused.
+// The sources of drives, targets and starts, and what is refused.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -66,7 +66,7 @@ TEST_CASE("Drawn numbers lie in their interval, and don't depend on how many the
   CHECK(draw_uniform(1, 3, 2, 2, 1) == Matrix::Constant(1, 3, 2));
 }
 
-TEST_CASE("A problem file says what it holds: drive or target, one node or several, and a start",
+TEST_CASE("A problem file declares its contents: drive or target, one node or several, and a start",
           "[fast][joma]") {
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
@@ -108,7 +108,7 @@ TEST_CASE("A problem file says what it holds: drive or target, one node or sever
   }
 }
 
-TEST_CASE("What is wrong with a problem file is named", "[fast][joma]") {
+TEST_CASE("Errors in a problem file are named", "[fast][joma]") {
   struct Wrong {
     std::string name;
     std::vector<hsize_t> shape;
@@ -154,7 +154,8 @@ TEST_CASE("What is wrong with a problem file is named", "[fast][joma]") {
   CHECK_THROWS_WITH(Case({"--problem", both}), Catch::Contains("both target and drive"));
 }
 
-TEST_CASE("Options that contradict a file, each other or the machine are refused", "[fast][joma]") {
+TEST_CASE("Options in conflict with a file, each other or the machine are refused",
+          "[fast][joma]") {
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
   Hdf5Writer(path).dataset("target", {2}, std::vector<double>{1, 2});
@@ -183,13 +184,13 @@ TEST_CASE("Options that contradict a file, each other or the machine are refused
       for (const std::string& part : refused.says) CHECK_THAT(error.what(), Catch::Contains(part));
     }
   }
-  // Without effect in a variant is no contradiction.
+  // An option without effect in a variant causes no conflict.
   CHECK_NOTHROW(Case({"--attention", "softmax", "--offset", "-3"}));
   CHECK_NOTHROW(Case({"--attention", "softmax", "--offset", "300"}));
   CHECK_NOTHROW(Case({"--data", "tree", "--tokens", "16"}));
 }
 
-TEST_CASE("A run goes on from another's last state, whatever the coordinates", "[fast][joma]") {
+TEST_CASE("A run continues from another's last state, whatever the coordinates", "[fast][joma]") {
   if (!popflow::test::popflow_binary()) return;
   const ScratchFolder folder;
   const std::string first = folder.file("first.h5");
@@ -221,7 +222,7 @@ TEST_CASE("A run goes on from another's last state, whatever the coordinates", "
                     Catch::Contains("another shape (2 nodes and 4 tokens)"));
 }
 
-TEST_CASE("The default end lets everything happen", "[fast][joma]") {
+TEST_CASE("The default end lies after all events", "[fast][joma]") {
   for (const char* attention : {"exp", "softmax", "linear"}) {
     for (const char* low : {"1", "-2"}) {
       const Case made({"--activation", "nonlinear", "--attention", attention, "--target-min", low,

@@ -4,7 +4,7 @@
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
-// What the flow keeps, how fast it ends, and when its event happens.
+// What the flow conserves, how fast it converges, and when its event happens.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -44,11 +44,11 @@ TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast
   CHECK(energy(run.x[0], run.x[1]) == Approx(energy(19, 0.5)).epsilon(1e-7));
   CHECK(run.x[0] == Approx(system.limit_point().e).epsilon(1e-6));
 
-  // Beyond the smallest double it stops, on its own side, and e goes on as at w = 0.
+  // Beyond the smallest double it stops, on its own side, and e continues as at w = 0.
   for (const double e : {30.0, 200.0}) {
     const Markov far = optimal({0.2, 0.3}, e, 0.5);
     CHECK(far.shape().invariants.empty());
-    CHECK_FALSE(far.remarks().empty());
+    CHECK_FALSE(far.notes().empty());
     const Run there(far, far.default_end());
     CHECK(there.how == Outcome::Kind::reached);
     CHECK(there.x[1] > 0);

@@ -48,7 +48,7 @@ TEST_CASE(
       const Eigen::Vector2d at = state.head<2>();
       INFO("p = " << of.p << ", q = " << of.q << ", at " << at.transpose());
       const Markov system = optimal(of, at[0], at[1]);
-      // The whole derivative of L(e, w, b*(e, w)) ...
+      // The total derivative of L(e, w, b*(e, w)) ...
       const auto loss = [&](const Eigen::VectorXd& x) { return observe(system, x).at("loss"); };
       const Eigen::VectorXd by = popflow::test::gradient(loss, at, step_at(at[1]));
       const double tolerance = at[1] == 0 ? 1e-5 : 1e-9;
@@ -121,7 +121,7 @@ TEST_CASE("markov: loss and gradient are the means of drawn sequences", "[fast][
     Eigen::Vector4d expected;
     expected << observe(system, at).at("loss"), -rhs(system, at);
     CHECK(mean.worst_z(expected) < 5);
-    // The samples are enough to see a mistake: errors are small beside the gradient.
+    // The samples are enough to detect a mistake: errors are small relative to the gradient.
     CHECK(mean.standard_error().maxCoeff() < 0.02 * expected.tail<3>().cwiseAbs().maxCoeff());
 
     // With the optimal bias, at its own b.

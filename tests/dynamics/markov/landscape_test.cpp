@@ -3,7 +3,7 @@
 
 #include "support/markov_fixture.hpp"
 
-// Where starts end, as the landscape's theorems say it, against integration.
+// The limits of starts by the landscape's theorems, against integration.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -71,7 +71,7 @@ TEST_CASE("markov: 144 starts end where the table says", "[fast][markov]") {
   CHECK(local > 40);
 }
 
-TEST_CASE("markov: starts beside the separatrix end on their own side", "[fast][markov]") {
+TEST_CASE("markov: starts next to the separatrix end on their own side", "[fast][markov]") {
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}}) {
     for (const double w : {-0.3, -0.6, -0.9, -1.5}) {
       for (const double above : {1e-3, -1e-3, 1e-6, -1e-6}) {
@@ -94,7 +94,7 @@ TEST_CASE("markov: starts beside the separatrix end on their own side", "[fast][
   }
 }
 
-TEST_CASE("markov: a state that has slipped across the separatrix is not called decided",
+TEST_CASE("markov: a state that has crossed the separatrix by integration error is undecided",
           "[fast][markov]") {
   const double e = e_at(1e-9, -0.9);
   const Markov system = optimal({0.2, 0.3}, e, -0.9);
@@ -103,7 +103,7 @@ TEST_CASE("markov: a state that has slipped across the separatrix is not called 
   const std::vector<double> other_side = {e_at(-1e-9, -0.72), -0.72};
   CHECK(system.outcome(own_side, 0) == "global");
   CHECK(system.outcome(other_side, 0) == "undecided");
-  // Coarse tolerances slip, by far more than the start's distance, and say so.
+  // Coarse tolerances cross it, by far more than the start's distance, and report it.
   const Run coarse(system, 3000, {.rtol = 1e-4, .atol = 1e-6});
   REQUIRE(energy_above_saddle(coarse.x[0], coarse.x[1]) < -1e-8);
   CHECK(coarse.outcome == "undecided");
@@ -146,7 +146,7 @@ TEST_CASE("markov: the line e = 0 rests, and its loss is the entropy of pi", "[f
       CHECK(seen.at("prob_0to1") == Approx(of.p / (of.p + of.q)).epsilon(1e-14));
       CHECK(seen.at("prob_1to0") == Approx(of.q / (of.p + of.q)).epsilon(1e-14));
       CHECK(rhs(system, Eigen::Vector2d(0, w)).norm() == 0);
-      // Neighbours tell minima from maxima.
+      // Neighbours distinguish minima from maxima.
       const bool minimum = (of.p + of.q < 1) == (w < -kRootHalf);
       CHECK(Run(system, 1).outcome == (minimum ? "local" : "maximum"));
       // The loss is s times the correlation and s^2 / 32 or less: so near that the first decides.
@@ -212,7 +212,7 @@ TEST_CASE("markov: for independent symbols there is nothing to learn", "[fast][m
   CHECK(word(limit_of(Chain(0.3, 0.7 + 1e-9), 0.1, 0.1)) == "local");
 }
 
-TEST_CASE("markov: with a free bias the outcome is told from the end", "[fast][markov]") {
+TEST_CASE("markov: with a free bias the outcome is determined from the end", "[fast][markov]") {
   int global = 0, local = 0;
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.663, 0.872}}) {
     const Entropies entropies(of);
@@ -260,12 +260,12 @@ TEST_CASE("markov: with a free bias the outcome is told from the end", "[fast][m
   CHECK(Run(independent, independent.default_end()).outcome == "global");
 }
 
-TEST_CASE("markov: a free bias that starts far off ends at a global minimum, and is said to",
+TEST_CASE("markov: a free bias that starts far off ends at a global minimum, and is reported so",
           "[fast][markov]") {
   for (const auto& [of, b0] : {std::pair{PQ{0.2, 0.3}, 100.0}, std::pair{PQ{1e-4, 1e-4}, 0.0}}) {
     const Markov system = free_bias(of, 0.1, 0.1, b0);
     const Run run(system, system.default_end());
     INFO("p = " << of.p << ", excess loss " << observe(system, run.x).at("excess_loss"));
-    CHECK(system.outcome({run.x.data(), 3}, system.default_end()) == "global");
+    CHECK(system.outcome(numbers_of(run.x), system.default_end()) == "global");
   }
 }

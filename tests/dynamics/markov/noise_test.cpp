@@ -41,7 +41,7 @@ void all_sequences(const PQ& of, int length,
 
 Eigen::MatrixXd covariance(const Markov& system, const Eigen::VectorXd& x) {
   Eigen::MatrixXd c(x.size(), x.size());
-  system.covariance({x.data(), static_cast<std::size_t>(x.size())}, 0, c);
+  system.covariance(numbers_of(x), 0, c);
   return c;
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("markov: a weighted sum of samples is the sum of the samples", "[fast]
                         four);
   weights.resize(20'000, 0.01);
   Eigen::VectorXd moved = at;
-  system.add_sampled({moved.data(), 3}, 0, {7, Purpose::test, 0, 50}, weights, {moved.data(), 3});
+  system.add_sampled(numbers_of(moved), 0, {7, Purpose::test, 0, 50}, weights, {moved.data(), 3});
   CHECK((moved - at - sampled(system, at, 50, weights)).norm() < 1e-13);
   CHECK(sampled(threaded, at, 50, weights) == sampled(system, at, 50, weights));
 }
@@ -268,15 +268,15 @@ TEST_CASE("markov: with noise the energy fluctuates by its formula", "[fast][mar
   CHECK(std::abs(drift) > 4 * deviation / std::sqrt(kRuns));
 }
 
-TEST_CASE("markov: a noisy run's outcome is where it has come to", "[fast][markov][noise]") {
+TEST_CASE("markov: a noisy run's outcome is where it has ended", "[fast][markov][noise]") {
   const auto ends = [](const PQ& of, const Eigen::Vector2d& x) {
     // Whatever its start: here one that the flow takes to a local minimum, and one to a global.
     const Sampling noisy{.noisy = true};
-    const std::string a = optimal(of, 0.1, -1.1, noisy).outcome({x.data(), 2}, 1);
-    const std::string b = optimal(of, 0.5, 0.5, noisy).outcome({x.data(), 2}, 1);
+    const std::string a = optimal(of, 0.1, -1.1, noisy).outcome(numbers_of(x), 1);
+    const std::string b = optimal(of, 0.5, 0.5, noisy).outcome(numbers_of(x), 1);
     Eigen::Vector3d with_bias(x[0], x[1], 0);
     with_bias[2] = recorded_bias(optimal(of, 1, 1), x);
-    const std::string c = free_bias(of, 1, 1, 0, noisy).outcome({with_bias.data(), 3}, 1);
+    const std::string c = free_bias(of, 1, 1, 0, noisy).outcome(numbers_of(with_bias), 1);
     CHECK(a == b);
     CHECK(a == c);
     return a;

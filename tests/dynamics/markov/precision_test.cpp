@@ -6,7 +6,8 @@
 #include "dynamics/markov/bernoulli.hpp"
 #include "support/markov_fixture.hpp"
 
-// Against the same formulas in many digits: what saturates or cancels in double does not there.
+// Against the same formulas in many digits: what saturates or cancels in double precision does not
+// there.
 
 using namespace popflow::markov;
 using namespace popflow::markov::test;
@@ -127,7 +128,8 @@ TEST_CASE("markov: the model's pairs and the gradient have all their digits", "[
   }
 }
 
-TEST_CASE("markov: the gradient lives on where both sigmoids have saturated", "[fast][markov]") {
+TEST_CASE("markov: the gradient stays accurate where both sigmoids have saturated",
+          "[fast][markov]") {
   // At s = 89 sigma(f_1) rounds to 1 and sigma(f_0) is 1e-19; what is left of g_1 is its limit.
   const Chain chain(0.2, 0.3);
   const ModelPairs pairs = model_pairs(chain, 89);

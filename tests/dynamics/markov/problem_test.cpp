@@ -5,8 +5,8 @@
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/letters.hpp"
 #include "popflow/error.hpp"
-#include "support/examples.hpp"
 #include "support/hdf5_writer.hpp"
+#include "support/make_system.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
@@ -16,23 +16,22 @@ using namespace popflow::markov;
 using namespace popflow::markov::test;
 using Catch::Matchers::Contains;
 using popflow::test::Hdf5Writer;
-using popflow::test::Made;
 using popflow::test::ScratchFolder;
 
 namespace {
 
 using Words = std::vector<std::string>;
 
-std::unique_ptr<Made> make_run(const Words& words) {
-  return std::make_unique<Made>(popflow::test::Example{"markov", words});
+Made make_run(const Words& words) {
+  return popflow::test::make_system(popflow::test::parse("markov", words), pool());
 }
 
 /// p and q of the chain that these words make.
 PQ chain_of(const Words& words) {
-  const auto made = make_run(words);
-  const Chain& chain = dynamic_cast<const Markov&>(*made->system).chain();
-  CHECK(made->config.own.real("p") == chain.p);
-  CHECK(made->config.own.real("q") == chain.q);
+  const Made made = make_run(words);
+  const Chain& chain = dynamic_cast<const Markov&>(*made.system).chain();
+  CHECK(made.own.real("p") == chain.p);
+  CHECK(made.own.real("q") == chain.q);
   return {chain.p, chain.q};
 }
 
@@ -66,7 +65,8 @@ TEST_CASE("markov: probabilities at the ends are refused", "[fast][markov]") {
   CHECK(complaint({"--p", "1e-300", "--q", "0.9999999999"}) == "none");
 }
 
-TEST_CASE("markov: starts without a square, or out of all bounds, are refused", "[fast][markov]") {
+TEST_CASE("markov: starts whose square underflows, or out of bounds, are refused",
+          "[fast][markov]") {
   check_complaint({"--e0", "1e-120"}, {"2 ", "--e0", "1e-120", "must be 0, or at least 1e-100"});
   check_complaint({"--w0", "-1e-200"}, {"2 ", "--w0", "-1e-200"});
   check_complaint({"--e0", "1e10"}, {"2 ", "--e0", "1e10", "1000"});
@@ -77,7 +77,7 @@ TEST_CASE("markov: starts without a square, or out of all bounds, are refused", 
   CHECK(complaint({"--context-length", "2", "--b0", "3"}) == "none");  // without effect here
 }
 
-TEST_CASE("markov: hostile starts end in a word and finite numbers", "[fast][markov]") {
+TEST_CASE("markov: extreme starts end with an outcome and finite values", "[fast][markov]") {
   for (const Words& start : std::vector<Words>{{"--e0", "1000", "--w0", "1000"},
                                                {"--e0", "1000", "--w0", "-1000"},
                                                {"--e0", "-1000", "--w0", "-1e-100"},
@@ -89,17 +89,19 @@ TEST_CASE("markov: hostile starts end in a word and finite numbers", "[fast][mar
       Words words = start;
       words.insert(words.end(), chain.begin(), chain.end());
       INFO(start[1] << " " << start[3] << ", p = " << chain[1]);
-      const auto made = make_run(words);
-      const auto& system = dynamic_cast<const Markov&>(*made->system);
-      CHECK(std::isfinite(made->end));
-      CHECK(made->end > 0);
+      const Made made = make_run(words);
+      const auto& system = dynamic_cast<const Markov&>(*made.system);
+      const double end = system.default_end();
+      CHECK(std::isfinite(end));
+      CHECK(end > 0);
       CHECK(std::isfinite(system.limit_point().e));
       CHECK(std::isfinite(system.limit_point().w));
-      for (const double value : made->rhs(made->start(), 0)) CHECK(std::isfinite(value));
-      for (const double value : made->observe(made->start(), 0)) CHECK(std::isfinite(value));
-      for (const std::string& remark : system.remarks())
-        CHECK(remark.find("nan") == std::string::npos);
-      const Run run(system, made->end, {.method = "rosenbrock4", .max_steps = 1'000'000});
+      Eigen::VectorXd x(2);
+      system.start({x.data(), 2});
+      CHECK(rhs(system, x).allFinite());
+      for (const auto& [name, value] : observe(system, x)) CHECK(std::isfinite(value));
+      for (const Note& note : system.notes()) CHECK(note.text.find("nan") == std::string::npos);
+      const Run run(system, end, {.method = "rosenbrock4", .max_steps = 1'000'000});
       CHECK(run.how == Outcome::Kind::reached);
       CHECK(run.outcome == word(system.limit()));
       CHECK(run.x.allFinite());
@@ -155,7 +157,7 @@ TEST_CASE("markov: letters of other alphabets", "[fast][markov]") {
   check_complaint({"--text", text}, {"3 ", text, "never occurs", "aeiouy", "--text-ones"});
 }
 
-TEST_CASE("markov: texts and classes that will not do are refused", "[fast][markov]") {
+TEST_CASE("markov: invalid texts and classes are refused", "[fast][markov]") {
   const ScratchFolder folder;
   const std::string text = folder.write("text", "banana eel oo tt");
   const std::string alternating = folder.write("alternating", "banana");
@@ -169,7 +171,7 @@ TEST_CASE("markov: texts and classes that will not do are refused", "[fast][mark
   check_complaint({"--text", text, "--text-ones", ""}, {"2 ", "--text-ones"});
   check_complaint({"--text", text, "--text-ones", "\xFF"}, {"2 ", "--text-ones", "UTF-8"});
   check_complaint({"--text", text, "--text-zeros", "xyz"}, {"2 ", "'y'", "--text-ones"});
-  check_complaint({"--text", text, "--p", "0.5"}, {"2 ", "--p 0.5 contradicts", text});
+  check_complaint({"--text", text, "--p", "0.5"}, {"2 ", "--p 0.5 disagrees", text});
   CHECK(complaint({"--text-ones", "b"}) == "none");  // without a text, without effect
 }
 
@@ -194,7 +196,7 @@ TEST_CASE("markov: p and q from a problem file", "[fast][markov]") {
   }
   const std::string good = file("grouped.h5", {1}, 0.1, 0.7, "problem");
   CHECK(chain_of({"--problem", good, "--p", "0.1"}).q == 0.7);
-  check_complaint({"--problem", good, "--q", "0.6"}, {"2 ", "--q 0.6 contradicts", "0.7"});
+  check_complaint({"--problem", good, "--q", "0.6"}, {"2 ", "--q 0.6 disagrees", "0.7"});
   check_complaint({"--problem", good, "--text", good}, {"2 ", "--problem", "--text"});
   check_complaint({"--problem", file("two.h5", {2}, 0.1, 0.7)}, {"3 ", "two.h5", "p", "(2)"});
   check_complaint({"--problem", file("one.h5", {1}, 1, 0.7)},
@@ -216,11 +218,14 @@ TEST_CASE("markov: a start from another run is its end, with its digits", "[fast
                                   "-o", path, "--quiet"})
               .code == 0);
   const Run expected(optimal({0.2, 0.3}, 0.6, -0.5), 3);
-  const auto made = make_run({"--init-from", path, "--p", "0.7", "--q", "0.8"});
-  const std::vector<double> start = made->start();
+  const Made made = make_run({"--init-from", path, "--p", "0.7", "--q", "0.8"});
+  Eigen::VectorXd start(2);
+  made.system->start({start.data(), 2});
   CHECK(start[0] == Approx(expected.x[0]).epsilon(1e-6));
   CHECK(start[1] == Approx(expected.x[1]).epsilon(1e-6));
-  CHECK_FALSE(made->config.own.has("e0"));  // what the file says is not said twice
+  // The run's file says where it started: its scales follow from that when it is resumed.
+  CHECK(made.own.real("e0") == start[0]);
+  CHECK(made.own.real("w0") == start[1]);
   check_complaint({"--init-from", path, "--e0", "0.3"}, {"2 ", "--e0", "--init-from"});
   check_complaint({"--init-from", path, "--bias", "free"}, {"3 ", path, "shape"});
 }

@@ -28,7 +28,7 @@ constexpr PQ kChain{0.2, 0.3};
 const Sampling kPairs{.context_length = 2, .noisy = true};
 
 /// Interpolation on Chebyshev's points of an interval whose ends no run comes near. What steps
-/// across them do leaves errors of 1e-6 in the moments: those looked at are larger.
+/// across them do leaves errors of 1e-6 in the moments: those compared are larger.
 class Grid {
  public:
   Grid() : points_(kSize), weights_(kSize) {
@@ -111,7 +111,7 @@ std::pair<Eigen::VectorXd, Eigen::VectorXd> gauss_hermite(Eigen::Index n) {
 double standard_deviation(const Markov& system, double e) {
   const Eigen::Vector2d x(e, 0);
   Eigen::MatrixXd c(2, 2);
-  system.covariance({x.data(), 2}, 0, c);
+  system.covariance(numbers_of(x), 0, c);
   return std::sqrt(c(0, 0));
 }
 
@@ -129,7 +129,7 @@ Moments of_euler(double eta, double dt, int order) {
           Eigen::MatrixXd j(2, 2);
           double none[2];
           const Eigen::Vector2d x(e, 0);
-          system.jacobian({x.data(), 2}, 0, j, none);
+          system.jacobian(numbers_of(x), 0, j, none);
           factor = 1 - eta / 2 * j(0, 0);
           from = e - eta / 2 * f;
         }
@@ -166,12 +166,12 @@ double order_of(const std::vector<double>& errors) {
 }
 
 /// Mean and variance of e over runs, with their standard errors.
-struct Sampled {
+struct OverRuns {
   Moments moments, error;
 };
 
 template <class Make>
-Sampled over_runs(std::uint32_t runs, const Make& make) {
+OverRuns over_runs(std::uint32_t runs, const Make& make) {
   std::vector<double> ends(runs);
   double mean = 0;
   for (std::uint32_t run = 0; run < runs; ++run) {
@@ -190,7 +190,7 @@ Sampled over_runs(std::uint32_t runs, const Make& make) {
   return {{mean, second}, {std::sqrt(second / runs), std::sqrt((fourth - second * second) / runs)}};
 }
 
-void check_same(const Sampled& found, const Moments& expected) {
+void check_same(const OverRuns& found, const Moments& expected) {
   INFO("mean " << found.moments.mean << " +- " << found.error.mean << ", exact " << expected.mean);
   INFO("variance " << found.moments.variance << " +- " << found.error.variance << ", exact "
                    << expected.variance);
@@ -200,7 +200,7 @@ void check_same(const Sampled& found, const Moments& expected) {
 
 }  // namespace
 
-TEST_CASE("markov: SGD's mean comes to the flow at order 1, to the second SDE at order 2",
+TEST_CASE("markov: SGD's mean converges to the flow at order 1, to the second SDE at order 2",
           "[fast][markov][noise]") {
   const Markov system = optimal(kChain, kStart, 0, kPairs);
   FlowDriver flow(system, pool(), {.rtol = 1e-13, .atol = 1e-15});
@@ -243,7 +243,7 @@ TEST_CASE("markov: the drivers have the moments of their steps", "[fast][markov]
   constexpr std::uint32_t kRuns = 20'000;
   const double eta = 0.2;
   const Markov system = optimal(kChain, kStart, 0, kPairs);
-  const Sampled sgd = over_runs(kRuns, [&](std::uint32_t run) {
+  const OverRuns sgd = over_runs(kRuns, [&](std::uint32_t run) {
     return SgdDriver(system, pool(), {.learning_rate = eta, .batch_size = 1, .run = run});
   });
   const Moments exact = of_sgd(eta);
@@ -251,7 +251,7 @@ TEST_CASE("markov: the drivers have the moments of their steps", "[fast][markov]
   for (const int order : {1, 2}) {
     INFO("modified equation " << order);
     const double dt = eta / 4;
-    const Sampled sde = over_runs(kRuns, [&](std::uint32_t run) {
+    const OverRuns sde = over_runs(kRuns, [&](std::uint32_t run) {
       return SdeDriver(system, pool(),
                        {.learning_rate = eta,
                         .batch_size = 1,

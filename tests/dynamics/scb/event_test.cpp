@@ -50,7 +50,7 @@ TEST_CASE("Events are found at their times in all coordinates, by all methods", 
     const auto system = make_scb(problem, {}, coordinates, V0);
     for (const std::string method :
          {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4"}) {
-      if (method == "rosenbrock4" && !system->has_jacobian()) continue;
+      if (method == "rosenbrock4" && !system->capabilities().jacobian) continue;
       INFO(describe(coordinates) << ", " << method << ", T = " << T);
       FlowDriver::Options options{.method = method};
       if (method == "rk4") options.dt = 0.05;
@@ -80,4 +80,16 @@ TEST_CASE("A start past the level has its event at 0", "[fast][scb]") {
   CHECK(flow.event("boosted") == 0);
   flow.to(100);
   CHECK(flow.event("aligned") > 0);
+}
+
+TEST_CASE("Signals that are both of the wrong sign are not boosted", "[fast][scb]") {
+  const Problem problem = uneven_problem(5, 40, 3, 1);
+  Workers workers(1);
+  const Scb system(problem, {}, Coordinates::signal, Start{-problem.P, false, {-0.7}}, Training{},
+                   workers);
+  const Flow flow(system);
+  const auto seen = observe(system, start_of(system));
+  CHECK(seen.at("signal_V") < 0);
+  CHECK(seen.at("signal_V") * seen.at("signal_A") > 0.5);
+  CHECK(std::isnan(flow.event("boosted")));
 }

@@ -20,13 +20,13 @@ std::vector<double> all_numbers(const Problem& problem, const Variant& variant,
   std::vector<double> numbers(dxdt.begin(), dxdt.end());
   for (const auto& [name, value] : observe(system, x)) numbers.push_back(value);
   std::vector<double> events(system.shape().events.size());
-  system.event_functions({x.data(), static_cast<std::size_t>(x.size())}, 0, events);
+  system.event_functions(view(x), 0, events);
   numbers.insert(numbers.end(), events.begin(), events.end());
   const Matrices point = recorded(system, x);
   numbers.insert(numbers.end(), point.A.reshaped().begin(), point.A.reshaped().end());
   if (!variant.softmax) {
     Eigen::VectorXd shrunk = x;
-    system.proximal({shrunk.data(), static_cast<std::size_t>(shrunk.size())}, 0.5);
+    system.proximal(view(shrunk), {}, 0.5);
     numbers.insert(numbers.end(), shrunk.begin(), shrunk.end());
   }
   return numbers;

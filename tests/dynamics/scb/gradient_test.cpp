@@ -79,6 +79,14 @@ TEST_CASE("The flow is the negative gradient of the loss, preconditioned and pro
       const Matrices by_state = parts(problem, gradient(loss, x, step));
       const Eigen::VectorXd expected = flat(descent(problem, variant, by_state));
       CHECK(difference(rhs(*system, x), expected) < (variant.softmax ? 2e-10 : 1e-12));
+      // So does the system itself say.
+      const Capability<GradientFlow> flow = system->capabilities().gradient_flow;
+      REQUIRE(flow);
+      const double excess = observe(*system, x).at("excess_loss");
+      CHECK(flow->loss(view(x), 0) == excess);
+      Eigen::VectorXd descent_of_flow = -flat(by_state);
+      flow->precondition(view(x), view(descent_of_flow));
+      CHECK(difference(descent_of_flow, expected) < 1e-13);
     }
   }
 }

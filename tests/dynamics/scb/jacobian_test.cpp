@@ -11,15 +11,14 @@ using popflow::test::derivative;
 namespace {
 
 void check_jacobian(const Scb& system, double t, std::uint64_t seed) {
-  REQUIRE(system.has_jacobian());
+  REQUIRE(system.capabilities().jacobian);
   const Eigen::VectorXd x = random_state(system, 0.5, seed);
   Eigen::MatrixXd J(x.size(), x.size());
   Eigen::VectorXd by_time(x.size());
   // Whatever was there before must be overwritten.
   J.setConstant(7);
   by_time.setConstant(7);
-  const auto n = static_cast<std::size_t>(x.size());
-  system.jacobian({x.data(), n}, t, J, {by_time.data(), n});
+  system.jacobian(view(x), t, J, view(by_time));
   const Eigen::MatrixXd expected = popflow::test::jacobian(
       [&](const Eigen::VectorXd& at) { return rhs(system, at, t); }, x, 2e-3);
   CHECK(difference(J, expected) < 1e-10);
@@ -51,9 +50,10 @@ TEST_CASE("Jacobians are the derivatives of the right-hand side", "[fast][scb]")
 TEST_CASE("Coordinates without a Jacobian say so", "[fast][scb]") {
   const Problem problem = uneven_problem(3, 5, 2, 1);
   const auto V0 = start_value(problem, From::stationary);
-  CHECK_FALSE(make_scb(problem, {}, Coordinates::full, V0)->has_jacobian());
+  CHECK_FALSE(make_scb(problem, {}, Coordinates::full, V0)->capabilities().jacobian);
   const Variant none{.inverse_frequency = false};
   const auto support = make_scb(problem, none, Coordinates::support, V0);
-  CHECK_FALSE(support->has_jacobian());
-  CHECK_THAT(support->why_no_jacobian(), Catch::Matchers::Contains("inverse-frequency"));
+  const Capability<popflow::Jacobian> jacobian = support->capabilities().jacobian;
+  CHECK_FALSE(jacobian);
+  CHECK_THAT(jacobian.why_not(), Catch::Matchers::Contains("inverse-frequency"));
 }

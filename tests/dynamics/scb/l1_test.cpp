@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "popflow/error.hpp"
-#include "popflow/registry.hpp"
-#include "popflow/run_config.hpp"
+#include "support/make_system.hpp"
 #include "support/scb_fixture.hpp"
 #include "support/slopes.hpp"
 
@@ -21,15 +20,14 @@ double soft(double a, double by) { return std::copysign(std::max(std::abs(a) - b
 
 /// The attention after one proximal map.
 Eigen::MatrixXd after_proximal(const Scb& system, Eigen::VectorXd x, double dt) {
-  system.proximal({x.data(), static_cast<std::size_t>(x.size())}, dt);
+  system.proximal(view(x), {}, dt);
   return recorded(system, x).A;
 }
 
 /// Makes the system that these words of a command line ask for.
 void make_from_words(const std::vector<std::string>& words) {
-  RunConfig config = parse_run("scb", words);
   Workers workers(1);
-  find_system("scb").make({config.own, config.options, workers});
+  popflow::test::make_system(popflow::test::parse("scb", words), workers);
 }
 
 std::string refusal(const std::vector<std::string>& words) {
@@ -52,7 +50,7 @@ TEST_CASE("Without the projection the proximal map is the soft threshold", "[fas
     for (const bool inverse_frequency : {true, false}) {
       const Variant variant{.inverse_frequency = inverse_frequency, .project = false};
       const auto system = make_scb(problem, variant, coordinates, V0, l1);
-      REQUIRE(system->has_proximal());
+      REQUIRE(system->capabilities().proximal);
       const Eigen::VectorXd x = random_state(*system, 0.1, 1);
       const Eigen::MatrixXd before = recorded(*system, x).A;
       const Eigen::MatrixXd expected = before.unaryExpr([&](double a) { return soft(a, l1 * dt); });
@@ -64,7 +62,7 @@ TEST_CASE("Without the projection the proximal map is the soft threshold", "[fas
       CHECK((expected.array() != 0).any());
     }
   }
-  CHECK_FALSE(make_scb(problem, kFree, Coordinates::full, V0, 0)->has_proximal());
+  CHECK_FALSE(make_scb(problem, kFree, Coordinates::full, V0, 0)->capabilities().proximal);
 }
 
 TEST_CASE("With the projection the proximal map keeps the sums", "[fast][scb]") {
@@ -239,7 +237,7 @@ TEST_CASE("l1 is refused where it means nothing or leaves the coordinates", "[fa
   const Problem problem = uneven_problem(3, 9, 2, 1);
   const auto system =
       make_scb(problem, kFree, Coordinates::support, start_value(problem, From::stationary), 0.1);
-  CHECK_THROWS_WITH(Flow(*system), Contains("--l1 needs --dt"));
+  CHECK_THROWS_WITH(Flow(*system), Contains("the l1 term (--l1 0.1)") && Contains("--dt"));
 }
 
 TEST_CASE("Problems without a signal are refused in signal coordinates", "[fast][scb]") {

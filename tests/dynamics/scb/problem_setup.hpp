@@ -6,7 +6,7 @@
 
 #include "dynamics/scb/problem.hpp"
 #include "popflow/parameter.hpp"
-#include "popflow/registry.hpp"
+#include "popflow/setting.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::scb::test {
@@ -16,14 +16,18 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 /// The parameters that a problem is made from, as the command line would fill them.
 class ProblemSetup {
  public:
-  explicit ProblemSetup(const Options& options = {}) : own_(own_table()), shared_(shared_table()) {
+  explicit ProblemSetup(const Options& options = {}) : own_(own_table()) {
     for (const auto& [name, text] : options) {
-      Parameters& table = own_.find(name) != nullptr ? own_ : shared_;
-      table.set(name, text, Origin::command_line);
+      if (name == "problem")
+        setting_.problem = text;
+      else if (name == "problem-seed")
+        setting_.problem_seed = std::stoull(text);
+      else
+        own_.set(name, text, Origin::command_line);
     }
   }
 
-  Problem make() { return make_problem({own_, shared_, workers_}); }
+  Problem make() { return make_problem({own_, setting_, workers_}); }
   [[nodiscard]] const Parameters& own() const { return own_; }
 
  private:
@@ -46,12 +50,9 @@ class ProblemSetup {
             option("text-unit", Kind::word, "char", {"char", "word"}),
             option("counts", Kind::path)};
   }
-  static ParameterTable shared_table() {
-    return {option("problem", Kind::path), option("problem-seed", Kind::integer, "1")};
-  }
 
   Parameters own_;
-  Parameters shared_;
+  Setting setting_;
   Workers workers_{1};
 };
 

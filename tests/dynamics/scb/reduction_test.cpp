@@ -147,7 +147,7 @@ TEST_CASE("Event functions are the same in all coordinates", "[fast][scb]") {
     for (const auto& [system, state] : {std::pair<Scb*, Eigen::VectorXd>{reduced.get(), x},
                                         std::pair<Scb*, Eigen::VectorXd>{full.get(), y}}) {
       std::vector<double> values(expected.size());
-      system->event_functions({state.data(), static_cast<std::size_t>(state.size())}, t, values);
+      system->event_functions(view(state), t, values);
       for (std::size_t i = 0; i < values.size(); ++i)
         CHECK(std::abs(values[i] - expected[i]) < 1e-12 * (1 + std::abs(expected[i])));
     }

@@ -74,9 +74,7 @@ TEST_CASE("A weighted sum of samples is the sum of the samples", "[fast][scb][no
     CHECK(difference(sampled(*system, x, 50, weights), sum) < 1e-13);
     // Onto the state itself, as SGD takes its steps.
     Eigen::VectorXd moved = x;
-    system->add_sampled({moved.data(), static_cast<std::size_t>(x.size())}, 0,
-                        {7, Purpose::test, 0, 50}, weights,
-                        {moved.data(), static_cast<std::size_t>(x.size())});
+    system->add_sampled(view(moved), 0, {7, Purpose::test, 0, 50}, weights, view(moved));
     CHECK(difference(moved, x + sum) < 1e-13);
   }
 }
@@ -90,7 +88,7 @@ TEST_CASE("Every single sample keeps the sums that noise is projected on", "[fas
     for (std::uint64_t i = 0; i < 20; ++i) {
       const Eigen::VectorXd v = sampled(*system, x, i, {1.0});
       Eigen::VectorXd projected = v;
-      system->project_noise({projected.data(), static_cast<std::size_t>(projected.size())});
+      system->project_noise(view(x), view(projected));
       CHECK(difference(projected, v) < 1e-13);
     }
   }
@@ -198,7 +196,7 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
     INFO(describe(variant));
     const auto system =
         make_scb(problem, variant, Coordinates::full, start_value(problem, From::anywhere));
-    CHECK(system->can_step_in_place() == !variant.softmax);
+    CHECK(bool(system->capabilities().steps_in_place) == !variant.softmax);
     if (variant.softmax) continue;
     // A state whose columns do not sum to one, and one whose columns do.
     for (const double size : {0.4, 0.0}) {
@@ -209,7 +207,7 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
       Eigen::VectorXd moved = x;
       bool keeps = variant.project;
       system->step_in_place(
-          {moved.data(), static_cast<std::size_t>(x.size())}, 0, 0.3,
+          view(moved), {}, 0, 0.3,
           [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
             const auto first = static_cast<Eigen::Index>(begin);
             const auto count = static_cast<Eigen::Index>(out.size());
@@ -248,7 +246,8 @@ TEST_CASE("A step with isotropic noise adds the documented normals, projected",
     for (std::uint64_t step = 0; step < 3; ++step) {
       REQUIRE(driver.advance(0.25 * static_cast<double>(step + 1)).kind == Outcome::Kind::reached);
       NormalPart(12, 3, 2 * step).write(0, noise);
-      system->project_noise(noise);
+      if (const auto projection = system->capabilities().noise_projection)
+        projection->project_noise(view(x), noise);
       const double factor = 1e-3 * std::sqrt(0.25) * std::sqrt(0.4 / 9);
       x += 0.25 * rhs(*system, x) +
            factor * Eigen::Map<const Eigen::VectorXd>(noise.data(), x.size());

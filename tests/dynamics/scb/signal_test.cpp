@@ -130,7 +130,7 @@ TEST_CASE("The final rate is K_P/(T(K_P + kappa))", "[fast][scb]") {
   x << 1, 0, 1;
   Eigen::MatrixXd J(3, 3);
   Eigen::VectorXd by_time(3);
-  system->jacobian({x.data(), 3}, 0, J, {by_time.data(), 3});
+  system->jacobian(view(x), 0, J, view(by_time));
   Eigen::Matrix2d signals;
   signals << J(0, 0), J(0, 2), J(2, 0), J(2, 2);
   const double slowest =

@@ -6,10 +6,9 @@
 #include <cstring>
 
 #include "popflow/error.hpp"
-#include "popflow/registry.hpp"
-#include "popflow/run_config.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/make_system.hpp"
 #include "support/scb_fixture.hpp"
 
 using namespace popflow;
@@ -18,13 +17,6 @@ using namespace popflow::scb::test;
 using Catch::Matchers::Contains;
 
 namespace {
-
-std::span<const double> view(const Eigen::VectorXd& x) {
-  return {x.data(), static_cast<std::size_t>(x.size())};
-}
-std::span<double> view(Eigen::VectorXd& x) {
-  return {x.data(), static_cast<std::size_t>(x.size())};
-}
 
 bool same_bits(const Eigen::VectorXd& a, const Eigen::VectorXd& b, Eigen::Index size) {
   return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(size) * sizeof(double)) == 0;
@@ -40,9 +32,9 @@ Training two_stages(double l1, double threshold, TwoStage two = {}) {
   return {.l1 = l1, .two_stage = two, .rounding = 0.1};
 }
 
-std::map<std::string, double> finals(const System& system, const Eigen::VectorXd& x, double t) {
+std::map<std::string, double> finals(const System& system, StateView x, double t) {
   Eigen::VectorXd values(static_cast<Eigen::Index>(system.info().finals.size()));
-  system.final_values(view(x), t, view(values));
+  system.capabilities().final_values->final_values(x, t, view(values));
   std::map<std::string, double> named;
   for (Eigen::Index i = 0; i < values.size(); ++i)
     named[system.info().finals[static_cast<std::size_t>(i)].name] = values[i];
@@ -55,14 +47,6 @@ Problem small_problem() {
   set_column(problem.Q, 0, {{0, 0.6}, {2, 0.4}});
   set_column(problem.Q, 1, {{1, 0.5}, {3, 0.25}, {4, 0.25}});
   return problem;
-}
-
-/// The state of a system of two stages with these matrices, in stage 1.
-Eigen::VectorXd staged_state(const Scb& system, const Matrices& point) {
-  Eigen::VectorXd x = start_of(system);
-  const Eigen::VectorXd whole = full_state(system, point);
-  x.head(whole.size()) = whole;
-  return x;
 }
 
 /// The population loss from its definition, sample by sample in expectation: dense algebra.
@@ -86,10 +70,8 @@ double loss_of(const Problem& problem, const Matrices& at) {
 
 /// What make() does with these words of a command line: the parameters it resolves.
 Parameters settled(const std::vector<std::string>& words) {
-  RunConfig config = parse_run("scb", words);
   Workers workers(1);
-  find_system("scb").make({config.own, config.options, workers});
-  return config.own;
+  return popflow::test::make_system(popflow::test::parse("scb", words), workers).own;
 }
 
 std::string refusal(std::vector<std::string> words) {
@@ -114,8 +96,9 @@ TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
   point.A.col(0) << 0.5, 0.25, 0.125, -0.375, 0.5, 0;
   // Below it everywhere: the largest stay.
   point.A.col(1) << 0.125, 0.1875, 0.1875, 0.1875, 0.15625, 0.15625;
-  Eigen::VectorXd x = staged_state(*system, point);
-  system->switch_mode(view(x), 3);
+  Eigen::VectorXd x = full_state(*system, point);
+  Regime regime = system->first_regime();
+  system->switch_regime(view(x), regime, 3);
   Eigen::MatrixXd expected = Eigen::MatrixXd::Zero(6, 2);
   expected.col(0) << 0.4, 0.2, 0, 0, 0.4, 0;
   expected.col(1) << 0, 1 / 3.0, 1 / 3.0, 1 / 3.0, 0, 0;
@@ -123,14 +106,15 @@ TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
   CHECK((after.A - expected).cwiseAbs().maxCoeff() < 1e-16);
   const bool same_zeros = ((after.A.array() == 0) == (expected.array() == 0)).all();
   CHECK(same_zeros);
-  CHECK(after.V == recorded(*system, staged_state(*system, point)).V);
-  CHECK(system->stage(view(x)) == 2);
-  CHECK(finals(*system, x, 3).at("columns_below_threshold") == 1);
+  CHECK(after.V == recorded(*system, full_state(*system, point)).V);
+  CHECK(system->stage({view(x), regime}) == 2);
+  CHECK(finals(*system, {view(x), regime}, 3).at("columns_below_threshold") == 1);
 
   // The share is of the column's own sum.
   point.A *= 2;
-  Eigen::VectorXd y = staged_state(*system, point);
-  system->switch_mode(view(y), 3);
+  Eigen::VectorXd y = full_state(*system, point);
+  regime = system->first_regime();
+  system->switch_regime(view(y), regime, 3);
   CHECK((recorded(*system, y).A - expected).cwiseAbs().maxCoeff() < 1e-16);
 }
 
@@ -142,16 +126,17 @@ TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]
     const auto full = make_scb(problem, {}, Coordinates::full, V0, two_stages(0, threshold));
     const auto support = make_scb(problem, {}, Coordinates::support, V0, two_stages(0, threshold));
     Eigen::VectorXd reduced = random_state(*support, 0.1, 4);
-    reduced.tail(4) = start_of(*support).tail(4);
     // A column whose weights off the support are its largest.
     reduced.segment(4, 4) << -0.1, -0.1, 0, 0.05;
-    Eigen::VectorXd x = staged_state(*full, recorded(*support, reduced));
-    full->switch_mode(view(x), 1);
-    support->switch_mode(view(reduced), 1);
+    Eigen::VectorXd x = full_state(*full, recorded(*support, reduced));
+    Regime regime = full->first_regime(), reduced_regime = support->first_regime();
+    full->switch_regime(view(x), regime, 1);
+    support->switch_regime(view(reduced), reduced_regime, 1);
     const Matrices a = recorded(*full, x), b = recorded(*support, reduced);
     CHECK((a.A - b.A).cwiseAbs().maxCoeff() < 1e-15);
     CHECK((a.A.colwise().sum().array() - 1).abs().maxCoeff() < 1e-15);
-    const auto ends = finals(*full, x, 1), reduced_ends = finals(*support, reduced, 1);
+    const auto ends = finals(*full, {view(x), regime}, 1),
+               reduced_ends = finals(*support, {view(reduced), reduced_regime}, 1);
     for (const auto& [name, value] : ends) {
       INFO(name);
       CHECK(reduced_ends.at(name) == Approx(value).epsilon(1e-12));
@@ -176,7 +161,7 @@ TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][st
     for (Eigen::Index m = 0; m < 2; ++m) after.V.col(m) /= point.V.col(m).sum();
     after.A.col(0) << 0.6, 0, 0.4, 0, 0, 0;
     const Eigen::VectorXd x = full_state(*system, point);
-    const auto ends = finals(*system, x, 0);
+    const auto ends = finals(*system, view(x), 0);
     CHECK(ends.at("loss_before") == Approx(loss_of(problem, point)).epsilon(1e-13));
     CHECK(ends.at("loss_after") == Approx(loss_of(problem, after)).epsilon(1e-13));
     CHECK(ends.at("distance_P_before") == Approx((point.V - problem.P).norm()).epsilon(1e-13));
@@ -193,7 +178,7 @@ TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][st
 
     // A column of V without a positive sum stays.
     point.V.col(0) *= -1;
-    CHECK(finals(*system, full_state(*system, point), 0).at("columns_of_V_kept") == 1);
+    CHECK(finals(*system, view(full_state(*system, point)), 0).at("columns_of_V_kept") == 1);
   }
 }
 
@@ -203,7 +188,7 @@ TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
                                start_value(problem, From::stationary), Training{.rounding = 0.2});
   for (const double c : {0.1, 1.0, 7.0}) {
     const Matrices point{c * problem.P, dense_Q(problem) / c};
-    const auto ends = finals(*system, full_state(*system, point), 0);
+    const auto ends = finals(*system, view(full_state(*system, point)), 0);
     CHECK(ends.at("distance_P_after") < 1e-14);
     CHECK(ends.at("distance_Q_after") < 1e-14);
     CHECK(ends.at("loss_after") == Approx(ends.at("loss_before")).epsilon(1e-14));
@@ -243,7 +228,7 @@ TEST_CASE("Without l1 and threshold two stages are the plain flow until the swit
     const auto staged =
         make_scb(problem, {}, coordinates, V0, two_stages(0, 0, {.signal = {}, .time = 12.5}));
     const auto size = static_cast<Eigen::Index>(plain->shape().state_size());
-    CHECK_FALSE(staged->has_proximal());
+    CHECK_FALSE(staged->capabilities().proximal);
     for (const char* method : {"dopri5", "rk4"}) {
       Flow a(*plain, {.method = method, .dt = 0.1});
       Flow b(*staged, {.method = method, .dt = 0.1});
@@ -269,7 +254,7 @@ TEST_CASE("Without l1 and threshold two stages are the plain flow until the swit
     REQUIRE(a.advance(1).kind == Outcome::Kind::reached);
     REQUIRE(b.advance(1).kind == Outcome::Kind::reached);
     CHECK_FALSE(same_bits(vector_of(a.state()), vector_of(b.state()), size));
-    CHECK(staged->stage(b.state()) == 2);
+    CHECK(staged->stage(b.view()) == 2);
     REQUIRE(b.events().size() == 1);
     // The first step at whose end it is time.
     CHECK(b.events()[0].time == Approx(0.9).epsilon(1e-12));
@@ -293,37 +278,32 @@ TEST_CASE("Each stage has its own flow, noise and samples", "[fast][scb][stages]
   const std::vector<double> weights = {0.5, -1, 2};
   const SampleKey key{1, Purpose::test, 0, 0};
   RandomStream random(1, Purpose::test, 9);
-  const Eigen::VectorXd noise = normal_vector(size + 4, random);
+  const Eigen::VectorXd noise = normal_vector(size, random);
   for (const int stage : {1, 2, 3}) {
     INFO("stage " << stage);
-    Eigen::VectorXd x(size + 4);
-    x << plain, stage, 0, 0, 0;
+    const Regime regime = {static_cast<double>(stage), 0, 0, 0};
+    const StateView x{view(plain), regime};
     const Scb& other = stage == 1 ? *projected : *free;
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(size);
-    const Eigen::VectorXd velocity = rhs(*staged, x);
-    CHECK(same_bits(velocity, stage == 3 ? zero : rhs(other, plain), size));
-    CHECK(velocity.tail(4).norm() == 0);
+    CHECK(same_bits(rhs(*staged, plain, 0, regime), stage == 3 ? zero : rhs(other, plain), size));
 
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(size + 4), expected = zero;
-    staged->add_sampled(view(x), 0, key, weights, view(sum));
+    Eigen::VectorXd sum = zero, expected = zero;
+    staged->add_sampled(x, 0, key, weights, view(sum));
     if (stage < 3) other.add_sampled(view(plain), 0, key, weights, view(expected));
     CHECK(same_bits(sum, expected, size));
-    CHECK(sum.tail(4).norm() == 0);
 
-    Eigen::VectorXd moved = x, soft = plain;
-    staged->proximal(view(moved), 0.3);
-    if (stage == 2) free->proximal(view(soft), 0.3);
+    Eigen::VectorXd moved = plain, soft = plain;
+    staged->proximal(view(moved), regime, 0.3);
+    if (stage == 2) free->proximal(view(soft), {}, 0.3);
     CHECK(same_bits(moved, soft, size));
-    CHECK(moved.tail(4) == x.tail(4));
 
     Eigen::VectorXd drawn = noise;
-    staged->project_noise_at(view(x), view(drawn));
-    CHECK(drawn.tail(4).norm() == 0);
+    staged->project_noise(x, view(drawn));
     const auto A = drawn.segment(16, 36).reshaped(9, 4);
     if (stage == 1) CHECK(A.colwise().sum().cwiseAbs().maxCoeff() < 1e-14);
     if (stage == 2) CHECK(same_bits(drawn, noise, size));
     if (stage == 3) CHECK(drawn.norm() == 0);
-    CHECK(staged->at_rest(view(x)) == (stage == 3));
+    CHECK(staged->at_rest(x) == (stage == 3));
   }
 }
 
@@ -382,7 +362,7 @@ TEST_CASE("Noisy steps in place follow the stages", "[fast][scb][stages]") {
   const auto system =
       make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
                two_stages(0.02, 0.12, {.signal = {}, .time = 12}));
-  REQUIRE(system->can_step_in_place());
+  REQUIRE(system->capabilities().steps_in_place);
   Workers workers(2);
   // Without noise they are Euler's steps of the flow.
   SdeDriver still(*system, workers,
@@ -420,15 +400,15 @@ TEST_CASE("Full and support coordinates go through all stages alike", "[fast][sc
   Flow a(*full, options), b(*support, options);
   for (const double t : {5.0, 30.0, 100.0, 400.0, 3000.0}) {
     const Eigen::VectorXd x = a.to(t), y = b.to(t);
-    CHECK(full->stage(view(x)) == support->stage(view(y)));
+    CHECK(full->stage(a.view()) == support->stage(b.view()));
     const Matrices one = recorded(*full, x, t), other = recorded(*support, y, t);
     CHECK(difference(one.A, other.A) < 1e-7);
     CHECK(difference(one.V, other.V) < 1e-7);
   }
-  CHECK(full->stage(view(a.to(3000))) == 3);
+  CHECK(full->stage(a.view()) == 3);
   for (const char* event : {"boosted", "stage2", "plateau"})
     CHECK(a.event(event) == Approx(b.event(event)).epsilon(1e-8));
-  const auto ends = finals(*full, a.to(3000), 3000), other = finals(*support, b.to(3000), 3000);
+  const auto ends = finals(*full, a.view(), 3000), other = finals(*support, b.view(), 3000);
   for (const auto& [name, value] : ends) {
     INFO(name);
     CHECK(other.at(name) == Approx(value).epsilon(1e-6));
@@ -502,10 +482,10 @@ TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
   CHECK(seen.at("excess_loss") < 1e-4);
   CHECK(seen.at("distance_P") > distance);
   // The numbers of the end don't feel it.
-  CHECK(finals(*system, flow.to(t), t).at("distance_P_after") < 1e-2 * seen.at("distance_P"));
+  CHECK(finals(*system, flow.view(), t).at("distance_P_after") < 1e-2 * seen.at("distance_P"));
 }
 
-TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][stages]") {
+TEST_CASE("Runs in stages that are cut resume bit for bit", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(4, 12, 2, 1);
   const auto system = make_scb(
       problem, {}, Coordinates::full, start_value(problem, From::stationary),
@@ -535,7 +515,7 @@ TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][sta
     const auto whole = make({});
     for (const double target : targets)
       REQUIRE(whole->advance(target).kind == Outcome::Kind::reached);
-    REQUIRE(system->stage(whole->state()) == 3);
+    REQUIRE(system->stage(whole->view()) == 3);
     REQUIRE(whole->events().size() >= 2);
     CHECK(whole->time() == Approx(4).epsilon(1e-12));
     const StepStatistics all = whole->statistics();
@@ -550,11 +530,12 @@ TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][sta
         ++next;
       const ResumePoint point = begun->resume_point();
       const auto resumed = make({});
-      resumed->restore(*point.x, point.t, point.memory);
+      resumed->restore(*point.x, *point.regime, point.t, point.data);
       for (; next < targets.size(); ++next)
         REQUIRE(resumed->advance(targets[next]).kind == Outcome::Kind::reached);
       const Eigen::VectorXd a = vector_of(whole->state()), b = vector_of(resumed->state());
       CHECK(same_bits(a, b, a.size()));
+      CHECK(resumed->regime() == whole->regime());
       CHECK(resumed->time() == whole->time());
       CHECK(resumed->statistics().accepted == all.accepted);
       REQUIRE(resumed->events().size() == whole->events().size());
@@ -564,7 +545,7 @@ TEST_CASE("Runs in stages that are cut go on to the same bits", "[fast][scb][sta
     // At rest a resumed run stays at rest.
     const ResumePoint point = whole->resume_point();
     const auto resumed = make({});
-    resumed->restore(*point.x, point.t, point.memory);
+    resumed->restore(*point.x, *point.regime, point.t, point.data);
     REQUIRE(resumed->advance(6).kind == Outcome::Kind::reached);
     CHECK(resumed->time() == Approx(6).epsilon(1e-12));
     CHECK(resumed->statistics().accepted == all.accepted);
@@ -576,12 +557,11 @@ TEST_CASE("The defaults of two stages come from the problem's constants", "[fast
       "--schedule", "two-stage",     "--context-length", "400",          "--sparsity",
       "3",          "--coordinates", "support",          "--vocab-size", "6",
       "--dt",       "0.1",           "--accuracy",       "0.02"};
-  RunConfig config = parse_run("scb", words);
   Workers workers(1);
-  const auto made = find_system("scb").make({config.own, config.options, workers});
-  const auto& system = dynamic_cast<const Scb&>(*made);
+  const Made made = popflow::test::make_system(popflow::test::parse("scb", words), workers);
+  const auto& system = dynamic_cast<const Scb&>(*made.system);
   const SignalConstants s(system.data(), start_value(system.data(), From::stationary));
-  const Parameters& own = config.own;
+  const Parameters& own = made.own;
   CHECK(own.real("l1") == Approx(0.02 * s.K_P / (9 * 216)).epsilon(1e-10));
   CHECK(own.real("stage1-signal") == 0.5);
   CHECK_FALSE(own.has("stage1-time"));
@@ -599,7 +579,7 @@ TEST_CASE("The defaults of two stages come from the problem's constants", "[fast
   Flow reduced(*signal);
   const double time = flow.event("stage2");
   CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.03));
-  CHECK(finals(system, flow.to(200), 200).at("columns_below_threshold") == 0);
+  CHECK(finals(system, flow.view(), 200).at("columns_below_threshold") == 0);
 
   // A time instead of a level; what is given stays.
   const Parameters other = settled({"--schedule", "two-stage", "--stage1-time", "7", "--l1", "0",
@@ -627,7 +607,7 @@ TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
   CHECK(correlation(problem.P, problem) == Approx(1).epsilon(1e-13));
   // From its start the threshold's prediction holds, too.
   const Eigen::MatrixXd V0 = 0.7 * problem.P + 0.3 * start_value(problem, From::stationary);
-  RunConfig config = parse_run("scb", {"--schedule", "two-stage", "--l1", "0"});
+  RunConfig config = popflow::test::parse("scb", {"--schedule", "two-stage", "--l1", "0"});
   const Training training = settle_training(config.own, problem, {}, V0);
   const auto system = make_scb(problem, {}, Coordinates::support, V0, training);
   Flow flow(*system);
@@ -659,13 +639,15 @@ TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]
       CHECK_THAT(refusal({option, share}), Contains(std::string(option).substr(2)));
   CHECK_THAT(refusal({"--sparsity", "7", "--context-length", "7"}), Contains("kappa = 0"));
   CHECK(refusal({"--coordinates", "support"}).empty());
-  try {
-    settled({"--schedule", "two-stage"});
-    FAIL("not refused");
-  } catch (const UsageError& error) {
-    CHECK_THAT(error.what(), Contains("--dt") && Contains("l1 = "));
-  }
-  CHECK_NOTHROW(settled({"--schedule", "two-stage", "--dt", "0.1"}));
+  // A splitting without a step is refused by the driver, which says what the term is.
+  Training training = two_stages(1e-4, 0.1);
+  training.default_l1 = true;
+  const Problem problem = small_problem();
+  const auto split =
+      make_scb(problem, {}, Coordinates::support, start_value(problem, From::stationary), training);
+  CHECK_THROWS_WITH(Flow(*split),
+                    Contains("--dt") && Contains("l1 = 1e-04") && Contains("--l1 0 turns it off"));
+  CHECK_NOTHROW(Flow(*split, {.dt = 0.1}));
   CHECK_NOTHROW(settled({"--schedule", "two-stage", "--mode", "sgd"}));
   CHECK_THROWS_WITH(settled({"--rounding", "0.1", "--attention", "softmax"}),
                     Contains("--rounding is 0.1"));

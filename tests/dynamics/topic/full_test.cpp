@@ -263,7 +263,7 @@ TEST_CASE("topic: events of full matrices are those of the symmetric flow", "[fa
   }
 }
 
-TEST_CASE("topic: logits far apart are no trouble", "[fast][topic][full]") {
+TEST_CASE("topic: logits far apart do not overflow", "[fast][topic][full]") {
   const Data data{4, 3, 2, 0.3, 0.2, 0.3};
   const auto system = make_full_random(data, {Train::joint, false, 0}, 90, 8);
   const std::vector<double> x = start_of(*system);
@@ -276,7 +276,7 @@ TEST_CASE("topic: logits far apart are no trouble", "[fast][topic][full]") {
         1e-12 * vector_of(expected).cwiseAbs().maxCoeff());
 }
 
-TEST_CASE("topic: the full flow has the same bits on any number of threads",
+TEST_CASE("topic: the full flow is bit-for-bit identical on any number of threads",
           "[fast][topic][full]") {
   const Data data{8, 5, 3, 0.3, 0.2, 0.3};
   for (const Variant& variant : all_variants(kL2)) {
@@ -290,7 +290,7 @@ TEST_CASE("topic: the full flow has the same bits on any number of threads",
   }
 }
 
-TEST_CASE("topic: too many sets of topics are refused, where they would be gone through",
+TEST_CASE("topic: too many sets of topics are refused, where they would be enumerated",
           "[fast][topic][full]") {
   const Data data{20, 1, 10, 0.3, 0.2, 0.3};
   CHECK_THROWS_WITH(

@@ -179,7 +179,7 @@ TEST_CASE("topic: sampled documents have the flow for their mean", "[slow][topic
           -flow[i] * (i < value_entries ? values[i] : logits[i - value_entries]);
     expected[10] = observe(*system, x).at("loss");
     CHECK(mean.worst_z(expected) < 4.5);
-    // The check has teeth: it sees coordinates to a few percent of the gradient's size.
+    // The check has power: it resolves coordinates to a few percent of the gradient's size.
     CHECK(mean.standard_error().head(10).maxCoeff() <
           0.03 * expected.head(10).cwiseAbs().maxCoeff());
   }

@@ -110,7 +110,7 @@ TEST_CASE("topic: a sample is minus the gradient of its own document's loss",
   }
 }
 
-TEST_CASE("topic: documents show what the generator says", "[fast][topic][noise]") {
+TEST_CASE("topic: documents have the generator's frequencies", "[fast][topic][noise]") {
   // 4000 documents of 30 words. Means of 9 numbers for 11 kinds of data at |z| <= 5: a false alarm
   // once in 2e4.
   for (const Data& data : small_data()) {
@@ -152,7 +152,7 @@ TEST_CASE("topic: documents show what the generator says", "[fast][topic][noise]
         1 / n, (1 - data.z_mask()) / n, 1 / n, (1 - data.z_mask()) / n, shows;
     for (Eigen::Index i = 0; i < 9; ++i) {
       INFO("number " << i << ": " << mean.mean()[i] << " for " << expected[i]);
-      // What has hardly ever failed to happen has no error of its own yet.
+      // Frequencies near 0 or 1 have no estimated standard error yet.
       const double error =
           i < 8 ? mean.standard_error()[i] : std::sqrt(shows * (1 - shows) / documents);
       CHECK(std::abs(mean.mean()[i] - expected[i]) <= 5 * error + 1e-12);
@@ -166,7 +166,7 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
     INFO(describe(variant));
     const auto system = make_full_random(data, variant, 0.7, 4);
     const std::vector<double> x = start_of(*system);
-    // More than are worked out at a time.
+    // More than are computed at a time.
     std::vector<double> weights(150);
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = std::cos(static_cast<double>(i)) / 10;
@@ -181,7 +181,8 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
   }
 }
 
-TEST_CASE("topic: samples have the same bits on any number of threads", "[fast][topic][noise]") {
+TEST_CASE("topic: samples are bit-for-bit identical on any number of threads",
+          "[fast][topic][noise]") {
   const Data data{6, 4, 3, 0.3, 0.2, 0.3};
   for (const Variant& variant : all_variants(kL2)) {
     INFO(describe(variant));
@@ -201,7 +202,7 @@ TEST_CASE("topic: under uniform attention the bias of finite documents is known"
   // the 325 numbers within 5.5 standard errors: a false alarm once in 8e4.
   const Data data{4, 3, 2, 0.6, 0.3, 0.4};
   constexpr int length = 20;
-  // What comes to E[z z'] and E[x z'], from all documents.
+  // The bias of E[z z'] and E[x z'], from all documents.
   Eigen::MatrixXd of_zz = Eigen::MatrixXd::Zero(13, 13), of_xz = of_zz;
   for (Eigen::Index one = 0; one < 4; ++one) {
     for (Eigen::Index two = 0; two < one; ++two) {
@@ -231,7 +232,7 @@ TEST_CASE("topic: under uniform attention the bias of finite documents is known"
     for (std::uint64_t batch = 0; batch < 2000; ++batch)
       mean.add(sampled(*system, x, 20 * batch, std::vector<double>(20, 0.05)));
     CHECK(mean.worst_z(expected) < 5.5);
-    // The test has teeth: without the bias it fails.
+    // The test has power: without the bias it fails.
     CHECK(mean.worst_z(flow) > 10);
   }
 }
@@ -331,7 +332,8 @@ TEST_CASE("topic: a document without selected positions feels the penalty alone"
   CHECK(none > 20);
 }
 
-TEST_CASE("topic: every single sample keeps what noise is projected on", "[fast][topic][noise]") {
+TEST_CASE("topic: every single sample conserves what noise is projected on",
+          "[fast][topic][noise]") {
   for (const Data& data : small_data()) {
     for (const Variant& variant : all_variants(0)) {
       INFO(describe(data) << ", " << describe(variant));
@@ -340,14 +342,14 @@ TEST_CASE("topic: every single sample keeps what noise is projected on", "[fast]
       for (std::uint64_t i = 0; i < 20; ++i) {
         const Eigen::VectorXd v = sampled(*system, x, i, {1.0});
         std::vector<double> projected(v.begin(), v.end());
-        system->project_noise(projected);
+        system->project_noise(x, projected);
         CHECK((vector_of(projected) - v).cwiseAbs().maxCoeff() < 1e-14 * (1 + v.norm()));
       }
       // And nothing more: what is left of noise is what samples move.
       RandomStream random(3, Purpose::test);
       std::vector<double> noise(x.size());
       for (double& number : noise) number = random.normal();
-      system->project_noise(noise);
+      system->project_noise(x, noise);
       if (variant.attends() && !variant.factored) {
         // The softmax's derivative sums to 0 over the keys.
         const auto symbols = static_cast<Eigen::Index>(data.topics * data.words_per_topic + 1);
@@ -356,7 +358,7 @@ TEST_CASE("topic: every single sample keeps what noise is projected on", "[fast]
         CHECK(logit.reshaped(symbols, symbols).colwise().sum().cwiseAbs().maxCoeff() < 1e-13);
       }
       std::vector<double> twice = noise;
-      system->project_noise(twice);
+      system->project_noise(x, twice);
       CHECK((vector_of(twice) - vector_of(noise)).cwiseAbs().maxCoeff() < 1e-14);
       const auto longer = make_full_random(data, variant, 0.7, 4, 400);
       const Eigen::VectorXd moved = sampled(*longer, x, 0, std::vector<double>(400, 1.0));
@@ -368,7 +370,7 @@ TEST_CASE("topic: every single sample keeps what noise is projected on", "[fast]
   }
 }
 
-TEST_CASE("topic: SGD with documents goes on to the same bits", "[fast][topic][noise]") {
+TEST_CASE("topic: SGD with documents resumes bit for bit", "[fast][topic][noise]") {
   const Data data = small_data()[1];
   for (const Variant& variant : all_variants(1e-3)) {
     INFO(describe(variant));
@@ -380,7 +382,7 @@ TEST_CASE("topic: SGD with documents goes on to the same bits", "[fast][topic][n
     REQUIRE(begun.advance(7.5).kind == Outcome::Kind::reached);
     const ResumePoint point = begun.resume_point();
     SgdDriver resumed(*system, workers, options);
-    resumed.restore(*point.x, point.t, point.memory);
+    resumed.restore(*point.x, *point.regime, point.t, point.data);
     REQUIRE(resumed.advance(20).kind == Outcome::Kind::reached);
     const std::size_t bytes = whole.state().size() * sizeof(double);
     CHECK(std::memcmp(whole.state().data(), resumed.state().data(), bytes) == 0);

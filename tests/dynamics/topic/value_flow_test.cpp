@@ -105,7 +105,7 @@ TEST_CASE("topic: value training follows its closed form, at rk4's order", "[fas
     for (const double l2 : {0.0, 1e-3}) {
       INFO(describe(data) << ", l2 " << l2);
       const auto system = make_at(data, {Train::value, true, l2}, start_for(data));
-      REQUIRE(system->has_closed_form());
+      REQUIRE(system->capabilities().closed_form);
       const double rate = ValueFlow(data, l2).fastest_rate();
       const double t = 4 / rate;
       std::vector<double> exact(4);

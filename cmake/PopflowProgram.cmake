@@ -1,0 +1,13 @@
+# popflow_add_program(NAME SOURCE...)
+#
+# A program NAME with systems of one's own: its main() calls popflow::run_program(). Compiled as
+# popflow itself is, so that a run gives the same bits whether or not the processor has fused
+# multiply-adds.
+function(popflow_add_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE popflow::popflow)
+  target_compile_options(${name} PRIVATE -ffp-contract=off)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    target_compile_options(${name} PRIVATE -O2)
+  endif()
+endfunction()

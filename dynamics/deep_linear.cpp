@@ -1,0 +1,141 @@
+#include "dynamics/deep_linear.hpp"
+
+#include <cmath>
+
+#include "dynamics/common/normals.hpp"
+#include "popflow/error.hpp"
+#include "popflow/function_system.hpp"
+
+namespace popflow::deep_linear {
+namespace {
+
+using Eigen::ArrayXd, Eigen::Index;
+using Numbers = std::span<const double>;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr const char* kEquations =
+    R"(Data. White inputs x ~ N(0, I) and labels y = Sigma x + noise; all is written in the singular bases
+of the teacher Sigma = diag(s_1, ..., s_n).
+Model. L linear layers, each n x n: it predicts W x with W = W_L ... W_1.
+
+Population loss (that of the noise left out) and flow (tau = 1):
+  L = |Sigma - W|_F^2 / 2,   dW_l/dt = (W_L ... W_{l+1})' (Sigma - W) (W_{l-1} ... W_1)'
+
+Exact results. All W_l W_l' - W_{l+1}' W_{l+1} are conserved. From --start spectral, W_l = g I, the
+modes are decoupled: the layers stay diagonal and equal, and a_k = W_kk follows
+  da_k/dt = L a_k^(2 - 2/L) (s_k - a_k),   a_k(0) = g^L
+  L = 2: a_k = s_k / (1 + (s_k/g^2 - 1) e^(-2 s_k t)), half of s_k at t = log(s_k/g^2 - 1) / (2 s_k)
+
+What to expect. From a small start one mode after another, in the order of their strengths: the loss
+stays on a plateau until the next mode is learned, all at once. --start gaussian has normal entries
+of variance g^2/n. Then, with L = 2, mode k follows the sigmoid from |c_k|^2/4 in place of g^2, where
+c_k is column k of W_1 plus row k of W_2, made orthogonal to those of the stronger modes.
+
+Sampled model. A sample is one x with its y, its gradient that of |y - W x|^2 / 2.)";
+
+struct Network {
+  Index layers, n;
+
+  /// A state is its layers, one after the other.
+  auto layer(auto x, Index l) const { return Matrix::Map(x.data() + l * n * n, n, n); }
+  /// The inputs, and the outputs of each layer.
+  std::vector<Matrix> forward(Numbers x, const Matrix& inputs) const {
+    std::vector<Matrix> made = {inputs};
+    for (Index l = 0; l < layers; ++l) made.push_back(layer(x, l) * made.back());
+    return made;
+  }
+  /// Adds minus the gradient of weight |labels - W inputs|^2 / 2.
+  void descend(Numbers x, const Matrix& inputs, const Matrix& labels, double weight,
+               std::span<double> out) const {
+    const std::vector<Matrix> made = forward(x, inputs);
+    Matrix error = weight * (labels - made.back());
+    for (Index l = layers; l-- > 0; error = (layer(x, l).transpose() * error).eval())
+      layer(out, l) += error * made[l].transpose();
+  }
+  double imbalance(Numbers x) const {
+    double squares = 0;
+    for (Index l = 0; l + 1 < layers; ++l) {
+      const auto below = layer(x, l), above = layer(x, l + 1);
+      squares += (below * below.transpose() - above.transpose() * above).squaredNorm();
+    }
+    return std::sqrt(squares);
+  }
+};
+
+Functions functions(const Parameters& own, const Setting& setting) {
+  const std::vector<double>& s = own.reals("strengths");
+  const ArrayXd S = ArrayXd::Map(s.data(), std::ssize(s));
+  if (S.maxCoeff() == 0) throw UsageError("--strengths are all 0: there is nothing to learn");
+  const Network net{own.integer("layers"), S.size()};
+  const Index n = net.n, layers = net.layers;
+  const double g = own.real("init-scale"), noise = own.real("label-noise");
+  const Matrix Sigma = S.matrix().asDiagonal(), unit = Matrix::Identity(n, n);
+  const Matrix mixing = Matrix::Ones(n, n) - unit;
+  std::vector<double> start(layers * n * n);
+  RandomStream random(setting.problem_seed, Purpose::start);
+  for (double& weight : start) weight = g / std::sqrt(n) * random.normal();
+  const bool spectral = own.word("start") == "spectral";
+  for (Index l = 0; spectral && l < layers; ++l) net.layer(std::span(start), l) = g * unit;
+
+  const auto product = [=](auto x) { return net.forward(x, unit).back(); };
+  const auto loss = [=](auto x, auto) { return (Sigma - product(x)).squaredNorm() / 2; };
+  const auto strength = [=](auto x, auto, auto out) {
+    ArrayXd::Map(out.data(), n) = product(x).diagonal();
+  };
+  const auto past_half = [=](auto x, auto, auto out) {
+    ArrayXd::Map(out.data(), n) = (S > 0).select(product(x).diagonal().array() - S / 2, NAN);
+  };
+
+  Functions f;
+  f.state = {{"W", start, "layers", "W_l", {{"layer", layers}, {"row", n}, {"column", n}}, g}};
+  f.rhs = [=](Numbers x, double, std::span<double> out) {
+    std::fill(out.begin(), out.end(), 0.0);
+    net.descend(x, unit, Sigma, 1, out);
+  };
+  f.sample = [=](auto x, auto& draw, double weight, auto out) {
+    const Matrix input = normals(draw, n);
+    net.descend(x, input, Sigma * input + noise * normals(draw, n), weight, out);
+  };
+  f.loss = loss;
+  f.observables = {{"misalignment", "norm of W off the diagonal",
+                    [=](auto x, auto) { return product(x).cwiseProduct(mixing).norm(); }}};
+  f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
+                   [=](auto x, auto) { return net.imbalance(x); }}};
+  f.events = {{"learned", "1% is left of the loss of W = 0",
+               [=](auto x, auto t) { return 0.005 * S.square().sum() - loss(x, t); }}};
+  f.derived = {{"mode_strength", "strength of the mode in W", {{"mode", n}}, strength, "W_kk"}};
+  f.passages = {{"half_time", "time of half the mode's strength", {{"mode", n}}, past_half, "t_k"}};
+  if (spectral && layers == 2)
+    f.solution = [=](double t, std::span<double> x) {
+      const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // no 0/0 for a mode of strength 0
+      const ArrayXd a = g * g / (decay.exp() - g * g * decay.expm1() / s_k);
+      net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
+    };
+  const double L = static_cast<double>(layers), weakest = (S > 0).select(S, INFINITY).minCoeff();
+  const double growth = std::max(0.0, std::log(weakest) / L - std::log(g));  // of a layer, in e's
+  f.end = 2 * growth / (weakest * std::pow(g, L - 2)) + 20 / (L * std::pow(weakest, 2 - 2 / L));
+  return f;
+}
+
+}  // namespace
+
+CatalogueRow row() {
+  const ParameterTable parameters = {
+      {"strengths", Kind::reals, "4,2,1", "singular values of the teacher", "s_k", {.low = 0}},
+      {"layers", Kind::integer, "2", "layers", "L", {1, 100}},
+      {"start", Kind::word, "spectral", "g I or normal entries", "", {}, {"spectral", "gaussian"}},
+      {"init-scale", Kind::real, "0.03", "size of the layers", "g", {.low = 0, .low_open = true}},
+      {"label-noise", Kind::real, "0", "standard deviation", "", {0}, {}, {}, 0, {"sde", "sgd"}}};
+  return FunctionSystem{
+      .name = "deep-linear",
+      .title = "Deep linear networks, learning a linear map mode by mode",
+      .source =
+          "Saxe, McClelland, Ganguli, Exact solutions to the nonlinear dynamics of learning "
+          "in deep linear neural networks, ICLR 2014, arXiv 1312.6120",
+      .equations = kEquations,
+      .parameters = parameters,
+      .functions = functions,
+      .end = "twice the time of the weakest mode from the spectral start, and 20 over its rate"};
+}
+
+}  // namespace popflow::deep_linear

@@ -1,0 +1,141 @@
+#include "dynamics/linear_attention.hpp"
+
+#include <cmath>
+#include <memory>
+
+#include "dynamics/common/normals.hpp"
+#include "popflow/error.hpp"
+#include "popflow/function_system.hpp"
+
+namespace popflow::linear_attention {
+namespace {
+
+using Eigen::ArrayXd, Eigen::VectorXd;
+using Numbers = std::span<const double>;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr const char* kEquations =
+    R"(Data. A prompt has a task w ~ N(0, I), N pairs x_i ~ N(0, Lambda), y_i = w'x_i, and a query x of
+the same law, for which w'x is to be predicted. All is written in the eigenbasis of Lambda.
+Model. One layer of linear self-attention over the tokens (x_1,y_1), ..., (x_N,y_N), (x,0). From the
+start below only U = W^KQ_11 and u = w^PV_22 move; it predicts u h'U x with h = sum_i y_i x_i / N.
+
+Population loss and flow (Lemmas 5.1, 5.2). With Gamma = (1 + 1/N) Lambda + tr(Lambda)/N I
+  L = E (u h'U x - w'x)^2 / 2 = L_min + sum_ij a_ij (u U_ij - b_ij)^2 / 2,   b = Gamma^-1,
+  a_ij = gamma_i lambda_i lambda_j,   L_min = sum_i lambda_i (lambda_i + tr Lambda) / (2 N gamma_i)
+  dU/dt = -u G,   du/dt = -tr(G U'),   G_ij = a_ij (u U_ij - b_ij)
+from u = sigma, U = sigma Theta Theta', |Theta Theta'|_F = 1; Theta ~ I, or with normal entries.
+
+Exact results. tr(U U') - u^2 is conserved, at 0 from this start. The limit is the global minimum with
+that balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved for
+sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal: --coordinates diagonal, of d + 1 numbers,
+is exact. On prompts of M pairs the loss is L with M for N; what the limit leaves of it for large M is
+sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
+
+What to expect. A plateau at L = tr(Lambda)/2, left along U ~ Lambda^2 at the rate |Lambda^2|_F.
+Sampled model. A sample is a prompt; its gradient is with respect to U and u alone.)";
+
+/// A state is u, then the stored part of U: all entries, row by row, or the diagonal.
+ArrayXd held(const Matrix& all, bool full) {
+  return full ? ArrayXd(all.reshaped<Eigen::RowMajor>()) : ArrayXd(all.diagonal());
+}
+Eigen::Map<const ArrayXd> held(Numbers x) { return {x.data() + 1, std::ssize(x) - 1}; }
+
+/// On prompts of N pairs: L = least + sum_k a_k (u U_k - b_k)^2 / 2.
+struct Loss {
+  Loss(const ArrayXd& lambda, double N, bool full) {
+    const ArrayXd gamma = (1 + 1 / N) * lambda + lambda.sum() / N;
+    a = held((gamma * lambda).matrix() * lambda.matrix().transpose(), full);
+    b = held(gamma.inverse().matrix().asDiagonal(), full);
+    least = (lambda * (lambda + lambda.sum()) / gamma).sum() / (2 * N);
+  }
+  double excess(Numbers x) const { return (a * (x[0] * held(x) - b).square()).sum() / 2; }
+  ArrayXd a, b;
+  double least = 0;
+};
+
+/// Adds minus the gradient with respect to u and U, G being that with respect to u U.
+void descend(Numbers x, const ArrayXd& G, std::span<double> out) {
+  out[0] -= (G * held(x)).sum();
+  Eigen::Map<ArrayXd>(out.data() + 1, G.size()) -= x[0] * G;
+}
+
+Functions functions(const Parameters& own, const Setting& setting) {
+  const bool full = own.word("coordinates") == "full", drawn = own.word("start") == "random";
+  if (drawn && !full) throw UsageError("--start random is not diagonal: give --coordinates full");
+  const std::vector<double>& spectrum = own.reals("eigenvalues");
+  const std::size_t d = spectrum.size(), columns = full ? d : 1;
+  const ArrayXd lambda = ArrayXd::Map(spectrum.data(), d);
+  const auto N = static_cast<double>(own.integer("context-length"));
+  const auto M = static_cast<double>(own.integer("test-length"));
+  const auto loss = std::make_shared<const Loss>(lambda, N, full);
+  const auto test = std::make_shared<const Loss>(lambda, M, full);
+  const double u_limit = std::pow(loss->b.square().sum(), 0.25), sigma = own.real("init-scale");
+  const double untrained = lambda.sum() / 2 - loss->least;  // excess loss of U = 0
+  RandomStream random(setting.problem_seed, Purpose::start);
+  Matrix theta = Matrix::Identity(d, d);
+  if (drawn) theta.reshaped() = normals(random, d * d);
+  const ArrayXd U = sigma * held((theta * theta.transpose()).normalized(), full);
+  const std::vector<double> start(U.begin(), U.end());
+
+  Functions f;
+  f.state = {{"w_PV", {sigma}, "value weight of the label", "u", {}, sigma},
+             {"W_KQ", start, "U or its diagonal", "U", {{"row", d}, {"column", columns}}, sigma}};
+  f.rhs = [=](Numbers x, double, std::span<double> out) {
+    std::fill(out.begin(), out.end(), 0.0);
+    descend(x, loss->a * (x[0] * held(x) - loss->b), out);
+  };
+  f.loss = [=](auto x, auto) { return loss->least + loss->excess(x); };
+  f.observables = {
+      {"excess_loss", "loss above its minimum", [=](auto x, auto) { return loss->excess(x); }},
+      {"test_loss", "loss on prompts of test-length pairs",
+       [=](auto x, auto) { return test->least + test->excess(x); }, "L_M"},
+      {"distance", "distance of (u, U) from the limit", [=](auto x, auto) {
+         return std::hypot(x[0] - u_limit, (held(x) - loss->b / u_limit).matrix().norm());
+       }}};
+  f.invariants = {{"balance", "tr(U U') - u^2",
+                   [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
+  f.events = {{"learned", "1% is left of the excess loss of U = 0",
+               [=](auto x, auto) { return 0.01 * untrained - loss->excess(x); }}};
+  f.constants = {{"loss_minimum", loss->least, "lowest loss", "L_min"}};
+  f.end = 2 * std::max(0.0, std::log(u_limit / sigma)) / lambda.square().matrix().norm() +
+          20 / (loss->a.minCoeff() * u_limit * u_limit);
+  if (!full) f.no_noise = "with noise only --coordinates full is exact: U does not stay diagonal";
+  f.sample = [=](auto x, auto& draw, double weight, auto out) {
+    // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends on z_i along v alone.
+    const ArrayXd root = lambda.sqrt(), g = normals(draw, d), z = normals(draw, d);
+    const VectorXd v = root * normals(draw, d).array();
+    const double s = 2 / N * std::exp(draw.log_gamma_variate(N / 2));  // chi^2_N / N
+    const VectorXd across = v.norm() * g.matrix() - v.dot(g.matrix()) / v.norm() * v;
+    const VectorXd h = root * (s * v + std::sqrt(s / N) * across).array();
+    const ArrayXd hx = held(h * (root * z).matrix().transpose(), full);
+    descend(x, weight * (x[0] * (hx * held(x)).sum() - v.dot(z.matrix())) * hx, out);
+  };
+  return f;
+}
+
+}  // namespace
+
+CatalogueRow row() {
+  const Range positive{.low = 0, .low_open = true};
+  const ParameterTable parameters = {
+      {"eigenvalues", Kind::reals, "1,0.5,0.25", "variances of inputs", "lambda_i", positive},
+      {"context-length", Kind::integer, "20", "pairs in a prompt", "N", {.low = 1}},
+      {"test-length", Kind::integer, "1000", "pairs in a prompt of test_loss", "M", {.low = 1}},
+      {"init-scale", Kind::real, "0.01", "size of the start", "sigma", positive},
+      {"start", Kind::word, "identity", "shape of U", "Theta", {}, {"identity", "random"}},
+      {"coordinates", Kind::word, "diagonal", "stored part of U", "", {}, {"diagonal", "full"}}};
+  return FunctionSystem{
+      .name = "linear-attention",
+      .title = "Linear self-attention trained on linear regression in context",
+      .source =
+          "Zhang, Frei, Bartlett, Trained Transformers Learn Linear Models In-Context, "
+          "JMLR 2024, arXiv 2306.09927",
+      .equations = kEquations,
+      .parameters = parameters,
+      .functions = functions,
+      .end = "twice the time of leaving the plateau, and 20 over the slowest final rate",
+      .unreduced = {{"coordinates", "full"}}};
+}
+
+}  // namespace popflow::linear_attention

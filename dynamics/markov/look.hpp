@@ -1,0 +1,33 @@
+#pragma once
+
+#include "dynamics/markov/chain.hpp"
+#include "popflow/bound.hpp"
+#include "popflow/system_info.hpp"
+
+namespace popflow::markov {
+
+/// Derivatives of the loss at a state.
+struct Gradient {
+  Logits logits;
+  double slope = 0;
+  double g0 = 0, g1 = 0;  ///< with respect to f_0 and f_1
+  double by_e = 0, by_w = 0, by_b = 0;
+};
+
+/// The quantities from which the observables are computed.
+struct Look {
+  const Chain& chain;
+  double e = 0, w = 0;
+  const Gradient& by;
+  double excess = 0;  ///< the loss above the entropy rate
+};
+const BoundTable<ObservableInfo, Look>& observables();
+
+/// The quantities from which the events are computed: the loss above its limit.
+struct EventLook {
+  double at_start = 0;
+  double now = 0;
+};
+const BoundTable<EventInfo, EventLook>& events();
+
+}  // namespace popflow::markov

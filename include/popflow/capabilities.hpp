@@ -1,0 +1,219 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "popflow/random.hpp"
+#include "popflow/state_view.hpp"
+
+namespace popflow {
+
+// What a System can do beyond giving its right-hand side and observables: one interface per
+// capability, which it implements and names in System::capabilities(). States, derivatives and
+// noise have Shape::state_size() entries throughout.
+
+/// The flow descends a loss: dx/dt = M(x) (-grad L(x)), gradients with respect to the integration
+/// state.
+class GradientFlow {
+ public:
+  virtual ~GradientFlow() = default;
+  /// L, up to a constant.
+  [[nodiscard]] virtual double loss(StateView x, double t) const = 0;
+  /// Turns -grad L into dx/dt: the preconditioner and the projection, M(x) v for a vector v. The
+  /// identity by default.
+  virtual void precondition(StateView /*x*/, std::span<double> /*v*/) const {}
+};
+
+/// The Jacobian of the right-hand side, for implicit methods.
+class Jacobian {
+ public:
+  virtual ~Jacobian() = default;
+  /// j(i,j) = d(dx_i/dt)/dx_j, and the explicit time derivative of the right-hand side.
+  virtual void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
+                        std::span<double> time_derivative) const = 0;
+};
+
+/// Things that happen once: upward zero crossings of functions of the state.
+class Events {
+ public:
+  virtual ~Events() = default;
+  /// The functions whose upward zero crossings are the events Shape::events, in that order.
+  virtual void event_functions(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const {}
+  /// The heights of the events that are extrema (EventInfo::prominence); of others anything.
+  virtual void event_heights(StateView /*x*/, double /*t*/, std::span<double> /*heights*/) const {}
+  /// The functions whose first upward zero crossings are Shape::passages, all items of one after
+  /// those of another, row-major; NaN for an item that has none.
+  virtual void passage_functions(StateView /*x*/, double /*t*/,
+                                 std::span<double> /*values*/) const {}
+};
+
+/// The exact solution.
+class ClosedForm {
+ public:
+  virtual ~ClosedForm() = default;
+  /// The state at time t of a run from the start.
+  virtual void closed_form(double t, std::span<double> x) const = 0;
+};
+
+/// How one minibatch gradient is drawn. All else about noise lies outside the System.
+class Sampled {
+ public:
+  virtual ~Sampled() = default;
+  /// Adds sum_i weights[i] v_i to `out`, v_i being minus the gradient of sample i at x, with the
+  /// flow's own preconditioner and projection: the expectation of v_i is the right-hand side (in
+  /// the limit that the flow takes). Sample i comes from key.stream(i). `out` may be x itself.
+  virtual void add_sampled(StateView x, double t, const SampleKey& key,
+                           std::span<const double> weights, std::span<double> out) const = 0;
+};
+
+/// The exact covariance of one sample's v_i, for Systems with small states.
+class Covariance {
+ public:
+  virtual ~Covariance() = default;
+  /// Cov(v_i) at x.
+  virtual void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const = 0;
+};
+
+/// The linear invariants that every single sample keeps.
+class NoiseProjection {
+ public:
+  virtual ~NoiseProjection() = default;
+  /// Projects noise at x onto the subspace in which they do not change.
+  virtual void project_noise(StateView x, std::span<double> noise) const = 0;
+};
+
+/// A right-hand side that jumps on surfaces (a relu's kink), or a training whose rule changes from
+/// stage to stage: smooth within each regime. No step of a flow crosses a surface in the wrong
+/// regime; a noisy run switches after the first step at whose end the current one is over.
+class Switching {
+ public:
+  virtual ~Switching() = default;
+  /// The regime of the start; its length never changes.
+  [[nodiscard]] virtual Regime first_regime() const = 0;
+  /// Number of functions that are positive as long as the current regime holds.
+  [[nodiscard]] virtual std::size_t switches() const = 0;
+  virtual void switch_functions(StateView x, double t, std::span<double> values) const = 0;
+  /// One of them has fallen to zero: enters the regime that holds from here on. May move the
+  /// state too.
+  virtual void switch_regime(std::span<double> x, std::span<double> regime, double t) const = 0;
+  /// Is the system at rest for good, so that no regime or noise moves x any more?
+  [[nodiscard]] virtual bool at_rest(StateView /*x*/) const { return false; }
+};
+
+/// A non-smooth term of the loss, by splitting: after each smooth step of length dt its proximal
+/// map is applied.
+class Proximal {
+ public:
+  virtual ~Proximal() = default;
+  /// What the term is and where it comes from, for messages ("the l1 term (--l1 0.01)").
+  [[nodiscard]] virtual std::string proximal_term() const = 0;
+  /// Does an error estimate choose the length of a flow's steps? If not, they are of the length
+  /// that the user gives.
+  [[nodiscard]] virtual bool estimates_error() const { return false; }
+  virtual void proximal(std::span<double> x, std::span<const double> regime, double dt) const = 0;
+};
+
+/// A training in the stages of SystemInfo::stages.
+class Stages {
+ public:
+  virtual ~Stages() = default;
+  /// Which of them x is in, counted from 1.
+  [[nodiscard]] virtual std::int8_t stage(StateView x) const = 0;
+};
+
+/// Where a run has ended, in the system's own terms.
+class Outcomes {
+ public:
+  virtual ~Outcomes() = default;
+  /// One of SystemInfo::outcomes, or "undecided".
+  [[nodiscard]] virtual std::string outcome(StateView x, double t) const = 0;
+};
+
+/// Final values: scalars of a run's last state after post-processing (rounding, say).
+class FinalValues {
+ public:
+  virtual ~FinalValues() = default;
+  /// Those of SystemInfo::finals for a run that ends at x, in that order. The state itself is not
+  /// changed.
+  virtual void final_values(StateView x, double t, std::span<double> values) const = 0;
+};
+
+/// What is added to the entries of a contiguous range: factor * out[j] + offset, with what an
+/// Addend wrote to `out`.
+struct Scaled {
+  double factor = 1;
+  double offset = 0;
+};
+
+/// Called once for each contiguous range of the state, which begins at entry `begin` and has
+/// out.size() entries, from several threads. `keeps_sum`: every single sample keeps the sum of
+/// these entries, so noise must, too.
+using Addend = std::function<Scaled(std::size_t begin, bool keeps_sum, std::span<double> out)>;
+
+/// An explicit step in place, for states far larger than the caches: each entry is read and written
+/// once, where a derivative with an array of its own costs two and a half times the memory traffic.
+class StepsInPlace {
+ public:
+  virtual ~StepsInPlace() = default;
+  /// x <- x + h f(x, t) + the addend.
+  virtual void step_in_place(std::span<double> x, std::span<const double> regime, double t,
+                             double h, const Addend& addend) const = 0;
+};
+
+/// Says why a System lacks a capability.
+struct Lacking {
+  std::string why;
+};
+
+/// A capability: the interface by which the System has it, or the reason why it lacks it.
+template <class Interface>
+class Capability {
+ public:
+  Capability() = default;
+  Capability(const Interface* having) : having_(having) {}
+  Capability(Lacking lacking) : why_(std::move(lacking.why)) {}
+
+  explicit operator bool() const { return having_ != nullptr; }
+  const Interface* operator->() const { return having_; }
+  /// Empty where no reason is given.
+  [[nodiscard]] const std::string& why_not() const { return why_; }
+
+ private:
+  const Interface* having_ = nullptr;
+  std::string why_;
+};
+
+/// Why the mean of sampled gradients is not exactly the right-hand side, where it is not.
+struct SamplingBias {
+  std::string why = {};     ///< empty: it is
+  std::string length = {};  ///< a whole number among the System's own parameters
+  std::int64_t enough = 0;  ///< at this length the bias drowns in the spread of 10^5 samples
+};
+
+/// What one System can do. Pointers into the System: valid for its lifetime.
+struct Capabilities {
+  Capability<GradientFlow> gradient_flow = {};
+  Capability<Jacobian> jacobian = {};
+  Capability<Events> events = {};
+  Capability<ClosedForm> closed_form = {};
+  Capability<Sampled> sampled = {};
+  Capability<Covariance> covariance = {};
+  Capability<NoiseProjection> noise_projection = {};
+  Capability<Switching> switching = {};
+  Capability<Proximal> proximal = {};
+  Capability<Stages> stages = {};
+  Capability<Outcomes> outcomes = {};
+  Capability<FinalValues> final_values = {};
+  Capability<StepsInPlace> steps_in_place = {};
+  /// Why noise is not exact in law in these coordinates, so that none is allowed; empty: it is.
+  std::string no_noise = {};
+  SamplingBias sampling_bias = {};  ///< of `sampled`
+};
+
+}  // namespace popflow

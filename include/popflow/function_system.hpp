@@ -1,0 +1,114 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popflow/catalogue.hpp"
+
+namespace popflow {
+
+/// One problem of a FunctionSystem: its start, its right-hand side, and whatever else is known of
+/// it, each value with its function. The system lacks what is left empty. `x` is the whole state,
+/// the fields one after the other.
+struct Functions {
+  using Value = std::function<double(std::span<const double> x, double t)>;
+  using Vector = std::function<void(std::span<const double> x, double t, std::span<double> out)>;
+
+  /// A part of the state, recorded under its own name.
+  struct Field {
+    std::string name;
+    std::vector<double> start;
+    std::string meaning;
+    std::string symbol = {};
+    /// Its axes by name and length, row-major; empty: one number, or one axis called NAME_index.
+    std::vector<std::pair<std::string, std::size_t>> axes = {};
+    double scale = 1;  ///< natural size of its entries
+  };
+  /// Numbers that follow from the state: recorded like a field of it, or the levels of passages.
+  struct Derived {
+    std::string name;
+    std::string meaning;
+    std::vector<std::pair<std::string, std::size_t>> axes;  ///< as a Field's
+    Vector values;
+    std::string symbol = {};
+  };
+  struct Observable {
+    std::string name;
+    std::string meaning;
+    Value value;
+    std::string symbol = {};
+  };
+  /// A quantity that the flow conserves, recorded as an observable of the same name.
+  struct Invariant {
+    std::string name;
+    std::string meaning;
+    Value value;
+    std::string symbol = {};
+  };
+  /// The first time at which `value` crosses zero upwards.
+  struct Event {
+    std::string name;
+    std::string meaning;
+    Value value;
+  };
+  struct Constant {
+    std::string name;
+    double value;
+    std::string meaning;
+    std::string symbol = {};
+  };
+
+  std::vector<Field> state;
+  Vector rhs;
+  std::vector<Observable> observables = {};
+  std::vector<Invariant> invariants = {};
+  std::vector<Event> events = {};
+  std::vector<Constant> constants = {};
+  std::vector<Derived> derived = {};  ///< recorded along with the state
+  /// Functions whose first upward zero crossings are recorded, one per item (NaN: the item has
+  /// none).
+  std::vector<Derived> passages = {};
+  double end = 10;  ///< default of --t-end
+
+  /// The flow is dx/dt = -M grad loss, with M the identity unless `precondition` applies it to a
+  /// vector in place. Recorded as the observable `loss`.
+  Value loss = {};
+  std::function<void(std::span<const double> x, std::span<double> v)> precondition = {};
+  /// Row-major d(dx_i/dt)/dx_j. Only for right-hand sides that do not depend on t.
+  std::function<void(std::span<const double> x, std::span<double> j)> jacobian = {};
+  /// The exact state at time t.
+  std::function<void(double t, std::span<double> x)> solution = {};
+  /// Adds `weight` times minus the gradient of one random sample at x to `out`, its expectation
+  /// being the right-hand side. `out` never overlaps x.
+  std::function<void(std::span<const double> x, RandomStream& random, double weight,
+                     std::span<double> out)>
+      sample = {};
+  /// Why these coordinates allow no noise; empty: they do.
+  std::string no_noise = {};
+  std::vector<Note> notes = {};  ///< shown at the start of a run
+};
+
+/// A system assembled from functions; all else follows from these. Whatever a program's users see
+/// of a system works: `--init-from`, files, events, resuming, noise, comparing, verifying. It has
+/// no problem file and refuses one.
+struct FunctionSystem {
+  std::string name;
+  std::string title;      ///< a line
+  std::string source;     ///< where it comes from
+  std::string equations;  ///< plain text, several lines
+  ParameterTable parameters;
+  /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
+  /// defaults to know what the system has: names must not depend on the parameters' values.
+  std::function<Functions(const Parameters& own, const Setting& setting)> functions;
+  std::string end = {};                       ///< the default of --t-end, in a sentence
+  std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo
+
+  /// A row of a Catalogue. Throws std::logic_error if the description is inconsistent.
+  [[nodiscard]] CatalogueRow row() const;
+  operator CatalogueRow() const { return row(); }  // NOLINT: catalogues are lists of systems
+};
+
+}  // namespace popflow

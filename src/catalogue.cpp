@@ -1,0 +1,59 @@
+#include "popflow/catalogue.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow {
+
+Catalogue::Catalogue(std::vector<CatalogueRow> rows) {
+  for (CatalogueRow& row : rows) add(std::move(row));
+}
+
+Catalogue& Catalogue::add(CatalogueRow row) {
+  const std::string& name = row.info().name;
+  if (find(name) != nullptr)
+    throw std::invalid_argument("there is a system '" + name + "' already");
+  rows_.push_back(std::move(row));
+  return *this;
+}
+
+const SystemInfo* Catalogue::find(const std::string& name) const {
+  for (const CatalogueRow& row : rows_) {
+    const SystemInfo& info = row.info();
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+const SystemInfo& Catalogue::info(const std::string& name) const { return row(name).info(); }
+
+Made Catalogue::make(const std::string& name, Parameters own, const Setting& setting,
+                     Workers& workers) const {
+  Made made{nullptr, std::move(own)};
+  if (setting.noisy)
+    for (const auto& [option, word] : info(name).unreduced)
+      if (!made.own.given(option)) made.own.resolve(option, word);
+  made.system = row(name).make({made.own, setting, workers});
+  return made;
+}
+
+const CatalogueRow& Catalogue::row(const std::string& name) const {
+  std::vector<std::string> names;
+  std::string list;
+  for (const CatalogueRow& row : rows_) {
+    if (row.info().name == name) return row;
+    names.push_back(row.info().name);
+    list += (list.empty() ? "" : ", ") + row.info().name;
+  }
+  const std::string there = names.empty()       ? "there are none"
+                            : names.size() == 1 ? "the system is " + list
+                                                : "the systems are " + list;
+  const std::string near = nearest(name, names);
+  throw UsageError("there is no system '" + name + "'; " + there +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+}  // namespace popflow

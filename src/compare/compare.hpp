@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "options/run_config.hpp"
+#include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+#include "run/run.hpp"
+
+namespace popflow {
+
+/// Runs the rungs that `config` (of parse_compare()) names into one file, compares them, and shows
+/// the table. Throws as run_experiment() does.
+ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
+
+/// Resumes an unfinished comparison. Throws UsageError for an extension.
+ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
+                           const Catalogue& catalogue, Screen& screen);
+
+/// Is the file one of compare()?
+bool is_comparison(const DataFile& file);
+
+/// What a comparison's file says, for people, from the file alone: per observable the largest
+/// deviation from the flow and the end, means with errors, verdicts; and the caveats.
+std::string describe_comparison(const DataFile& file);
+
+}  // namespace popflow

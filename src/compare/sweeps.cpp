@@ -1,0 +1,395 @@
+#include "compare/sweeps.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include "compare/comparison.hpp"
+#include "compare/rungs.hpp"
+#include "file/stored_file.hpp"
+#include "file/trajectory_file.hpp"
+#include "options/run_config.hpp"
+#include "popflow/data_file.hpp"
+#include "run/experiment.hpp"
+#include "run/interrupt.hpp"
+#include "run/layout.hpp"
+#include "run/modes.hpp"
+#include "run/specs.hpp"
+#include "sweep/cells.hpp"
+#include "sweep/columns.hpp"
+#include "sweep/layout.hpp"
+#include "sweep/sweep.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+struct Interrupted {};
+
+/// Times that were rounded to whole steps in other ways are the same.
+constexpr double kSameTime = 1e-9;
+
+/// A rung that was swept before.
+struct SweptRung {
+  std::string word;
+  std::string path;
+  std::unique_ptr<Cells> cells;
+  std::unique_ptr<DataFile> file;
+  std::size_t runs = 1;
+  std::size_t saves = 0;
+
+  [[nodiscard]] bool exact() const { return !cells->noisy(); }
+  [[nodiscard]] std::string name() const { return word + " (" + path + ")"; }
+};
+
+SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
+                  const SystemInfo& system) {
+  SweptRung rung{finished.word, finished.path, nullptr, std::make_unique<DataFile>(finished.path)};
+  if (!is_sweep(*rung.file))
+    throw InputError(finished.path + " is not a file of a sweep, as the other is");
+  rung.cells = std::make_unique<Cells>(sweep_config(*rung.file, catalogue));
+  const Cells& cells = *rung.cells;
+  const Parameters& options = cells.sweep().options;
+  if (!cells.shard().whole())
+    throw InputError(finished.path + " holds a shard; 'merge' puts the shards of a sweep together");
+  if (options.word("record") != "series" || options.has("reduce"))
+    throw InputError(finished.path +
+                     " does not hold the times of every run; sweeps are compared that were run "
+                     "with --record series, without --reduce");
+  const RunConfig first = cells.config(0);
+  if (!fits_rung(finished.word, first, system))
+    throw InputError(finished.path + " is no sweep of the rung " + finished.word + ", which is " +
+                     settings_of_rung(finished.word, system));
+  rung.runs = static_cast<std::size_t>(cells.runs());
+  rung.saves = rung.file->shape(rung.file->has_dataset("save") ? "save" : "time").at(0);
+  return rung;
+}
+
+void require_same_axes(const SweptRung& first, const SweptRung& other) {
+  const auto& ours = first.cells->axes();
+  const auto& its = other.cells->axes();
+  const bool same = std::equal(ours.begin(), ours.end(), its.begin(), its.end(),
+                               [](const Axis& a, const Axis& b) {
+                                 if (a.dimension != b.dimension || a.size() != b.size() ||
+                                     a.parameters.size() != b.parameters.size())
+                                   return false;
+                                 for (std::size_t p = 0; p < a.parameters.size(); ++p)
+                                   for (std::size_t i = 0; i < a.size(); ++i)
+                                     if (a.parameters[p].name() != b.parameters[p].name() ||
+                                         a.parameters[p].text(i) != b.parameters[p].text(i))
+                                       return false;
+                                 return true;
+                               });
+  if (!same)
+    throw InputError(other.name() + " and " + first.name() +
+                     " have other axes; sweeps are compared cell by cell, with the same axes and "
+                     "values (an axis without effect on a rung is no hindrance)");
+  if (first.saves != other.saves)
+    throw InputError(other.name() + " has " + std::to_string(other.saves) + " saves, " +
+                     first.name() + " has " + std::to_string(first.saves));
+}
+
+/// Problem, start and noise must be the same where they are not swept.
+void require_same_options(const SweptRung& first, const SweptRung& other,
+                          const SystemInfo& system) {
+  const auto check = [&](const Parameters& ours, const Parameters& its, const std::string& name) {
+    if (!first.cells->sweeps(name) && ours.text(name) != its.text(name))
+      throw InputError(other.name() + " has --" + name + " " + its.text(name) + ", " +
+                       first.name() + " has " + ours.text(name) +
+                       "; what is compared has the same problem, start and noise");
+  };
+  const RunConfig &ours = first.cells->base(), &its = other.cells->base();
+  for (const Parameter& parameter : ours.own.table())
+    if (!may_differ_between_rungs(parameter, system) || parameter.makes_problem)
+      check(ours.own, its.own, parameter.name);
+  for (const char* name : {"problem", "problem-seed", "init-from"})
+    check(ours.options, its.options, name);
+  if (first.exact() || other.exact()) return;
+  for (const char* name : {"learning-rate", "batch-size"}) check(ours.options, its.options, name);
+}
+
+/// The places of a cell on the axes, as leading indices in the file.
+std::vector<std::size_t> places_in_file(const SweptRung& rung, std::uint64_t cell) {
+  return rung.cells->places(cell);
+}
+
+std::vector<double> times_of(const SweptRung& rung, std::uint64_t cell) {
+  if (!rung.file->has_dataset("save")) return rung.file->read("time").values;
+  return rung.file->read_slab("time", places_in_file(rung, cell));
+}
+
+RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
+                 std::uint64_t cell) {
+  RungRuns runs{rung.exact(), std::vector<bool>(rung.runs, false)};
+  for (std::size_t run = 0; run < rung.runs; ++run)
+    runs.diverged[run] =
+        status[cell * rung.runs + run] == static_cast<std::int64_t>(CellStatus::diverged);
+  return runs;
+}
+
+Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& runs,
+               std::uint64_t cell) {
+  const std::vector<double> all = rung.file->read_slab(name, places_in_file(rung, cell));
+  Paths paths{rung.runs - (rung.exact() ? 0 : runs.left_out()), rung.saves, {}, rung.exact()};
+  for (std::size_t run = 0; run < rung.runs; ++run) {
+    if (!rung.exact() && runs.diverged[run]) continue;
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * rung.saves);
+    paths.values.insert(paths.values.end(), begin, begin + static_cast<std::ptrdiff_t>(rung.saves));
+  }
+  return paths;
+}
+
+/// Has every run of the cell a status that says something?
+bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
+                 std::uint64_t cell) {
+  for (std::size_t run = 0; run < rung.runs; ++run) {
+    const auto word = static_cast<CellStatus>(status[cell * rung.runs + run]);
+    if (word == CellStatus::missing || word == CellStatus::refused) return false;
+  }
+  return true;
+}
+
+/// What the maps hold of one observable.
+constexpr const char* kDifference = "_difference";
+constexpr const char* kError = "_difference_error";
+constexpr const char* kPValue = "_p_value";
+constexpr const char* kMargin = "_margin";
+constexpr const char* kVerdict = "_verdict";
+constexpr const char* kRunsNeeded = "_runs_needed";
+
+GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config,
+                    const SystemInfo& system, unsigned threads) {
+  GroupSpec root;
+  const Cells& cells = *rungs.front().cells;
+  std::vector<std::string> words, files;
+  for (const SweptRung& rung : rungs) {
+    words.push_back(rung.word);
+    files.push_back(std::filesystem::absolute(rung.path).lexically_normal().string());
+  }
+  root.attributes =
+      file_attributes(system, "comparison of sweeps: " + system.title, "compare", config);
+  *find_attribute(root, "status") = {"status", std::string("complete"), 16};
+  *find_attribute(root, "status_message") = {"status_message",
+                                             std::string("all cells were compared"), 512};
+  std::vector<std::string> names;
+  for (const Axis& axis : cells.axes()) names.push_back(axis.dimension);
+  root.attributes.insert(root.attributes.end(), {{"rungs", joined(words)},
+                                                 {"files", text::join(files, "\n")},
+                                                 {"axes", joined(names)},
+                                                 {"delta", config.options.real("delta")},
+                                                 {"level", config.options.real("level")}});
+  add_axes(root, cells);
+  const std::vector<std::string> axes = cell_dimensions(cells);
+  std::vector<std::string> of_pairs = axes;
+  if (rungs.size() > 2) {
+    root.dimensions.push_back(places("pair", pairs_of(rungs.size()).size(),
+                                     "two rungs; a difference is second minus first"));
+    of_pairs.push_back("pair");
+  }
+  root.variables.push_back(flags("verdict", of_pairs,
+                                 "do the rungs agree within the margins in all observables but "
+                                 "invariants (-1: a run is missing or was refused)",
+                                 verdict_words));
+  for (const ObservableInfo& info : system.observables) {
+    const auto add = [&](const char* suffix, const std::vector<std::string>& dimensions,
+                         const std::string& meaning) {
+      root.variables.push_back(
+          variable(info.name + suffix, dimensions, info.name + ": " + meaning));
+    };
+    add(kDifference, of_pairs, "difference of the means where it is largest along time");
+    add(kError, of_pairs, "standard error of that difference");
+    add(kPValue, of_pairs, "p-value of equal means at all times");
+    add(kMargin, axes,
+        "equivalence margin, delta times the range along the first rung or the flow");
+    root.variables.push_back(flags(info.name + kVerdict, of_pairs,
+                                   info.name + ": do the two rungs agree within the margin",
+                                   verdict_words));
+    add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
+  }
+  root.groups = {parameters_group(config), provenance_group(threads)};
+  *find_attribute(root.groups.back(), "ended") = {"ended", timestamp(), 32};
+  return root;
+}
+
+/// Compares one cell, and writes it.
+class CellComparison {
+ public:
+  CellComparison(const std::vector<SweptRung>& rungs, const SystemInfo& system,
+                 const ComparisonOptions& options, TrajectoryFile& file)
+      : rungs_(rungs), system_(system), options_(options), file_(file) {
+    for (const SweptRung& rung : rungs) status_.push_back(rung.file->read("status").integers);
+  }
+
+  void operator()(std::uint64_t cell) {
+    for (std::size_t r = 0; r < rungs_.size(); ++r)
+      if (!is_finished(rungs_[r], status_[r], cell)) return;
+    require_same_times(cell);
+    Workers alone(1);
+    std::vector<RungRuns> runs;
+    for (std::size_t r = 0; r < rungs_.size(); ++r)
+      runs.push_back(runs_of(rungs_[r], status_[r], cell));
+    const std::size_t pairs = pairs_of(rungs_.size()).size();
+    std::vector<Verdict::Kind> all(pairs, Verdict::Kind::agree);
+    for (const ObservableInfo& info : system_.observables) {
+      std::vector<Paths> paths;
+      for (std::size_t r = 0; r < rungs_.size(); ++r)
+        paths.push_back(paths_of(rungs_[r], info.name, runs[r], cell));
+      std::vector<const Paths*> of_rungs;
+      of_rungs.reserve(paths.size());
+      for (const Paths& one : paths) of_rungs.push_back(&one);
+      const ObservableComparison one =
+          compare_observable(info.name, runs, of_rungs, options_, alone);
+      write(one, cell, pairs);
+      // What does not move has no margin; what should not move is no observable to be described.
+      if (std::isnan(one.margin) || is_invariant(info.name)) continue;
+      for (std::size_t p = 0; p < pairs; ++p) all[p] = worse(all[p], one.verdicts[p].kind);
+    }
+    for (std::size_t p = 0; p < pairs; ++p)
+      file_.write("verdict", cell * pairs + p, static_cast<std::int8_t>(all[p]));
+  }
+
+ private:
+  [[nodiscard]] bool is_invariant(const std::string& observable) const {
+    return std::any_of(
+        system_.invariants.begin(), system_.invariants.end(),
+        [&](const InvariantInfo& invariant) { return invariant.observable == observable; });
+  }
+
+  static Verdict::Kind worse(Verdict::Kind a, Verdict::Kind b) {
+    if (a == Verdict::Kind::differ || b == Verdict::Kind::differ) return Verdict::Kind::differ;
+    return a == Verdict::Kind::agree ? b : a;
+  }
+
+  void require_same_times(std::uint64_t cell) const {
+    const std::vector<double> ours = times_of(rungs_.front(), cell);
+    for (const SweptRung& rung : rungs_) {
+      const std::vector<double> its = times_of(rung, cell);
+      for (std::size_t i = 0; i < ours.size(); ++i)
+        if (!(std::abs(ours[i] - its[i]) <= kSameTime * std::abs(ours.back())))
+          throw InputError("save " + std::to_string(i) + " of the cell " +
+                           rung.cells->describe(cell) + " is at t = " + shortest(its[i]) + " in " +
+                           rung.name() + ", at " + shortest(ours[i]) + " in " +
+                           rungs_.front().name() +
+                           "; what is compared has the same times (whole multiples of every "
+                           "learning rate, where steps are counted)");
+    }
+  }
+
+  void write(const ObservableComparison& one, std::uint64_t cell, std::size_t pairs) {
+    file_.write(one.name + kMargin, cell, one.margin);
+    for (std::size_t p = 0; p < pairs; ++p) {
+      const Difference& d = one.differences[p];
+      const std::size_t at = cell * pairs + p;
+      const bool any = d.largest < d.difference.size();
+      file_.write(one.name + kDifference, at, any ? d.difference[d.largest] : std::nan(""));
+      file_.write(one.name + kError, at, any ? d.error[d.largest] : std::nan(""));
+      file_.write(one.name + kPValue, at, d.p_value);
+      if (std::isnan(one.margin)) continue;
+      file_.write(one.name + kVerdict, at, static_cast<std::int8_t>(one.verdicts[p].kind));
+      if (one.verdicts[p].kind == Verdict::Kind::undecided)
+        file_.write(one.name + kRunsNeeded, at, one.verdicts[p].runs_needed);
+    }
+  }
+
+  const std::vector<SweptRung>& rungs_;
+  const SystemInfo& system_;
+  ComparisonOptions options_;
+  TrajectoryFile& file_;
+  std::vector<std::vector<std::int64_t>> status_;
+};
+
+}  // namespace
+
+bool is_comparison_of_sweeps(const DataFile& file) {
+  return file.text_attribute("", "mode") == "compare" && file.has_dataset("verdict");
+}
+
+std::string describe_verdicts(const DataFile& file) {
+  const auto attribute = [&](const char* name) {
+    return file.text_attribute("", name).value_or("");
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"sweeps", attribute("rungs") + " of " + attribute("system") + " over " + attribute("axes")},
+      {"margin", shortest(file.number_attribute("", "delta").value_or(0)) +
+                     " of an observable's range, at level " +
+                     shortest(file.number_attribute("", "level").value_or(0))}};
+  const auto counted = [&](const std::string& name) {
+    std::vector<std::size_t> counts(verdict_words.size() + 1);
+    for (const std::int64_t verdict : file.read(name).integers)
+      ++counts[verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())
+                   ? verdict_words.size()
+                   : static_cast<std::size_t>(verdict)];
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      if (counts[i] > 0)
+        words.push_back(std::to_string(counts[i]) + " " +
+                        (i < verdict_words.size() ? verdict_words[i] : "without a verdict"));
+    return text::join(words, ", ");
+  };
+  rows.push_back({"verdict", counted("verdict")});
+  for (const std::string& name : file.members("/"))
+    if (name.ends_with(kVerdict))
+      rows.push_back({"  " + name.substr(0, name.size() - 8), counted(name)});
+  rows.push_back({"file", file.path()});
+  return text::columns(rows, 0);
+}
+
+ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters& options,
+                        const std::string& command_line, const Catalogue& catalogue,
+                        Screen& screen) {
+  const InterruptGuard guard;
+  Workers workers(threads_of(options));
+  const std::string system_name =
+      DataFile(files.front().path).text_attribute("", "system").value_or("");
+  const SystemInfo& system = catalogue.info(system_name);
+  const std::string path =
+      options.has("output") ? options.word("output") : system_name + "-compare.h5";
+  try {
+    std::vector<SweptRung> rungs;
+    for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
+    for (const SweptRung& other : rungs) {
+      if (other.cells->sweep().system != system_name)
+        throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +
+                         rungs.front().name() + " of " + system_name);
+      require_same_axes(rungs.front(), other);
+      require_same_options(rungs.front(), other, system);
+    }
+    RunConfig config{system_name, options, rungs.front().cells->base().own, command_line};
+    const GroupSpec layout = layout_of(rungs, config, system, workers.threads());
+    require_disk(path, file_bytes(layout));
+    TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
+    CellComparison compare(rungs, system,
+                           {options.real("delta"), options.real("level"),
+                            static_cast<std::uint64_t>(options.integer("seed"))},
+                           file);
+    const std::uint64_t cells = rungs.front().cells->whole();
+    std::atomic<std::uint64_t> done = 0;
+    std::mutex mutex;
+    workers.run(static_cast<std::size_t>(cells), [&](std::size_t cell) {
+      if (InterruptGuard::signal() != 0) throw Interrupted{};
+      compare(cell);
+      const std::uint64_t now = ++done;
+      if (const std::unique_lock lock(mutex, std::try_to_lock); lock)
+        screen.progress(static_cast<double>(now) / static_cast<double>(cells),
+                        std::to_string(now) + " of " + std::to_string(cells) + " cells");
+    });
+    file.sync();
+    if (InterruptGuard::signal() != 0) throw Interrupted{};
+    file.publish(options.flag("force"));
+  } catch (const Interrupted&) {
+    screen.progress_done();
+    screen.warning("interrupted; nothing was written");
+    return exit_code(Outcome::Kind::interrupted);
+  }
+  screen.progress_done();
+  screen.result(describe_verdicts(DataFile(path)));
+  return ExitCode::success;
+}
+
+}  // namespace popflow

@@ -1,0 +1,57 @@
+#include "popflow/driver.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace popflow {
+
+void DriverData::add(const std::string& name, std::span<const double> numbers) {
+  for (const Entry& entry : entries_)
+    if (entry.name == name) throw std::logic_error("two of a driver's data are called " + name);
+  entries_.push_back({name, values_.size(), numbers.size()});
+  values_.insert(values_.end(), numbers.begin(), numbers.end());
+}
+
+void DriverData::add(const std::string& name, const IntervalSteps& steps) {
+  const double numbers[] = {static_cast<double>(steps.number), steps.smallest, steps.largest};
+  add(name, numbers);
+}
+
+std::span<const double> DriverData::numbers(const std::string& name) const {
+  for (const Entry& entry : entries_)
+    if (entry.name == name) return std::span(values_).subspan(entry.begin, entry.size);
+  throw std::invalid_argument("a resume point without " + name);
+}
+
+double DriverData::number(const std::string& name) const {
+  const std::span<const double> found = numbers(name);
+  if (found.size() != 1) throw std::invalid_argument("a resume point whose " + name + " is a list");
+  return found[0];
+}
+
+std::int64_t DriverData::count(const std::string& name) const {
+  return static_cast<std::int64_t>(number(name));
+}
+
+IntervalSteps DriverData::interval(const std::string& name) const {
+  const std::span<const double> found = numbers(name);
+  if (found.size() != 3) throw std::invalid_argument("a resume point without the steps of " + name);
+  return {static_cast<std::int64_t>(found[0]), found[1], found[2]};
+}
+
+std::string DriverData::layout() const {
+  std::string text;
+  for (const Entry& entry : entries_)
+    text += (text.empty() ? "" : " ") + entry.name + ":" + std::to_string(entry.size);
+  return text;
+}
+
+DriverData DriverData::with(std::vector<double> values) const {
+  if (values.size() != values_.size())
+    throw std::invalid_argument("a resume point of another length");
+  DriverData copy = *this;
+  copy.values_ = std::move(values);
+  return copy;
+}
+
+}  // namespace popflow

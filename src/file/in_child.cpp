@@ -1,0 +1,158 @@
+#include "file/in_child.hpp"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+
+#include "file/hdf5.hpp"
+
+namespace popflow::hdf5 {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds of the processor that the child may use, and seconds that the parent waits for it.
+constexpr rlim_t kProcessorSeconds = 10;
+constexpr auto kPatience = std::chrono::seconds(60);
+
+/// Memory that the child may take beyond what it has when it starts: some chunks, and no more than
+/// a malformed file may cost.
+constexpr rlim_t kMemory = rlim_t{384} << 20;
+
+// The first byte that the child sends.
+constexpr char kDone = '+';
+constexpr char kRefused = '-';
+
+void limit(decltype(RLIMIT_CORE) resource, rlim_t value) {
+  rlimit now{};
+  if (getrlimit(resource, &now) != 0) return;
+  now.rlim_cur = std::min(value, now.rlim_cur);
+  setrlimit(resource, &now);
+}
+
+/// Sanitizers take the whole address space for themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryIsOurs = false;
+#else
+constexpr bool kMemoryIsOurs = true;
+#endif
+
+/// Bytes of addresses that this process has; 0 if unknown.
+rlim_t memory_now() {
+  const int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  char text[64] = {};
+  if (descriptor < 0 || read(descriptor, text, sizeof text - 1) <= 0) return 0;
+  close(descriptor);
+  return static_cast<rlim_t>(std::strtoull(text, nullptr, 10)) *
+         static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Makes a process that has just been forked one that dies alone and in silence.
+void isolate() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A crash is for the parent to tell of, not for whoever (a test's framework) listens for it.
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU}) {
+    signal(fatal, SIG_DFL);
+  }
+  // What interrupts the program is for the parent to obey.
+  for (const int other : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(other, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a write that fails is a failure like any other
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, kProcessorSeconds);
+  if (const rlim_t now = memory_now(); kMemoryIsOurs && now > 0) limit(RLIMIT_AS, now + kMemory);
+  // The C library's last words on a damaged heap.
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
+  forget_lock();
+  // What reads memory that nobody wrote, or that was given back, does so by luck: not here. Wild
+  // pointers and sizes are what it finds, if the library keeps no memory for itself.
+  mallopt(M_PERTURB, 0xA5);
+  H5set_free_list_limits(0, 0, 0, 0, 0, 0);
+}
+
+[[noreturn]] void be_child(int answer, const std::function<void()>& work) {
+  isolate();
+  std::string said(1, kDone);
+  try {
+    work();
+  } catch (const std::exception& refusal) {
+    said = kRefused + std::string(refusal.what());
+  } catch (...) {
+    _exit(1);
+  }
+  // Less than a pipe holds, so that it is sent whole.
+  const std::size_t bytes = std::min<std::size_t>(said.size(), 4000);
+  _exit(write(answer, said.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
+}
+
+/// What arrives until the other end is closed or patience ends; whether it was the former.
+bool listen(int descriptor, std::string& said) {
+  const Clock::time_point end = Clock::now() + kPatience;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd waiting{descriptor, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    char bytes[4096];
+    const ssize_t got = read(descriptor, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    said.append(bytes, static_cast<std::size_t>(got));
+  }
+}
+
+Ended judge(const std::string& said, bool ended, int status, const rusage& used) {
+  if (said.starts_with(kDone)) return {Ended::How::done, ""};
+  if (said.starts_with(kRefused)) return {Ended::How::refused, said.substr(1)};
+  if (!ended) {
+    const bool worked = used.ru_utime.tv_sec + used.ru_stime.tv_sec > 0;
+    return {worked ? Ended::How::overtime : Ended::How::not_begun, ""};
+  }
+  const bool late = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+  return {late ? Ended::How::overtime : Ended::How::crashed, ""};
+}
+
+}  // namespace
+
+Ended in_child(const std::function<void()>& work) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) be_child(ends[1], work);
+  close(ends[1]);
+  std::string said;
+  bool ended = true;
+  if (child > 0) {
+    ended = listen(ends[0], said);
+    if (!ended) kill(child, SIGKILL);
+  }
+  close(ends[0]);
+  if (child < 0) return {};
+  int status = 0;
+  rusage used{};
+  while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  return judge(said, ended, status, used);
+}
+
+}  // namespace popflow::hdf5

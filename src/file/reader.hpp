@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "file/hdf5.hpp"
+#include "file/text.hpp"
+#include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+
+namespace popflow::hdf5 {
+
+/// A file that would lead the program to another one.
+struct LeadsElsewhere : InputError {
+  using InputError::InputError;
+};
+
+/// A dataset, open, with what is needed to read it.
+struct Dataset {
+  Handle id;
+  Handle type;
+  Handle space;
+  Handle properties;
+  H5T_class_t kind = H5T_NO_CLASS;
+  H5D_layout_t layout = H5D_CONTIGUOUS;
+  std::vector<std::size_t> shape;
+  /// A matrix saved by MATLAB, which stores columns and so reverses the axes; `shape` is MATLAB's.
+  bool by_columns = false;
+};
+
+/// An attribute, open, with its type and its number of elements.
+struct OpenAttribute {
+  OpenAttribute(hid_t object, const std::string& name);
+  Handle id;
+  Handle type;
+  Handle space;
+  hssize_t count;
+};
+
+/// What the one who reads a dataset knows of it.
+struct Expected {
+  std::optional<std::vector<std::size_t>> shape;
+  std::optional<std::size_t> most;  ///< elements
+
+  [[nodiscard]] bool anything() const { return shape || most; }
+};
+
+/// Reads a file that anybody may have made, by full names inside the file. Asks what a thing is
+/// before it asks the library for it, and never follows what leads to another file. To be used
+/// under lock(). Apart from InputErrors, which name the file and the thing, it throws Failure,
+/// std::bad_alloc and std::length_error; guarded() makes InputErrors of them.
+class Reader {
+ public:
+  /// The file behind a descriptor; `path` is what messages call it.
+  Reader(int descriptor, std::string path);
+
+  [[nodiscard]] hid_t file() const { return file_; }
+  void close() noexcept { file_ = Handle(); }
+
+  /// "the file 'PATH': SENTENCE".
+  [[nodiscard]] InputError error(const std::string& sentence) const;
+
+  /// Runs `action`, and turns failures of the library and sizes that no memory holds, which a
+  /// damaged file may ask for, into a sentence about `name`.
+  template <class Action>
+  auto guarded(const std::string& name, Action action) const {
+    try {
+      return action();
+    } catch (const Failure& failure) {
+      throw error("'" + (name.empty() ? "/" : in_sentence(name)) +
+                  "' cannot be read: " + failure.what());
+    } catch (const std::bad_alloc&) {
+      throw too_large(name);
+    } catch (const std::length_error&) {
+      throw too_large(name);
+    }
+  }
+
+  /// A group or a dataset, as the file's root leads to it.
+  struct Object {
+    std::string path;
+    H5O_type_t type = H5O_TYPE_UNKNOWN;
+    haddr_t address = HADDR_UNDEF;
+  };
+  /// All that can be reached by hard links (whatever soft links reach is among it), each object
+  /// once. Throws LeadsElsewhere if there is a link of another kind.
+  [[nodiscard]] const std::vector<Object>& objects() const;
+
+  /// The type of the object at a path; H5O_TYPE_UNKNOWN if there is none.
+  [[nodiscard]] H5O_type_t type_at(const std::string& name) const;
+  [[nodiscard]] Dataset dataset(const std::string& name) const;
+  /// What is known to be a dataset; it may have no elements, not even none.
+  [[nodiscard]] Dataset open_dataset(const std::string& name) const;
+  /// A dataset that holds numbers.
+  [[nodiscard]] Dataset numbers(const std::string& name) const;
+
+  [[nodiscard]] DataArray read(const std::string& name, const Expected& expected) const;
+  [[nodiscard]] std::vector<double> read_slab(const std::string& name,
+                                              const std::vector<std::size_t>& prefix) const;
+  void read_rows(const std::string& name, const std::vector<std::size_t>& prefix, std::size_t first,
+                 std::size_t count, double* out) const;
+  [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
+                                                          const std::string& name) const;
+  [[nodiscard]] std::optional<double> number_attribute(const std::string& object,
+                                                       const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> attribute_names(const std::string& object) const;
+  [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
+  [[nodiscard]] std::vector<std::string> dimensions(const std::string& name) const;
+
+  /// Refuses a dataset whose numbers are elsewhere.
+  void require_whole(const Object& object) const;
+
+  // What makes the library do all that the above may make it do with an object. What it refuses is
+  // of no interest here, except LeadsElsewhere, and what asks for too much memory.
+  void try_group(const Object& group) const;
+  /// Chunks are read until the process has used so much of the processor's time.
+  void try_dataset(const Object& dataset, std::clock_t until) const;
+
+ private:
+  [[nodiscard]] InputError too_large(const std::string& name) const;
+  [[nodiscard]] LeadsElsewhere leads_elsewhere(const std::string& name, H5L_type_t type) const;
+  [[nodiscard]] Handle object(const std::string& name) const;
+  void require_numbers(const Dataset& data, const std::string& name) const;
+  [[nodiscard]] std::string text_of(const OpenAttribute& attribute, const std::string& owner,
+                                    const std::string& name) const;
+  [[nodiscard]] double number_of(const OpenAttribute& attribute, const std::string& owner,
+                                 const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> dimensions_of(const Dataset& data,
+                                                       const std::string& name) const;
+  void require(const Dataset& data, const std::string& name, const Expected& expected) const;
+  /// Before `bytes` of memory are taken for numbers of a dataset: refuses what the file cannot hold
+  /// (it is damaged, then), what is far more than the file and not expected, and what the memory
+  /// cannot hold.
+  void check_size(const Dataset& data, const std::string& name, double bytes,
+                  const Expected& expected = {}) const;
+  [[nodiscard]] std::string name_at(haddr_t address) const;
+  void try_attributes(hid_t object, const std::string& owner) const;
+  void try_reading(const Dataset& data, const std::string& name, std::clock_t until) const;
+
+  std::string path_;
+  double bytes_ = 0;  ///< of the file
+  Handle file_;
+  mutable std::optional<std::vector<Object>> objects_;
+};
+
+/// A reader whose constructor's failures are sentences.
+[[nodiscard]] Reader open_reader(int descriptor, const std::string& path);
+
+}  // namespace popflow::hdf5

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "popflow/file_layout.hpp"
+
+namespace popflow {
+
+/// A file of ours as it is stored, for copying: its whole layout, such as would create it again,
+/// and the raw numbers of its variables. Knows nothing of what names mean, and trusts nothing in
+/// the file.
+class StoredFile {
+ public:
+  /// Throws InputError if `path` is no file that popflow wrote, or has been rewritten by another
+  /// program so that its numbers no longer lie in one piece each.
+  explicit StoredFile(const std::string& path);
+  ~StoredFile();
+  StoredFile(StoredFile&&) noexcept;
+  StoredFile& operator=(StoredFile&&) noexcept;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Groups, dimensions with their coordinates, variables without contents, attributes. Attributes
+  /// of types that popflow does not write, which others may have added, are left out.
+  [[nodiscard]] const GroupSpec& layout() const { return layout_; }
+
+  /// Number of elements of a variable; `name` is its path in the file.
+  [[nodiscard]] std::size_t size(const std::string& name) const;
+
+  /// Elements [first, first + count) of a variable, row-major, as they are stored, bytes_of() its
+  /// type each. Throws InputError if the file has become shorter.
+  void read(const std::string& name, std::size_t first, std::size_t count, void* out) const;
+
+  /// All of a variable of whole numbers; InputError unless there are `count`.
+  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& name,
+                                                   std::size_t count) const;
+  [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
+
+ private:
+  struct Impl;
+  std::string path_;
+  std::unique_ptr<Impl> impl_;
+  GroupSpec layout_;
+};
+
+/// The attribute of that name; null if there is none.
+const Attribute* find_attribute(const GroupSpec& group, const std::string& name);
+Attribute* find_attribute(GroupSpec& group, const std::string& name);
+/// The group of that name directly below; null if there is none.
+const GroupSpec* find_group(const GroupSpec& group, const std::string& name);
+GroupSpec* find_group(GroupSpec& group, const std::string& name);
+
+/// A variable of a layout with its path and the groups around it.
+struct PlacedVariable {
+  std::string path;  ///< "events/time"
+  const VariableSpec* variable = nullptr;
+  std::vector<std::size_t> shape;
+  std::vector<std::string> dimensions;  ///< paths of its dimensions: "events/event"
+
+  [[nodiscard]] std::size_t count() const;
+};
+
+/// All variables of a layout, of inner groups too.
+std::vector<PlacedVariable> variables_of(const GroupSpec& root);
+
+}  // namespace popflow

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "file/trajectory_file.hpp"
+
+namespace popflow {
+
+/// A group of a layout with the groups around it, where the names of dimensions are looked up.
+struct Scope {
+  const GroupSpec& group;
+  const Scope* above = nullptr;
+
+  /// The dimension of that name in this group, or else in the nearest group above.
+  /// Throws std::logic_error if there is none.
+  [[nodiscard]] const DimensionSpec& dimension(const std::string& name) const;
+};
+
+/// Bytes of one number in the file.
+[[nodiscard]] std::size_t bytes_of(NumberType type);
+
+/// `path` of a member of the group `group`, as slots are named: "events/time", "loss".
+[[nodiscard]] std::string join(const std::string& group, const std::string& name);
+
+/// Finds programming errors: two things of one name, a dimension without size
+/// or unknown, contents of another type or size than declared. Throws std::logic_error.
+void check_layout(const GroupSpec& root);
+
+}  // namespace popflow

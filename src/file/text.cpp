@@ -1,0 +1,87 @@
+#include "file/text.hpp"
+
+#include <algorithm>
+
+namespace popflow::hdf5 {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\uFFFD";
+
+/// Room for any name of ours, and for a few lines of the terminal.
+constexpr std::size_t kQuotedBytes = 200;
+
+/// Length in bytes of the well-formed UTF-8 character at the start of `text`; 0 if there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead == 0) return 0;
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies beyond U+10FFFF show in the second byte.
+  const unsigned char second = byte(1);
+  const bool forbidden = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                         (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+  return forbidden ? 0 : length;
+}
+
+/// Is the well-formed character a control character: below U+0020, U+007F to U+009F, or one that
+/// turns lines or the direction of writing (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)?
+bool is_control(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
+  if (character.size() == 3 && lead == 0xE2) {
+    const auto middle = static_cast<unsigned char>(character[1]);
+    const auto last = static_cast<unsigned char>(character[2]);
+    if (middle == 0x80) return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
+    return middle == 0x81 && last >= 0xA6 && last <= 0xA9;
+  }
+  return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+/// `text` with every character that is malformed, or that `keep` refuses, replaced.
+template <class Keep>
+std::string filtered(std::string_view text, Keep keep) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::string_view character = text.substr(0, length);
+    valid += length > 0 && keep(character) ? character : kReplacement;
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return valid;
+}
+
+}  // namespace
+
+std::string as_utf8(std::string_view text) {
+  return filtered(text, [](std::string_view) { return true; });
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
+std::string printable(std::string_view text) {
+  return filtered(text, [](std::string_view character) {
+    return character == "\n" || character == "\t" || !is_control(character);
+  });
+}
+
+std::string in_sentence(std::string_view words) {
+  const bool whole = words.size() <= kQuotedBytes;
+  // What is cut off need not be looked at; a character that is cut shows as replaced.
+  const std::string line = filtered(words.substr(0, kQuotedBytes), [](std::string_view character) {
+    return !is_control(character);
+  });
+  return whole ? line : line + "...";
+}
+
+}  // namespace popflow::hdf5

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace popflow::hdf5 {
+
+/// `text` with every byte that is not part of valid UTF-8 (and every NUL) replaced by U+FFFD: one
+/// stray byte, from a file name in another encoding, would make some readers refuse the file.
+[[nodiscard]] std::string as_utf8(std::string_view text);
+
+/// The longest beginning of the valid UTF-8 `text` with at most `bytes` bytes and no cut character.
+[[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t bytes);
+
+/// `text`, which somebody else wrote, as it may go to a terminal: valid UTF-8 in which control
+/// characters other than newline and tab are replaced by U+FFFD.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// A name or a few words that somebody else wrote, within a sentence: printable, in one line, cut
+/// if it is long.
+[[nodiscard]] std::string in_sentence(std::string_view words);
+
+}  // namespace popflow::hdf5

@@ -1,0 +1,86 @@
+#include "file/text_input.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "popflow/error.hpp"
+
+namespace popflow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// For a writer that a shell starts beside us. One that has opened the pipe is waited for as long
+/// as it takes.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+/// A pipe with a name in a folder. Those without one (/dev/stdin, `<(...)`) have their writers from
+/// the beginning, and end when these do.
+bool is_named_pipe(const std::string& path) {
+  struct stat status {};
+  struct statfs where {};
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode) &&
+         statfs(path.c_str(), &where) == 0 && where.f_type != PIPEFS_MAGIC;
+}
+
+}  // namespace
+
+TextInput::TextInput(const std::string& path) : std::istream(nullptr) {
+  rdbuf(&bytes_);
+  if (!bytes_.open(path)) setstate(std::ios::failbit);
+}
+
+TextInput::~TextInput() = default;
+
+TextInput::Bytes::Bytes() : buffer_(std::size_t{1} << 16) {}
+
+TextInput::Bytes::~Bytes() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool TextInput::Bytes::open(const std::string& path) {
+  // Opening a pipe for reading waits for a writer, unless it is told not to.
+  const bool named = is_named_pipe(path);
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? O_NONBLOCK : 0));
+  if (descriptor_ < 0) return false;
+  if (named) wait_for_writer(path);
+  return true;
+}
+
+void TextInput::Bytes::wait_for_writer(const std::string& path) {
+  const Clock::time_point end = Clock::now() + kPatience;
+  ssize_t got = 0;
+  for (;;) {
+    // Without a writer there is nothing to read; with one, something to wait for.
+    got = ::read(descriptor_, buffer_.data(), buffer_.size());
+    if (got != 0) break;
+    if (Clock::now() >= end) throw InputError("'" + path + "' is a pipe that nobody writes to");
+    pollfd waiting{descriptor_, POLLIN, 0};
+    if (poll(&waiting, 1, 50) > 0 && (waiting.revents & POLLIN) == 0)
+      break;  // it has come and gone
+  }
+  if (got > 0) setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
+  fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
+}
+
+TextInput::Bytes::int_type TextInput::Bytes::underflow() {
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor_, buffer_.data(), buffer_.size());
+  } while (got < 0 && errno == EINTR);
+  // The stream turns an exception into badbit.
+  if (got < 0) throw InputError("it cannot be read");
+  if (got == 0) return traits_type::eof();
+  setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
+  return traits_type::to_int_type(buffer_.front());
+}
+
+}  // namespace popflow

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "popflow/file_layout.hpp"
+
+namespace popflow {
+
+/// Bytes that the file of this layout will take (datasets; the structure's own few kB included
+/// roughly). Saturates instead of overflowing.
+double file_bytes(const GroupSpec& root);
+
+struct Scope;
+
+/// A file whose whole structure exists before the run starts. HDF5 lays it out once; from then on
+/// the run overwrites raw bytes in place through a plain file descriptor, so that a process killed
+/// at any moment leaves a valid file and a failed write is an errno, not a library in an unknown
+/// state. Only set_attributes() goes through HDF5 again, on fields of fixed size. As long as it is
+/// open no other process can open it for writing (readers can).
+class TrajectoryFile {
+ public:
+  /// Lays the file out next to `path`, fills and flushes it, and renames it to `path`: the final
+  /// name is always a complete file. Without `force` an existing file is never replaced, also not
+  /// one that appeared meanwhile (UsageError). Throws OutputError when it cannot be written; then
+  /// nothing is left behind.
+  static TrajectoryFile create(const std::string& path, const GroupSpec& root, bool force);
+  /// As create(), but the file stays under its temporary name until publish().
+  static TrajectoryFile create_unpublished(const std::string& path, const GroupSpec& root);
+  void publish(bool force);
+
+  /// Opens an existing file for overwriting its raw bytes (resume). Throws InputError if it is
+  /// not a popflow file, OutputError if it may not be written or another process is writing it.
+  static TrajectoryFile open(const std::string& path);
+  /// Throws InputError unless every variable of `root` is in the file, with its type and size.
+  void require(const GroupSpec& root) const;
+
+  ~TrajectoryFile();
+  TrajectoryFile(TrajectoryFile&&) noexcept;
+  TrajectoryFile& operator=(TrajectoryFile&&) noexcept;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool has(const std::string& variable) const;
+  /// Number of elements of a variable; `variable` is its path in the file ("events/time").
+  [[nodiscard]] std::size_t size(const std::string& variable) const;
+
+  /// Overwrites elements [first, first + values.size()) of the row-major flattened variable.
+  /// Throws OutputError with the system's reason. Thread-safe.
+  void write(const std::string& variable, std::size_t first, std::span<const double> values);
+  void write(const std::string& variable, std::size_t first, std::span<const std::int64_t> values);
+  void write(const std::string& variable, std::size_t first, std::span<const std::int8_t> values);
+  void write(const std::string& variable, std::size_t first, double value);
+  void write(const std::string& variable, std::size_t first, std::int64_t value);
+  void write(const std::string& variable, std::size_t first, std::int8_t value);
+
+  /// Asks the system to put what was written on the disk.
+  void sync();
+
+  /// Rewrites attributes that exist with a fixed size (numbers; text with `reserved` bytes, cut at
+  /// a character boundary if longer), all in one go. `group` is "" for the root.
+  struct AttributeChange {
+    std::string group;
+    std::string name;
+    std::variant<std::string, double, std::int64_t> value;
+  };
+  void set_attributes(const std::vector<AttributeChange>& changes);
+
+ private:
+  struct Slot {
+    std::uint64_t offset = 0;  ///< of the first byte in the file
+    std::size_t count = 0;
+    NumberType type = NumberType::float64;
+  };
+  TrajectoryFile() = default;
+  void require_group(const Scope& scope, const std::string& path) const;
+  void write_bytes(const std::string& variable, NumberType type, std::size_t first,
+                   std::size_t count, const void* data);
+  std::string path_;
+  std::string temporary_;  ///< the name it still has before publish(); empty afterwards
+  int descriptor_ = -1;
+  std::map<std::string, Slot> slots_;
+};
+
+}  // namespace popflow

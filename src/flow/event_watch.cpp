@@ -1,0 +1,181 @@
+#include "flow/event_watch.hpp"
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace popflow {
+
+std::vector<double> prominences(const System& system) {
+  std::vector<double> prominences;
+  for (const std::string& name : system.shape().events) {
+    prominences.push_back(0);
+    for (const EventInfo& info : system.info().events)
+      if (info.name == name) prominences.back() = info.prominence;
+  }
+  return prominences;
+}
+
+EventWatch::EventWatch(const System& system)
+    : system_(system),
+      events_(system.capabilities().events),
+      prominence_(prominences(system)),
+      watches_(system.shape().events.size()) {
+  if (!watches_.empty() && !events_)
+    throw std::logic_error(system.info().name + " declares events but implements none");
+}
+
+void EventWatch::start(StateView x, double t) {
+  const std::vector<double> now = values(x, t);
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    const std::string& name = system_.shape().events[event];
+    for (const EventInfo& info : system_.info().events)
+      if (info.name == name && info.after.empty()) arm(event, x, t, now);
+  }
+}
+
+std::vector<double> EventWatch::values(StateView x, double t) const {
+  std::vector<double> values(watches_.size());
+  if (!values.empty()) events_->event_functions(x, t, values);
+  return values;
+}
+
+bool EventWatch::watching() const {
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [](const Watch& watch) { return watch.stage == Watch::armed; });
+}
+
+double EventWatch::height(std::size_t event, StateView x, double t) const {
+  std::vector<double> heights(watches_.size());
+  events_->event_heights(x, t, heights);
+  return heights[event];
+}
+
+void EventWatch::arm(std::size_t event, StateView x, double time,
+                     const std::vector<double>& values) {
+  watches_[event] = {Watch::armed, time, values[event]};
+  if (values[event] >= 0) cross(event, x, time, values);
+}
+
+void EventWatch::cross(std::size_t event, StateView x, double time,
+                       const std::vector<double>& values) {
+  if (prominence_[event] == 0) return fire(event, time, x, time, values);
+  Watch& watch = watches_[event];
+  watch.time = time;
+  watch.value = values[event];
+  const double here = height(event, x, time);
+  if (!std::isfinite(here) || (watch.candidate >= 0 && !(here < watch.height))) return;
+  watch.candidate = time;
+  watch.height = here;
+}
+
+void EventWatch::fire(std::size_t event, double when, StateView x, double time,
+                      const std::vector<double>& values) {
+  watches_[event] = {Watch::fired, when, values[event]};
+  // Several in one step are located one by one, not in order of time.
+  found_.insert(std::upper_bound(found_.begin(), found_.end(), when,
+                                 [](double t, const FoundEvent& other) { return t < other.time; }),
+                {event, when});
+  // Those that must come after this one are watched for from here on.
+  const std::string& name = system_.shape().events[event];
+  for (std::size_t other = 0; other < watches_.size(); ++other)
+    for (const EventInfo& info : system_.info().events)
+      if (info.name == system_.shape().events[other] && info.after == name &&
+          watches_[other].stage == Watch::waiting)
+        arm(other, x, time, values);
+}
+
+void EventWatch::confirm(std::size_t event, StateView x, double time,
+                         const std::vector<double>& values) {
+  const Watch& watch = watches_[event];
+  if (watch.stage != Watch::armed || watch.candidate < 0) return;
+  if (height(event, x, time) - watch.height >= prominence_[event])
+    fire(event, watch.candidate, x, time, values);
+}
+
+bool EventWatch::find(double t, double h, StateView x_new, double t_new, const Probe& probe) {
+  const std::vector<double> after = values(x_new, t_new);
+  bool found = false;
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    if (watches_[event].stage != Watch::armed || !(after[event] >= 0)) continue;
+    if (prominence_[event] > 0 && watches_[event].value >= 0) continue;  // it rises since before
+    const double part = locate(event, t, h, after[event], probe);
+    const double time = t + part * h;
+    const StateView x = probe(part);
+    std::vector<double> there = values(x, time);
+    there[event] = std::max(there[event], 0.0);  // within rounding of its root
+    cross(event, x, time, there);
+    found = true;
+  }
+  if (found) return true;
+  for (std::size_t event = 0; event < watches_.size(); ++event) confirm(event, x_new, t_new, after);
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    Watch& watch = watches_[event];
+    if (watch.stage != Watch::armed) continue;
+    watch.time = t_new;
+    watch.value = after[event];
+  }
+  return false;
+}
+
+double EventWatch::locate(std::size_t event, double t, double h, double value_new,
+                          const Probe& probe) const {
+  const auto g = [&](double part) {
+    const double value = values(probe(part), t + part * h)[event];
+    return std::isnan(value) ? 1.0 : value;
+  };
+  const Watch& watch = watches_[event];
+  const double low = std::max(0.0, (watch.time - t) / h);
+  if (!(value_new > 0 && watch.value < 0 && low < 1)) return 1;
+  std::uintmax_t iterations = 60;
+  return boost::math::tools::toms748_solve(g, low, 1.0, watch.value, value_new,
+                                           boost::math::tools::eps_tolerance<double>(45),
+                                           iterations)
+      .second;
+}
+
+void EventWatch::switched(StateView x, double t) {
+  const std::vector<double> now = values(x, t);
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    Watch& watch = watches_[event];
+    if (watch.stage != Watch::armed) continue;
+    const bool rises = now[event] >= 0 && (prominence_[event] == 0 || !(watch.value >= 0));
+    watch.time = t;
+    watch.value = now[event];
+    if (rises) cross(event, x, t, now);
+    confirm(event, x, t, now);
+  }
+}
+
+void EventWatch::remember(DriverData& data) const {
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    double rank = -1;  // its place among those found
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (found_[i].event == event) rank = static_cast<double>(i);
+    const Watch& watch = watches_[event];
+    const double numbers[] = {static_cast<double>(watch.stage),
+                              watch.time,
+                              watch.value,
+                              rank,
+                              watch.candidate,
+                              watch.height};
+    data.add("event." + system_.shape().events[event], numbers);
+  }
+}
+
+void EventWatch::restore(const DriverData& data) {
+  std::vector<std::pair<double, FoundEvent>> ranked;
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    const std::span<const double> w = data.numbers("event." + system_.shape().events[event]);
+    watches_[event] = {static_cast<Watch::Stage>(w[0]), w[1], w[2], w[4], w[5]};
+    if (watches_[event].stage == Watch::fired) ranked.push_back({w[3], {event, w[1]}});
+  }
+  std::sort(ranked.begin(), ranked.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  found_.clear();
+  for (const auto& [rank, event] : ranked) found_.push_back(event);
+}
+
+}  // namespace popflow

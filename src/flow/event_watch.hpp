@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "popflow/driver.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// EventInfo::prominence of the events in Shape::events.
+std::vector<double> prominences(const System& system);
+
+/// The System's events along a flow: each is watched for from the start, or from the event that
+/// must precede it, and located by partial steps from the same point: as accurately as the method
+/// itself, whatever the method. An extremum that must stand out is located when it is passed, and
+/// is an event, of that time, once it has proved to be the one.
+class EventWatch {
+ public:
+  /// The state after a fraction (0 to 1) of the step.
+  using Probe = std::function<StateView(double part)>;
+
+  explicit EventWatch(const System& system);
+
+  /// Begins at the start.
+  void start(StateView x, double t);
+  /// Is there an event that could happen now?
+  [[nodiscard]] bool watching() const;
+  /// Have events happened in the step of length h from t to x_new at t_new? Then they are located,
+  /// and the caller must repeat the step: `probe` has overwritten its result.
+  bool find(double t, double h, StateView x_new, double t_new, const Probe& probe);
+  /// The regime has changed at x: events that this itself triggers happen now.
+  void switched(StateView x, double t);
+
+  /// Those found so far, in order of time.
+  [[nodiscard]] const std::vector<FoundEvent>& found() const { return found_; }
+
+  void remember(DriverData& data) const;
+  void restore(const DriverData& data);
+
+ private:
+  struct Watch {
+    enum Stage { waiting, armed, fired };
+    Stage stage = waiting;
+    double time = 0;        ///< armed: since when `value` is known; fired: when
+    double value = 0;       ///< of the event function then
+    double candidate = -1;  ///< of extrema: when the lowest so far was; negative: none yet
+    double height = 0;      ///< its
+  };
+  [[nodiscard]] std::vector<double> values(StateView x, double t) const;
+  [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
+  /// Begins to watch at x; `values` are those of the event functions there.
+  void arm(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  /// The event function has become positive at x.
+  void cross(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  /// The event happened at `when`; it is known at x.
+  void fire(std::size_t event, double when, StateView x, double time,
+            const std::vector<double>& values);
+  /// Has it proved to stand out?
+  void confirm(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  [[nodiscard]] double locate(std::size_t event, double t, double h, double value_new,
+                              const Probe& probe) const;
+
+  const System& system_;
+  Capability<Events> events_;
+  std::vector<double> prominence_;
+  std::vector<Watch> watches_;
+  std::vector<FoundEvent> found_;
+};
+
+}  // namespace popflow

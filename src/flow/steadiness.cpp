@@ -1,0 +1,42 @@
+#include "flow/steadiness.hpp"
+
+namespace popflow {
+
+bool Steadiness::update(double norm, double t) {
+  if (!(norm < tolerance_)) {
+    since_ = -1;
+    return false;
+  }
+  const auto begin = [&] {
+    since_ = t;
+    first_ = last_ = low_ = norm;
+  };
+  if (since_ < 0) begin();
+  if (norm <= last_) low_ = norm;
+  last_ = norm;
+  if (t < 1.5 * since_ || t < since_ + 10) return false;
+  // A plateau near a saddle is left at a growing rate; at a steady state the norm fluctuates by
+  // what the integrator's tolerances leave.
+  constexpr double kGrowth = 1.5;
+  if (norm > kGrowth * low_) return false;
+  if (norm > kGrowth * first_) {
+    begin();
+    return false;
+  }
+  return true;
+}
+
+void Steadiness::remember(DriverData& data) const {
+  const double numbers[] = {since_, first_, last_, low_};
+  data.add("steadiness", numbers);
+}
+
+void Steadiness::restore(const DriverData& data) {
+  const std::span<const double> numbers = data.numbers("steadiness");
+  since_ = numbers[0];
+  first_ = numbers[1];
+  last_ = numbers[2];
+  low_ = numbers[3];
+}
+
+}  // namespace popflow

@@ -1,0 +1,53 @@
+#include "merge/merge.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include "merge/ensemble.hpp"
+#include "merge/sweeps.hpp"
+#include "popflow/data_file.hpp"
+#include "run/interrupt.hpp"
+#include "sweep/sweep.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// What kind of file it is, by its mode: that of its run.
+std::string mode_of(const std::string& path) {
+  const DataFile file(path);
+  if (file.text_attribute("", "format") != "popflow")
+    throw InputError("'" + path + "' is not a file that popflow wrote");
+  return file.text_attribute("", "mode").value_or("");
+}
+
+/// Even with --force: what is read while it is being replaced cannot be read again.
+void refuse_output_among_inputs(const MergeOptions& options) {
+  std::error_code unknown;  // the one that is not there is no input
+  for (const std::string& file : options.files)
+    if (std::filesystem::equivalent(file, options.output, unknown))
+      throw UsageError("the output " + options.output +
+                       " is one of the files to be merged; give another name");
+  if (!options.force && std::filesystem::exists(options.output, unknown))
+    throw UsageError("the output " + options.output + " exists; --force replaces it");
+}
+
+}  // namespace
+
+ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
+  refuse_output_among_inputs(options);
+  const InterruptGuard guard;
+  if (is_sweep(DataFile(options.files.front()))) return merge_sweeps(options, catalogue, screen);
+  if (options.allow_missing)
+    throw UsageError("--allow-missing is for files of sweeps; " + options.files.front() +
+                     " is none");
+  const std::string mode = mode_of(options.files.front());
+  if (mode == "sde" || mode == "sgd") return merge_ensemble(options, screen);
+  throw InputError(
+      "'" + options.files.front() + "' " +
+      (mode == "compare" ? "is a comparison" : "holds one run of mode " + mode) +
+      "; what can be merged are shards of a sweep (--shard I/N) and parts of an ensemble "
+      "(run --mode sde or sgd with --first-run)");
+}
+
+}  // namespace popflow

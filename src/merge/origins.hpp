@@ -1,0 +1,49 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "file/stored_file.hpp"
+
+namespace popflow {
+
+/// Thrown by look_for_signals(), to leave everything behind as it was.
+struct MergeInterrupted {};
+
+/// Throws MergeInterrupted if a signal has come.
+void look_for_signals();
+
+/// Text attribute of a layout's group (of the root: ""); empty if there is none.
+std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name);
+
+/// Where the parts of a merged file come from, for its history and its group `provenance`.
+class Origins {
+ public:
+  /// A file, after words for what it holds ("runs 0 to 9: ").
+  void add(const std::string& what, const StoredFile& file);
+
+  /// What the user should know: parts computed by different programs. Empty otherwise.
+  [[nodiscard]] std::string warning() const;
+
+  /// Writes them into the layout of the whole.
+  void describe(GroupSpec& layout, const std::string& command_line) const;
+
+ private:
+  /// Lines of text, each once, in the order in which they came.
+  class Lines {
+   public:
+    void add(const std::string& text);
+    [[nodiscard]] const std::string& text() const { return text_; }
+    /// In one line.
+    [[nodiscard]] std::string joined(const std::string& separator) const;
+
+   private:
+    std::set<std::string> seen_;
+    std::string text_;
+  };
+  Lines history_, parts_, hosts_, versions_;
+  std::string started_, ended_;
+  double wall_time_ = 0;
+};
+
+}  // namespace popflow

@@ -1,0 +1,511 @@
+#include "merge/sweeps.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "file/copy_numbers.hpp"
+#include "file/structure.hpp"
+#include "file/trajectory_file.hpp"
+#include "merge/origins.hpp"
+#include "options/config_file.hpp"
+#include "popflow/data_file.hpp"
+#include "run/experiment.hpp"
+#include "run/specs.hpp"
+#include "sweep/cells.hpp"
+#include "sweep/columns.hpp"
+#include "sweep/layout.hpp"
+#include "sweep/report.hpp"
+#include "sweep/sweep.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr std::uint32_t kNobody = 0xffffffff;
+
+/// Bytes of a variable that are put together in memory at a time.
+constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
+
+/// A file with some of the cells.
+struct Source {
+  std::string path;
+  std::unique_ptr<Cells> cells;
+  std::vector<std::int64_t> status;  ///< of each run, or of each cell of a reduced sweep
+
+  /// Runs of a cell that have a status.
+  [[nodiscard]] std::size_t finished(std::uint64_t cell) const {
+    const std::size_t each = status.size() / static_cast<std::size_t>(cells->size());
+    const auto first = status.begin() + static_cast<std::ptrdiff_t>(cell * each);
+    return each -
+           static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(each),
+                                               static_cast<std::int64_t>(CellStatus::missing)));
+  }
+};
+
+/// Lines of a configuration that say what is computed, without what is swept.
+std::map<std::string, std::string> what_is_computed(const RunConfig& sweep) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(config_text(sweep));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find(" = ");
+    const std::string key = line.substr(0, equals);
+    if (key != "over" && key != "shard" && key != "threads" && key != "checkpoint-every" &&
+        key != "keep-going")
+      values[key] = line.substr(equals + 3);
+  }
+  return values;
+}
+
+void require_same_options(const Source& first, const Source& other) {
+  if (first.cells->sweep().system != other.cells->sweep().system)
+    throw InputError("'" + other.path + "' is a sweep of " + other.cells->sweep().system + ", '" +
+                     first.path + "' of " + first.cells->sweep().system);
+  const auto ours = what_is_computed(first.cells->sweep()),
+             its = what_is_computed(other.cells->sweep());
+  std::set<std::string> keys;
+  for (const auto* options : {&ours, &its})
+    for (const auto& [key, value] : *options) keys.insert(key);
+  for (const std::string& key : keys) {
+    const auto said = [&](const auto& options) {
+      const auto found = options.find(key);
+      return found == options.end() ? std::string("none") : found->second;
+    };
+    if (said(ours) != said(its))
+      throw InputError("'" + other.path + "' has --" + key + " " + said(its) + ", '" + first.path +
+                       "' has " + said(ours) + "; files of one sweep agree in all options");
+  }
+}
+
+/// Do two axes have the same values?
+bool same_values(const Axis& a, const Axis& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t p = 0; p < a.parameters.size(); ++p)
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a.parameters[p].text(i) != b.parameters[p].text(i)) return false;
+  return true;
+}
+
+bool same_parameters(const Axis& a, const Axis& b) {
+  return a.dimension == b.dimension &&
+         std::equal(
+             a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
+             [](const SweptParameter& x, const SweptParameter& y) { return x.name() == y.name(); });
+}
+
+/// The values of an axis in all sources: numbers in their order, words as they came.
+std::string all_values(const std::vector<Source>& sources, std::size_t axis) {
+  const SweptParameter& first = sources.front().cells->axes()[axis].parameters.front();
+  std::vector<std::string> words;
+  std::set<double> numbers;
+  for (const Source& source : sources) {
+    const SweptParameter& swept = source.cells->axes()[axis].parameters.front();
+    numbers.insert(swept.numbers.begin(), swept.numbers.end());
+    for (const std::string& word : swept.words)
+      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  for (const double number : numbers) words.push_back(shortest(number));
+  std::string list;
+  for (const std::string& word : words) {
+    list += list.empty() ? "" : ",";
+    for (const char c : word) list += c == ',' ? "\\," : std::string(1, c);
+  }
+  return first.name() + "=" + list;
+}
+
+/// The sweep that all sources are parts of.
+RunConfig whole_sweep(const std::vector<Source>& sources) {
+  const Source& first = sources.front();
+  RunConfig config = first.cells->sweep();
+  config.options.unset("shard");
+  std::optional<std::size_t> grows;
+  for (const Source& other : sources) {
+    require_same_options(first, other);
+    const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
+    if (ours.size() != its.size() ||
+        !std::equal(ours.begin(), ours.end(), its.begin(), same_parameters))
+      throw InputError("'" + other.path + "' sweeps over other parameters than '" + first.path +
+                       "', or in another order");
+    for (std::size_t axis = 0; axis < ours.size(); ++axis) {
+      if (same_values(ours[axis], its[axis])) continue;
+      if (grows && *grows != axis)
+        throw InputError("'" + other.path + "' and '" + first.path + "' differ in the values of " +
+                         ours[*grows].dimension + " and of " + ours[axis].dimension +
+                         "; sweeps can be merged that differ in one axis alone");
+      if (ours[axis].indexed)
+        throw InputError("'" + other.path + "' and '" + first.path +
+                         "' differ in the values along '" + ours[axis].dimension +
+                         "', where parameters change together; only axes of one parameter grow");
+      grows = axis;
+    }
+  }
+  if (!grows) return config;
+  std::istringstream lines(config.options.text("over"));
+  std::string over;
+  const std::string name = first.cells->axes()[*grows].parameters.front().name();
+  for (std::string line; std::getline(lines, line);) {
+    std::string parameter = line.substr(0, line.find('='));
+    if (parameter.starts_with("--")) parameter = parameter.substr(2);
+    over += (over.empty() ? "" : "\n") + (parameter == name ? all_values(sources, *grows) : line);
+  }
+  config.options.resolve("over", over);
+  return config;
+}
+
+/// From a source's cells to those of the whole, place by place along the axes.
+class CellMap {
+ public:
+  CellMap(const Cells& from, const Cells& whole) : from_(from), whole_(whole) {
+    for (std::size_t axis = 0; axis < whole.axes().size(); ++axis) {
+      std::vector<std::size_t>& places = places_.emplace_back();
+      const SweptParameter& here = from.axes()[axis].parameters.front();
+      const SweptParameter& there = whole.axes()[axis].parameters.front();
+      if (from.axes()[axis].size() == whole.axes()[axis].size()) {
+        places.resize(here.size());
+        std::iota(places.begin(), places.end(), std::size_t{0});
+        continue;
+      }
+      std::map<std::string, std::size_t> place_of;
+      for (std::size_t i = 0; i < there.size(); ++i) place_of[there.text(i)] = i;
+      for (std::size_t i = 0; i < here.size(); ++i) places.push_back(place_of.at(here.text(i)));
+    }
+  }
+  /// The whole's number of the source's cell `i`.
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const {
+    const std::vector<std::size_t> at = from_.places(from_.number(i));
+    std::uint64_t number = 0;
+    for (std::size_t axis = 0; axis < at.size(); ++axis)
+      number = number * whole_.axes()[axis].size() + places_[axis][at[axis]];
+    return number;
+  }
+
+ private:
+  const Cells& from_;
+  const Cells& whole_;
+  std::vector<std::vector<std::size_t>> places_;
+};
+
+std::vector<Source> read_sources(const std::vector<std::string>& files,
+                                 const Catalogue& catalogue) {
+  std::vector<Source> sources;
+  for (const std::string& path : files) {
+    look_for_signals();
+    const DataFile file(path);
+    if (!is_sweep(file))
+      throw InputError("'" + path + "' is not a file of a popflow sweep, as '" + files.front() +
+                       "' is");
+    Source source{path, std::make_unique<Cells>(sweep_config(file, catalogue)),
+                  file.read("status").integers};
+    const std::uint64_t each =
+        source.cells->sweep().options.has("reduce") ? 1 : source.cells->runs();
+    if (source.status.size() != source.cells->size() * each)
+      throw InputError("'" + path + "' is damaged: 'status' has another shape");
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+/// A cell of the whole, and where its numbers come from.
+struct Owner {
+  std::uint32_t source = kNobody;
+  std::uint64_t cell = 0;  ///< in that source
+};
+
+/// Of a cell that several sources have, the first that has most of its runs.
+std::vector<Owner> find_owners(const std::vector<Source>& sources, const Cells& whole) {
+  std::vector<Owner> owners(whole.whole());
+  for (std::uint32_t s = 0; s < sources.size(); ++s) {
+    look_for_signals();
+    const CellMap map(*sources[s].cells, whole);
+    for (std::uint64_t cell = 0; cell < sources[s].cells->size(); ++cell) {
+      const std::size_t finished = sources[s].finished(cell);
+      if (finished == 0) continue;
+      Owner& owner = owners[map(cell)];
+      if (owner.source == kNobody || finished > sources[owner.source].finished(owner.cell))
+        owner = {s, cell};
+    }
+  }
+  return owners;
+}
+
+void require_all(const std::vector<Owner>& owners, const std::vector<Source>& sources,
+                 const Cells& whole) {
+  std::uint64_t missing = 0;
+  std::vector<std::string> some;
+  for (std::uint64_t cell = 0; cell < owners.size(); ++cell) {
+    if (owners[cell].source != kNobody) continue;
+    if (++missing <= 3) some.push_back(whole.describe(cell));
+  }
+  if (missing == 0) return;
+  std::string shards;
+  const std::uint64_t of = sources.front().cells->shard().of;
+  std::set<std::uint64_t> there;
+  for (const Source& source : sources)
+    if (source.cells->shard().of == of) there.insert(source.cells->shard().number);
+  for (std::uint64_t i = 1; of > 1 && i <= of; ++i)
+    if (!there.contains(i)) shards += (shards.empty() ? "" : ", ") + std::to_string(i);
+  throw InputError(std::to_string(missing) + " of " + std::to_string(owners.size()) +
+                   " cells are in none of the files" +
+                   (shards.empty() ? "" : ": shard " + shards + " of " + std::to_string(of)) +
+                   " (" + text::join(some, "; ") + (missing > 3 ? "; ..." : "") +
+                   "); --allow-missing marks them as missing, and 'resume' computes them");
+}
+
+/// The layout of the whole, from that of one source: axes in the place of its cells.
+GroupSpec whole_layout(const StoredFile& file, const Source& source, const Cells& whole) {
+  GroupSpec layout = file.layout();
+  const std::vector<std::string> old = cell_dimensions(*source.cells);
+  std::set<std::string> swept(old.begin(), old.end());
+  for (const Axis& axis : whole.axes())
+    for (const SweptParameter& parameter : axis.parameters)
+      swept.insert(as_identifier(parameter.name()));
+  std::erase_if(layout.dimensions, [&](const DimensionSpec& d) { return swept.contains(d.name); });
+  std::erase_if(layout.variables, [&](const VariableSpec& v) { return swept.contains(v.name); });
+  GroupSpec axes;
+  add_axes(axes, whole);
+  for (VariableSpec& variable : layout.variables) {
+    const std::size_t cells = old.size();
+    if (variable.dimensions.size() < cells ||
+        !std::equal(old.begin(), old.end(), variable.dimensions.begin()))
+      continue;
+    variable.dimensions.erase(variable.dimensions.begin(),
+                              variable.dimensions.begin() + static_cast<std::ptrdiff_t>(cells));
+    const std::vector<std::string> names = cell_dimensions(whole);
+    variable.dimensions.insert(variable.dimensions.begin(), names.begin(), names.end());
+    if (variable.name == "status") variable.blank = static_cast<std::int8_t>(CellStatus::missing);
+  }
+  layout.dimensions.insert(layout.dimensions.begin(), axes.dimensions.begin(),
+                           axes.dimensions.end());
+  layout.variables.insert(layout.variables.begin(), axes.variables.begin(), axes.variables.end());
+  for (GroupSpec& group : layout.groups) {
+    if (group.name == "sweep") group = sweep_group(whole);
+    if (group.name == "parameters") {
+      const std::optional<std::string> output = [&]() -> std::optional<std::string> {
+        const Attribute* kept = find_attribute(group, "output");
+        const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
+        return text == nullptr ? std::nullopt : std::optional<std::string>(*text);
+      }();
+      group = parameters_group(whole.sweep());
+      if (Attribute* attribute = find_attribute(group, "output"); attribute != nullptr && output)
+        attribute->value = *output;
+    }
+  }
+  return layout;
+}
+
+/// Numbers a cell of a variable; 0 if it has none.
+std::size_t numbers_of_a_cell(const PlacedVariable& variable, const Cells& cells) {
+  const std::vector<std::string> names = cell_dimensions(cells);
+  if (variable.dimensions.size() < names.size() ||
+      !std::equal(names.begin(), names.end(), variable.dimensions.begin()))
+    return 0;
+  return variable.count() / static_cast<std::size_t>(cells.size());
+}
+
+/// One variable of all cells: read from the sources in their order, written in the whole's.
+class Collector {
+ public:
+  Collector(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
+            const Cells& whole, const std::vector<Owner>& owners)
+      : sources_(sources), files_(files), whole_(whole), owners_(owners) {}
+
+  void copy(const std::string& name, NumberType type, std::size_t width, TrajectoryFile& to) const {
+    const std::size_t row = width * bytes_of(type);
+    const std::size_t at_a_time =
+        std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(row, 1));
+    for (std::uint64_t first = 0; first < owners_.size(); first += at_a_time) {
+      look_for_signals();
+      const std::uint64_t count = std::min<std::uint64_t>(at_a_time, owners_.size() - first);
+      copy_piece(name, type, width, first, count, to);
+    }
+  }
+
+ private:
+  void copy_piece(const std::string& name, NumberType type, std::size_t width, std::uint64_t first,
+                  std::uint64_t count, TrajectoryFile& to) const {
+    const std::size_t bytes = bytes_of(type), row = width * bytes;
+    std::vector<char> piece(row * count);
+    // Stretches of cells that are somebody's, so that what nobody has keeps its blanks.
+    for (std::uint64_t i = 0; i < count;) {
+      if (owners_[first + i].source == kNobody) {
+        ++i;
+        continue;
+      }
+      std::uint64_t end = i;
+      while (end < count && owners_[first + end].source != kNobody) ++end;
+      for (std::uint64_t cell = i; cell < end;) {
+        // As many as follow one another in one source, too.
+        const Owner from = owners_[first + cell];
+        std::uint64_t together = 1;
+        while (cell + together < end && owners_[first + cell + together].source == from.source &&
+               owners_[first + cell + together].cell == from.cell + together)
+          ++together;
+        files_[from.source].read(name, from.cell * width, together * width,
+                                 piece.data() + cell * row);
+        cell += together;
+      }
+      write(to, name, type, (first + i) * width, (end - i) * width, piece.data() + i * row);
+      i = end;
+    }
+  }
+
+  static void write(TrajectoryFile& to, const std::string& name, NumberType type, std::size_t first,
+                    std::size_t count, const char* data) {
+    switch (type) {
+      case NumberType::float64:
+        return write_as<double>(to, name, first, count, data);
+      case NumberType::int64:
+        return write_as<std::int64_t>(to, name, first, count, data);
+      case NumberType::int8:
+        return write_as<std::int8_t>(to, name, first, count, data);
+    }
+  }
+  template <class Number>
+  static void write_as(TrajectoryFile& to, const std::string& name, std::size_t first,
+                       std::size_t count, const char* data) {
+    std::vector<Number> numbers(count);
+    std::memcpy(numbers.data(), data, count * sizeof(Number));
+    to.write(name, first, std::span<const Number>(numbers));
+  }
+
+  const std::vector<Source>& sources_;
+  const std::vector<StoredFile>& files_;
+  const Cells& whole_;
+  const std::vector<Owner>& owners_;
+};
+
+/// Runs that several files have must be the same in all.
+void require_same_overlaps(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
+                           const std::vector<Owner>& owners, const Cells& whole) {
+  for (std::uint32_t s = 0; s < sources.size(); ++s) {
+    const CellMap map(*sources[s].cells, whole);
+    const std::vector<PlacedVariable> variables = variables_of(files[s].layout());
+    for (std::uint64_t cell = 0; cell < sources[s].cells->size(); ++cell) {
+      const std::uint64_t number = map(cell);
+      const Owner& owner = owners[number];
+      if (owner.source == s || owner.source == kNobody || sources[s].finished(cell) == 0) continue;
+      look_for_signals();
+      const std::size_t each = sources[s].status.size() / sources[s].cells->size();
+      for (const PlacedVariable& variable : variables) {
+        const std::size_t width = numbers_of_a_cell(variable, *sources[s].cells);
+        const bool of_runs =
+            width % each == 0 &&
+            variable.dimensions.size() > cell_dimensions(*sources[s].cells).size() &&
+            variable.dimensions[cell_dimensions(*sources[s].cells).size()] == "run";
+        bool coordinate = false;
+        for (const Axis& axis : whole.axes())
+          for (const SweptParameter& swept : axis.parameters)
+            coordinate = coordinate || as_identifier(swept.name()) == variable.path;
+        if (width == 0 || coordinate) continue;
+        // Of the runs, those that both have.
+        const std::size_t parts = of_runs ? each : 1, part = width / parts;
+        for (std::size_t run = 0; run < parts; ++run) {
+          const auto missing = static_cast<std::int64_t>(CellStatus::missing);
+          if (of_runs && (sources[s].status[cell * each + run] == missing ||
+                          sources[owner.source].status[owner.cell * each + run] == missing))
+            continue;
+          if (!same_numbers(files[s], {variable.path, cell * width + run * part},
+                            files[owner.source], {variable.path, owner.cell * width + run * part},
+                            part, variable.variable->type, look_for_signals))
+            throw InputError("the cell " + whole.describe(number) + " is in '" +
+                             sources[owner.source].path + "' and in '" + sources[s].path +
+                             "', and they differ in '" + variable.path +
+                             "'; a cell of a sweep has the same bits wherever it was computed");
+        }
+      }
+    }
+  }
+}
+
+std::string ending_message(const std::vector<Source>& sources, const std::vector<Owner>& owners,
+                           std::size_t each, bool& complete) {
+  std::vector<std::uint64_t> counts(cell_status_words().size());
+  for (const Owner& owner : owners)
+    for (std::size_t run = 0; run < each; ++run) {
+      const std::int64_t status =
+          owner.source == kNobody ? 0 : sources[owner.source].status[owner.cell * each + run];
+      if (status >= 0 && status < static_cast<std::int64_t>(counts.size()))
+        ++counts[static_cast<std::size_t>(status)];
+    }
+  complete = counts[static_cast<std::size_t>(CellStatus::missing)] == 0;
+  std::string words;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0)
+      words +=
+          (words.empty() ? "" : ", ") + std::to_string(counts[i]) + " " + cell_status_words()[i];
+  return std::to_string(owners.size() * each) + (each > 1 ? " runs: " : " cells: ") + words;
+}
+
+void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
+  const std::vector<Source> sources = read_sources(options.files, catalogue);
+  const Cells whole(whole_sweep(sources));
+  const std::vector<Owner> owners = find_owners(sources, whole);
+  if (!options.allow_missing) require_all(owners, sources, whole);
+  std::vector<StoredFile> files;
+  Origins origins;
+  for (const Source& source : sources) {
+    files.emplace_back(source.path);
+    const Shard& shard = source.cells->shard();
+    origins.add(
+        (shard.whole() ? std::to_string(source.cells->size()) + " cells"
+                       : "shard " + std::to_string(shard.number) + "/" + std::to_string(shard.of)) +
+            ": ",
+        files.back());
+  }
+  if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
+  require_same_overlaps(sources, files, owners, whole);
+  GroupSpec layout = whole_layout(files.front(), sources.front(), whole);
+  origins.describe(layout, options.command_line);
+  bool complete = false;
+  const std::size_t each = sources.front().status.size() / sources.front().cells->size();
+  const std::string message = ending_message(sources, owners, each, complete);
+  if (Attribute* status = find_attribute(layout, "status"))
+    status->value = std::string(complete ? "complete" : "interrupted");
+  if (Attribute* said = find_attribute(layout, "status_message")) said->value = message;
+  require_disk(options.output, file_bytes(layout));
+  TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
+  const Collector collector(sources, files, whole, owners);
+  const std::vector<PlacedVariable> variables = variables_of(files.front().layout());
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const PlacedVariable& variable = variables[i];
+    const bool kept = file.has(variable.path);  // a shard's coordinates are not
+    bool coordinate = false;
+    for (const Axis& axis : whole.axes())
+      for (const SweptParameter& swept : axis.parameters)
+        coordinate = coordinate || as_identifier(swept.name()) == variable.path;
+    const std::size_t width = numbers_of_a_cell(variable, *sources.front().cells);
+    if (kept && !coordinate && width > 0)
+      collector.copy(variable.path, variable.variable->type, width, file);
+    else if (kept && !coordinate)
+      copy_numbers(files.front(), {variable.path}, file, {variable.path}, variable.count(),
+                   variable.variable->type, look_for_signals);
+    screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
+                    variable.path);
+  }
+  file.sync();
+  look_for_signals();
+  file.publish(options.force);
+}
+
+}  // namespace
+
+ExitCode merge_sweeps(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
+  try {
+    merge_into(options, catalogue, screen);
+  } catch (const MergeInterrupted&) {
+    screen.progress_done();
+    screen.warning("interrupted; nothing was written");
+    return exit_code(Outcome::Kind::interrupted);
+  }
+  screen.progress_done();
+  screen.result(describe_sweep(DataFile(options.output), catalogue, ""));
+  return ExitCode::success;
+}
+
+}  // namespace popflow

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <string>
+
+#include "noise/crossings.hpp"
+#include "noise/guarded_state.hpp"
+#include "noise/switches.hpp"
+#include "popflow/driver.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// The loop that drivers with noise share: discrete steps up to a target, and after each, or every
+/// so often where the state is large, a check for events, switches and non-finite entries.
+class StepLoop {
+ public:
+  /// At the System's start and time 0.
+  /// `max_steps` of 0 is no limit.
+  StepLoop(const System& system, Workers& workers, DriverHooks hooks, std::int64_t max_steps)
+      : x(start_of(system)),
+        regime(regime_of(system)),
+        crossings(system),
+        hooks_(std::move(hooks)),
+        max_steps_(max_steps),
+        switches_(system),
+        guard_(workers, x, regime) {
+    switches_.update(x, regime, 0);
+    crossings.update(view(), 0);
+  }
+
+  State x;
+  Regime regime;
+  Crossings crossings;
+  IntervalSteps interval;
+
+  [[nodiscard]] StateView view() const { return {x, regime}; }
+
+  /// Resumes from a state that `steps` steps have led to.
+  void restore(State from, Regime in_regime, std::int64_t steps) {
+    x = std::move(from);
+    regime = std::move(in_regime);
+    guard_.keep(x, regime, steps);
+  }
+
+  /// Steps until the pace has arrived. A Pace counts a driver's steps:
+  ///   bool arrived()          at the target
+  ///   void rest()             nothing moves any more: skips to the target
+  ///   double step()           moves x, and gives the flow time that the step took
+  ///   int64_t steps()         taken in all
+  ///   double time()
+  ///   string where()          the current time or step, in words
+  ///   void go_back(steps)     rewinds the count to that many steps
+  ///   string diverged(steps)  the sentence for a state that was non-finite after so many steps
+  template <class Pace>
+  Outcome walk(Pace&& pace) {
+    while (!pace.arrived()) {
+      if (switches_.at_rest(view())) {
+        pace.rest();
+        break;
+      }
+      if (hooks_.interrupted && hooks_.interrupted())
+        return {Outcome::Kind::interrupted, pace.time(), "interrupted at " + pace.where()};
+      if (max_steps_ > 0 && pace.steps() >= max_steps_)
+        return {Outcome::Kind::step_limit, pace.time(),
+                "the limit of " + std::to_string(max_steps_) +
+                    " steps (--max-steps) was reached at " + pace.where()};
+      const double length = pace.step();
+      ++interval.number;
+      interval.smallest = interval.largest = length;
+      const bool check = pace.arrived() || pace.steps() % steps_between_checks(x.size()) == 0;
+      if (check) {
+        switches_.update(x, regime, pace.time());
+        if (!guard_.good(x, regime, pace.steps())) {
+          const std::int64_t beyond = pace.steps();
+          pace.go_back(guard_.take_back(x, regime));
+          Outcome outcome{Outcome::Kind::diverged, pace.time(), pace.diverged(beyond)};
+          outcome.diverged_at = pace.time();
+          return outcome;
+        }
+        crossings.update(view(), pace.time());
+      }
+      if (hooks_.on_step) hooks_.on_step(pace.time());
+    }
+    return {Outcome::Kind::reached, pace.time(), ""};
+  }
+
+ private:
+  static State start_of(const System& system) {
+    State x(system.shape().state_size());
+    system.start(x);
+    return x;
+  }
+  static Regime regime_of(const System& system) {
+    const Capability<Switching> switching = system.capabilities().switching;
+    return switching ? switching->first_regime() : Regime();
+  }
+
+  DriverHooks hooks_;
+  std::int64_t max_steps_;
+  Switches switches_;
+  GuardedState guard_;
+};
+
+}  // namespace popflow

@@ -1,0 +1,297 @@
+#include "options/run_config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+#include "options/config_file.hpp"
+#include "options/methods.hpp"
+#include "options/tokens.hpp"
+#include "popflow/error.hpp"
+
+namespace popflow {
+namespace {
+
+/// The table, options or own, that has the key; none if neither has.
+Parameters* owner(RunConfig& config, const std::string& key) {
+  for (Parameters* parameters : {&config.options, &config.own}) {
+    if (parameters->find(key) != nullptr) return parameters;
+  }
+  return nullptr;
+}
+
+std::vector<const ParameterTable*> tables(const RunConfig& config) {
+  return {&config.options.table(), &config.own.table()};
+}
+
+/// Sets one line of a configuration file. A value that repeats the default does not count as
+/// given: so the file of a resolved run, with defaults written out, causes no conflicts.
+void apply(RunConfig& config, const options::ConfigLine& line,
+           const std::filesystem::path& folder) {
+  Parameters* parameters = owner(config, line.key);
+  if (parameters == nullptr) {
+    throw InputError(line.place + ": unknown key '" + line.key + "'" +
+                     options::suggestion(line.key, options::option_names(tables(config))));
+  }
+  if (line.key == "config") {
+    throw InputError(line.place + ": a configuration file can't name another one");
+  }
+  const bool relative = parameters->find(line.key)->kind == Kind::path && !line.value.empty() &&
+                        !folder.empty() && std::filesystem::path(line.value).is_relative();
+  const std::string value =
+      relative ? (folder / line.value).lexically_normal().string() : line.value;
+  const bool has_default = parameters->origin(line.key) == Origin::defaults;
+  const std::string by_default = parameters->text(line.key);
+  try {
+    parameters->set(line.key, value, Origin::config);
+  } catch (const InputError& error) {
+    throw InputError(line.place + ": " + error.what());
+  }
+  if (has_default && parameters->text(line.key) == by_default) {
+    parameters->set(line.key, by_default, Origin::defaults);
+  }
+}
+
+void apply_text(RunConfig& config, const std::string& text, const std::string& name,
+                const std::filesystem::path& folder) {
+  const auto may_repeat = [&](const std::string& key) {
+    return options::repeats(tables(config), key);
+  };
+  for (const auto& line : options::config_lines(text, name, may_repeat))
+    apply(config, line, folder);
+}
+
+/// Resolves the mode's default method where none is given; refuses a method of another mode.
+void settle_method(Parameters& options) {
+  const std::string& mode = options.word("mode");
+  const std::string of_mode = methods_of(mode);
+  if (of_mode.empty()) return;  // the mode has no methods: --method has no effect
+  if (!options.has("method")) {
+    for (const Method& method : methods()) {
+      if (method.mode != mode) continue;
+      options.resolve("method", method.name);
+      break;
+    }
+  }
+  const Method& method = *find_method(options.word("method"));
+  if (method.mode == mode) return;
+  throw UsageError("--method " + method.name + " is for --mode " + method.mode + "; " + mode +
+                   " takes " + of_mode);
+}
+
+void check_step(const Parameters& options) {
+  if (methods_of(options.word("mode")).empty()) return;
+  const Method& method = *find_method(options.word("method"));
+  if (method.steps == Method::Steps::learning_rate && options.given("dt") &&
+      options.real("dt") != options.real("learning-rate"))
+    throw UsageError("--method " + method.name +
+                     " always takes steps of the learning rate; leave out --dt");
+  if (method.steps == Method::Steps::fixed && !options.has("dt"))
+    throw UsageError("--method " + method.name + " takes fixed steps; give their size with --dt");
+}
+
+void check_saves(const Parameters& options) {
+  if (options.given("save-at")) {
+    for (const char* other : {"saves", "save-spacing"}) {
+      if (options.given(other)) {
+        throw UsageError("--save-at and --" + std::string(other) +
+                         " exclude each other; give one of them");
+      }
+    }
+    const auto& times = options.reals("save-at");
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      if (times[i] <= times[i - 1]) {
+        throw UsageError("--save-at must increase; " + shortest(times[i]) + " comes after " +
+                         shortest(times[i - 1]));
+      }
+    }
+    if (options.has("t-end") && times.back() > options.real("t-end")) {
+      throw UsageError("--save-at has the time " + shortest(times.back()) +
+                       "; it must not be beyond --t-end, " + options.text("t-end"));
+    }
+    return;
+  }
+  const bool logarithmic = options.word("save-spacing") == "log";
+  if (logarithmic && options.has("save-first") && options.has("t-end") &&
+      options.real("save-first") >= options.real("t-end")) {
+    throw UsageError("--save-first is " + options.text("save-first") +
+                     "; it must be before --t-end, " + options.text("t-end"));
+  }
+}
+
+/// A part of an ensemble must be what it would be in the whole.
+void check_part(const Parameters& options) {
+  if (!options.given("first-run")) return;
+  const std::string first = options.text("first-run");
+  if (options.word("mode") == "flow")
+    throw UsageError("--first-run " + first +
+                     " is for ensembles, --mode sde and sgd; a flow is one run");
+  // The number of a run, 32 bits, is part of the key of its random numbers.
+  constexpr std::int64_t kMostRuns = 4294967295;
+  if (options.integer("first-run") + options.integer("runs") > kMostRuns)
+    throw UsageError("--first-run " + first + " with --runs " + options.text("runs") +
+                     ": the number of the last run must be below " + std::to_string(kMostRuns));
+  if (!options.has("state"))
+    throw UsageError("--first-run " + first +
+                     " makes a part of an ensemble, and all its parts must record the same states, "
+                     "which by default depend on how many runs there are; give --state all, ends "
+                     "or none");
+}
+
+void check_screen(const Parameters& options) {
+  if (options.flag("quiet") && options.word("progress") == "always") {
+    throw UsageError("--quiet and --progress always exclude each other; give one of them");
+  }
+}
+
+/// Refuses options that exclude each other.
+void check(const Parameters& options) {
+  check_step(options);
+  check_saves(options);
+  check_part(options);
+  check_screen(options);
+}
+
+std::string config_value(const Parameters& parameters, const Parameter& parameter) {
+  const std::string text = parameters.text(parameter.name);
+  switch (parameter.kind) {
+    case Kind::path:
+      return options::config_quoted(std::filesystem::absolute(text).lexically_normal().string());
+    case Kind::text:
+      return options::config_quoted(text);
+    default:
+      return text;
+  }
+}
+
+/// Defaults, then the file that --config names, then the words, which may be those of `offered`
+/// alone.
+RunConfig resolved(const std::string& command, const SystemInfo& system,
+                   const ParameterTable& options, const ParameterTable& offered,
+                   const std::vector<std::string>& args) {
+  RunConfig config{system.name, Parameters(options), Parameters(system.parameters), {}};
+  const options::Words words = options::tokenise(args, {&offered, &config.own.table()});
+  if (!words.positional.empty()) {
+    throw UsageError("unexpected word '" + words.positional.front() + "' after " + command + " " +
+                     system.name + "; options start with --");
+  }
+  for (const auto& [key, value] : words.options) {
+    if (key != "config") continue;
+    config.options.set(key, value, Origin::command_line);
+    apply_text(config, options::read_config_file(value), value,
+               std::filesystem::path(value).parent_path());
+  }
+  for (const auto& [key, value] : words.options) {
+    owner(config, key)->set(key, value, Origin::command_line);
+  }
+  return config;
+}
+
+}  // namespace
+
+void require_own_names(const SystemInfo& system) {
+  for (const Parameter& own : system.parameters)
+    for (const ParameterTable* table :
+         {&run_options(), &compare_options(), &verify_options(), &sweep_options()})
+      if (Parameters(*table).find(own.name) != nullptr)
+        throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
+                                    "', which every system has; give its own another name");
+}
+
+RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args) {
+  RunConfig config = resolved("run", system, run_options(), run_options(), args);
+  settle_run(config.options);
+  return config;
+}
+
+void settle_run(Parameters& options) {
+  settle_method(options);
+  check(options);
+}
+
+RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args) {
+  RunConfig config = resolved("sweep", system, sweep_options(), sweep_options(), args);
+  check_screen(config.options);
+  return config;
+}
+
+RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>& args) {
+  RunConfig config = resolved("compare", system, compare_options(), compare_options(), args);
+  check_saves(config.options);
+  check_screen(config.options);
+  return config;
+}
+
+RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args) {
+  // What verify has beside run's, then run's own.
+  ParameterTable all = verify_options();
+  for (const Parameter& row : run_options()) {
+    const auto known = [&](const Parameter& other) { return other.name == row.name; };
+    if (std::none_of(all.begin(), all.end(), known)) all.push_back(row);
+  }
+  const Parameters of_run(run_options());
+  for (Parameter& row : all)  // a file may name the methods of all modes
+    if (const Parameter* known = of_run.find(row.name)) row.words = known->words;
+  RunConfig config = resolved("verify", system, all, verify_options(), args);
+  settle_method(config.options);
+  check_screen(config.options);
+  return config;
+}
+
+std::string without_effect(const RunConfig& config) {
+  const Parameters& options = config.options;
+  const std::string& mode = options.word("mode");
+  const std::string method = options.has("method") ? options.word("method") : "";
+  std::string names;
+  for (const Parameters* parameters : {&config.options, &config.own}) {
+    for (const Parameter& row : parameters->table()) {
+      const auto lists = [](const std::vector<std::string>& words, const std::string& word) {
+        return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+      };
+      const bool acts = lists(row.modes, mode) && (method.empty() || lists(row.methods, method));
+      if (parameters->given(row.name) && !acts) names += (names.empty() ? "--" : ", --") + row.name;
+    }
+  }
+  if (names.empty()) return "";
+  return "without effect in mode " + mode + (method.empty() ? "" : " with method " + method) +
+         ": " + names;
+}
+
+std::string config_text(const RunConfig& config) {
+  std::string text;
+  for (const Parameters* parameters : {&config.options, &config.own}) {
+    for (const auto& parameter : parameters->table()) {
+      if (!describes_run(parameter.name) || !parameters->has(parameter.name)) continue;
+      if (!parameter.repeats) {
+        text += parameter.name + " = " + config_value(*parameters, parameter) + "\n";
+        continue;
+      }
+      std::istringstream lines(parameters->text(parameter.name));
+      for (std::string line; std::getline(lines, line);)
+        text += parameter.name + " = " + options::config_quoted(line) + "\n";
+    }
+  }
+  return text;
+}
+
+RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
+  RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
+  apply_text(config, text, "the stored configuration", {});
+  settle_method(config.options);
+  return config;
+}
+
+RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text) {
+  RunConfig config{system.name, Parameters(sweep_options()), Parameters(system.parameters), {}};
+  apply_text(config, text, "the stored configuration", {});
+  return config;
+}
+
+RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text) {
+  RunConfig config{system.name, Parameters(compare_options()), Parameters(system.parameters), {}};
+  apply_text(config, text, "the stored configuration", {});
+  return config;
+}
+
+}  // namespace popflow

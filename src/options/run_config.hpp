@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popflow/parameter.hpp"
+#include "popflow/system_info.hpp"
+
+namespace popflow {
+
+/// The configuration of one experiment: what the words of a command line and of a configuration
+/// file resolve to, and all that an experiment is made from.
+struct RunConfig {
+  std::string system;        ///< the system's name
+  Parameters options;        ///< run_options(), the same for every system
+  Parameters own;            ///< the system's own parameters
+  std::string command_line;  ///< as a shell would take it, for the file's history
+};
+
+/// The options of `popflow run` that every system shares, in the order in which help lists them.
+const ParameterTable& run_options();
+
+/// The options of `popflow compare`: those of `run` that make sense for all its rungs, and its own.
+const ParameterTable& compare_options();
+
+/// Throws std::invalid_argument where a system has an option of the name of one that every run has.
+void require_own_names(const SystemInfo& system);
+
+/// The options of `popflow verify`: those of `run` that say what is verified, and its own.
+const ParameterTable& verify_options();
+
+/// The options of `popflow sweep`: all of `run`, and its own.
+const ParameterTable& sweep_options();
+
+/// Can a sweep give this option of `run` other values from cell to cell? Not so where it changes no
+/// number of a run, or says how many runs or records there are. Options of systems all can.
+bool can_be_swept(std::string_view option);
+
+/// Does an option affect what is computed? Not so for output, force, config and the options of the
+/// screen, which a run's file does not keep.
+bool describes_run(std::string_view option);
+
+/// Resolves the words after `popflow run NAME`: defaults, then the file that --config names, then
+/// the words themselves. Throws UsageError for an unknown option or value on the command line and
+/// for options that exclude each other, InputError for anything wrong with the configuration file.
+RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args);
+
+/// The words after `popflow compare NAME`, as parse_run() resolves its own.
+RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>& args);
+
+/// The words after `popflow verify NAME`; the options hold all of `run` too. The file that --config
+/// names may say all that one for `run` may.
+RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args);
+
+/// The words after `popflow sweep NAME`. What depends on swept values is settled cell by cell.
+RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args);
+
+/// Settles what a run's options imply of each other, and refuses those that exclude each other, as
+/// parse_run() does in the end. Throws UsageError.
+void settle_run(Parameters& options);
+
+/// Names the options that were given and have no effect in this mode and method; empty if all have.
+std::string without_effect(const RunConfig& config);
+
+/// Every option as resolved, defaults included, as the text of a configuration file that reproduces
+/// the run bit for bit: `key = value` lines with absolute paths, without the options that don't
+/// describe the run.
+std::string config_text(const RunConfig& config);
+
+/// Reads config_text() back. Throws InputError.
+RunConfig from_config_text(const SystemInfo& system, const std::string& text);
+RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text);
+RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text);
+
+}  // namespace popflow

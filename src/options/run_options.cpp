@@ -1,0 +1,490 @@
+#include <algorithm>
+#include <array>
+
+#include "options/methods.hpp"
+#include "options/run_config.hpp"
+
+namespace popflow {
+namespace {
+
+constexpr Range above_zero{.low = 0, .low_open = true};
+constexpr Range at_least_zero{.low = 0};
+constexpr Range at_least_one{.low = 1};
+constexpr Range tolerance{.low = 0, .high = 1, .low_open = true, .high_open = true};
+constexpr Range thread_count{.low = 1, .high = 1024};
+
+const std::vector<std::string> kFlow = {"flow"};
+const std::vector<std::string> kSde = {"sde"};
+const std::vector<std::string> kSgd = {"sgd"};
+const std::vector<std::string> kNoisy = {"sde", "sgd"};
+const std::vector<std::string> kWithMethods = {"flow", "sde"};
+
+/// The methods whose steps are of one kind.
+std::vector<std::string> methods_with(Method::Steps steps) {
+  std::vector<std::string> names;
+  for (const Method& method : methods())
+    if (method.steps == steps) names.push_back(method.name);
+  return names;
+}
+
+/// The methods of one mode.
+std::vector<std::string> methods_with(const std::string& mode) {
+  std::vector<std::string> names;
+  for (const Method& method : methods())
+    if (method.mode == mode) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) names.push_back(method.name);
+  return names;
+}
+
+/// What `compare` makes of an option of `run`.
+struct InCompare {
+  bool offered = true;            ///< false: the rungs determine it
+  std::string default_text = {};  ///< instead of run's, where not empty
+  std::string meaning = {};       ///< likewise
+  std::string default_note = {};  ///< likewise
+};
+
+/// An option that every system shares.
+struct Row {
+  Parameter of_run;
+  InCompare in_compare = {};
+};
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = {
+      {{.name = "mode",
+        .kind = Kind::word,
+        .default_text = "flow",
+        .meaning = "what moves the state: the population flow; the flow with Gaussian noise like "
+                   "that of minibatches; sampled gradient steps",
+        .words = {"flow", "sde", "sgd"}},
+       {.offered = false}},
+      {{.name = "t-end",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning =
+            "flow time to reach; 0: the start alone is evaluated; sgd and gradient_descent: the "
+            "nearest whole number of steps",
+        .symbol = "t",
+        .range = at_least_zero,
+        .default_note = "depends on the system"},
+       {.meaning = "flow time to reach; rounded to a whole number of steps of sgd"}},
+      {{.name = "steps",
+        .kind = Kind::integer,
+        .default_text = "",
+        .meaning = "sgd and gradient_descent: number of steps (with --svag l, of eta/l), instead "
+                   "of --t-end",
+        .range = at_least_one,
+        .default_note = "as many as --t-end takes"},
+       {.meaning = "number of steps of sgd, instead of --t-end"}},
+      {{.name = "method",
+        .kind = Kind::word,
+        .default_text = "",
+        .meaning =
+            "integrator; rk4 and euler take fixed steps and need --dt; the last four are for "
+            "sde (gradient_descent: noisy steps of the learning rate)",
+        .words = method_names(),
+        .default_note = "dopri5; sde: euler_maruyama",
+        .modes = kWithMethods},
+       {.offered = false}},
+      {{.name = "rtol",
+        .kind = Kind::real,
+        .default_text = "1e-8",
+        .meaning = "relative tolerance of a step",
+        .range = tolerance,
+        .modes = kFlow,
+        .methods = methods_with(Method::Steps::adaptive)}},
+      {{.name = "atol",
+        .kind = Kind::real,
+        .default_text = "1e-10",
+        .meaning = "absolute tolerance of a step, times a field's natural scale",
+        .range = above_zero,
+        .modes = kFlow,
+        .methods = methods_with(Method::Steps::adaptive)}},
+      {{.name = "dt",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning = "step of rk4, euler and sde methods, first step of adaptive methods",
+        .range = above_zero,
+        .default_note = "chosen by adaptive methods; sde: a tenth of the learning rate",
+        .modes = kWithMethods},
+       {.meaning = "step of the sde rungs", .default_note = "a tenth of the learning rate"}},
+      {{.name = "max-steps",
+        .kind = Kind::integer,
+        .default_text = "1e8",
+        .meaning =
+            "maximum number of steps, after which the run ends unfinished; sde and sgd: no limit "
+            "unless given",
+        .range = at_least_one}},
+      {{.name = "saves",
+        .kind = Kind::integer,
+        .default_text = "201",
+        .meaning = "number of records, start and end included; 1 is the end alone",
+        .range = at_least_one}},
+      {{.name = "save-spacing",
+        .kind = Kind::word,
+        .default_text = "linear",
+        .meaning = "spacing of the records; log: 0, then equally spaced in log t",
+        .words = {"linear", "log"}}},
+      {{.name = "save-first",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning = "first time after 0 of log spacing",
+        .range = above_zero,
+        .default_note = "1e-6 of the end"}},
+      {{.name = "save-at",
+        .kind = Kind::reals,
+        .default_text = "",
+        .meaning = "increasing times to record at, instead of --saves; the end is recorded too",
+        .range = at_least_zero}},
+      {{.name = "state",
+        .kind = Kind::word,
+        .default_text = "",
+        .meaning = "which records carry the full state; observables are always recorded",
+        .words = {"all", "ends", "none"},
+        .default_note = "all, or ends where all would exceed 1 GiB"}},
+      {{.name = "stop-when",
+        .kind = Kind::word,
+        .default_text = "",
+        .meaning = "end early: steady once the right-hand side's norm has stayed below "
+                   "--steady-tolerance while t grew by half of itself and by at least 10; stuck "
+                   "once the pace of 100000 steps puts the end out of reach of 1e8 (or "
+                   "--max-steps, if more); either",
+        .words = {"steady", "stuck", "either"},
+        .default_note = "off",
+        .modes = kFlow},
+       {.offered = false}},
+      {{.name = "steady-tolerance",
+        .kind = Kind::real,
+        .default_text = "1e-9",
+        .meaning = "norm of the right-hand side below which the state counts as steady",
+        .range = above_zero,
+        .modes = kFlow},
+       {.offered = false}},
+      {{.name = "learning-rate",
+        .kind = Kind::real,
+        .default_text = "0.01",
+        .meaning = "step of sgd and gradient_descent; with the batch size the scale of the noise",
+        .symbol = "eta",
+        .range = above_zero,
+        .modes = kNoisy}},
+      {{.name = "batch-size",
+        .kind = Kind::integer,
+        .default_text = "128",
+        .meaning = "samples of a minibatch; sde divides the noise's variance by it",
+        .symbol = "B",
+        .range = at_least_one,
+        .modes = kNoisy}},
+      {{.name = "noise",
+        .kind = Kind::word,
+        .default_text = "batch",
+        .meaning = "covariance of sde's noise: of sampled gradients; their variances alone; "
+                   "noise-scale^2 times the identity",
+        .words = {"batch", "diagonal", "isotropic"},
+        .modes = kSde}},
+      {{.name = "noise-scale",
+        .kind = Kind::real,
+        .default_text = "1",
+        .meaning = "standard deviation of isotropic noise of one sample",
+        .range = at_least_zero,
+        .modes = kSde}},
+      {{.name = "noise-samples",
+        .kind = Kind::integer,
+        .default_text = "",
+        .meaning = "number of sampled gradients from which batch and diagonal noise are built",
+        .symbol = "M",
+        .range = {.low = 2},
+        .default_note = "the batch size, at least 2",
+        .modes = kSde}},
+      {{.name = "modified-equation",
+        .kind = Kind::integer,
+        .default_text = "1",
+        .meaning = "order of sde's model of the discrete steps; 2 corrects drift and covariance",
+        .range = {.low = 1, .high = 2},
+        .modes = kSde},
+       {.offered = false}},
+      {{.name = "svag",
+        .kind = Kind::integer,
+        .default_text = "1",
+        .meaning = "sgd: steps of eta/l that interpolate between SGD (1) and its SDE (large)",
+        .symbol = "l",
+        .range = at_least_one,
+        .modes = kSgd},
+       {.offered = false}},
+      {{.name = "runs",
+        .kind = Kind::integer,
+        .default_text = "1",
+        .meaning = "number of runs of sde and sgd, each with noise of its own",
+        .range = {.low = 1, .high = 4294967295.0},
+        .modes = kNoisy},
+       {.default_text = "32", .meaning = "number of runs of every rung that has noise"}},
+      {{.name = "first-run",
+        .kind = Kind::integer,
+        .default_text = "0",
+        .meaning = "number of the first run, for a part of a larger ensemble that 'merge' puts "
+                   "together; each run has the bits that it has in the whole",
+        .range = {.low = 0, .high = 4294967294.0},
+        .modes = kNoisy},
+       {.offered = false}},
+      {{.name = "threads",
+        .kind = Kind::integer,
+        .default_text = "",
+        .meaning = "worker threads; never changes the numbers",
+        .range = thread_count,
+        .default_note = "the cores this process may use (affinity and control group)"}},
+      {{.name = "seed",
+        .kind = Kind::integer,
+        .default_text = "1",
+        .meaning = "seed of noise and samples",
+        .range = at_least_zero,
+        .modes = kNoisy}},
+      {{.name = "problem",
+        .kind = Kind::path,
+        .default_text = "",
+        .meaning = "read the problem's matrices from this file",
+        .default_note = "drawn"}},
+      {{.name = "problem-seed",
+        .kind = Kind::integer,
+        .default_text = "1",
+        .meaning = "seed of a drawn problem and of random starts",
+        .range = at_least_zero}},
+      {{.name = "init-from",
+        .kind = Kind::path,
+        .default_text = "",
+        .meaning = "start from the last state in this file",
+        .default_note = "the system's own start"}},
+      {{.name = "output",
+        .kind = Kind::path,
+        .default_text = "",
+        .meaning = "file to write",
+        .default_note = "NAME-MODE.h5",
+        .letter = 'o'},
+       {.default_note = "NAME-compare.h5"}},
+      {{.name = "force",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "replace the output file if it exists"}},
+      {{.name = "checkpoint-every",
+        .kind = Kind::real,
+        .default_text = "30",
+        .meaning = "seconds after which a record also writes restart data; never changes the "
+                   "numbers",
+        .range = at_least_zero}},
+      {{.name = "config",
+        .kind = Kind::path,
+        .default_text = "",
+        .meaning = "read options from this file, one 'key = value' per line; the command line "
+                   "overrides it",
+        .default_note = "none"}},
+      {{.name = "dry-run",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "show resolved parameters, memory and file size, and run nothing"}},
+      {{.name = "quiet",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "show warnings and errors only"}},
+      {{.name = "progress",
+        .kind = Kind::word,
+        .default_text = "auto",
+        .meaning = "progress on standard error; auto: for long work only",
+        .words = {"auto", "always", "never"}}},
+  };
+  return table;
+}
+
+}  // namespace
+
+const ParameterTable& run_options() {
+  static const ParameterTable table = [] {
+    ParameterTable options;
+    for (const Row& row : rows()) options.push_back(row.of_run);
+    return options;
+  }();
+  return table;
+}
+
+const ParameterTable& compare_options() {
+  static const ParameterTable table = [] {
+    ParameterTable options = {
+        {.name = "rungs",
+         .kind = Kind::text,
+         .default_text = "flow,sde,sgd",
+         .meaning = "what is compared, separated by commas: flow, sde, sde2 (second modified "
+                    "equation), gd (gradient descent with Gaussian noise), sgd, svag:L, and "
+                    "the system's own rungs"},
+        {.name = "from",
+         .kind = Kind::text,
+         .default_text = "",
+         .meaning = "run nothing, compare finished files: RUNG=FILE, several separated by commas, "
+                    "of the same problem, start and times (NAME may then be left out)",
+         .default_note = "none"},
+        {.name = "learning-rates",
+         .kind = Kind::reals,
+         .default_text = "",
+         .meaning = "compare at each of these learning rates, and fit the order at which every "
+                    "rung's error against sgd converges",
+         .range = above_zero,
+         .default_note = "--learning-rate alone"},
+        {.name = "check-noise",
+         .kind = Kind::flag,
+         .default_text = "",
+         .meaning = "compare the noise model with the sampler along the flow: trace, largest "
+                    "eigenvalues, fourth moment"},
+        {.name = "delta",
+         .kind = Kind::real,
+         .default_text = "0.05",
+         .meaning = "equivalence margin, relative to an observable's range over the flow",
+         .range = above_zero},
+        {.name = "level",
+         .kind = Kind::real,
+         .default_text = "0.95",
+         .meaning = "level of intervals, bands and tests",
+         .range = {.low = 0.5, .high = 1, .high_open = true}}};
+    for (const auto& [of_run, here] : rows()) {
+      if (!here.offered) continue;
+      Parameter option = of_run;
+      if (!here.default_text.empty()) option.default_text = here.default_text;
+      if (!here.meaning.empty()) option.meaning = here.meaning;
+      if (!here.default_note.empty()) option.default_note = here.default_note;
+      if (option.name == "t-end") option.range = above_zero;  // what is compared has to move
+      options.push_back(std::move(option));
+    }
+    return options;
+  }();
+  return table;
+}
+
+const ParameterTable& verify_options() {
+  static const ParameterTable table = [] {
+    ParameterTable options = {{.name = "thorough",
+                               .kind = Kind::flag,
+                               .default_text = "",
+                               .meaning = "take time: more states, more samples, all methods, and "
+                                          "gradient descent's order"}};
+    constexpr std::array<std::string_view, 11> of_run = {
+        "t-end",        "method",    "dt",     "threads", "seed",    "problem",
+        "problem-seed", "init-from", "config", "quiet",   "progress"};
+    for (const Row& row : rows()) {
+      if (std::find(of_run.begin(), of_run.end(), row.of_run.name) == of_run.end()) continue;
+      Parameter option = row.of_run;
+      option.modes.clear();
+      if (option.name == "t-end") {
+        option.range = above_zero;
+        option.meaning =
+            "follow the flow up to this time, or as far as a bounded number of steps leads";
+      }
+      if (option.name == "method") {
+        option.meaning = "integrator of the flow where one is needed";
+        option.default_note = "dopri5";
+        option.words = methods_with("flow");
+      }
+      if (option.name == "dt") {
+        option.meaning = "step where the flow is taken in fixed steps";
+        option.default_note = "chosen";
+      }
+      if (option.name == "seed") option.meaning = "seed of samples and random directions";
+      options.push_back(std::move(option));
+    }
+    return options;
+  }();
+  return table;
+}
+
+const ParameterTable& sweep_options() {
+  static const ParameterTable table = [] {
+    ParameterTable options = {
+        {.name = "over",
+         .kind = Kind::text,
+         .default_text = "",
+         .meaning = "an axis, [LABEL:]PARAMETER=VALUES; may be given several times. VALUES: a,b,c; "
+                    "LO..HI (whole numbers); LO:HI:N or LO:HI:N:log (N numbers, equally spaced); "
+                    "LO:HI or LO:HI:log (sampled at --samples points). Parameters of one LABEL "
+                    "change together",
+         .default_note = "none: one cell",
+         .repeats = true},
+        {.name = "samples",
+         .kind = Kind::integer,
+         .default_text = "",
+         .meaning = "number of points at which sampled axes are taken, a Sobol sequence",
+         .range = {.low = 1, .high = 1e8},
+         .default_note = "needed where an axis is sampled"},
+        {.name = "sample-seed",
+         .kind = Kind::integer,
+         .default_text = "1",
+         .meaning = "seed of the sampled points",
+         .range = at_least_zero},
+        {.name = "record",
+         .kind = Kind::word,
+         .default_text = "end",
+         .meaning = "what is kept of a run: its end (the run then has a single save, the end), or "
+                    "its observables at all save times too",
+         .words = {"end", "series"}},
+        {.name = "reduce",
+         .kind = Kind::word,
+         .default_text = "",
+         .meaning = "runs: keep means, spreads, fractions and medians over a cell's runs instead "
+                    "of the runs",
+         .words = {"runs"},
+         .default_note = "every run is kept",
+         .modes = kNoisy},
+        {.name = "same-seed",
+         .kind = Kind::flag,
+         .default_text = "",
+         .meaning = "give all cells the seed --seed, that is the same random numbers",
+         .modes = kNoisy},
+        {.name = "keep-going",
+         .kind = Kind::flag,
+         .default_text = "",
+         .meaning = "mark cells that the system refuses and go on, instead of ending there"},
+        {.name = "shard",
+         .kind = Kind::text,
+         .default_text = "",
+         .meaning = "I/N: compute the Ith of N equal parts of the cells, into a file of its own; "
+                    "'merge' puts the parts together",
+         .default_note = "all cells"}};
+    for (const Row& row : rows()) {
+      Parameter option = row.of_run;
+      if (option.name == "first-run") continue;  // --shard divides the work
+      if (option.name == "saves") option.meaning += "; with --record series";
+      if (option.name == "runs") option.meaning = "number of runs of each cell in sde and sgd";
+      if (option.name == "seed")
+        option.meaning = "seed from which, and from its swept values, each cell's seed is made";
+      if (option.name == "output") option.default_note = "NAME-sweep.h5";
+      if (option.name == "state") {
+        option.meaning = "whether the last state is kept of each run";
+        option.words = {"ends", "none"};
+        option.default_note = "ends, where it is small and equally large in all cells";
+      }
+      if (option.name == "checkpoint-every")
+        option.meaning = "seconds after which what was computed is put on the disk for certain";
+      if (option.name == "dry-run")
+        option.meaning =
+            "show cells, memory, file size and an estimate of the time, and run nothing";
+      options.push_back(std::move(option));
+    }
+    return options;
+  }();
+  return table;
+}
+
+bool can_be_swept(std::string_view option) {
+  constexpr std::array<std::string_view, 15> others = {
+      "mode",  "saves",  "save-spacing", "save-first",       "save-at",
+      "state", "runs",   "first-run",    "threads",          "output",
+      "force", "config", "dry-run",      "checkpoint-every", "quiet"};
+  return std::find(others.begin(), others.end(), option) == others.end() && option != "progress";
+}
+
+bool describes_run(std::string_view option) {
+  constexpr std::array<std::string_view, 6> others = {"output",  "force", "config",
+                                                      "dry-run", "quiet", "progress"};
+  return std::find(others.begin(), others.end(), option) == others.end();
+}
+
+}  // namespace popflow

@@ -1,0 +1,141 @@
+#include "options/tokens.hpp"
+
+#include <algorithm>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <set>
+
+#include "popflow/error.hpp"
+
+namespace popflow::options {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description describe(const std::vector<const ParameterTable*>& tables) {
+  po::options_description description;
+  for (const auto* table : tables) {
+    for (const auto& parameter : *table) {
+      const std::string letter =
+          parameter.letter == 0 ? "" : "," + std::string(1, parameter.letter);
+      const std::string names = parameter.name + letter;
+      if (parameter.kind == Kind::flag) {
+        description.add_options()(names.c_str(), po::bool_switch(), "");
+      } else {
+        description.add_options()(names.c_str(), po::value<std::string>(), "");
+      }
+    }
+  }
+  return description;
+}
+
+[[noreturn]] void refuse(const po::invalid_syntax& error) {
+  const std::string option = error.get_option_name();
+  switch (error.kind()) {
+    case po::invalid_syntax::missing_parameter:
+    case po::invalid_syntax::empty_adjacent_parameter:
+      throw UsageError(option + " needs a value");
+    case po::invalid_syntax::extra_parameter:
+    case po::invalid_syntax::long_adjacent_not_allowed:
+    case po::invalid_syntax::short_adjacent_not_allowed:
+      throw UsageError(option + " is a flag; it takes no value");
+    default:
+      throw UsageError("the word '" + option + "' can't be read as an option");
+  }
+}
+
+std::vector<po::option> split(const std::vector<std::string>& args,
+                              const po::options_description& description) {
+  using namespace po::command_line_style;
+  // Everything but allow_guessing, so that --voc is not taken for --vocab-size.
+  const int style = allow_long | long_allow_adjacent | long_allow_next | allow_short |
+                    allow_dash_for_short | short_allow_adjacent | short_allow_next;
+  try {
+    return po::command_line_parser(args)
+        .options(description)
+        .style(style)
+        .allow_unregistered()
+        .run()
+        .options;
+  } catch (const po::invalid_syntax& error) {
+    refuse(error);
+  } catch (const po::error& error) {
+    throw UsageError(std::string("the options can't be read: ") + error.what());
+  }
+}
+
+[[noreturn]] void refuse_unknown(const std::string& token, const std::vector<std::string>& names) {
+  const std::string word = token.substr(0, token.find('='));
+  const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  throw UsageError("unknown option " + word + suggestion(bare, names, "--"));
+}
+
+}  // namespace
+
+bool repeats(const std::vector<const ParameterTable*>& tables, std::string_view name) {
+  return std::any_of(tables.begin(), tables.end(), [name](const ParameterTable* table) {
+    return std::any_of(table->begin(), table->end(), [name](const Parameter& parameter) {
+      return parameter.repeats && parameter.name == name;
+    });
+  });
+}
+
+Words tokenise(const std::vector<std::string>& args,
+               const std::vector<const ParameterTable*>& tables) {
+  const auto names = option_names(tables);
+  const auto is_option = [&names](const std::string& word) {
+    return word.starts_with("--") &&
+           std::find(names.begin(), names.end(), word.substr(2)) != names.end();
+  };
+  Words words;
+  std::set<std::string> seen;
+  const auto description = describe(tables);
+  for (const auto& option : split(args, description)) {
+    if (option.unregistered) refuse_unknown(option.original_tokens.front(), names);
+    if (option.string_key.empty()) {
+      words.positional.insert(words.positional.end(), option.value.begin(), option.value.end());
+      continue;
+    }
+    const std::string& key = option.string_key;
+    if (!seen.insert(key).second && !repeats(tables, key))
+      throw UsageError("--" + key + " is given more than once");
+    const std::string value = option.value.empty() ? "true" : option.value.front();
+    if (is_option(value)) {
+      throw UsageError("--" + key + " needs a value; it is followed by the option " + value);
+    }
+    words.options.push_back({key, value});
+  }
+  return words;
+}
+
+std::vector<std::string> option_names(const std::vector<const ParameterTable*>& tables) {
+  std::vector<std::string> names;
+  for (const auto* table : tables) {
+    for (const auto& parameter : *table) names.push_back(parameter.name);
+  }
+  return names;
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& names,
+                       const std::string& prefix) {
+  const std::string near = nearest(word, names);
+  return near.empty() ? "" : "; did you mean '" + prefix + near + "'?";
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char character : word) {
+    if (character == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += character;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace popflow::options

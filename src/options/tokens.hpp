@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popflow/parameter.hpp"
+
+namespace popflow::options {
+
+/// The words of a command line, split into options but not yet checked against kinds and ranges.
+struct Words {
+  struct Option {
+    std::string key;    ///< the long name, without dashes
+    std::string value;  ///< "true" for a flag
+  };
+  std::vector<Option> options;  ///< in the order given, each key once unless it repeats
+  std::vector<std::string> positional;
+};
+
+/// Splits `args` by the options that `tables` know. Nothing is guessed from beginnings, and a word
+/// such as -3 after an option is its value. Throws UsageError for an unknown or repeated option,
+/// a missing value or a value that a flag can't take.
+Words tokenise(const std::vector<std::string>& args,
+               const std::vector<const ParameterTable*>& tables);
+
+/// May the option of that name be given several times?
+bool repeats(const std::vector<const ParameterTable*>& tables, std::string_view name);
+
+/// The long names of all options in `tables`.
+std::vector<std::string> option_names(const std::vector<const ParameterTable*>& tables);
+
+/// "; did you mean '...'?" for the nearest of `names`, each after `prefix`; empty if none is near.
+std::string suggestion(const std::string& word, const std::vector<std::string>& names,
+                       const std::string& prefix = "");
+
+/// `word` as a POSIX shell takes it: quoted where it must be.
+std::string shell_quoted(const std::string& word);
+
+}  // namespace popflow::options

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "popflow/data_file.hpp"
+
+namespace popflow {
+
+/// A summary of a run for people, from its file alone: system, status, times, the
+/// parameters that are not at their defaults, sizes, constants, events, first and last values of
+/// the observables, drifts of the invariants, steps, wall time, the file. Throws InputError if
+/// the file is not a run's.
+std::string summarize(const DataFile& file);
+
+/// What the user should not miss about a run's end: counts of failures, stages of a training that
+/// did not begin.
+std::vector<std::string> warnings_at_end(const DataFile& file);
+
+/// summarize(), and by what, where and when the file was written.
+std::string describe(const DataFile& file);
+
+/// The times and observables of the saves that hold data as comma-separated values, a header line
+/// first, every number to the last bit; of an ensemble run by run, with a column for the run.
+/// Throws InputError as summarize() does.
+void write_csv(const DataFile& file, std::ostream& out);
+
+}  // namespace popflow

@@ -1,0 +1,61 @@
+#include "run/last_state.hpp"
+
+#include <optional>
+
+#include "popflow/error.hpp"
+#include "run/modes.hpp"
+#include "run/restart.hpp"
+#include "run/resume_config.hpp"
+#include "run/status.hpp"
+
+namespace popflow {
+
+LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers) {
+  const DataFile file(path);
+  if (file.text_attribute("", "mode") == "compare")
+    throw InputError(path + " holds a comparison, not a run: it has no single last state");
+  if (is_sweep(file))
+    throw InputError(path +
+                     " holds a sweep, not a run: it has no single last state; 'popflow info " +
+                     path + " --cell ...' prints the command that runs one of its cells");
+  // Of an ensemble the first run's state is taken.
+  const bool ensemble = file.has_dataset("status");
+  const std::vector<std::int64_t> of_runs =
+      ensemble ? file.read("status").integers : std::vector<std::int64_t>();
+  if (ensemble ? !of_runs.empty() && of_runs[0] == static_cast<std::int64_t>(Status::diverged)
+               : file.text_attribute("", "status") == status_word(Status::diverged))
+    throw InputError(path + " holds a run that diverged" + (ensemble ? " (its first run)" : "") +
+                     "; its last state is no start");
+  LastState last;
+  last.path = path;
+  last.system = blaming_file(path, [&] {
+    RunConfig config = config_of_file(file, catalogue);
+    settle_steps(config.options);
+    return make_system(config, catalogue, workers).system;
+  });
+  Restart restart = read_state(file, *last.system, 0, Slots::all);
+  last.x = std::move(restart.x);
+  last.regime = std::move(restart.regime);
+  last.t = restart.t;
+  return last;
+}
+
+Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers) {
+  const Parameters& options = config.options;
+  const SystemInfo& info = catalogue.info(config.system);
+  if (options.has("problem") && info.problem.empty())
+    throw UsageError("--problem " + options.word("problem") + ": " + info.name +
+                     " reads no problem file; it is defined by its parameters");
+  std::optional<LastState> start;
+  if (options.has("init-from")) {
+    const std::string path = options.word("init-from");
+    start = load_last_state(path, catalogue, workers);
+    if (start->system->info().name != info.name)
+      throw InputError("--init-from " + path + " holds a run of " + start->system->info().name +
+                       ", not of " + info.name);
+  }
+  return catalogue.make(config.system, config.own, make_setting(options, start ? &*start : nullptr),
+                        workers);
+}
+
+}  // namespace popflow

@@ -1,0 +1,353 @@
+#include "sweep/axis.hpp"
+
+#include <algorithm>
+#include <boost/random/sobol.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "options/tokens.hpp"
+#include "popflow/error.hpp"
+#include "popflow/random.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// More values on one axis than this are a slip: they are held in memory, and so is their
+/// coordinate.
+constexpr double kMostValues = 1e7;
+
+constexpr const char* kForms =
+    "values separated by commas, LO..HI (whole numbers), LO:HI:N or LO:HI:N:log (N numbers), or "
+    "LO:HI or LO:HI:log (sampled)";
+
+/// One AXIS word, taken apart.
+struct Word {
+  std::string text;
+  std::string label;
+  const Parameter* parameter = nullptr;
+  std::string values;
+
+  [[nodiscard]] UsageError wrong(const std::string& why) const {
+    return UsageError("--over " + text + ": " + why);
+  }
+};
+
+/// Rounded as ranges promise: so coarse and fine ones share the values that they should.
+double to_15_digits(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return std::strtod(text, nullptr);
+}
+
+/// Rounded to the 15th digit of `largest`, the range's larger end: near 0, where a value has lost
+/// the digits that the ends have, coarse and fine ranges share values, too.
+double to_digits_of(double largest, double value) {
+  const double decimals = 14 - std::floor(std::log10(largest));
+  if (!(decimals >= 0 && decimals <= 300)) return to_15_digits(value);
+  char text[340];
+  std::snprintf(text, sizeof text, "%.*f", static_cast<int>(decimals), value);
+  return std::strtod(text, nullptr) + 0.0;  // no -0
+}
+
+std::optional<double> number(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  double value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (stop != end || error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+const Parameter* swept_parameter(const Word& word, const std::string& name,
+                                 const RunConfig& config) {
+  const Parameter* row = Parameters(run_options()).find(name) != nullptr ? config.options.find(name)
+                                                                         : config.own.find(name);
+  if (row == nullptr) {
+    throw word.wrong(
+        "there is no parameter '" + name + "'" +
+        options::suggestion(name, options::option_names({&config.own.table(), &run_options()})));
+  }
+  if (row->kind == Kind::reals)
+    throw word.wrong("--" + name + " takes a list, and a list cannot be swept");
+  if (!can_be_swept(name))
+    throw word.wrong("--" + name +
+                     " cannot be swept: it changes no number, or says how many there "
+                     "are");
+  return row;
+}
+
+Word take_apart(const std::string& text, const RunConfig& config) {
+  Word word{text, "", nullptr, ""};
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || text.find('\n') != std::string::npos)
+    throw word.wrong("an axis has the form [LABEL:]PARAMETER=VALUES");
+  std::string name = text.substr(0, equals);
+  word.values = text.substr(equals + 1);
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+    word.label = name.substr(0, colon);
+    name = name.substr(colon + 1);
+    const auto fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    if (word.label.empty() || !std::all_of(word.label.begin(), word.label.end(), fit) ||
+        std::isdigit(static_cast<unsigned char>(word.label.front())) != 0)
+      throw word.wrong("the label '" + word.label +
+                       "' must be letters, digits and _, a letter first: it names a dimension of "
+                       "the file");
+  }
+  if (name.starts_with("--")) name = name.substr(2);
+  word.parameter = swept_parameter(word, name, config);
+  if (word.values.empty()) throw word.wrong("no values after '='; " + std::string(kForms));
+  return word;
+}
+
+bool takes_numbers(const Parameter& parameter) {
+  return parameter.kind == Kind::integer || parameter.kind == Kind::real;
+}
+
+/// As the option itself would take it; an error names the axis, too.
+Value checked(const Word& word, const std::string& text) {
+  try {
+    return parse_value(*word.parameter, text);
+  } catch (const UsageError& error) {
+    throw word.wrong(error.what());
+  }
+}
+
+double checked_number(const Word& word, const std::string& text) {
+  const Value value = checked(word, text);
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  return std::get<double>(value);
+}
+
+/// LO..HI, if the values have that form.
+std::optional<std::pair<double, double>> whole_range(const Word& word) {
+  const std::size_t dots = word.values.find("..");
+  if (dots == std::string::npos || word.values.find(',') != std::string::npos) return std::nullopt;
+  const auto low = number(word.values.substr(0, dots)), high = number(word.values.substr(dots + 2));
+  if (!low || !high) return std::nullopt;
+  return std::make_pair(*low, *high);
+}
+
+void fill_whole_range(const Word& word, SweptParameter& swept, double low, double high) {
+  if (word.parameter->kind != Kind::integer)
+    throw word.wrong("LO..HI is for whole numbers; --" + swept.name() +
+                     " takes real ones: LO:HI:N");
+  const std::size_t dots = word.values.find("..");
+  low = checked_number(word, word.values.substr(0, dots));
+  high = checked_number(word, word.values.substr(dots + 2));
+  if (high < low) throw word.wrong("the range is empty: it must increase");
+  if (high - low >= kMostValues)
+    throw word.wrong(shortest(high - low + 1) + " values; an axis has at most " +
+                     shortest(kMostValues));
+  for (double value = low; value <= high; ++value) swept.numbers.push_back(value);
+}
+
+/// The bounds of LO:HI...; `log` is its last word.
+std::pair<double, double> bounds(const Word& word, const std::vector<std::string>& parts,
+                                 bool log) {
+  const double low = checked_number(word, parts[0]), high = checked_number(word, parts[1]);
+  if (!(low < high))
+    throw word.wrong("the range from " + shortest(low) + " to " + shortest(high) +
+                     (low == high ? " is a single value" : " decreases") + "; it must increase");
+  if (log && !(low > 0))
+    throw word.wrong("the logarithm needs positive numbers; the range begins at " + shortest(low));
+  return {low, high};
+}
+
+double between(double low, double high, bool log, double part) {
+  if (log) return std::exp(std::log(low) + (std::log(high) - std::log(low)) * part);
+  return low + (high - low) * part;
+}
+
+void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::string>& parts,
+                bool log, std::vector<std::string>& remarks) {
+  const auto [low, high] = bounds(word, parts, log);
+  const auto count = number(parts[2]);
+  if (!count || *count != std::floor(*count) || *count < 2 || *count > kMostValues)
+    throw word.wrong("the number of values is '" + parts[2] +
+                     "'; it must be a whole number from 2 "
+                     "to " +
+                     shortest(kMostValues));
+  const bool whole = word.parameter->kind == Kind::integer;
+  const auto n = static_cast<std::size_t>(*count);
+  swept.numbers.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double part = static_cast<double>(i) / static_cast<double>(n - 1);
+    double value = i == 0 ? low : i + 1 == n ? high : between(low, high, log, part);
+    if (whole)
+      value = std::round(value);
+    else if (log || i == 0 || i + 1 == n)
+      value = to_15_digits(value);
+    else
+      value = to_digits_of(std::max(std::abs(low), std::abs(high)), value);
+    if (swept.numbers.empty() || swept.numbers.back() != value) swept.numbers.push_back(value);
+  }
+  const std::size_t merged = n - swept.numbers.size();
+  if (merged > 0 && !whole)
+    throw word.wrong(std::to_string(n) + " values in so narrow a range coincide to 15 digits");
+  if (merged > 0)
+    remarks.push_back("--over " + word.text + ": of " + std::to_string(n) +
+                      " values, rounded to whole numbers, " + std::to_string(swept.numbers.size()) +
+                      " differ");
+  // Rounding must not have left the range that the parameter has.
+  (void)checked_number(word, shortest(swept.numbers.front()));
+  (void)checked_number(word, shortest(swept.numbers.back()));
+}
+
+void refuse_repetitions(const Word& word, const SweptParameter& swept) {
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < swept.size(); ++i)
+    if (!seen.insert(swept.text(i)).second)
+      throw word.wrong("the value " + swept.text(i) + " is there twice");
+}
+
+void fill_list(const Word& word, SweptParameter& swept) {
+  for (const std::string& part : split(word.values, ',')) {
+    if (takes_numbers(*word.parameter))
+      swept.numbers.push_back(checked_number(word, part));
+    else
+      (void)checked(word, part), swept.words.push_back(part);
+  }
+  // The same words may be wanted several times along a label, beside another parameter.
+  if (word.label.empty()) refuse_repetitions(word, swept);
+}
+
+/// Is it LO:HI or LO:HI:log?
+bool is_sampled(const std::vector<std::string>& parts) {
+  return parts.size() == 2 || (parts.size() == 3 && parts[2] == "log");
+}
+
+/// The points of all sampled axes: a Sobol sequence, each dimension shifted by random bits of its
+/// own, so that further points only add to those before.
+class SobolPoints {
+ public:
+  SobolPoints(std::size_t dimensions, const Sampling& sampling) : points_(dimensions) {
+    boost::random::sobol sequence(dimensions);
+    std::vector<std::uint64_t> shift;
+    for (std::size_t d = 0; d < dimensions; ++d)
+      shift.push_back(RandomStream(sampling.seed, Purpose::statistics, 0, d)());
+    for (std::int64_t i = 0; i < sampling.samples; ++i)
+      for (std::size_t d = 0; d < dimensions; ++d)
+        // Boost leaves out the first point, 0; without it no power of two of them is balanced.
+        points_[d].push_back(in_unit_interval((i == 0 ? 0 : sequence()) ^ shift[d]));
+  }
+  /// In (0,1), one number a point.
+  [[nodiscard]] const std::vector<double>& dimension(std::size_t d) const { return points_[d]; }
+
+ private:
+  static double in_unit_interval(std::uint64_t bits) {
+    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+  }
+  std::vector<std::vector<double>> points_;
+};
+
+double sampled_value(const Word& word, double low, double high, bool log, double part) {
+  if (word.parameter->kind != Kind::integer) return to_15_digits(between(low, high, log, part));
+  const double value = log ? std::round(between(low, high, true, part))
+                           : std::floor(between(low, high + 1, false, part));
+  return std::clamp(value, low, high);
+}
+
+/// Adds the sampled axes' shared dimension, if there are any.
+void add_samples(const std::vector<Word>& words, const Sampling& sampling,
+                 std::vector<Axis>& axes) {
+  if (words.empty()) return;
+  if (sampling.samples == 0)
+    throw words.front().wrong("LO:HI is sampled at random; --samples says at how many points");
+  const SobolPoints points(words.size(), sampling);
+  Axis axis{"sample", {}, true};
+  for (std::size_t d = 0; d < words.size(); ++d) {
+    const std::vector<std::string> parts = split(words[d].values, ':');
+    const bool log = parts.size() == 3;
+    const auto [low, high] = bounds(words[d], parts, log);
+    SweptParameter swept{words[d].parameter};
+    for (const double part : points.dimension(d))
+      swept.numbers.push_back(sampled_value(words[d], low, high, log, part));
+    axis.parameters.push_back(std::move(swept));
+  }
+  axes.push_back(std::move(axis));
+}
+
+void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes) {
+  if (word.label == "sample")
+    throw word.wrong(
+        "the dimension 'sample' is that of sampled parameters, LO:HI; take another "
+        "label");
+  const std::string dimension = word.label.empty() ? as_identifier(swept.name()) : word.label;
+  const auto same = std::find_if(axes.begin(), axes.end(),
+                                 [&](const Axis& axis) { return axis.dimension == dimension; });
+  if (same == axes.end()) {
+    axes.push_back({dimension, {std::move(swept)}, !word.label.empty()});
+    return;
+  }
+  if (word.label.empty() || !same->indexed)
+    throw word.wrong("another axis has the name '" + dimension + "'; give one of them a label");
+  if (same->size() != swept.size())
+    throw word.wrong("parameters of one label go together and must have equally many values; --" +
+                     same->parameters.front().name() + " has " + std::to_string(same->size()) +
+                     ", --" + swept.name() + " has " + std::to_string(swept.size()));
+  same->parameters.push_back(std::move(swept));
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == separator)
+      parts.back() += text[++i];
+    else if (text[i] == separator)
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
+std::string as_identifier(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
+                const Sampling& sampling) {
+  Axes all;
+  std::vector<Word> sampled;
+  std::set<std::string> seen;
+  for (const std::string& text : words) {
+    const Word word = take_apart(text, config);
+    if (!seen.insert(word.parameter->name).second)
+      throw word.wrong("--" + word.parameter->name + " is swept twice");
+    SweptParameter swept{word.parameter};
+    const std::vector<std::string> parts = split(word.values, ':');
+    if (!takes_numbers(*word.parameter)) {
+      fill_list(word, swept);
+    } else if (const auto range = whole_range(word)) {
+      fill_whole_range(word, swept, range->first, range->second);
+    } else if (parts.size() == 1) {
+      fill_list(word, swept);
+    } else if (is_sampled(parts)) {
+      if (!word.label.empty() && word.label != "sample")
+        throw word.wrong("sampled parameters share the dimension 'sample'; leave out the label");
+      (void)bounds(word, parts, parts.size() == 3);
+      sampled.push_back(word);
+      continue;
+    } else if (parts.size() == 3 || (parts.size() == 4 && parts[3] == "log")) {
+      fill_range(word, swept, parts, parts.size() == 4, all.remarks);
+    } else {
+      throw word.wrong("the values can't be read; " + std::string(kForms));
+    }
+    add_to_axes(word, std::move(swept), all.axes);
+  }
+  add_samples(sampled, sampling, all.axes);
+  return all;
+}
+
+}  // namespace popflow

@@ -1,0 +1,306 @@
+#include "sweep/cells.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "options/tokens.hpp"
+#include "popflow/error.hpp"
+#include "run/modes.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// What --over says, an axis each.
+std::vector<std::string> axis_words(const Parameters& options) {
+  std::vector<std::string> words;
+  std::istringstream lines(options.text("over"));
+  for (std::string line; std::getline(lines, line);) words.push_back(line);
+  return words;
+}
+
+/// A configuration of `run` with all that a sweep's says.
+RunConfig of_run(const RunConfig& sweep) {
+  RunConfig config{sweep.system, Parameters(run_options()), sweep.own, sweep.command_line};
+  for (const Parameter& row : run_options())
+    if (sweep.options.find(row.name) != nullptr) config.options.adopt(row.name, sweep.options);
+  // To be said by a command that runs a cell again.
+  if (sweep.options.word("record") == "end") config.options.set("saves", "1", Origin::command_line);
+  return config;
+}
+
+/// With the saves that --record settles: a flow's steps, and a noisy run's last bits, depend on
+/// where it saves.
+RunConfig with_saves(RunConfig sweep) {
+  if (sweep.options.word("record") != "end") return sweep;
+  for (const char* name : {"save-at", "save-first"}) sweep.options.unset(name);
+  sweep.options.set("save-spacing", "linear", Origin::defaults);
+  sweep.options.set("saves", "1", Origin::defaults);
+  return sweep;
+}
+
+/// A stride through n things that visits all of them and spreads any few in a row evenly: next to
+/// n over the golden ratio.
+std::uint64_t even_stride(std::uint64_t n) {
+  if (n < 3) return 1;
+  auto stride = static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949);
+  while (std::gcd(stride, n) != 1) ++stride;
+  return stride % n;
+}
+
+/// "e0" of "e0=0.5".
+std::pair<std::string, std::string> name_and_value(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw UsageError("--cell has the form AXIS=VALUE,...; '" + word + "' is no such pair");
+  std::string name = word.substr(0, equals);
+  if (name.starts_with("--")) name = name.substr(2);
+  return {name, word.substr(equals + 1)};
+}
+
+bool same_value(const SweptParameter& swept, std::size_t i, const std::string& text) {
+  if (swept.text(i) == text) return true;
+  if (!swept.is_number()) return false;
+  double number = 0;
+  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const auto [stop, error] = std::from_chars(begin, text.data() + text.size(), number);
+  return error == std::errc() && stop == text.data() + text.size() && number == swept.numbers[i];
+}
+
+/// The value of a parameter that is nearest to a number, for messages.
+std::string nearest_value(const SweptParameter& swept, const std::string& text) {
+  double number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!swept.is_number() || error != std::errc() || stop != text.data() + text.size()) {
+    std::string words;
+    for (std::size_t i = 0; i < std::min<std::size_t>(swept.size(), 8); ++i)
+      words += (i == 0 ? "it has " : ", ") + swept.text(i);
+    return words + (swept.size() > 8 ? ", ..." : "");
+  }
+  const auto closer = [&](double a, double b) {
+    return std::abs(a - number) < std::abs(b - number);
+  };
+  return "the nearest is " +
+         shortest(*std::min_element(swept.numbers.begin(), swept.numbers.end(), closer));
+}
+
+/// The axis that a name means, and the swept parameter, if it means one: else the label itself.
+std::optional<std::pair<std::size_t, const SweptParameter*>> axis_of(const std::vector<Axis>& axes,
+                                                                     const std::string& name) {
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    for (const SweptParameter& swept : axes[axis].parameters)
+      if (swept.name() == name || as_identifier(swept.name()) == name)
+        return std::make_pair(axis, &swept);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (axes[axis].dimension == name)
+      return std::make_pair(axis, static_cast<const SweptParameter*>(nullptr));
+  return std::nullopt;
+}
+
+/// The places of an axis where a parameter (none: the label itself) has a value. Throws UsageError.
+std::vector<std::size_t> places_with(const Axis& axis, const SweptParameter* swept,
+                                     const std::string& part, const std::string& value) {
+  std::vector<std::size_t> places;
+  if (swept != nullptr) {
+    for (std::size_t i = 0; i < swept->size(); ++i)
+      if (same_value(*swept, i, value)) places.push_back(i);
+    if (places.empty())
+      throw UsageError("--cell " + part + ": " + swept->name() + " has no such value; " +
+                       nearest_value(*swept, value));
+    return places;
+  }
+  std::size_t place = 0;
+  const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), place);
+  if (error != std::errc() || stop != value.data() + value.size() || place >= axis.size())
+    throw UsageError("--cell " + part + ": the places of '" + axis.dimension + "' go from 0 to " +
+                     std::to_string(axis.size() - 1));
+  return {place};
+}
+
+}  // namespace
+
+Shard parse_shard(const std::string& text) {
+  const auto wrong = [&](const std::string& why) {
+    return UsageError("--shard is '" + text + "'; " + why);
+  };
+  const char* end = text.data() + text.size();
+  Shard shard;
+  const auto [slash, first] = std::from_chars(text.data(), end, shard.number);
+  if (first != std::errc() || slash == end || *slash != '/')
+    throw wrong("it must be I/N, two whole numbers");
+  const auto [stop, second] = std::from_chars(slash + 1, end, shard.of);
+  if (second != std::errc() || stop != end || shard.of == 0)
+    throw wrong("it must be I/N, two whole numbers");
+  if (shard.number < 1 || shard.number > shard.of)
+    throw wrong("I goes from 1 to N, here " + std::to_string(shard.of) +
+                (shard.number == 0
+                     ? " (number a job array from 1: --array=1-" + std::to_string(shard.of) + ")"
+                     : ""));
+  return shard;
+}
+
+Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_run(sweep_)) {
+  const Parameters& options = sweep_.options;
+  const Sampling sampling{options.has("samples") ? options.integer("samples") : 0,
+                          static_cast<std::uint64_t>(options.integer("sample-seed"))};
+  Axes read = parse_axes(axis_words(options), sweep_, sampling);
+  axes_ = std::move(read.axes);
+  remarks_ = std::move(read.remarks);
+  double cells = 1;
+  for (const Axis& axis : axes_) cells *= static_cast<double>(axis.size());
+  noisy_ = is_ensemble(options);
+  runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
+  if (cells * static_cast<double>(runs_) >= largest_whole)
+    throw UsageError("--over: " + shortest(cells) + " cells" +
+                     (runs_ > 1 ? " of " + std::to_string(runs_) + " runs" : "") +
+                     "; there can be at most 2^53 runs in all");
+  whole_ = static_cast<std::uint64_t>(cells);
+  if (options.has("shard")) shard_ = parse_shard(options.word("shard"));
+  if (shard_.of > whole_)
+    throw UsageError("--shard " + options.word("shard") + ": the sweep has only " +
+                     std::to_string(whole_) + " cells");
+  stride_ = even_stride(whole_);
+  own_seeds_ = noisy_ && !options.flag("same-seed") && !sweeps("seed") && !axes_.empty();
+}
+
+std::uint64_t Cells::size() const {
+  return whole_ / shard_.of + (shard_.number <= whole_ % shard_.of ? 1 : 0);
+}
+
+std::uint64_t Cells::number(std::uint64_t i) const {
+  if (shard_.whole()) return i;
+  // A stretch of the shuffled cells. Every Nth of them would not do: where N divides the number of
+  // columns, shuffled by a stride or not, it has the same columns all along.
+  const std::uint64_t before = shard_.number - 1;
+  const std::uint64_t shuffled =
+      before * (whole_ / shard_.of) + std::min(before, whole_ % shard_.of) + i;
+  return static_cast<std::uint64_t>(static_cast<Wide>(shuffled) * stride_ % whole_);
+}
+
+std::vector<std::size_t> Cells::places(std::uint64_t number) const {
+  std::vector<std::size_t> places(axes_.size());
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    places[axis] = static_cast<std::size_t>(number % axes_[axis].size());
+    number /= axes_[axis].size();
+  }
+  return places;
+}
+
+void Cells::set(RunConfig& config, std::uint64_t number) const {
+  if (own_seeds_) config.options.resolve("seed", seed(number));
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    const std::size_t place = static_cast<std::size_t>(number % axes_[axis].size());
+    number /= axes_[axis].size();
+    for (const SweptParameter& swept : axes_[axis].parameters) {
+      Parameters& table =
+          config.options.find(swept.name()) != nullptr ? config.options : config.own;
+      table.set(swept.name(), swept.text(place), Origin::command_line);
+    }
+  }
+}
+
+RunConfig Cells::config(std::uint64_t number) const {
+  RunConfig config = base_;
+  set(config, number);
+  settle_run(config.options);
+  return config;
+}
+
+std::int64_t Cells::seed(std::uint64_t number) const {
+  if (!own_seeds_) return config(number).options.integer("seed");
+  // From names and values, not from the place in the grid: a larger sweep agrees with a smaller one
+  // where they meet, however their axes are ordered.
+  std::vector<std::string> words;
+  const std::vector<std::size_t> place = places(number);
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (const SweptParameter& swept : axes_[axis].parameters)
+      words.push_back(swept.name() + "=" + swept.text(place[axis]));
+  std::sort(words.begin(), words.end());
+  const std::string text = text::join(words, "\n");
+  const auto base = static_cast<std::uint64_t>(sweep_.options.integer("seed"));
+  return static_cast<std::int64_t>(XXH3_64bits_withSeed(text.data(), text.size(), base) >> 11);
+}
+
+std::string Cells::describe(std::uint64_t number) const {
+  std::vector<std::string> words;
+  const std::vector<std::size_t> place = places(number);
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (const SweptParameter& swept : axes_[axis].parameters)
+      words.push_back(swept.name() + " = " + swept.text(place[axis]));
+  return text::join(words, ", ");
+}
+
+std::uint64_t Cells::find(const std::string& words) const {
+  std::vector<std::optional<std::vector<std::size_t>>> fitting(axes_.size());
+  for (const std::string& part : split(words, ',')) {
+    if (part.empty()) continue;
+    const auto [name, value] = name_and_value(part);
+    const auto named = axis_of(axes_, name);
+    if (!named) {
+      std::vector<std::string> names;
+      for (const Axis& axis : axes_)
+        for (const SweptParameter& swept : axis.parameters) names.push_back(swept.name());
+      throw UsageError("--cell " + part + ": '" + name + "' is not swept; " +
+                       (names.empty() ? "nothing is" : "these are: " + text::join(names, ", ")));
+    }
+    const auto [axis, swept] = *named;
+    std::vector<std::size_t> found = places_with(axes_[axis], swept, part, value);
+    // Along a label one value may be there several times, and another parameter tell which.
+    if (fitting[axis]) {
+      const std::vector<std::size_t> before = std::move(*fitting[axis]);
+      std::erase_if(found, [&](std::size_t place) {
+        return !std::binary_search(before.begin(), before.end(), place);
+      });
+      if (found.empty())
+        throw UsageError("--cell " + words + ": no place of '" + axes_[axis].dimension +
+                         "' has these values");
+    }
+    fitting[axis] = std::move(found);
+  }
+  std::uint64_t number = 0;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    const std::size_t size = axes_[axis].size();
+    const std::size_t count = fitting[axis] ? fitting[axis]->size() : size;
+    if (count > 1)
+      throw UsageError("--cell " + words + " does not say which " +
+                       axes_[axis].parameters.front().name() + "; " +
+                       (fitting[axis] ? std::to_string(count) + " of its values fit"
+                                      : "it has " + std::to_string(size) + " values"));
+    number = number * size + (fitting[axis] ? fitting[axis]->front() : 0);
+  }
+  return number;
+}
+
+bool Cells::sweeps(std::string_view parameter) const {
+  for (const Axis& axis : axes_)
+    for (const SweptParameter& swept : axis.parameters)
+      if (swept.name() == parameter) return true;
+  return false;
+}
+
+std::string Cells::hash() const {
+  constexpr std::array<std::string_view, 4> no_number = {"threads", "checkpoint-every", "shard",
+                                                         "keep-going"};
+  std::string all = sweep_.system + "\n";
+  std::istringstream lines(config_text(sweep_));
+  for (std::string line; std::getline(lines, line);) {
+    const std::string key = line.substr(0, line.find(' '));
+    if (std::find(no_number.begin(), no_number.end(), key) == no_number.end()) all += line + "\n";
+  }
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(all.data(), all.size())));
+  return digits.data();
+}
+
+}  // namespace popflow

@@ -1,0 +1,274 @@
+#include "sweep/columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "popflow/error.hpp"
+#include "run/last_state.hpp"
+#include "run/layout.hpp"
+#include "run/modes.hpp"
+#include "run/specs.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Numbers of a run's last state and passages up to which they are kept without being asked for.
+constexpr std::size_t kSmallState = 1000;
+constexpr double kSmallStates = 1024.0 * 1024 * 1024;
+
+/// Places of an axis at which systems are made to compare the sizes of their states.
+constexpr std::size_t kProbes = 9;
+
+/// What a System's states and passages look like.
+struct StateShape {
+  std::vector<std::string> fields;
+  std::vector<std::string> passages;
+  std::vector<DimensionSpec> dimensions;  ///< those that these have
+  std::size_t numbers = 0;
+
+  explicit StateShape(const System& system)
+      : fields(system.shape().fields), passages(system.shape().passages) {
+    std::set<std::string> used;
+    const auto add = [&](const std::vector<std::string>& names) {
+      numbers += system.shape().size_of(names);
+      used.insert(names.begin(), names.end());
+    };
+    for (const std::string& name : fields) add(field_info(system, name).dimensions);
+    for (const std::string& name : passages) add(passage_info(system.info(), name).dimensions);
+    for (const DimensionSpec& dimension : system.shape().dimensions)
+      if (used.contains(dimension.name)) dimensions.push_back(dimension);
+  }
+
+  [[nodiscard]] bool like(const StateShape& other) const {
+    const auto same = [](const DimensionSpec& a, const DimensionSpec& b) {
+      return a.name == b.name && a.size == b.size && a.values == b.values;
+    };
+    return fields == other.fields && passages == other.passages &&
+           std::equal(dimensions.begin(), dimensions.end(), other.dimensions.begin(),
+                      other.dimensions.end(), same);
+  }
+};
+
+/// Numbers of cells along each axis, the others at their beginning.
+std::vector<std::uint64_t> probes(const Cells& cells) {
+  std::vector<std::uint64_t> numbers = {0};
+  std::uint64_t stride = cells.whole();
+  for (const Axis& axis : cells.axes()) {
+    stride /= axis.size();
+    const std::size_t count = std::min(axis.size(), kProbes);
+    for (std::size_t i = 1; i < count; ++i)
+      numbers.push_back(stride * (i * (axis.size() - 1) / (count - 1)));
+  }
+  return numbers;
+}
+
+/// The shape of a cell's states; none if the system refuses the cell and such cells are marked.
+std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
+                                   const Catalogue& catalogue, Workers& workers) {
+  try {
+    return naming_cell(cells, number, [&] {
+      RunConfig config = cells.config(number);
+      settle_steps(config.options);
+      return StateShape(*make_system(config, catalogue, workers).system);
+    });
+  } catch (const UsageError&) {
+    if (!cells.sweep().options.flag("keep-going")) throw;
+  } catch (const InputError&) {
+    if (!cells.sweep().options.flag("keep-going")) throw;
+  }
+  return std::nullopt;
+}
+
+VariableSpec described_variable(const std::string& name, std::vector<std::string> dimensions,
+                                const std::string& meaning, const std::string& symbol,
+                                const std::string& source) {
+  VariableSpec spec = variable(name, std::move(dimensions), meaning);
+  if (!symbol.empty()) spec.attributes.push_back({"symbol", symbol});
+  if (!source.empty()) spec.attributes.push_back({"source", source});
+  return spec;
+}
+
+/// Can two cells save at different times?
+bool times_differ(const Cells& cells) {
+  const Parameters& options = cells.sweep().options;
+  const bool flow = !cells.noisy();
+  const bool in_steps = options.word("mode") == "sgd" ||
+                        (options.has("method") && options.word("method") == "gradient_descent");
+  if (flow || !in_steps)
+    return !options.has("t-end") || cells.sweeps("t-end") || cells.sweeps("method") ||
+           cells.sweeps("steps");
+  for (const char* name : {"t-end", "steps", "learning-rate", "svag", "method"})
+    if (cells.sweeps(name)) return true;
+  return !options.has("t-end") && !options.has("steps");
+}
+
+}  // namespace
+
+std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
+  columns.push_back({std::move(spec), numbers, width});
+  width += numbers;
+  return columns.back().begin;
+}
+
+const std::vector<std::string>& cell_status_words() {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(CellStatus::stuck) + 1> all = {
+      "missing", "complete", "steady", "diverged", "step_limit", "underflow", "refused", "stuck"};
+  static_assert(all.back() == "stuck");  // a word for each
+  static const std::vector<std::string> words(all.begin(), all.end());
+  return words;
+}
+
+CellStatus cell_status(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Kind::reached:
+      return CellStatus::complete;
+    case Outcome::Kind::steady:
+      return CellStatus::steady;
+    case Outcome::Kind::diverged:
+      return CellStatus::diverged;
+    case Outcome::Kind::step_limit:
+      return CellStatus::step_limit;
+    case Outcome::Kind::underflow:
+      return CellStatus::underflow;
+    case Outcome::Kind::stuck:
+      return CellStatus::stuck;
+    case Outcome::Kind::interrupted:
+      break;
+  }
+  return CellStatus::missing;
+}
+
+bool ended_well(CellStatus status) {
+  return status == CellStatus::complete || status == CellStatus::steady;
+}
+
+Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
+    : info(catalogue.info(cells.sweep().system)),
+      series(cells.sweep().options.word("record") == "series") {
+  add_ends(cells);
+  add_state(cells, catalogue, workers);
+  if (series) add_series(cells);
+  add_cell(cells);
+}
+
+void Columns::add_ends(const Cells& cells) {
+  (void)cells;
+  stop_time = of_run.add(variable("stop_time", {}, "flow time at which the run ended"));
+  status = of_run.add(flags("status", {}, "status of the run", cell_status_words()));
+  accepted_steps = of_run.add(variable("accepted_steps", {}, "steps taken", NumberType::int64));
+  if (!info.outcomes.empty()) {
+    std::vector<std::string> words = {"undecided"};
+    for (const OutcomeInfo& one : info.outcomes) words.push_back(one.word);
+    outcome = of_run.add(flags("outcome", {}, "where the run has ended", words));
+  }
+  observables = of_run.width;
+  for (const ObservableInfo& one : info.observables)
+    of_run.add(described_variable(one.name + (series ? "_end" : ""), {},
+                                  one.meaning + " at the end", one.symbol,
+                                  one.source.empty() ? info.source : one.source));
+  events = of_run.width;
+  for (const EventInfo& one : info.events)
+    of_run.add(variable("time_of_" + one.name, {},
+                        "flow time at which it happened (NaN: it did not): " + one.meaning));
+}
+
+void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers) {
+  const Parameters& options = cells.sweep().options;
+  const bool asked = options.has("state");
+  const auto first = shape_of(cells, 0, catalogue, workers);
+  finals = of_run.width;
+  has_finals = !info.finals.empty();
+  for (const FinalInfo& one : info.finals)
+    of_run.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
+  passages = fields = of_run.width;
+  if (!first || (asked && options.word("state") == "none")) return;
+  const double bytes = 8.0 * static_cast<double>(first->numbers) *
+                       static_cast<double>(cells.size()) * static_cast<double>(cells.runs());
+  if (!asked && (first->numbers > kSmallState || bytes > kSmallStates)) return;
+  for (const std::uint64_t number : probes(cells)) {
+    const auto other = shape_of(cells, number, catalogue, workers);
+    if (!other || other->like(*first)) continue;
+    if (asked)
+      throw UsageError("--state ends needs states of one shape in all cells; the cells " +
+                       cells.describe(0) + " and " + cells.describe(number) + " differ");
+    return;
+  }
+  dimensions = first->dimensions;
+  const auto size = [&](const std::vector<std::string>& names) {
+    std::size_t product = 1;
+    for (const std::string& name : names)
+      for (const DimensionSpec& dimension : dimensions)
+        if (dimension.name == name) product *= dimension.size;
+    return product;
+  };
+  passage_names = first->passages;
+  for (const std::string& name : passage_names) {
+    const PassageInfo& one = passage_info(info, name);
+    of_run.add(described_variable(name, one.dimensions, one.meaning, one.symbol, one.source),
+               size(one.dimensions));
+  }
+  fields = of_run.width;
+  field_names = first->fields;
+  for (const std::string& name : field_names)
+    for (const FieldInfo& one : info.fields)
+      if (one.name == name)
+        of_run.add(described_variable(name, one.dimensions, one.meaning + " at the end", one.symbol,
+                                      one.source.empty() ? info.source : one.source),
+                   size(one.dimensions));
+}
+
+void Columns::add_series(const Cells& cells) {
+  const Parameters& options = cells.sweep().options;
+  own_times = times_differ(cells);
+  if (!own_times) {
+    RunConfig config = cells.config(0);
+    settle_steps(config.options);
+    const double h = step_length(config.options);
+    const bool in_steps = h > 0 && !config.options.has("t-end");
+    double end = in_steps ? h * static_cast<double>(config.options.integer("steps"))
+                          : config.options.real("t-end");
+    if (h > 0) end = h * std::max(1.0, std::round(end / h));
+    if (h > 0) config.options.resolve("steps", static_cast<std::int64_t>(std::llround(end / h)));
+    times = make_schedule(config.options, end);
+    saves = times.size();
+  } else {
+    saves = options.has("save-at") ? options.reals("save-at").size() + 1
+                                   : static_cast<std::size_t>(options.integer("saves"));
+  }
+  series_at = of_run.width;
+  for (const ObservableInfo& one : info.observables)
+    of_run.add(described_variable(one.name, {own_times ? "save" : "time"}, one.meaning, one.symbol,
+                                  one.source.empty() ? info.source : one.source),
+               saves);
+}
+
+void Columns::add_cell(const Cells& cells) {
+  has_seed = cells.noisy() && !cells.sweeps("seed");
+  if (has_seed) {
+    VariableSpec spec =
+        variable("seed", {}, "seed of the cell's noise and samples", NumberType::int64);
+    seed = of_cell.add(std::move(spec));
+  }
+  constants = of_cell.width;
+  const auto is_axis = [&](const std::string& name) {
+    return std::any_of(cells.axes().begin(), cells.axes().end(), [&](const Axis& axis) {
+      return axis.dimension == name ||
+             std::any_of(axis.parameters.begin(), axis.parameters.end(),
+                         [&](const SweptParameter& p) { return as_identifier(p.name()) == name; });
+    });
+  };
+  for (const ConstantInfo& one : info.constants) {
+    if (is_axis(one.name)) continue;  // the coordinate says it
+    constant_names.push_back(one.name);
+    of_cell.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
+  }
+  cell_times = of_cell.width;
+  if (own_times) of_cell.add(variable("time", {"save"}, "flow time"), saves);
+}
+
+}  // namespace popflow

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popflow/catalogue.hpp"
+#include "popflow/error.hpp"
+#include "popflow/file_layout.hpp"
+#include "popflow/workers.hpp"
+#include "run/schedule.hpp"
+#include "run/status.hpp"
+#include "sweep/cells.hpp"
+
+namespace popflow {
+
+/// A variable of a sweep's file, of which each row (a run, or a cell) has `width` numbers.
+struct Column {
+  VariableSpec spec;      ///< its dimensions are those after the rows' own
+  std::size_t width = 1;  ///< numbers a row
+  std::size_t begin = 0;  ///< the first one's place in a row
+};
+
+/// Rows of numbers, all of them doubles on their way to the file.
+struct Table {
+  std::vector<Column> columns;
+  std::size_t width = 0;  ///< numbers a row
+
+  /// Returns where its numbers begin.
+  std::size_t add(VariableSpec spec, std::size_t numbers = 1);
+};
+
+/// The words of `status` in a sweep's file.
+enum class CellStatus {
+  missing,
+  complete,
+  steady,
+  diverged,
+  step_limit,
+  underflow,
+  refused,
+  stuck
+};
+const std::vector<std::string>& cell_status_words();
+CellStatus cell_status(Outcome::Kind kind);
+/// Did the run end as it was meant to?
+bool ended_well(CellStatus status);
+
+/// What is kept of each run and each cell: settled by the system's description before the first
+/// cell is computed, never by results.
+struct Columns {
+  /// Makes some of the systems, to see whether states are equally large. Throws what they refuse,
+  /// with the cell, unless such cells are to be marked.
+  Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
+
+  const SystemInfo& info;
+  Table of_run;
+  Table of_cell;
+  bool series = false;
+  /// The times of all runs, if these are the same in all cells; else each cell has its own.
+  Schedule times = {};
+  std::size_t saves = 1;                       ///< records of a run
+  std::vector<DimensionSpec> dimensions = {};  ///< of states and passages
+
+  // Where the parts of a run's row begin, and how many numbers they have.
+  std::size_t stop_time = 0, status = 0, accepted_steps = 0, outcome = 0, observables = 0,
+              events = 0, finals = 0, passages = 0, fields = 0, series_at = 0;
+  bool has_finals = false;
+  std::vector<std::string> passage_names = {};
+  std::vector<std::string> field_names = {};
+  // The same of a cell's row.
+  std::size_t seed = 0, constants = 0, cell_times = 0;
+  bool has_seed = false;
+  bool own_times = false;
+  std::vector<std::string> constant_names = {};
+
+ private:
+  void add_ends(const Cells& cells);
+  void add_series(const Cells& cells);
+  void add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers);
+  void add_cell(const Cells& cells);
+};
+
+/// Calls `make` for a cell: an error of its names the cell, and how to go on without it.
+template <class Make>
+auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
+  const auto say = [&](const Error& error) {
+    const std::string cell = cells.describe(number);
+    if (cell.empty()) return std::string(error.what());
+    return "the cell " + cell + ": " + error.what() +
+           "; --keep-going marks such cells 'refused' and goes on";
+  };
+  try {
+    return make();
+  } catch (const UsageError& error) {
+    throw UsageError(say(error));
+  } catch (const InputError& error) {
+    throw InputError(say(error));
+  }
+}
+
+}  // namespace popflow

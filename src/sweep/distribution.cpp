@@ -1,0 +1,425 @@
+#include "sweep/distribution.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "popflow/error.hpp"
+#include "run/interrupt.hpp"
+
+namespace popflow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+enum Tag : int {
+  kRequest,  ///< to the first rank: work, please; about how many runs it can do in kGrant
+  kResult,   ///< to the first rank: runs, and their rows
+  kReturn,   ///< to the first rank: stretches that nobody here has begun
+  kDone,     ///< to the first rank: there is nobody at work here any more
+  kFailed,   ///< to the first rank: exit code and sentence, then kDone
+  kGrant,    ///< from the first rank: a stretch
+  kRecall,   ///< from the first rank: give back what nobody has begun
+  kEnd,      ///< from the first rank: all is done, or has to stop
+};
+
+/// Seconds of work that a rank is granted at a time.
+constexpr double kGrantSeconds = 0.1;
+
+/// How long the speaking thread sleeps when nothing has come: longer and longer.
+class Patience {
+ public:
+  void heard() { pause_ = kShortest; }
+  void sleep() {
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, kLongest);
+  }
+
+ private:
+  using Microseconds = std::chrono::microseconds;
+  static constexpr Microseconds kShortest{50};
+  static constexpr Microseconds kLongest{2000};
+  Microseconds pause_ = kShortest;
+};
+
+/// Threads of one process at work; what they cannot get now they wait for.
+class Team : public Exchange {
+ public:
+  explicit Team(Ledger& ledger) : ledger_(ledger) {}
+
+  std::optional<Stretch> claim(std::uint64_t most) override {
+    for (;;) {
+      if (stopped()) return std::nullopt;
+      if (auto stretch = ledger_.claim(most)) return stretch;
+      if (ended_.load()) return std::nullopt;
+      std::unique_lock lock(mutex_);
+      // Signals wake nobody, so that everybody looks now and then.
+      more_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+  }
+  void give_back(Stretch stretch) override {
+    ledger_.give_back(stretch);
+    if (stretch.count > 0) more_.notify_one();
+  }
+  void stop() override { stop_.store(true); }
+  [[nodiscard]] bool stopped() const override {
+    return stop_.load(std::memory_order_relaxed) || InterruptGuard::signal() != 0;
+  }
+
+  /// There will be no more work.
+  void end() {
+    ended_.store(true);
+    more_.notify_all();
+  }
+  void add(Stretch stretch) {
+    ledger_.add(stretch);
+    more_.notify_all();
+  }
+  [[nodiscard]] bool ended() const { return ended_.load(); }
+
+ private:
+  Ledger& ledger_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  std::condition_variable more_;
+};
+
+/// The team of the first rank: what it computes is written at once.
+class WritingTeam : public Team {
+ public:
+  WritingTeam(Ledger& ledger, SweepWriter& writer) : Team(ledger), writer_(writer) {}
+
+  void deliver(Batch batch) override {
+    const std::uint64_t count = batch.runs.count;
+    write(batch);
+    done_.fetch_add(count);
+  }
+  /// Of another rank.
+  void write(const Batch& batch) {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point begin = Clock::now();
+    writer_.write(batch);
+    writing_ += seconds_since(begin);
+  }
+  [[nodiscard]] std::uint64_t done() const { return done_.load(); }
+  void add_done(std::uint64_t count) { done_.fetch_add(count); }
+  [[nodiscard]] double writing() const { return writing_; }
+
+ private:
+  SweepWriter& writer_;
+  std::mutex mutex_;
+  double writing_ = 0;
+  std::atomic<std::uint64_t> done_ = 0;
+};
+
+/// The team of any other rank: what it computes waits until it is sent.
+class SendingTeam : public Team {
+ public:
+  using Team::Team;
+  void deliver(Batch batch) override {
+    done_.fetch_add(batch.runs.count);
+    const std::lock_guard lock(mutex_);
+    outbox_.push_back(std::move(batch));
+  }
+  std::optional<Batch> next() {
+    const std::lock_guard lock(mutex_);
+    if (outbox_.empty()) return std::nullopt;
+    Batch batch = std::move(outbox_.front());
+    outbox_.pop_front();
+    return batch;
+  }
+  [[nodiscard]] std::uint64_t done() const { return done_.load(); }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Batch> outbox_;
+  std::atomic<std::uint64_t> done_ = 0;
+};
+
+/// A thread beside the one that speaks: all threads of a crew at work.
+class AtWork {
+ public:
+  AtWork(Exchange& exchange, const Crew& crew, bool together)
+      : thread_([&exchange, crew, together, this] {
+          try {
+            compute_all(exchange, crew.cells, crew.columns, crew.catalogue, crew.workers, together);
+          } catch (...) {
+            trouble_ = std::current_exception();
+          }
+          over_.store(true);
+        }) {}
+  ~AtWork() { join(); }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+  [[nodiscard]] bool over() const { return over_.load(); }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  /// Once it is over.
+  [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::exception_ptr trouble_;
+  std::thread thread_;
+};
+
+std::vector<double> packed(const Batch& batch) {
+  std::vector<double> numbers = {static_cast<double>(batch.runs.first),
+                                 static_cast<double>(batch.runs.count),
+                                 static_cast<double>(batch.run_rows.size())};
+  numbers.reserve(numbers.size() + batch.run_rows.size() + batch.cell_rows.size());
+  numbers.insert(numbers.end(), batch.run_rows.begin(), batch.run_rows.end());
+  numbers.insert(numbers.end(), batch.cell_rows.begin(), batch.cell_rows.end());
+  return numbers;
+}
+
+Batch unpacked(const std::vector<double>& numbers) {
+  Batch batch{
+      {static_cast<std::uint64_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])}, {}, {}};
+  const auto rows = numbers.begin() + 3;
+  const auto split = rows + static_cast<std::ptrdiff_t>(numbers[2]);
+  batch.run_rows.assign(rows, split);
+  batch.cell_rows.assign(split, numbers.end());
+  return batch;
+}
+
+/// The first rank's dealings with the others.
+class Service {
+ public:
+  Service(Ranks& ranks, Ledger& ledger, WritingTeam& team)
+      : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {}
+
+  /// Deals with what has come; false if nothing has.
+  bool listen() {
+    bool heard = false;
+    while (const auto message = ranks_.receive()) {
+      heard = true;
+      deal_with(*message);
+    }
+    return heard;
+  }
+
+  /// Grants work to those that wait for it, and recalls some where there is none left.
+  void serve() {
+    for (int rank = 1; rank < ranks_.size(); ++rank) {
+      Other& other = others_[static_cast<std::size_t>(rank)];
+      if (other.wanted == 0 || other.done) continue;
+      const std::uint64_t fair =
+          ledger_.left() / (2 * static_cast<std::uint64_t>(ranks_.size())) + 1;
+      if (const auto stretch = ledger_.claim(std::min(other.wanted, fair))) {
+        const double grant[] = {static_cast<double>(stretch->first),
+                                static_cast<double>(stretch->count)};
+        ranks_.send(rank, kGrant, grant);
+        other.granted += stretch->count;
+        other.wanted = 0;
+        other.recalled = false;
+      } else {
+        recall(rank);
+      }
+    }
+  }
+
+  void end_all() {
+    if (std::exchange(ended_, true)) return;
+    for (int rank = 1; rank < ranks_.size(); ++rank) ranks_.send(rank, kEnd, {});
+  }
+  [[nodiscard]] bool all_done() const {
+    return std::all_of(others_.begin() + 1, others_.end(), [](const Other& o) { return o.done; });
+  }
+  [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
+  /// Has a rank left that was not told to?
+  [[nodiscard]] bool left() const { return left_; }
+
+ private:
+  struct Other {
+    std::uint64_t wanted = 0;   ///< runs that it waits for
+    std::uint64_t granted = 0;  ///< runs whose results have not come
+    bool recalled = false;
+    bool done = false;
+  };
+
+  void deal_with(const Message& message) {
+    Other& from = others_[static_cast<std::size_t>(message.rank)];
+    switch (message.tag) {
+      case kRequest:
+        from.wanted = static_cast<std::uint64_t>(message.numbers[0]);
+        break;
+      case kResult: {
+        const Batch batch = unpacked(message.numbers);
+        from.granted -= batch.runs.count;
+        team_.write(batch);
+        team_.add_done(batch.runs.count);
+        break;
+      }
+      case kReturn:
+        for (std::size_t i = 0; i + 1 < message.numbers.size(); i += 2) {
+          const Stretch stretch{static_cast<std::uint64_t>(message.numbers[i]),
+                                static_cast<std::uint64_t>(message.numbers[i + 1])};
+          from.granted -= stretch.count;
+          team_.add(stretch);
+        }
+        break;
+      case kFailed: {
+        std::string sentence;
+        for (std::size_t i = 1; i < message.numbers.size(); ++i)
+          sentence += static_cast<char>(static_cast<int>(message.numbers[i]));
+        trouble_ = std::make_exception_ptr(
+            Error(static_cast<ExitCode>(static_cast<int>(message.numbers[0])), sentence));
+        break;
+      }
+      case kDone:
+        from.done = true;
+        left_ = left_ || !ended_;
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// Somebody waits and nothing is left: what others were granted and have not begun comes back.
+  void recall(int waiting) {
+    for (int rank = 1; rank < ranks_.size(); ++rank) {
+      Other& other = others_[static_cast<std::size_t>(rank)];
+      if (rank == waiting || other.recalled || other.granted == 0) continue;
+      ranks_.send(rank, kRecall, {});
+      other.recalled = true;
+    }
+  }
+
+  Ranks& ranks_;
+  Ledger& ledger_;
+  WritingTeam& team_;
+  std::vector<Other> others_;
+  std::exception_ptr trouble_;
+  bool ended_ = false;
+  bool left_ = false;
+};
+
+/// Sends what went wrong on this rank.
+void send_trouble(Ranks& ranks, const std::exception_ptr& trouble) {
+  std::vector<double> numbers = {static_cast<double>(ExitCode::usage)};
+  std::string sentence = "something went wrong";
+  try {
+    std::rethrow_exception(trouble);
+  } catch (const Error& error) {
+    numbers[0] = static_cast<double>(error.code());
+    sentence = error.what();
+  } catch (const std::exception& error) {
+    sentence = error.what();
+  }
+  for (const char c : sentence) numbers.push_back(static_cast<unsigned char>(c));
+  ranks.send(0, kFailed, numbers);
+}
+
+}  // namespace
+
+Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew& crew,
+                  const std::function<void(std::uint64_t)>& progress) {
+  const std::uint64_t all = ledger.left();
+  const bool together = ranks.alone() && all < crew.workers.threads();
+  WritingTeam team(ledger, writer);
+  Service service(ranks, ledger, team);
+  std::exception_ptr trouble;
+  {
+    AtWork at_work(team, crew, together);
+    Patience patience;
+    // What goes wrong here must not leave the others waiting.
+    const auto guarded = [&](auto&& work) {
+      try {
+        return work();
+      } catch (...) {
+        if (!trouble) trouble = std::current_exception();
+        team.stop();
+        return false;
+      }
+    };
+    for (;;) {
+      const bool heard = guarded([&] { return service.listen(); });
+      if (team.done() == all) team.end();
+      const bool broken = trouble || service.trouble() || service.left() || at_work.over();
+      if (broken) team.stop();
+      if (team.stopped() || team.ended())
+        service.end_all();
+      else
+        service.serve();
+      if (at_work.over() && service.all_done()) break;
+      guarded([&] {
+        progress(team.done());
+        return true;
+      });
+      heard ? patience.heard() : patience.sleep();
+    }
+    at_work.join();
+    if (!trouble) trouble = at_work.trouble();
+  }
+  if (!trouble) trouble = service.trouble();
+  if (trouble) std::rethrow_exception(trouble);
+  return {ranks.messages(), team.writing()};
+}
+
+void take_part(Ranks& ranks, const Crew& crew) {
+  Ledger ledger;
+  SendingTeam team(ledger);
+  AtWork at_work(team, crew, false);
+  Patience patience;
+  const Clock::time_point begin = Clock::now();
+  bool requested = false;
+  // Enough runs to keep all threads busy until the next grant comes.
+  const auto wanted = [&] {
+    const double rate = static_cast<double>(team.done()) / std::max(seconds_since(begin), 1e-3);
+    return std::max<std::uint64_t>(crew.workers.threads(),
+                                   static_cast<std::uint64_t>(rate * kGrantSeconds));
+  };
+  for (;;) {
+    const bool over = at_work.over();  // before the outbox is looked at: nothing comes afterwards
+    bool heard = false;
+    while (const auto batch = team.next()) {
+      ranks.send(0, kResult, packed(*batch));
+      heard = true;
+    }
+    if (over) break;
+    if (!requested && !team.ended() && !team.stopped() && 2 * ledger.left() < wanted()) {
+      const double number[] = {static_cast<double>(wanted())};
+      ranks.send(0, kRequest, number);
+      requested = true;
+    }
+    while (const auto message = ranks.receive()) {
+      heard = true;
+      if (message->tag == kGrant) {
+        requested = false;
+        team.add({static_cast<std::uint64_t>(message->numbers[0]),
+                  static_cast<std::uint64_t>(message->numbers[1])});
+      } else if (message->tag == kRecall) {
+        std::vector<double> back;
+        while (const auto stretch = ledger.claim(UINT64_MAX))
+          back.insert(back.end(),
+                      {static_cast<double>(stretch->first), static_cast<double>(stretch->count)});
+        ranks.send(0, kReturn, back);
+      } else if (message->tag == kEnd) {
+        team.stop();
+        team.end();
+      }
+    }
+    heard ? patience.heard() : patience.sleep();
+  }
+  at_work.join();
+  if (at_work.trouble()) send_trouble(ranks, at_work.trouble());
+  ranks.send(0, kDone, {});
+}
+
+}  // namespace popflow

@@ -1,0 +1,205 @@
+#include "sweep/ranks.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "popflow/error.hpp"
+
+#ifdef POPFLOW_HAVE_MPI
+// The C interface alone: the old one for C++ is a library of its own.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+#endif
+
+namespace popflow {
+
+namespace {
+
+int number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+/// Processes that the launcher says it started together with this one.
+int launched_together() {
+  return std::max({number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"),
+                   number_in("SLURM_STEP_NUM_TASKS")});
+}
+
+#ifdef POPFLOW_HAVE_MPI
+
+/// Has a launcher that speaks MPI started this process?
+bool is_rank() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+         std::getenv("PMI_RANK") != nullptr;
+}
+
+/// For each core of this machine: 1 if this process may run on it.
+std::vector<int> cores_of_mask() {
+  std::vector<int> cores(CPU_SETSIZE, 0);
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
+  for (std::size_t core = 0; core < cores.size(); ++core)
+    cores[core] = CPU_ISSET(core, &mask) ? 1 : 0;
+  return cores;
+}
+
+/// Never more text than this goes from rank to rank.
+constexpr int kMostText = 4096;
+
+#endif
+
+}  // namespace
+
+#ifdef POPFLOW_HAVE_MPI
+
+struct Ranks::Sending {
+  std::vector<double> numbers;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+Ranks::Ranks() {
+  if (is_rank()) {
+    int provided = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+      throw UsageError("MPI could not be initialised, although this process was started as a rank");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  }
+  if (size_ == 1 && launched_together() > 1) {
+    const bool initialised = is_rank();
+    if (initialised) MPI_Finalize();
+    throw UsageError(std::to_string(launched_together()) +
+                     " processes were started together, but the launcher does not connect them by "
+                     "MPI, so that each would do all the work (srun --mpi=pmix, or mpirun, "
+                     "connects them)");
+  }
+}
+
+Ranks::~Ranks() {
+  int initialised = 0, finalised = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (initialised == 0 || finalised != 0) return;
+  while (!sending_.empty()) forget_sent();
+  MPI_Finalize();
+}
+
+unsigned Ranks::share_of(unsigned cores) const {
+  if (alone()) return cores;
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
+  // How many ranks of this machine may run on each core.
+  const std::vector<int> ours = cores_of_mask();
+  std::vector<int> ranks(ours.size());
+  MPI_Allreduce(ours.data(), ranks.data(), static_cast<int>(ours.size()), MPI_INT, MPI_SUM,
+                machine);
+  MPI_Comm_free(&machine);
+  double share = 0;
+  for (std::size_t core = 0; core < ours.size(); ++core)
+    if (ours[core] != 0) share += 1.0 / ranks[core];
+  constexpr double kRounding = 1e-9;
+  return std::clamp(static_cast<unsigned>(share + kRounding), 1U, std::max(1U, cores));
+}
+
+void Ranks::agree(const std::exception_ptr& trouble) const {
+  if (alone()) {
+    if (trouble) std::rethrow_exception(trouble);
+    return;
+  }
+  int code = 0;
+  std::array<char, kMostText> sentence{};
+  if (trouble) {
+    const auto keep = [&](const char* what) {
+      std::string(what).copy(sentence.data(), kMostText - 1);
+    };
+    try {
+      std::rethrow_exception(trouble);
+    } catch (const Error& error) {
+      code = static_cast<int>(error.code());
+      keep(error.what());
+    } catch (const std::exception& error) {
+      code = -1;
+      keep(error.what());
+    }
+  }
+  // The lowest rank with trouble says it.
+  const int mine = code != 0 ? rank_ : size_;
+  int who = size_;
+  MPI_Allreduce(&mine, &who, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (who == size_) return;
+  MPI_Bcast(&code, 1, MPI_INT, who, MPI_COMM_WORLD);
+  MPI_Bcast(sentence.data(), kMostText, MPI_CHAR, who, MPI_COMM_WORLD);
+  if (!first()) throw Aborted{};
+  if (who == 0) std::rethrow_exception(trouble);
+  throw Error(code < 0 ? ExitCode::usage : static_cast<ExitCode>(code), sentence.data());
+}
+
+void Ranks::forget_sent() {
+  sending_.remove_if([](Sending& sending) {
+    int done = 0;
+    MPI_Test(&sending.request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  });
+}
+
+void Ranks::send(int rank, int tag, std::span<const double> numbers) {
+  forget_sent();
+  Sending& sending = sending_.emplace_back();
+  sending.numbers.assign(numbers.begin(), numbers.end());
+  MPI_Isend(sending.numbers.data(), static_cast<int>(sending.numbers.size()), MPI_DOUBLE, rank, tag,
+            MPI_COMM_WORLD, &sending.request);
+  ++messages_;
+}
+
+std::optional<Message> Ranks::receive() {
+  if (alone()) return std::nullopt;
+  forget_sent();
+  int there = 0;
+  MPI_Status status;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
+  if (there == 0) return std::nullopt;
+  int count = 0;
+  MPI_Get_count(&status, MPI_DOUBLE, &count);
+  Message message{status.MPI_SOURCE, status.MPI_TAG,
+                  std::vector<double>(static_cast<std::size_t>(count))};
+  MPI_Recv(message.numbers.data(), count, MPI_DOUBLE, message.rank, message.tag, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
+  ++messages_;
+  return message;
+}
+
+#else
+
+struct Ranks::Sending {};
+
+Ranks::Ranks() {
+  if (launched_together() > 1)
+    throw UsageError(std::to_string(launched_together()) +
+                     " processes were started together, but this program was built without MPI, so "
+                     "that each would do all the work; scripts/setup --mpi installs what building "
+                     "with it needs");
+}
+
+Ranks::~Ranks() = default;
+
+unsigned Ranks::share_of(unsigned cores) const { return cores; }
+
+void Ranks::agree(const std::exception_ptr& trouble) const {
+  if (trouble) std::rethrow_exception(trouble);
+}
+
+void Ranks::forget_sent() {}
+void Ranks::send(int /*rank*/, int /*tag*/, std::span<const double> /*numbers*/) {}
+std::optional<Message> Ranks::receive() { return std::nullopt; }
+
+#endif
+
+}  // namespace popflow

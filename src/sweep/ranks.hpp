@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <list>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace popflow {
+
+/// A message between ranks.
+struct Message {
+  int rank = 0;  ///< who sent it
+  int tag = 0;
+  std::vector<double> numbers;
+};
+
+/// The processes that a launcher (mpirun, srun) started together, by MPI; one alone, where this
+/// process was not started as a rank. For the main thread. MPI is initialised by the first object
+/// and ended with it; a process that is no rank never touches it.
+class Ranks {
+ public:
+  /// Throws UsageError if the launcher started several processes that cannot speak to each other:
+  /// each would do all the work.
+  Ranks();
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool first() const { return rank_ == 0; }
+  [[nodiscard]] bool alone() const { return size_ == 1; }
+
+  /// This rank's share of the `cores` that it may use: each core is divided by the ranks of this
+  /// machine that may run on it, so that a rank which the launcher has bound to cores of its own
+  /// has all of them. At least 1.
+  [[nodiscard]] unsigned share_of(unsigned cores) const;
+
+  /// Called by every rank, with what went wrong on it, if anything did. If anything did on any, the
+  /// first rank throws it, and the others an Aborted.
+  void agree(const std::exception_ptr& trouble) const;
+  /// What the ranks beside the first throw where that says what is wrong.
+  struct Aborted {};
+
+  /// Sends without waiting for the receiver.
+  void send(int rank, int tag, std::span<const double> numbers);
+  /// A message that has come; none if none has.
+  std::optional<Message> receive();
+  /// Messages that this rank has sent and received.
+  [[nodiscard]] std::int64_t messages() const { return messages_; }
+
+ private:
+  struct Sending;
+  void forget_sent();
+  int rank_ = 0;
+  int size_ = 1;
+  std::int64_t messages_ = 0;
+  std::list<Sending> sending_;
+};
+
+}  // namespace popflow

@@ -1,0 +1,457 @@
+#include "sweep/sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <sstream>
+
+#include "cores.hpp"
+#include "options/tokens.hpp"
+#include "popflow/memory.hpp"
+#include "run/experiment.hpp"
+#include "run/interrupt.hpp"
+#include "run/layout.hpp"
+#include "run/resume_config.hpp"
+#include "sweep/cell_runner.hpp"
+#include "sweep/distribution.hpp"
+#include "sweep/layout.hpp"
+#include "sweep/ranks.hpp"
+#include "sweep/report.hpp"
+#include "sweep/writer.hpp"
+#include "text/screen.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+double bytes_a_row(const Table& table) {
+  double bytes = 0;
+  for (const Column& column : table.columns)
+    bytes += static_cast<double>(column.width) * (column.spec.type == NumberType::int8 ? 1 : 8);
+  return bytes;
+}
+
+/// All that a sweep is made from. Makes nothing on disk.
+struct Sweep {
+  Cells cells;
+  Columns columns;
+  std::optional<Reduction> reduction;
+
+  Sweep(const RunConfig& config, const Catalogue& catalogue, Workers& workers)
+      : cells(config), columns(cells, catalogue, workers) {
+    if (config.options.has("reduce") && !cells.noisy())
+      throw UsageError("--reduce runs is for --mode sde and sgd; a flow has one run");
+    if (config.options.has("reduce")) reduction.emplace(columns, cells.runs());
+  }
+  [[nodiscard]] const Reduction* reduced() const { return reduction ? &*reduction : nullptr; }
+  [[nodiscard]] std::uint64_t all_runs() const { return cells.size() * cells.runs(); }
+  /// That the file holds, but for what lies along single axes.
+  [[nodiscard]] double data_bytes() const {
+    const auto cells_here = static_cast<double>(cells.size());
+    return cells_here * bytes_a_row(columns.of_cell) +
+           (reduction ? cells_here * bytes_a_row(reduction->of_cell())
+                      : static_cast<double>(all_runs()) * bytes_a_row(columns.of_run));
+  }
+  [[nodiscard]] GroupSpec layout(unsigned threads) const {
+    return sweep_layout(cells, columns, reduced(), threads);
+  }
+};
+
+std::string output_of(const RunConfig& config) {
+  if (config.options.has("output")) return config.options.word("output");
+  return config.system + "-sweep.h5";
+}
+
+/// How the runs in a sweep's file have ended, by status.
+std::vector<std::uint64_t> count_statuses(const DataFile& file) {
+  std::vector<std::uint64_t> counts(cell_status_words().size());
+  for (const std::int64_t status : file.read("status").integers)
+    if (status >= 0 && status < static_cast<std::int64_t>(counts.size()))
+      ++counts[static_cast<std::size_t>(status)];
+  return counts;
+}
+
+/// How a sweep as a whole has ended.
+struct SweepEnding {
+  std::string status;
+  std::string message;
+  ExitCode code = ExitCode::success;
+};
+
+SweepEnding ending_of(const std::vector<std::uint64_t>& counts, const std::string& what) {
+  const auto count = [&](CellStatus status) { return counts[static_cast<std::size_t>(status)]; };
+  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::string words;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0)
+      words +=
+          (words.empty() ? "" : ", ") + std::to_string(counts[i]) + " " + cell_status_words()[i];
+  SweepEnding ending{"complete", std::to_string(all) + " " + what + ": " + words};
+  if (count(CellStatus::missing) > 0) ending.status = "interrupted";
+  if (count(CellStatus::diverged) == all) ending.code = ExitCode::diverged;
+  if (count(CellStatus::step_limit) + count(CellStatus::underflow) + count(CellStatus::stuck) ==
+      all)
+    ending.code = ExitCode::limit;
+  if (count(CellStatus::refused) == all) ending.code = ExitCode::usage;
+  return ending;
+}
+
+/// What is left to be done in a file: runs without a status, or with one of those to be retried.
+void find_missing(const DataFile& file, const Sweep& sweep, const std::vector<bool>& again,
+                  Ledger& ledger) {
+  const std::vector<std::int64_t> status = file.read("status").integers;
+  const std::uint64_t each = sweep.reduction ? sweep.cells.runs() : 1;
+  if (status.size() * each != sweep.all_runs())
+    throw InputError(file.path() + " is damaged: 'status' has " + std::to_string(status.size()) +
+                     " elements");
+  for (std::uint64_t i = 0; i < status.size();) {
+    const auto missing = [&](std::uint64_t at) {
+      const std::int64_t word = status[at];
+      return word < 0 || word >= static_cast<std::int64_t>(again.size()) ||
+             again[static_cast<std::size_t>(word)];
+    };
+    if (!missing(i)) {
+      ++i;
+      continue;
+    }
+    std::uint64_t end = i;
+    while (end < status.size() && missing(end)) ++end;
+    ledger.add({i * each, (end - i) * each});
+    i = end;
+  }
+}
+
+/// Which statuses are computed again: missing, and those that `retry` names.
+std::vector<bool> statuses_again(const std::string& retry) {
+  const std::vector<std::string>& words = cell_status_words();
+  std::vector<bool> again(words.size());
+  again[static_cast<std::size_t>(CellStatus::missing)] = true;
+  std::istringstream parts(retry);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto found = std::find(words.begin(), words.end(), part);
+    if (found == words.end())
+      throw UsageError("--retry is '" + retry + "'; it must be words from " +
+                       text::join(words, ", ") + options::suggestion(part, words));
+    again[static_cast<std::size_t>(found - words.begin())] = true;
+  }
+  return again;
+}
+
+/// Computes what the ledger holds on all ranks, closes the file and reports. For the first rank.
+ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger,
+                 const Catalogue& catalogue, Workers& workers, Ranks& ranks,
+                 const Provenance& provenance, Screen& screen) {
+  const Parameters& options = sweep.cells.sweep().options;
+  SweepWriter writer(file, sweep.cells, sweep.columns, sweep.reduced(),
+                     options.real("checkpoint-every"));
+  const std::uint64_t before = sweep.all_runs() - ledger.left(), runs = sweep.cells.runs();
+  const auto progress = [&](std::uint64_t done) {
+    screen.progress(static_cast<double>(before + done) / static_cast<double>(sweep.all_runs()),
+                    std::to_string((before + done) / runs) + " of " +
+                        std::to_string(sweep.cells.size()) + " cells");
+  };
+  Traffic traffic;
+  const auto close = [&](const std::string& trouble) {
+    file.sync();
+    const SweepEnding ending =
+        ending_of(count_statuses(DataFile(file.path())),
+                  sweep.reduction || sweep.cells.runs() == 1 ? "cells" : "runs");
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
+    file.set_attributes({{"", "status", ending.status},
+                         {"", "status_message", trouble.empty() ? ending.message : trouble},
+                         {"provenance", "ended", timestamp()},
+                         {"provenance", "wall_time", provenance.before + wall.count()},
+                         {"provenance", "ranks", std::int64_t{ranks.size()}},
+                         {"provenance", "messages", traffic.messages},
+                         {"provenance", "writing_time", traffic.writing}});
+    return ending;
+  };
+  try {
+    traffic = share_out(ranks, ledger, writer, {sweep.cells, sweep.columns, catalogue, workers},
+                        progress);
+  } catch (const OutputError&) {
+    throw;
+  } catch (const Error& error) {
+    screen.progress_done();
+    (void)close(error.what());
+    throw;
+  }
+  const SweepEnding ending = close("");
+  screen.progress_done();
+  screen.result(describe_sweep(DataFile(file.path()), catalogue, ""));
+  if (ending.status != "interrupted") return ending.code;
+  Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
+  screen.warning(how_to_resume(interrupted, screen.program(), file.path()));
+  // The signal may have come to another rank.
+  return InterruptGuard::signal() != 0 ? exit_code(Outcome::Kind::interrupted)
+                                       : ExitCode::terminated;
+}
+
+// ---- what a sweep will need
+
+/// What a few cells that are spread over the map took.
+struct Estimate {
+  std::uint64_t cells = 0;
+  double seconds_a_run = 0;
+  bool cut = false;  ///< at least one took longer than we waited
+};
+
+Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
+  constexpr std::uint64_t kCells = 9;
+  constexpr double kPatience = 1;  // seconds a cell
+  Workers alone(1);
+  Estimate result;
+  auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  CellRunner runner(sweep.cells, sweep.columns, catalogue, alone,
+                    [&] { return seconds() > kPatience || InterruptGuard::signal() != 0; });
+  std::vector<double> run_row(sweep.columns.of_run.width), cell_row(sweep.columns.of_cell.width);
+  const std::uint64_t count = std::min(kCells, sweep.cells.size());
+  double sum = 0;
+  for (std::uint64_t i = 0; i < count && InterruptGuard::signal() == 0; ++i) {
+    const std::uint64_t cell = count == 1 ? 0 : i * (sweep.cells.size() - 1) / (count - 1);
+    begin = std::chrono::steady_clock::now();
+    if (!runner.compute(sweep.cells.number(cell), 0, run_row, cell_row)) result.cut = true;
+    sum += seconds();
+    ++result.cells;
+  }
+  result.seconds_a_run = sum / static_cast<double>(std::max<std::uint64_t>(result.cells, 1));
+  return result;
+}
+
+std::string how_to_shrink(const Sweep& sweep) {
+  std::vector<std::string> ways = {"Fewer cells"};
+  if (sweep.cells.noisy() && !sweep.reduction) ways.emplace_back("--reduce runs");
+  if (!sweep.reduction && !sweep.columns.field_names.empty()) ways.emplace_back("--state none");
+  if (sweep.columns.series) ways.emplace_back("--record end");
+  return text::join(ways, " or ") + " make it smaller";
+}
+
+/// Of a layout, but for one that would itself be large.
+double size_of_file(const Sweep& sweep, unsigned threads) {
+  const double bytes = sweep.data_bytes();
+  return bytes > 1e9 ? bytes : file_bytes(sweep.layout(threads));
+}
+
+/// Roughly, in the unit that one plans with.
+std::string long_time(double seconds) {
+  if (seconds < 2 * 3600.0) return text::measured(seconds);
+  const bool days = seconds >= 2 * 86400.0;
+  return text::rounded(std::round(seconds / (days ? 8640 : 360)) / 10) +
+         (days ? " days" : " hours");
+}
+
+std::string dry_run(const Sweep& sweep, const Catalogue& catalogue, unsigned threads,
+                    const std::string& program, const std::string& path) {
+  const Cells& cells = sweep.cells;
+  const Estimate cost = estimate(sweep, catalogue);
+  const double seconds = cost.seconds_a_run * static_cast<double>(sweep.all_runs()) /
+                         static_cast<double>(std::min<std::uint64_t>(threads, sweep.all_runs()));
+  std::ostringstream text;
+  text << program << " sweep " << cells.sweep().system << ", nothing run\n"
+       << config_text(cells.sweep());
+  std::vector<std::vector<std::string>> rows;
+  for (const Axis& axis : cells.axes()) {
+    std::vector<std::string> names;
+    for (const SweptParameter& swept : axis.parameters) names.push_back(swept.name());
+    rows.push_back({"axis", axis.dimension + ": " + std::to_string(axis.size()) + " values of " +
+                                text::join(names, ", ")});
+  }
+  rows.push_back({"cells", std::to_string(cells.size()) +
+                               (cells.shard().whole()
+                                    ? ""
+                                    : " of " + std::to_string(cells.whole()) + ", as shard " +
+                                          cells.sweep().options.word("shard"))});
+  if (cells.noisy())
+    rows.push_back({"runs", std::to_string(sweep.all_runs()) + ", " + std::to_string(cells.runs()) +
+                                " a cell"});
+  rows.push_back({"time", (cost.cut ? "more than " : "about ") + long_time(seconds) + " on " +
+                              std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+                              ", from " + std::to_string(cost.cells) + " cells"});
+  const double rows_in_memory =
+      8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
+  rows.push_back({"memory", describe_bytes(rows_in_memory) + " at most for results on their way"});
+  rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});
+  text << text::columns(rows, 0);
+  return text.str();
+}
+
+/// All of them, before hours are spent on the cells that come first.
+void require_files(const Cells& cells, const std::string& way_out) {
+  if (cells.sweep().options.flag("keep-going")) return;
+  for (const Axis& axis : cells.axes())
+    for (const SweptParameter& swept : axis.parameters)
+      for (const std::string& path : swept.words)
+        if (std::error_code unknown;
+            swept.parameter->kind == Kind::path && !std::filesystem::exists(path, unknown))
+          throw InputError("--over " + swept.name() + "=...: the file '" + path +
+                           "' does not exist; " + way_out);
+}
+
+/// What an option that is given does not change.
+std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells) {
+  std::vector<std::string> remarks = cells.remarks();
+  std::string saves;
+  for (const char* name : {"saves", "save-at", "save-spacing", "save-first"})
+    if (config.options.given(name)) saves += (saves.empty() ? "--" : ", --") + std::string(name);
+  if (!saves.empty() && config.options.word("record") == "end")
+    remarks.push_back("without effect: " + saves +
+                      ": only the end of each run is kept; --record series keeps more");
+  if (cells.sweeps("method")) return remarks;  // what has an effect differs from cell to cell
+  RunConfig of_first = cells.sweep();
+  cells.set(of_first, 0);
+  if (const std::string unused = without_effect(of_first); !unused.empty())
+    remarks.push_back(unused);
+  return remarks;
+}
+
+}  // namespace
+
+RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
+  const auto system = file.text_attribute("", "system");
+  const auto text = file.text_attribute("parameters", "config");
+  if (!system || !text)
+    throw InputError(file.path() + " is incomplete: its system or its parameters are missing");
+  return blaming_file(file.path(),
+                      [&] { return sweep_from_config_text(catalogue.info(*system), *text); });
+}
+
+namespace {
+
+/// Makes something on every rank; what goes wrong on one goes wrong on all.
+template <class Make>
+auto on_all(const Ranks& ranks, Make make) {
+  decltype(make()) made{};
+  std::exception_ptr trouble;
+  try {
+    made = make();
+  } catch (...) {
+    trouble = std::current_exception();
+  }
+  ranks.agree(trouble);
+  return made;
+}
+
+/// The threads that this rank has for its work.
+std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options) {
+  const unsigned share = ranks.share_of(usable_cores());
+  return std::make_unique<Workers>(options.has("threads") ? threads_of(options) : share);
+}
+
+/// Calls `body`, which ends early without a word on ranks beside the first if something went wrong.
+template <class Body>
+ExitCode with_ranks(Body body) {
+  Ranks ranks;
+  try {
+    return body(ranks);
+  } catch (const Ranks::Aborted&) {
+    return ExitCode::success;  // the first rank says what it was
+  }
+}
+
+}  // namespace
+
+ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
+  return with_ranks([&](Ranks& ranks) {
+    const std::string path = output_of(config);
+    const InterruptGuard guard;
+    const std::unique_ptr<Workers> workers = workers_of(ranks, config.options);
+    const auto sweep = on_all(ranks, [&] {
+      if (ranks.first()) refuse_existing(path, config.options);
+      require_files(Cells(config), "--keep-going marks its cells 'refused' and goes on");
+      return std::make_unique<Sweep>(config, catalogue, *workers);
+    });
+    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
+    const bool dry = config.options.flag("dry-run");
+    if (!ranks.first()) {
+      if (dry) return ExitCode::success;
+      on_all(ranks, [] { return true; });
+      take_part(ranks, crew);
+      return ExitCode::success;
+    }
+    for (const std::string& remark : remarks_on(config, sweep->cells)) screen.message(remark);
+    if (dry) {
+      screen.result(dry_run(*sweep, catalogue, workers->threads(), screen.program(), path));
+      return ExitCode::success;
+    }
+    const Provenance provenance;
+    auto file = on_all(ranks, [&] {
+      // Long before a layout could be made in memory.
+      require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
+      const GroupSpec layout = sweep->layout(workers->threads());
+      require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
+      return std::make_unique<TrajectoryFile>(
+          TrajectoryFile::create(path, layout, config.options.flag("force")));
+    });
+    Ledger ledger;
+    ledger.add({0, sweep->all_runs()});
+    return compute(*sweep, *file, ledger, catalogue, *workers, ranks, provenance, screen);
+  });
+}
+
+ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
+                      const std::string& retry, const Catalogue& catalogue, Screen& screen) {
+  if (options.t_end)
+    throw UsageError("--t-end: " + path +
+                     " holds a sweep, which cannot be extended; sweep again to the later end");
+  return with_ranks([&](Ranks& ranks) {
+    const InterruptGuard guard;
+    std::unique_ptr<Workers> workers;
+    std::unique_ptr<DataFile> before;
+    const auto sweep = on_all(ranks, [&] {
+      before = std::make_unique<DataFile>(path);
+      RunConfig config = sweep_config(*before, catalogue);
+      if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
+      if (options.checkpoint_every)
+        config.options.resolve("checkpoint-every", *options.checkpoint_every);
+      require_files(Cells(config), "resume where the sweep was begun, or where its files are");
+      workers = std::make_unique<Workers>(1);
+      auto made =
+          blaming_file(path, [&] { return std::make_unique<Sweep>(config, catalogue, *workers); });
+      if (before->text_attribute("sweep", "hash") != made->cells.hash())
+        throw InputError(path +
+                         " was begun by a program whose options are others: its sweep has "
+                         "the hash " +
+                         before->text_attribute("sweep", "hash").value_or("(none)") +
+                         ", here it is " + made->cells.hash());
+      return made;
+    });
+    workers = workers_of(ranks, sweep->cells.sweep().options);
+    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
+    if (!ranks.first()) {
+      if (!on_all(ranks, [] { return true; })) return ExitCode::success;
+      take_part(ranks, crew);
+      return ExitCode::success;
+    }
+    Ledger ledger;
+    const auto file = on_all(ranks, [&] {
+      const std::vector<bool> again = statuses_again(retry);
+      auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
+      opened->require(sweep->layout(workers->threads()));
+      find_missing(*before, *sweep, again, ledger);
+      return opened;
+    });
+    const Provenance provenance{
+        .before = before->number_attribute("provenance", "wall_time").value_or(0)};
+    if (ledger.left() == 0 && ranks.alone()) {
+      screen.message(path +
+                     " is finished: no cell is missing; --retry WORD computes those with "
+                     "that status again");
+      screen.result(describe_sweep(*before, catalogue, ""));
+      return ExitCode::success;
+    }
+    mark_resumed(*file, static_cast<std::int64_t>(
+                            before->number_attribute("provenance", "resumed").value_or(0)) +
+                            1);
+    return compute(*sweep, *file, ledger, catalogue, *workers, ranks, provenance, screen);
+  });
+}
+
+}  // namespace popflow

@@ -1,0 +1,34 @@
+#include "popflow/system_info.hpp"
+
+#include <numeric>
+#include <stdexcept>
+
+namespace popflow {
+
+std::size_t Shape::state_size() const {
+  return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
+                         [](std::size_t sum, const StateBlock& block) { return sum + block.size; });
+}
+
+std::size_t Shape::size_of(const std::vector<std::string>& names) const {
+  std::size_t size = 1;
+  for (const std::string& name : names)
+    for (const DimensionSpec& dimension : dimensions)
+      if (dimension.name == name) size *= dimension.size;
+  return size;
+}
+
+const PassageInfo& passage_info(const SystemInfo& info, const std::string& name) {
+  for (const PassageInfo& passage : info.passages)
+    if (passage.name == name) return passage;
+  throw std::logic_error(info.name + " has a passage it does not describe: " + name);
+}
+
+std::size_t passage_items(const SystemInfo& info, const Shape& shape) {
+  std::size_t items = 0;
+  for (const std::string& name : shape.passages)
+    items += shape.size_of(passage_info(info, name).dimensions);
+  return items;
+}
+
+}  // namespace popflow

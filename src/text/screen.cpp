@@ -1,0 +1,131 @@
+#include "text/screen.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <utility>
+
+#include "text/text.hpp"
+
+namespace popflow {
+namespace {
+
+// Seconds. A bar moves smoothly; a log file is not flooded.
+constexpr double bar_delay = 0.5;
+constexpr double bar_interval = 0.1;
+constexpr double line_delay = 10;
+constexpr double line_interval = 60;
+constexpr double eager_line_interval = 1;
+
+constexpr int bar_width = 30;
+
+std::string percent(double fraction) {
+  char buffer[16];
+  std::snprintf(buffer, sizeof buffer, "%3d%%", static_cast<int>(100 * fraction));
+  return buffer;
+}
+
+/// "elapsed 1:05, left 2:10"; the rest is unknown until something has been done.
+std::string times(double elapsed, double fraction) {
+  const std::string text = "elapsed " + text::duration(elapsed);
+  if (fraction <= 0) return text;
+  return text + ", left " + text::duration(elapsed * (1 - fraction) / fraction);
+}
+
+std::string bar(double fraction) {
+  const auto filled = static_cast<std::size_t>(fraction * bar_width);
+  return "[" + std::string(filled, '#') + std::string(bar_width - filled, '-') + "]";
+}
+
+}  // namespace
+
+bool error_stream_takes_colours() {
+  // NO_COLOR counts when it is there and not empty (no-color.org).
+  const char* no_colour = std::getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
+}
+
+Screen::Screen(std::ostream& results, std::ostream& messages, Options options)
+    : results_(&results), messages_(&messages), options_(std::move(options)) {}
+
+Screen Screen::standard(const std::string& program, bool quiet, Progress progress) {
+  Options options;
+  options.program = program;
+  options.quiet = quiet;
+  options.progress = progress;
+  options.terminal = isatty(STDERR_FILENO) == 1;
+  options.colour = error_stream_takes_colours();
+  return {std::cout, std::cerr, options};
+}
+
+double Screen::now() const {
+  if (options_.clock) return options_.clock();
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+void Screen::message(const std::string& text) {
+  if (messages_ == nullptr || options_.quiet) return;
+  clear_bar();
+  *messages_ << text << '\n' << std::flush;
+}
+
+void Screen::warning(const std::string& text) {
+  if (messages_ == nullptr) return;
+  clear_bar();
+  *messages_ << (options_.colour ? "\033[33mwarning:\033[0m " : "warning: ") << text << '\n'
+             << std::flush;
+}
+
+void Screen::result(const std::string& text) {
+  if (results_ == nullptr || options_.quiet) return;
+  clear_bar();
+  *results_ << text;
+  if (!text.ends_with('\n')) *results_ << '\n';
+  results_->flush();
+}
+
+bool Screen::due(double elapsed) const {
+  const bool first = shown_ < 0;
+  const bool eager = options_.progress == Progress::always;
+  if (first) return eager || elapsed >= (options_.terminal ? bar_delay : line_delay);
+  const double lines = eager ? eager_line_interval : line_interval;
+  return begun_ + elapsed - shown_ >= (options_.terminal ? bar_interval : lines);
+}
+
+void Screen::progress(double fraction, const std::string& note) {
+  if (messages_ == nullptr || options_.quiet || options_.progress == Progress::never) return;
+  const double time = now();
+  if (begun_ < 0) begun_ = time;
+  const double elapsed = time - begun_;
+  if (!due(elapsed)) return;
+  shown_ = time;
+  const double done = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  const std::string rest = times(elapsed, done) + (note.empty() ? "" : ", " + note);
+  if (options_.terminal) {
+    *messages_ << '\r' << bar(done) << ' ' << percent(done) << "  " << rest << "\033[K";
+    bar_ = true;
+  } else {
+    *messages_ << percent(done) << " done, " << rest << '\n';
+  }
+  messages_->flush();
+}
+
+void Screen::progress_done() {
+  clear_bar();
+  begun_ = -1;
+  shown_ = -1;
+}
+
+void Screen::clear_bar() {
+  if (!bar_) return;
+  *messages_ << "\r\033[K" << std::flush;
+  bar_ = false;
+}
+
+}  // namespace popflow

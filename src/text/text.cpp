@@ -1,0 +1,162 @@
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace popflow::text {
+namespace {
+
+std::string padded(const std::string& text, std::size_t width) {
+  const std::size_t taken = display_width(text);
+  return taken < width ? text + std::string(width - taken, ' ') : text;
+}
+
+std::string formatted(const char* format, double value) {
+  std::array<char, 48> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, value);
+  return buffer.data();
+}
+
+/// The width of each column but the last; 0 where it is empty in every row.
+std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  }
+  return widths;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  // Every byte but the continuation bytes of UTF-8 begins a character.
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(" \n\t", at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(" \n\t", at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (const auto& word : split_words(text)) {
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  if (!line.empty() || lines.empty()) lines.push_back(line);
+  return lines;
+}
+
+std::string paragraph(std::string_view text, std::size_t indent) {
+  std::string result;
+  for (const auto& line : wrap(text, page_width - indent)) {
+    result += std::string(indent, ' ') + line + "\n";
+  }
+  return result;
+}
+
+std::string columns(const std::vector<std::vector<std::string>>& rows, std::size_t indent) {
+  constexpr std::size_t gap = 2;
+  constexpr std::size_t narrowest = 24;
+  const auto widths = column_widths(rows);
+  std::string result;
+  for (const auto& row : rows) {
+    std::string line(indent, ' ');
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      if (widths[i] > 0) line += padded(row[i], widths[i] + gap);
+    }
+    const std::size_t start = display_width(line);
+    const std::size_t room = start + narrowest < page_width ? page_width - start : narrowest;
+    for (const auto& part : wrap(row.back(), room)) {
+      line += part;
+      line.erase(line.find_last_not_of(' ') + 1);
+      result += line + "\n";
+      line.assign(start, ' ');
+    }
+  }
+  return result;
+}
+
+std::string join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string result;
+  for (const auto& word : words) {
+    if (!result.empty()) result += separator;
+    result += word;
+  }
+  return result;
+}
+
+std::string placeholder(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Kind::integer:
+      return "N";
+    case Kind::real:
+      return "X";
+    case Kind::reals:
+      return "X,Y,...";
+    case Kind::word:
+      return "WORD";
+    case Kind::path:
+      return "FILE";
+    case Kind::text:
+      return "TEXT";
+    case Kind::flag:
+      return "";
+  }
+  return "";
+}
+
+std::string option_form(const Parameter& parameter) {
+  const std::string letter =
+      parameter.letter == 0 ? "" : "-" + std::string(1, parameter.letter) + ", ";
+  const std::string value = placeholder(parameter);
+  return letter + "--" + parameter.name + (value.empty() ? "" : " " + value);
+}
+
+std::string allowed_values(const Parameter& parameter) {
+  if (parameter.kind == Kind::word) return join(parameter.words, ", ");
+  return parameter.range.describe(parameter.kind == Kind::integer);
+}
+
+std::string shown_default(const Parameter& parameter) {
+  return parameter.default_text.empty() ? parameter.default_note : parameter.default_text;
+}
+
+std::string rounded(double value) { return formatted("%.6g", value); }
+
+std::string duration(double seconds) {
+  // Beyond this the number of seconds is of no use and might overflow.
+  constexpr double longest = 1e9;
+  if (!(seconds < longest)) return "very long";
+  const auto total = static_cast<long>(std::lround(std::max(seconds, 0.0)));
+  std::array<char, 48> buffer{};
+  if (total < 3600) {
+    std::snprintf(buffer.data(), buffer.size(), "%ld:%02ld", total / 60, total % 60);
+  } else {
+    std::snprintf(buffer.data(), buffer.size(), "%ld:%02ld:%02ld", total / 3600, total / 60 % 60,
+                  total % 60);
+  }
+  return buffer.data();
+}
+
+std::string measured(double seconds) {
+  return formatted(seconds < 1000 ? "%.3g s" : "%.0f s", seconds);
+}
+
+}  // namespace popflow::text

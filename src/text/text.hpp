@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popflow/parameter.hpp"
+
+namespace popflow::text {
+
+/// Columns that pages of text are wrapped to.
+inline constexpr std::size_t page_width = 90;
+
+/// Characters on the screen, not bytes: the papers' symbols are UTF-8.
+std::size_t display_width(std::string_view text);
+
+/// Breaks `text` at blanks into lines of at most `width` characters (longer words are not broken).
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+/// A paragraph, wrapped, each line after `indent` blanks.
+std::string paragraph(std::string_view text, std::size_t indent = 0);
+
+/// Rows in aligned columns, two blanks between them, the last column wrapped. Columns that are
+/// empty in every row are left out.
+std::string columns(const std::vector<std::vector<std::string>>& rows, std::size_t indent = 2);
+
+/// `words` joined by `separator`.
+std::string join(const std::vector<std::string>& words, std::string_view separator);
+
+/// The parts of `text` between blanks.
+std::vector<std::string> split_words(std::string_view text);
+
+/// The placeholder of an option's value: N, X, WORD, FILE, TEXT, X,Y,...; empty for a flag.
+std::string placeholder(const Parameter& parameter);
+
+/// "--output FILE" or, with its letter, "-o, --output FILE".
+std::string option_form(const Parameter& parameter);
+
+/// What a parameter may be: "at least 2", "one of a, b".
+std::string allowed_values(const Parameter& parameter);
+
+/// The default as help shows it; empty where there is nothing to show.
+std::string shown_default(const Parameter& parameter);
+
+/// A number for people: six digits.
+std::string rounded(double value);
+
+/// Seconds as 0:07, 12:34 or 1:02:03.
+std::string duration(double seconds);
+
+/// Seconds as measured: 0.0123 s, 12.3 s, or as duration() from two minutes on.
+std::string measured(double seconds);
+
+}  // namespace popflow::text

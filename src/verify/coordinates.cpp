@@ -1,0 +1,138 @@
+// The same flow in other coordinates: those in which nothing is reduced, and those that noise
+// moves.
+
+#include <algorithm>
+#include <cmath>
+
+#include "popflow/error.hpp"
+#include "verify/checks.hpp"
+
+namespace popflow::verification {
+
+namespace {
+
+constexpr std::size_t kLargest = 200'000;
+constexpr std::size_t kThoroughLargest = 5'000'000;
+
+/// Times at which flows are compared: early ones, that any state can be followed to, and the
+/// points' own.
+std::vector<double> times_of(const Subject& subject) {
+  std::vector<double> times = {0.2 * subject.window(), subject.window()};
+  for (const Point& point : subject.points()) times.push_back(point.t);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+/// Observables of a flow at these times; fewer if a bounded number of steps does not get there.
+std::vector<std::vector<double>> along(const Subject& subject, const System& system,
+                                       const std::vector<double>& times, double rtol) {
+  FlowDriver::Options options = subject.flow_options();
+  if (subject.no_tolerance().empty()) {
+    options = subject.tolerance(rtol);
+    if (!system.capabilities().jacobian && options.method == "rosenbrock4")
+      options.method = "dopri5";
+  }
+  const double size = static_cast<double>(system.shape().state_size() + 100);
+  options.max_steps = static_cast<std::int64_t>(
+      std::clamp((subject.options().thorough ? 1e9 : 2e7) / size, 600.0, 200'000.0));
+  FlowDriver driver(system, subject.workers(), options);
+  std::vector<std::vector<double>> values;
+  for (const double time : times) {
+    if (driver.advance(time).kind != Outcome::Kind::reached) break;
+    values.push_back(observables_at(system, point_of(driver, "")));
+  }
+  return values;
+}
+
+/// The largest relative difference of an observable, and how many of the times were reached.
+std::pair<Worst, std::size_t> difference(const Subject& subject, const System& other, double rtol) {
+  const std::vector<double> at = times_of(subject);
+  const auto here = along(subject, subject.system(), at, rtol),
+             there = along(subject, other, at, rtol);
+  const std::size_t times = std::min(here.size(), there.size());
+  Worst worst;
+  const std::vector<ObservableInfo>& infos = subject.system().info().observables;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    double size = 0;
+    for (std::size_t k = 0; k < times; ++k)
+      for (const double value : {here[k][i], there[k][i]})
+        if (!std::isnan(value)) size = std::max(size, std::abs(value));
+    for (std::size_t k = 0; k < times; ++k) {
+      // What one knows and the other does not is no difference; nor is what is rounding.
+      if (std::isnan(here[k][i]) || std::isnan(there[k][i])) continue;
+      worst.add(std::abs(here[k][i] - there[k][i]) / std::max(size, 1e-3), 1e-6,
+                infos[i].name + " at t = " + digits(at[k]));
+    }
+  }
+  return {worst, times};
+}
+
+Check compare(const Subject& subject, const System& other, const std::string& name,
+              const std::string& what) {
+  const auto [worst, times] = difference(subject, other, 1e-11);
+  if (times < 2) return skipped(name, "the steps of " + what + " are too many");
+  if (!worst.any()) return skipped(name, "there is no observable that both have");
+  const double end = times_of(subject)[times - 1];
+  const std::string note = "relative difference of an observable from " + what +
+                           " up to t = " + digits(end) + "; most: " + worst.where();
+  Check check = worst.check(name, note);
+  if (check.verdict == Check::Verdict::ok || !subject.no_tolerance().empty()) return check;
+  // An observable that magnifies the integrator's error: the difference goes with the tolerance.
+  const Check loose = difference(subject, other, 1e-9).first.check(name, "");
+  check.note += ", at rtol 1e-11; " + digits(loose.measured) + " at 1e-9";
+  if (check.measured <= 0.1 * loose.measured) check.verdict = Check::Verdict::ok;
+  return check;
+}
+
+}  // namespace
+
+Checks check_reduction(const Subject& subject) {
+  const SystemInfo& info = subject.system().info();
+  const std::string name = "reduction";
+  if (info.unreduced.empty()) return {};
+  RunConfig config = subject.config();
+  bool reduced = false;
+  std::string words;
+  for (const OptionSetting& setting : info.unreduced) {
+    reduced = reduced || config.own.text(setting.option) != setting.word;
+    config.own.set(setting.option, setting.word, Origin::command_line);
+    words += (words.empty() ? "--" : " --") + setting.option + " " + setting.word;
+  }
+  if (!reduced) return {};
+  if (!subject.system().shape().approximation.empty())
+    return {skipped(name, subject.system().shape().approximation)};
+  try {
+    const Variant full = subject.make(config, subject.workers());
+    const std::size_t n = full.system->shape().state_size();
+    if (n > (subject.options().thorough ? kThoroughLargest : kLargest))
+      return {skipped(name, words + " has " + std::to_string(n) + " numbers, too many to follow" +
+                                (subject.options().thorough ? "" : " without --thorough"))};
+    return {compare(subject, *full.system, name, words)};
+  } catch (const UsageError& error) {
+    return {skipped(name, error.what())};
+  }
+}
+
+Checks check_noisy_coordinates(const Subject& subject) {
+  const std::string name = "noisy coordinates";
+  const Variant* noisy = subject.noisy();
+  if (noisy == nullptr) {
+    if (subject.why_not_noisy().empty()) return {};
+    return {skipped(name, subject.why_not_noisy())};
+  }
+  const System& system = *noisy->system;
+  if (!system.shape().approximation.empty()) return {skipped(name, system.shape().approximation)};
+  if (subject.system().capabilities().switching && !system.capabilities().switching)
+    return {skipped(name, "its right-hand side jumps, and only the flow's steps end at the jumps")};
+  const Capability<Proximal> here = subject.system().capabilities().proximal,
+                             there = system.capabilities().proximal;
+  if (here && there && here->estimates_error() != there->estimates_error())
+    return {skipped(name,
+                    "a flow chooses its proximal steps by their error, with noise they are "
+                    "those of the noise")};
+  if (system.shape().state_size() > (subject.options().thorough ? kThoroughLargest : kLargest))
+    return {skipped(name, "the state is too large to follow twice without --thorough")};
+  return {compare(subject, system, name, "the system that noise moves, without any noise,")};
+}
+
+}  // namespace popflow::verification

@@ -1,0 +1,216 @@
+#include "verify/subject.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "run/last_state.hpp"
+#include "run/modes.hpp"
+
+namespace popflow::verification {
+
+namespace {
+
+// Steps of the first look at the flow, at a loose tolerance; what follows at tight ones takes ten
+// times as many.
+constexpr std::int64_t kSteps = 300;
+constexpr std::int64_t kThoroughSteps = 4000;
+constexpr double kLooseTolerance = 1e-6;
+
+/// The configuration of the population flow, whatever its mode was.
+RunConfig as_flow(RunConfig config) {
+  Parameters& o = config.options;
+  if (o.word("mode") == "flow") return config;
+  o.resolve("mode", std::string("flow"));
+  o.resolve("method", std::string("dopri5"));
+  o.unset("dt");
+  return config;
+}
+
+RunConfig as_noisy(const RunConfig& config, const std::string& mode) {
+  RunConfig noisy = config;
+  Parameters& o = noisy.options;
+  if (o.word("mode") != mode) {
+    o.resolve("mode", mode);
+    o.resolve("method", std::string("euler_maruyama"));
+    o.unset("dt");
+  }
+  o.unset("steps");
+  return noisy;
+}
+
+bool is_fixed(const std::string& method) { return method == "rk4" || method == "euler"; }
+
+}  // namespace
+
+Subject::Subject(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
+                 const VerifyOptions& options)
+    : catalogue_(catalogue),
+      workers_(workers),
+      options_(options),
+      flow_(make(as_flow(config), workers)) {
+  follow_flow();
+  prepare_noise(config);
+}
+
+Variant Subject::make(const RunConfig& config, Workers& workers) const {
+  Variant variant{config, nullptr};
+  settle_steps(variant.config.options);
+  Made made = make_system(variant.config, catalogue_, workers);
+  variant.system = std::move(made.system);
+  variant.config.own = std::move(made.own);
+  return variant;
+}
+
+FlowDriver::Options Subject::tolerance(double rtol) const {
+  FlowDriver::Options options = flow_options_;
+  if (is_fixed(options.method)) options.method = "dopri5";
+  options.dt.reset();
+  options.rtol = rtol;
+  options.atol = 0.01 * rtol;
+  options.max_steps = 200'000;
+  return options;
+}
+
+std::string Subject::no_tolerance() const {
+  return system().capabilities().proximal
+             ? system().capabilities().proximal->proximal_term() +
+                   " is split from the smooth flow, so that no tolerance holds"
+             : "";
+}
+
+void Subject::follow_flow() {
+  const Parameters& o = flow_.config.options;
+  flow_options_.method = o.word("method");
+  flow_options_.rtol = o.real("rtol");
+  flow_options_.atol = o.real("atol");
+  if (o.has("dt")) flow_options_.dt = o.real("dt");
+  end_ = o.has("t-end") ? o.real("t-end") : system().default_end();
+  const bool split = static_cast<bool>(system().capabilities().proximal);
+  if (split) {
+    if (!is_fixed(flow_options_.method)) flow_options_.method = "rk4";
+    if (!flow_options_.dt) flow_options_.dt = end_ / 500;
+  }
+
+  FlowDriver::Options look = split ? flow_options_ : tolerance(kLooseTolerance);
+  look.max_steps = options_.thorough ? kThoroughSteps : kSteps;
+  FlowDriver driver(system(), workers_, look);
+  const Outcome outcome = driver.advance(end_);
+  if (outcome.kind == Outcome::Kind::step_limit) end_ = driver.time();
+  // Towards a blow-up nothing holds to a tolerance.
+  if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow)
+    end_ = 0.5 * driver.time();
+  const auto steps = std::max<std::int64_t>(driver.statistics().accepted, 1);
+  window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
+
+  FlowDriver along(system(), workers_, split ? flow_options_ : tolerance(1e-8));
+  points_.push_back(point_of(along, "the start"));
+  const std::vector<double> parts = options_.thorough
+                                        ? std::vector<double>{0.01, 0.03, 0.1, 0.2, 0.3, 0.6, 1}
+                                        : std::vector<double>{0.1, 0.3, 1};
+  for (const double part : parts) {
+    if (along.advance(part * end_).kind != Outcome::Kind::reached) break;
+    points_.push_back(point_of(along, "t = " + digits(along.time())));
+  }
+}
+
+void Subject::prepare_noise(const RunConfig& config) {
+  const std::string& asked = config.options.word("mode");
+  const std::string first = asked == "flow" ? "sgd" : asked;
+  const Capabilities here = system().capabilities();
+  try {
+    noisy_ = make(as_noisy(config, first), workers_);
+  } catch (const UsageError& error) {
+    why_not_noisy_ = error.what();
+    return;
+  }
+  const Capabilities can = noisy_->system->capabilities();
+  if (!can.no_noise.empty()) {
+    why_not_noisy_ = can.no_noise;
+    noisy_.reset();
+    return;
+  }
+  if (asked != "flow") {
+    noisy_runs_.push_back(noisy_->config);
+  } else {
+    if (can.sampled) noisy_runs_.push_back(noisy_->config);
+    if (!can.proximal) {
+      RunConfig isotropic = as_noisy(config, "sde");
+      isotropic.options.resolve("noise", std::string("isotropic"));
+      isotropic.options.resolve("noise-scale", 0.01);
+      noisy_runs_.push_back(isotropic);
+    }
+  }
+  // Some twenty steps each, whatever the end.
+  for (RunConfig& run : noisy_runs_) {
+    settle_steps(run.options);
+    const double h = std::max(step_length(run.options),
+                              run.options.word("mode") == "sde" ? run.options.real("dt") : 0.0);
+    const double steps = options_.thorough ? 200 : asked == "flow" ? 20 : 50;
+    const double asked_end = run.options.has("t-end") ? run.options.real("t-end") : steps * h;
+    run.options.resolve("t-end", std::min(asked_end, steps * h));
+    settle_end(run.options, *noisy_->system);
+  }
+
+  if (noisy_runs_.empty()) return;
+  const auto driver =
+      make_driver(*noisy_->system, workers_, noisy_runs_.front().options, 0, DriverHooks{});
+  noisy_points_.push_back(point_of(*driver, "the start"));
+  if (driver->advance(noisy_runs_.front().options.real("t-end")).kind == Outcome::Kind::reached)
+    noisy_points_.push_back(point_of(*driver, "t = " + digits(driver->time()) + " with noise"));
+}
+
+Point point_of(const Driver& driver, const std::string& where) {
+  return {driver.state(), driver.regime(), driver.time(), where};
+}
+
+std::vector<double> rhs_at(const System& system, const Point& point) {
+  std::vector<double> dxdt(point.x.size());
+  system.rhs(point.view(), point.t, dxdt);
+  return dxdt;
+}
+
+std::vector<double> observables_at(const System& system, const Point& point) {
+  std::vector<double> values(system.info().observables.size());
+  system.observe(point.view(), point.t, values);
+  return values;
+}
+
+bool same_bits(std::span<const double> a, std::span<const double> b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
+double magnitude(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::infinity() : std::abs(value);
+}
+
+double largest(std::span<const double> x) {
+  double worst = 0;
+  for (const double value : x) worst = std::max(worst, magnitude(value));
+  return worst;
+}
+
+double relative_distance(const System& system, const State& a, const State& b) {
+  double worst = 0;
+  std::size_t begin = 0;
+  for (const StateBlock& block : system.shape().blocks) {
+    double distance = 0, size = block.scale;
+    for (std::size_t i = begin; i < begin + block.size; ++i) {
+      distance = std::max(distance, magnitude(a[i] - b[i]));
+      size = std::max(size, std::abs(b[i]));
+    }
+    worst = std::max(worst, distance / size);
+    begin += block.size;
+  }
+  return worst;
+}
+
+std::string digits(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.2g", value);
+  return buffer;
+}
+
+}  // namespace popflow::verification

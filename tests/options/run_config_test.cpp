@@ -1,0 +1,249 @@
+#include "options/run_config.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "popflow/error.hpp"
+#include "popflow/systems.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace popflow {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using test::ScratchFolder;
+using Args = std::vector<std::string>;
+
+/// A system made up for these tests, with a parameter of every kind.
+const ParameterTable own = {
+    {.name = "vocab-size",
+     .kind = Kind::integer,
+     .default_text = "10",
+     .meaning = "number of tokens",
+     .range = {.low = 2}},
+    {.name = "e0", .kind = Kind::real, .default_text = "1", .meaning = "a start"},
+    {.name = "attention",
+     .kind = Kind::word,
+     .default_text = "linear",
+     .meaning = "kind of attention",
+     .words = {"linear", "softmax"}},
+    {.name = "text", .kind = Kind::path, .default_text = "", .meaning = "a text"},
+    {.name = "text-ones", .kind = Kind::text, .default_text = "", .meaning = "letters"},
+    {.name = "weights", .kind = Kind::reals, .default_text = "1,2", .meaning = "weights"},
+    {.name = "tied", .kind = Kind::flag, .default_text = "", .meaning = "tied weights"},
+};
+
+const SystemInfo& made_up() {
+  static const SystemInfo info = [] {
+    SystemInfo made;
+    made.name = "made-up";
+    made.parameters = own;
+    return made;
+  }();
+  return info;
+}
+
+RunConfig parse(const Args& args) { return parse_run(made_up(), args); }
+
+/// Every value of both tables as text, by name.
+std::map<std::string, std::string> values(const RunConfig& config) {
+  std::map<std::string, std::string> all;
+  for (const auto* parameters : {&config.options, &config.own}) {
+    for (const auto& row : parameters->table()) {
+      if (describes_run(row.name) && parameters->has(row.name)) {
+        all[row.name] = parameters->text(row.name);
+      }
+    }
+  }
+  return all;
+}
+
+TEST_CASE("words become values", "[fast][config]") {
+  const RunConfig config = parse({"--e0", "-3", "--t-end=1e3", "-o", "x.h5", "--force", "--weights",
+                                  "-1,2.5", "--attention", "softmax"});
+  CHECK(config.system == "made-up");
+  CHECK(config.own.real("e0") == -3);
+  CHECK(config.options.real("t-end") == 1000);
+  CHECK(config.options.word("output") == "x.h5");
+  CHECK(config.options.flag("force"));
+  CHECK(config.own.reals("weights") == std::vector<double>{-1, 2.5});
+  CHECK(config.own.word("attention") == "softmax");
+  CHECK(config.options.integer("max-steps") == 100000000);
+}
+
+TEST_CASE("wrong words are refused, with the nearest known one", "[fast][config]") {
+  CHECK_THROWS_WITH(parse({"--vocab-siz", "3"}),
+                    "unknown option --vocab-siz; did you mean '--vocab-size'?");
+  CHECK_THROWS_WITH(parse({"--voc", "3"}), Contains("unknown option --voc"));
+  CHECK_THROWS_WITH(parse({"--vocab-size", "3", "--vocab-size=3"}),
+                    "--vocab-size is given more than once");
+  CHECK_THROWS_WITH(parse({"--vocab-size"}), "--vocab-size needs a value");
+  CHECK_THROWS_WITH(parse({"--output", "--force"}), Contains("--output needs a value"));
+  CHECK_THROWS_WITH(parse({"--force=true"}), Contains("--force") && Contains("no value"));
+  CHECK_THROWS_WITH(parse({"more"}), Contains("unexpected word 'more'"));
+  for (const Args& args : {Args{"-3"}, Args{"-x"}, Args{"--"}, Args{"--", "x"}, Args{""},
+                           Args{"--Vocab-size", "3"}, Args{"--no-force"}, Args{"--e0", "3", "4"},
+                           Args{"--vocab-size", "--force"}, Args{"--mode", "sdf"}}) {
+    if (args == Args{"--"}) continue;  // ends the options; nothing follows
+    CAPTURE(args.front());
+    CHECK_THROWS_AS(parse(args), UsageError);
+  }
+}
+
+TEST_CASE("options that exclude each other are refused", "[fast][config]") {
+  CHECK_THROWS_WITH(parse({"--save-at", "1,2", "--saves", "5"}),
+                    Contains("--save-at") && Contains("--saves"));
+  CHECK_THROWS_AS(parse({"--save-at", "1,2", "--save-spacing", "log"}), UsageError);
+  CHECK_THROWS_AS(parse({"--save-at", "2,1"}), UsageError);
+  CHECK_THROWS_AS(parse({"--save-at", "1,1"}), UsageError);
+  CHECK_THROWS_AS(parse({"--save-at", "-1,1"}), UsageError);
+  CHECK_THROWS_WITH(parse({"--save-at", "1,5", "--t-end", "3"}),
+                    "--save-at has the time 5; it must not be beyond --t-end, 3");
+  CHECK_THROWS_WITH(parse({"--method", "rk4"}), Contains("--dt"));
+  CHECK_THROWS_AS(parse({"--method", "euler"}), UsageError);
+  CHECK_THROWS_AS(parse({"--quiet", "--progress", "always"}), UsageError);
+  CHECK_THROWS_AS(parse({"--save-spacing", "log", "--save-first", "2", "--t-end", "1"}),
+                  UsageError);
+  // Options merely without effect are accepted.
+  CHECK_NOTHROW(parse({"--save-first", "2", "--t-end", "1"}));
+  CHECK_NOTHROW(parse({"--save-at", "1,3", "--t-end", "3"}));
+  CHECK_NOTHROW(parse({"--steady-tolerance", "1e-3"}));
+  CHECK_NOTHROW(parse({"--method", "rk4", "--dt", "0.1"}));
+}
+
+TEST_CASE("defaults, then the configuration file, then the command line", "[fast][config]") {
+  const ScratchFolder folder;
+  const std::string path = folder.write("run.cfg",
+                                        "# a comment\n"
+                                        "\n"
+                                        "vocab-size = 20   # another\n"
+                                        "  e0=-2\r\n"
+                                        "text = inputs/a.txt\n"
+                                        "tied = true\n"
+                                        "rtol = 1e-6");
+  const RunConfig config = parse({"--vocab-size", "30", "--config", path});
+  CHECK(config.own.integer("vocab-size") == 30);
+  CHECK(config.own.origin("vocab-size") == Origin::command_line);
+  CHECK(config.own.real("e0") == -2);
+  CHECK(config.own.origin("e0") == Origin::config);
+  CHECK(config.own.flag("tied"));
+  CHECK(config.options.real("rtol") == 1e-6);
+  CHECK(config.options.real("atol") == 1e-10);
+  // Paths in the file are relative to its folder, wherever the program runs.
+  CHECK(config.own.word("text") == folder.file("inputs/a.txt"));
+}
+
+TEST_CASE("an empty configuration file changes nothing", "[fast][config]") {
+  const ScratchFolder folder;
+  for (const char* text : {"", "\n\n", "# nothing\n", "\xef\xbb\xbf", "   \t\r\n"}) {
+    CHECK(values(parse({"--config", folder.write("empty.cfg", text)})) == values(parse({})));
+  }
+}
+
+TEST_CASE("what is wrong in a configuration file is found and named", "[fast][config]") {
+  const ScratchFolder folder;
+  const auto parse_text = [&folder](const std::string& text) {
+    return parse({"--config", folder.write("run.cfg", text)});
+  };
+  CHECK_THROWS_WITH(parse_text("saves = 3\nvocab-siz = 3\n"),
+                    EndsWith("run.cfg, line 2: unknown key 'vocab-siz'; did you mean "
+                             "'vocab-size'?"));
+  CHECK_THROWS_WITH(parse_text("\nvocab-size = -3\n"),
+                    EndsWith("run.cfg, line 2: vocab-size is -3; it must be a whole number, at "
+                             "least 2"));
+  CHECK_THROWS_WITH(parse_text("saves = 3\nsaves = 4\n"), Contains("line 2: saves is given more"));
+  CHECK_THROWS_WITH(parse_text("config = other.cfg\n"), Contains("line 1") && Contains("another"));
+  for (const std::string& text :
+       {std::string("vocab-size\n"), std::string("[section]\nsaves = 3\n"), std::string("= 3\n"),
+        std::string("vocab-size =\n"), std::string("force = yes\n"), std::string("voc = 3\n"),
+        std::string("--saves = 3\n"), std::string("text = \"a\n\\q\"\n"),
+        std::string("text-ones = \"a\\x2\"\n"), std::string("\0\1\2", 3),
+        std::string("saves = 3\n\0", 11), std::string(std::size_t{2} << 20, '\n'),
+        std::string("\x89HDF\r\n\x1a\n")}) {
+    CAPTURE(text.substr(0, 40));
+    CHECK_THROWS_AS(parse_text(text), InputError);
+  }
+  CHECK_THROWS_AS(parse({"--config", folder.file("missing.cfg")}), InputError);
+  CHECK_THROWS_AS(parse({"--config", folder.path()}), InputError);
+  CHECK_THROWS_AS(parse({"--config", ""}), UsageError);
+}
+
+TEST_CASE("the text of a configuration reproduces the run", "[fast][config]") {
+  const Args plain = {};
+  const Args many = {"--e0",
+                     "0.1",
+                     "--rtol",
+                     "3.3e-7",
+                     "--save-at",
+                     "0.1,1e-300,2",
+                     "--problem",
+                     "some where/a#b \"c\"\\.h5",
+                     "--text-ones",
+                     " aeiou#\"\\ ",
+                     "--tied",
+                     "--weights",
+                     "0.30000000000000004,-1e22",
+                     "--stop-when",
+                     "steady"};
+  Args ordered = many;
+  ordered[5] = "1e-300,0.1,2";
+  for (const Args& args : {plain, ordered}) {
+    RunConfig config = parse(args);
+    config.options.resolve("t-end", 123.456);
+    config.options.resolve("state", std::string("ends"));
+    const std::string text = config_text(config);
+    CAPTURE(text);
+    const RunConfig again = from_config_text(made_up(), text);
+    CHECK(config_text(again) == text);
+    auto expected = values(config);
+    if (expected.count("problem") != 0) {
+      expected["problem"] = std::filesystem::absolute(expected["problem"]).string();
+    }
+    CHECK(values(again) == expected);
+
+    // The same through a file, with more on the command line.
+    const ScratchFolder folder;
+    const RunConfig read = parse({"--config", folder.write("run.cfg", text), "--quiet"});
+    CHECK(config_text(read) == text);
+  }
+}
+
+TEST_CASE("the defaults spelled out in a stored configuration cause no conflict",
+          "[fast][config]") {
+  // saves and save-spacing are in it at their defaults, together with save-at.
+  const std::string text = config_text(parse({"--save-at", "1,2"}));
+  CHECK_THAT(text, Contains("saves = 201") && Contains("save-at = 1,2"));
+  const ScratchFolder folder;
+  CHECK_NOTHROW(parse({"--config", folder.write("run.cfg", text)}));
+}
+
+TEST_CASE("a stored configuration holds only what describes the run", "[fast][config]") {
+  const ScratchFolder folder;
+  const std::string text =
+      config_text(parse({"-o", "x.h5", "--force", "--quiet", "--dry-run", "--progress", "never",
+                         "--config", folder.write("run.cfg", "saves = 3\n")}));
+  for (const char* key : {"output", "force", "quiet", "dry-run", "progress", "config"}) {
+    CHECK_THAT(text, !Contains(key));
+  }
+  CHECK_THAT(text, Contains("saves = 3\n"));
+}
+
+TEST_CASE("no option of a system hides one of run", "[fast][config]") {
+  for (const auto& row : systems().rows()) {
+    std::set<std::string> names;
+    for (const auto* table : {&run_options(), &row.info().parameters}) {
+      for (const auto& parameter : *table) {
+        CAPTURE(row.info().name, parameter.name);
+        CHECK(names.insert(parameter.name).second);
+        CHECK_FALSE(parameter.meaning.empty());
+      }
+    }
+    CHECK_NOTHROW(Parameters(row.info().parameters));
+  }
+}
+
+}  // namespace
+}  // namespace popflow

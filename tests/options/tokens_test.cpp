@@ -1,0 +1,124 @@
+// The program's answers to valid and invalid words.
+
+#include "options/tokens.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "popflow/version.hpp"
+#include "support/program.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace popflow::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using Args = std::vector<std::string>;
+
+/// The words fail with this exit code and leave no file; returns the message.
+std::string refused(int code, const Args& args) {
+  const ScratchFolder folder;
+  const Finished finished = popflow(args, {.folder = folder.path()});
+  INFO(finished.err);
+  CHECK(finished.code == code);
+  CHECK(finished.out.empty());
+  CHECK_THAT(finished.err, StartsWith("popflow: error: "));
+  CHECK(std::count(finished.err.begin(), finished.err.end(), '\n') <= 5);
+  CHECK_THAT(finished.err, !Contains("\033"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  return finished.err;
+}
+
+std::string shown(const Args& args) {
+  const Finished finished = popflow(args);
+  INFO(finished.err);
+  CHECK(finished.code == 0);
+  CHECK(finished.err.empty());
+  return finished.out;
+}
+
+TEST_CASE("help and version", "[fast][cli]") {
+  CHECK(shown({"--version"}) == "popflow " + std::string(version) + "\n");
+  const std::string help = shown({"--help"});
+  for (const char* command : {"systems", "run", "compare", "verify", "info", "resume", "merge"}) {
+    CHECK_THAT(help, Contains(std::string("popflow ") + command));
+    CHECK_THAT(shown({command, "--help"}), StartsWith(std::string("popflow ") + command));
+  }
+  CHECK_THAT(shown({"run", "--help"}), Contains("--t-end X") && !Contains("--vocab-size"));
+  CHECK_THAT(shown({"run", "scb", "--help"}), Contains("--t-end X") && Contains("--vocab-size N"));
+}
+
+TEST_CASE("pages about the systems", "[fast][cli]") {
+  CHECK_THAT(shown({"systems"}), Contains("scb  "));
+  const std::string page = shown({"systems", "scb"});
+  for (const char* part : {"Source: Ren, Wang, Lee", "Equations", "Parameters", "State fields",
+                           "Observables", "Invariants", "Events", "--vocab-size N", "at least 2",
+                           "V(token_out, token_in)", "signal_V", "fast_phase_end"}) {
+    CHECK_THAT(page, Contains(part));
+  }
+}
+
+TEST_CASE("unknown words are refused with the nearest known one", "[fast][cli]") {
+  CHECK_THAT(refused(2, {"rnu"}), Contains("'rnu'") && Contains("did you mean 'run'?"));
+  CHECK_THAT(refused(2, {"run", "sbc"}), Contains("'sbc'") && Contains("did you mean 'scb'?"));
+  CHECK_THAT(refused(2, {"systems", "sbc"}), Contains("'sbc'"));
+  CHECK_THAT(refused(2, {"run", "scb", "--vocab-siz", "3"}),
+             Contains("--vocab-siz;") && Contains("'--vocab-size'"));
+  CHECK_THAT(refused(2, {"run", "scb", "--voc", "3"}), Contains("unknown option --voc"));
+  CHECK_THAT(refused(2, {"run", "scb", "--method", "dopri"}),
+             Contains("--method is 'dopri'") && Contains("did you mean 'dopri5'?"));
+  for (const Args& args : {Args{}, Args{"--bogus"}, Args{""}, Args{"run"}, Args{"run", "--t-end"},
+                           Args{"info"}, Args{"info", "a", "b"}, Args{"resume"},
+                           Args{"systems", "scb", "scb"}, Args{"sweep"}, Args{"swep", "scb"}}) {
+    refused(2, args);
+  }
+}
+
+TEST_CASE("hostile values are refused by name", "[fast][cli]") {
+  for (const char* value : {"-3", "0", "1e99", "abc", "1 2", "0x10", "nan", "1.5"}) {
+    CHECK_THAT(refused(2, {"run", "scb", "--vocab-size", value}),
+               Contains("--vocab-size is ") && Contains(value) && Contains("at least 2"));
+  }
+  CHECK_THAT(refused(2, {"run", "scb", "--vocab-size", ""}), Contains("--vocab-size is empty"));
+  CHECK_THAT(refused(2, {"run", "scb", "--t-end", "inf"}), Contains("--t-end is inf"));
+  CHECK_THAT(refused(2, {"run", "scb", "--mode", "sdf"}), Contains("--mode is 'sdf'"));
+  CHECK_THAT(refused(2, {"run", "scb", "--method", "euler"}), Contains("--dt"));
+}
+
+TEST_CASE("wrong input files are distinguished from wrong words", "[fast][cli]") {
+  const ScratchFolder inputs;
+  const auto config = [&inputs](const std::string& text) {
+    return Args{"run", "scb", "--config", inputs.write("run.cfg", text)};
+  };
+  CHECK_THAT(refused(3, config("vocab-siz = 3\n")),
+             Contains("line 1: unknown key 'vocab-siz'") && Contains("'vocab-size'"));
+  CHECK_THAT(refused(3, config("saves = 3\nvocab-size = -3\n")),
+             Contains("line 2: vocab-size is -3") && Contains("at least 2"));
+  CHECK_THAT(refused(3, config("nonsense\n")), Contains("key = value"));
+  refused(3, {"run", "scb", "--config", inputs.file("missing")});
+  refused(3, {"run", "scb", "--config", inputs.path()});
+  for (const char* command : {"info", "resume"}) {
+    refused(3, {command, inputs.file("missing")});
+    refused(3, {command, inputs.path()});
+    refused(3, {command, inputs.write("empty", "")});
+    refused(3, {command, inputs.write("text", "not a data file\n")});
+  }
+}
+
+TEST_CASE("words are quoted as a shell takes them", "[fast][cli]") {
+  CHECK(options::shell_quoted("--t-end=1e3") == "--t-end=1e3");
+  CHECK(options::shell_quoted("two words") == "'two words'");
+  CHECK(options::shell_quoted("it's") == "'it'\\''s'");
+  CHECK(options::shell_quoted("") == "''");
+}
+
+TEST_CASE("output that can't be written is an error", "[fast][cli]") {
+  const Finished finished = popflow({"--help"}, {.out = "/dev/full"});
+  CHECK(finished.code == 5);
+  CHECK_THAT(finished.err, StartsWith("popflow: error: standard output"));
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# label: slow
+"""`compare --from`: finished files compared as `compare` compares what it has run."""
+
+import os
+
+from runs import (Folder, attribute, check, check_equal, h5py, np, popflow, run_all, same)
+
+SMALL = ["--t-end", 2, "--saves", 6, "--learning-rate", 0.05, "--batch-size", 8]
+SYSTEMS = {
+    "markov": [],
+    "scb": ["--vocab-size", 3, "--context-length", 40, "--coordinates", "support"],
+    "topic": ["--topics", 4, "--words-per-topic", 2, "--topics-per-document", 2],
+    "joma-joint": [],
+}
+
+
+def run(folder, name, *args, code=0):
+    path = os.path.join(folder, name + ".h5")
+    popflow("run", *args, "-o", path, "--force", code=code, timeout=300)
+    return path
+
+
+def compared(folder, name, *args, code=0):
+    path = os.path.join(folder, name + ".h5")
+    return path, popflow("compare", *args, "-o", path, code=code, timeout=300)
+
+
+def rung_alone(folder, comparison, system, rung, *more):
+    """A rung of a comparison, run again by itself from the parameters in its group."""
+    config = os.path.join(folder, rung + ".cfg")
+    with open(config, "w") as file:
+        file.write(attribute(comparison, "config", rung + "/parameters"))
+    return run(folder, rung, system, "--config", config, *more)
+
+
+def check_same_comparison(path, other, name):
+    with h5py.File(path) as a, h5py.File(other) as b:
+        check(list(a["comparison"]) == list(b["comparison"]), name)
+        for item in a["comparison"]:
+            if "step_effect" in item:
+                check(np.isnan(b["comparison"][item]).all(), "nothing is run")
+            else:
+                check(same(a["comparison"][item][()], b["comparison"][item][()]),
+                      f"{name}: {item}")
+        for key, value in a["comparison"].attrs.items():
+            check(same(value, b["comparison"].attrs[key]), f"{name}: {key}")
+
+
+def table(ended):
+    """What it printed, without the solver's step, wall times and names of files."""
+    lines = ended.out.splitlines()
+    stop = next(i for i, line in enumerate(lines) if line.startswith("agree:"))
+    return lines[:stop]
+
+
+def test_files_are_compared_like_what_was_run():
+    for system, options in SYSTEMS.items():
+        with Folder() as folder:
+            path, ran = compared(folder, "ran", system, *options, *SMALL, "--runs", 6, "--rungs",
+                                 "flow,sde,sgd,svag:2")
+            flow, sde, svag = (rung_alone(folder, path, system, rung)
+                               for rung in ("flow", "sde", "svag_2"))
+            parts = [rung_alone(folder, path, system, "sgd", "--first-run", first, "--runs", 3,
+                                "--state", "all") for first in (0,)]
+            os.rename(parts[0], folder + "/sgd0.h5")
+            rung_alone(folder, path, system, "sgd", "--first-run", 3, "--runs", 3, "--state", "all")
+            popflow("merge", folder + "/sgd0.h5", folder + "/sgd.h5", "-o", folder + "/all,sgd.h5",
+                    code=0)
+            other, said = compared(folder, "files", "--from", f"flow={flow},sde={sde},"
+                                   f"sgd={folder}/all\\,sgd.h5,svag:2={svag}")
+            check_same_comparison(path, other, system)
+            check(table(ran) == table(said), f"{table(ran)}\n{table(said)}")
+            info = popflow("info", other, code=0).out
+            check(table(said) == table(popflow("info", other, code=0)), info)
+            check("is finished" in popflow("resume", other, code=0).err, "resume")
+            with h5py.File(other) as a, h5py.File(folder + "/all,sgd.h5") as b:
+                check(same(a["sgd/loss"][()], b["loss"][()]), "the rung's group")
+            # Any run's file is a problem file, so a comparison's is one, too.
+            if system == "scb":
+                run(folder, "again", "scb", "--problem", other, "--t-end", 1)
+
+
+def refused(*args, words, code=3):
+    with Folder() as folder:
+        ended = popflow("compare", *args, "-o", folder + "/c.h5", code=code)
+        for word in words:
+            check(word in ended.err, f"'{word}' is not in: {ended.err}")
+        check(os.listdir(folder) == [], "a file is left")
+
+
+def test_files_that_cannot_be_compared():
+    with Folder() as folder:
+        sgd = ["--mode", "sgd", "--runs", 4]
+        flow = run(folder, "flow", "markov", *SMALL)
+        noisy = run(folder, "sgd", "markov", *SMALL, *sgd)
+        other = run(folder, "p", "markov", *SMALL, *sgd, "--p", 0.3)
+        refused("--from", f"flow={flow},sgd={other}", words=["--p", "0.3 in sgd", "0.2 in flow"])
+        other = run(folder, "e0", "markov", *SMALL, *sgd, "--e0", 0.4)
+        refused("--from", f"flow={flow},sgd={other}", words=["--e0", "0.4 in sgd", "start"])
+        other = run(folder, "times", "markov", *SMALL[2:], *sgd, "--t-end", 3)
+        refused("--from", f"flow={flow},sgd={other}", words=["save time 1", "0.4 in flow", "0.6"])
+        other = run(folder, "saves", "markov", *SMALL[:2], *SMALL[4:], "--saves", 5, *sgd)
+        refused("--from", f"flow={flow},sgd={other}", words=["number of save times", "6 in flow"])
+        other = run(folder, "rate", "markov", *SMALL[:4], *SMALL[6:], *sgd, "--learning-rate", 0.1,
+                    "--svag", 2)
+        refused("--from", f"sgd={noisy},svag:2={other}", words=["--learning-rate", "0.1 in svag:2"])
+        refused("--from", f"flow={flow},svag:2={noisy}", words=["svag:2", "--svag 1"])
+        refused("--from", f"flow={noisy},sgd={noisy}", words=["rung flow", "--mode sgd"])
+        refused("--from", f"flow={flow},sgx={noisy}", words=["'sgx'", "did you mean"], code=2)
+        refused("--from", f"sgd={noisy}", words=["at least two"], code=2)
+        refused("--from", f"{flow},{noisy}", words=["RUNG=FILE"], code=2)
+        refused("--from", f"flow={flow},sgd={folder}/no.h5", words=["no.h5"])
+        refused("scb", "--from", f"flow={flow},sgd={noisy}", words=["markov, not of scb"])
+        refused("--from", f"flow={flow},sgd={noisy}", "--t-end", 3, words=["--t-end says"], code=2)
+        scb = run(folder, "scb", "scb", "--vocab-size", 3, "--context-length", 40, *SMALL, *sgd)
+        refused("--from", f"flow={flow},sgd={scb}", words=["scb in sgd", "markov in flow"])
+        again = run(folder, "svag", "markov", *SMALL, *sgd, "--svag", 2)
+        _, said = compared(folder, "warned", "markov", "--from", f"sgd={noisy},svag:2={again}")
+        check("the same --seed, 1" in said.err, said.err)
+        popflow("compare", "--from", f"flow={flow},sgd={noisy}", "-o", flow, "--force", code=2)
+
+        def change(file):
+            file.attrs["status"] = np.bytes_("interrupted")
+
+        with h5py.File(noisy, "r+") as file:
+            change(file)
+        refused("--from", f"flow={flow},sgd={noisy}", words=["not finished (interrupted)"])
+
+
+def test_another_drawn_problem_is_refused():
+    with Folder() as folder:
+        scb = ["scb", "--vocab-size", 3, "--context-length", 40, *SMALL]
+        flow = run(folder, "flow", *scb)
+        noisy = run(folder, "sgd", *scb, "--mode", "sgd", "--runs", 4)
+        other = run(folder, "seed", *scb, "--mode", "sgd", "--runs", 4, "--problem-seed", 2)
+        refused("--from", f"flow={flow},sgd={other}", words=["--problem-seed", "2 in sgd"])
+        with h5py.File(noisy, "r+") as file:
+            file["problem/P"][0, 0] += 1e-12
+        refused("--from", f"flow={flow},sgd={noisy}", words=["the problems differ", "'problem/P'"])
+
+
+if __name__ == "__main__":
+    run_all([test_files_are_compared_like_what_was_run, test_files_that_cannot_be_compared,
+             test_another_drawn_problem_is_refused])

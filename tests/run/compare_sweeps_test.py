@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# label: slow
+"""Two sweeps compared cell by cell: every cell has the verdicts that its runs have by themselves."""
+
+import os
+
+from runs import Folder, check, h5py, np, plain, popflow, run_all, xarray
+from sweeps import command_of
+
+AXES = ["--over", "learning-rate=0.2,1.6", "--over", "batch-size=2,64"]
+SERIES = ["--t-end", 16, "--record", "series", "--saves", 6]
+RUNGS = {"sde": ["--mode", "sde", "--runs", 12],
+         "sgd": ["--mode", "sgd", "--seed", 2, "--runs", 12],
+         "flow": ["--mode", "flow"]}
+
+
+def swept(folder, *rungs):
+    for rung in rungs:
+        popflow("sweep", "markov", *AXES, *SERIES, *RUNGS[rung], "-o", f"{rung}.h5", "--quiet",
+                folder=folder, code=0)
+    return ",".join(f"{rung}={rung}.h5" for rung in rungs)
+
+
+def test_a_cell_has_the_verdicts_of_its_runs():
+    with Folder() as folder:
+        files = swept(folder, "sde", "sgd")
+        done = popflow("compare", "--from", files, "-o", "maps.h5", folder=folder, code=0)
+        check("loss" in done.out and "agree" in done.out, done.out)
+        popflow("info", "maps.h5", folder=folder, code=0)
+        with xarray.open_dataset(os.path.join(folder, "maps.h5")) as maps:
+            maps.load()
+        check(maps.verdict.dims == ("learning_rate", "batch_size"), maps.verdict.dims)
+        seen = set()
+        for eta in (0.2, 1.6):
+            for batch in (2, 64):
+                cell = f"learning-rate={eta},batch-size={batch}"
+                for rung in ("sde", "sgd"):
+                    command = command_of(os.path.join(folder, f"{rung}.h5"), cell)
+                    popflow(*command, "-o", f"{rung}-cell.h5", "--force", "--quiet", folder=folder,
+                            code=0)
+                popflow("compare", "--from", "sde=sde-cell.h5,sgd=sgd-cell.h5", "-o", "cell.h5",
+                        "--force", folder=folder, code=0)
+                here = maps.sel(learning_rate=eta, batch_size=batch)
+                kinds = []
+                with h5py.File(os.path.join(folder, "cell.h5")) as file:
+                    group = file["comparison"]
+                    for name in plain(file["sde"].attrs["observables"]).split():
+                        check(group[name + "_p_value"][0] == here[name + "_p_value"], name)
+                        difference = group[name + "_difference"][0]
+                        check(np.abs(difference).max() == np.abs(here[name + "_difference"]), name)
+                        margin = float(here[name + "_margin"])
+                        check(np.array_equal(group[name + "_margin"][()], margin, equal_nan=True),
+                              name)
+                        if np.isfinite(margin):
+                            check(group[name + "_verdict"][0] == here[name + "_verdict"], name)
+                            if name != "energy":  # the invariant
+                                kinds.append(int(here[name + "_verdict"]))
+                worst = 1 if 1 in kinds else 2 if 2 in kinds else 0
+                check(here.verdict == worst, f"{cell}: {kinds}, {int(here.verdict)}")
+                seen.add(worst)
+        check(len(seen) > 1, f"all cells have the verdict {seen}")
+
+
+def test_three_sweeps_have_pairs():
+    with Folder() as folder:
+        files = swept(folder, "flow", "sde", "sgd")
+        popflow("compare", "--from", files, "-o", "maps.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "maps.h5")) as file:
+            check(file["verdict"].shape == (2, 2, 3), file["verdict"].shape)
+
+
+def test_what_cannot_be_compared():
+    with Folder() as folder:
+        files = swept(folder, "sde", "sgd")
+        made = {"ends": [*AXES, "--t-end", 16, *RUNGS["sgd"]],
+                "axes": ["--over", "batch-size=2,64", *SERIES, *RUNGS["sgd"]],
+                "saves": [*AXES, *SERIES[:-1], 5, *RUNGS["sgd"]],
+                "start": [*AXES, *SERIES, *RUNGS["sgd"], "--e0", 0.7]}
+        said = {"ends": "--record series", "axes": "other axes", "saves": "has 5 saves",
+                "start": "--e0 0.7"}
+        for name, args in made.items():
+            popflow("sweep", "markov", *args, "-o", f"{name}.h5", "--quiet", folder=folder, code=0)
+            ended = popflow("compare", "--from", f"sde=sde.h5,sgd={name}.h5", "-o", "out.h5",
+                            folder=folder, code=3)
+            check(said[name] in ended.err, f"{name}: {ended.err}")
+        popflow("run", "markov", "--t-end", 1, "-o", "run.h5", "--quiet", folder=folder, code=0)
+        for one, other in (("sde=sde.h5", "flow=run.h5"), ("flow=run.h5", "sde=sde.h5")):
+            popflow("compare", "--from", f"{one},{other}", "-o", "out.h5", folder=folder, code=3)
+        ended = popflow("compare", "--from", "sgd=sde.h5,sde=sgd.h5", "-o", "out.h5", folder=folder,
+                        code=3)
+        check("no sweep of the rung sgd" in ended.err, ended.err)
+        check(not os.path.exists(os.path.join(folder, "out.h5")), "a file is left behind")
+
+
+run_all([test_a_cell_has_the_verdicts_of_its_runs, test_three_sweeps_have_pairs,
+         test_what_cannot_be_compared])

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# label: slow
+"""Shards of a sweep, and sweeps that differ along one axis, merge into the file of the whole."""
+
+import os
+
+from runs import Folder, attribute, check, h5py, np, popflow, run_all
+from sweeps import datasets
+
+GRID = ["markov", "--over", "e0=0.02:2:7", "--over", "w0=-2:1:5", "--over", "bias=free,optimal"]
+MODES = {
+    "flow": ["--t-end", 50],
+    "series": ["--t-end", 5, "--record", "series", "--saves", 4],
+    "ensembles": ["--mode", "sgd", "--steps", 30, "--runs", 3],
+    "reduced": ["--mode", "sgd", "--steps", 30, "--runs", 3, "--reduce", "runs"],
+}
+# What says how a file came to be, and not what is in it.
+FREE = ("history", "status_message")
+OF_SCALES = ("DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "NAME",
+             "CLASS")
+
+
+def check_same_file(path, expected):
+    """Every dataset with its dimensions and attributes, and what was asked for."""
+    with h5py.File(path) as file, h5py.File(expected) as other:
+        check(list(file) == list(other), f"{list(file)} and {list(other)}")
+        for name in datasets(expected):
+            one, two = file[name], other[name]
+            check(one.dtype == two.dtype and np.array_equal(one[()], two[()],
+                                                            equal_nan=one.dtype.kind == "f"),
+                  f"{path}: {name}")
+            check([d[0].name for d in one.dims if len(d)] == [d[0].name for d in two.dims if len(d)],
+                  f"{path}: the dimensions of {name}")
+            for key in two.attrs:
+                check(key in OF_SCALES or np.array_equal(one.attrs[key], two.attrs[key]),
+                      f"{path}: {name}.{key}")
+        for group, but in (("/", FREE), ("sweep", ()), ("parameters", ("output", "quiet"))):
+            for key in other[group].attrs:
+                check(key in but or np.array_equal(file[group].attrs[key], other[group].attrs[key]),
+                      f"{path}: {group}.{key}")
+
+
+def shards(args, of, folder):
+    paths = []
+    for number in range(1, of + 1):
+        paths.append(os.path.join(folder, f"shard-{number}.h5"))
+        popflow("sweep", *args, "--shard", f"{number}/{of}", "-o", paths[-1], "--quiet", code=0)
+    return paths
+
+
+def test_shards_merge_into_the_whole():
+    for mode, options in MODES.items():
+        with Folder() as folder:
+            in_folder = lambda name: os.path.join(folder, name)
+            whole = in_folder("whole.h5")
+            popflow("sweep", *GRID, *options, "-o", whole, "--quiet", code=0)
+            parts = shards([*GRID, *options], 4, folder)
+            held = sum(h5py.File(part)["status"].shape[0] for part in parts)
+            check(held == 70, f"{mode}: the shards hold {held} cells")
+
+            popflow("merge", *reversed(parts), "-o", in_folder("merged.h5"), code=0)
+            check_same_file(in_folder("merged.h5"), whole)
+            # One is late: its cells are named, may be left out, and come later or are computed.
+            late = parts.pop(1)
+            said = popflow("merge", *parts, "-o", in_folder("partly.h5"), code=3).err
+            check("shard 2 of 4" in said and "--allow-missing" in said, said)
+            check(not os.path.exists(in_folder("partly.h5")), "a file is left behind")
+            popflow("merge", *parts, "--allow-missing", "-o", in_folder("partly.h5"), code=0)
+            check(attribute(in_folder("partly.h5"), "status") == "interrupted", "status")
+            popflow("merge", in_folder("partly.h5"), late, parts[0], "-o", in_folder("again.h5"),
+                    code=0)
+            check_same_file(in_folder("again.h5"), whole)
+            popflow("resume", in_folder("partly.h5"), "--quiet", code=0)
+            check_same_file(in_folder("partly.h5"), whole)
+
+
+def test_a_merged_file_says_where_it_is_from():
+    with Folder() as folder:
+        parts = shards(["markov", "--over", "e0=1,2,3", "--t-end", 1], 2, folder)
+        merged = os.path.join(folder, "merged.h5")
+        popflow("merge", *parts, "-o", merged, code=0)
+        history = attribute(merged, "history")
+        check(history.count("--shard") == 2 and "popflow merge" in history, history)
+        with h5py.File(merged) as file:
+            listed = file["provenance"].attrs["parts"]
+            check("shard 1/2: " in listed and "shard 2/2: " in listed, listed)
+
+
+def test_sweeps_that_differ_along_one_axis_grow():
+    with Folder() as folder:
+        in_folder = lambda name: os.path.join(folder, name)
+        noisy = ["--over", "bias=free,optimal", "--mode", "sgd", "--steps", 20, "--runs", 2]
+        for name, values in (("a", "1,2"), ("b", "1.5,2,3"), ("all", "1,1.5,2,3")):
+            popflow("sweep", "markov", "--over", f"e0={values}", *noisy, "-o",
+                    in_folder(f"{name}.h5"), "--quiet", code=0)
+        popflow("merge", in_folder("a.h5"), in_folder("b.h5"), "-o", in_folder("merged.h5"), code=0)
+        check_same_file(in_folder("merged.h5"), in_folder("all.h5"))
+
+
+def test_what_does_not_belong_together_is_refused():
+    with Folder() as folder:
+        in_folder = lambda name: os.path.join(folder, name)
+        made = {
+            "a": ["markov", "--over", "e0=1,2", "--over", "w0=1,2"],
+            "other-option": ["markov", "--over", "e0=1,2", "--over", "w0=1,2", "--p", 0.3],
+            "other-axes": ["markov", "--over", "w0=1,2", "--over", "e0=1,2"],
+            "two-differ": ["markov", "--over", "e0=1,3", "--over", "w0=1,3"],
+            "other-system": ["joma", "--over", "problem-seed=1,2"],
+        }
+        for name, args in made.items():
+            popflow("sweep", *args, "--t-end", 0.1, "-o", in_folder(name + ".h5"), "--quiet", code=0)
+        popflow("run", "markov", "--t-end", 1, "-o", in_folder("run.h5"), "--quiet", code=0)
+        for name, sentence in {"other-option": "--p 0.3", "other-axes": "other parameters",
+                               "two-differ": "one axis alone", "other-system": "a sweep of joma",
+                               "run": "not a file of a popflow sweep"}.items():
+            ended = popflow("merge", in_folder("a.h5"), in_folder(name + ".h5"), "-o",
+                            in_folder("out.h5"), code=3)
+            check(sentence in ended.err, f"{name}: {ended.err}")
+            check(not os.path.exists(in_folder("out.h5")), f"{name} left a file")
+        # Cells that two files have must be the same.
+        popflow("sweep", *made["a"], "--t-end", 0.1, "-o", in_folder("b.h5"), "--quiet", code=0)
+        with h5py.File(in_folder("b.h5"), "r+") as file:
+            file["loss"][1, 0] += 1e-16 * file["loss"][1, 0] + 1e-15
+        ended = popflow("merge", in_folder("a.h5"), in_folder("b.h5"), "-o", in_folder("out.h5"),
+                        code=3)
+        check("e0 = 2, w0 = 1" in ended.err and "'loss'" in ended.err, ended.err)
+
+
+run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
+         test_sweeps_that_differ_along_one_axis_grow,
+         test_what_does_not_belong_together_is_refused])

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# label: slow
+"""Sweeps over MPI: any number of ranks gives the file of one process, also after ranks were killed."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from runs import BINARY, Folder, attribute, check, h5py, popflow, run_all
+from sweeps import check_same_data
+
+LAUNCHER = shutil.which("mpirun")
+SURROUNDINGS = {**os.environ,
+                # As root, and with more ranks than cores, in containers too.
+                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+GRID = ["markov", "--over", "e0=0.02:2:11", "--over", "w0=-2:1:9", "--t-end", 200]
+# Some cells take a thousand times as long as others.
+UNEVEN = ["markov", "--over", "learning-rate=0.1,0.2,0.05", "--over", "steps=10,100,6000",
+          "--mode", "sgd", "--runs", 4]
+
+
+def built_with_mpi():
+    done = subprocess.run(["ldd", BINARY], capture_output=True, text=True)
+    return "libmpi" in done.stdout
+
+
+def mpi(ranks, *args, folder):
+    return [LAUNCHER, "-n", str(ranks), BINARY, *map(str, args)]
+
+
+def on_ranks(ranks, *args, folder, code=0):
+    done = subprocess.run(mpi(ranks, *args, folder=folder), cwd=folder, env=SURROUNDINGS,
+                          capture_output=True, text=True, timeout=120)
+    check(done.returncode == code, f"{ranks} ranks, {args}: {done.returncode}\n{done.stderr}")
+    return done
+
+
+def test_any_number_of_ranks_gives_the_same_file():
+    with Folder() as folder:
+        for name, args in {"grid": GRID, "uneven": UNEVEN,
+                           "reduced": [*UNEVEN, "--reduce", "runs"],
+                           "series": [*GRID[:-1], 5, "--record", "series", "--saves", 5]}.items():
+            popflow("sweep", *args, "-o", f"{name}.h5", "--quiet", folder=folder, code=0)
+            for ranks in ((2, 4) if name == "grid" else (3,)):
+                path = f"{name}-{ranks}.h5"
+                on_ranks(ranks, "sweep", *args, "-o", path, folder=folder)
+                check_same_data(os.path.join(folder, path), os.path.join(folder, name + ".h5"))
+                with h5py.File(os.path.join(folder, path)) as file:
+                    check(file["provenance"].attrs["ranks"] == ranks, "ranks")
+                    check(file["provenance"].attrs["messages"] > ranks, "messages")
+
+
+def test_a_killed_rank_loses_no_finished_cell():
+    with Folder() as folder:
+        whole = os.path.join(folder, "whole.h5")
+        popflow("sweep", *UNEVEN, "-o", whole, "--quiet", folder=folder, code=0)
+        for attempt, by in enumerate((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)):
+            path = os.path.join(folder, f"cut-{attempt}.h5")
+            process = subprocess.Popen(mpi(3, "sweep", *UNEVEN, "-o", path, folder=folder),
+                                       cwd=folder, env=SURROUNDINGS, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            while not os.path.exists(path) and process.poll() is None:
+                time.sleep(0.02)
+            time.sleep(random.uniform(0.1, 0.6))
+            ranks = subprocess.run(["pgrep", "-f", "-x", f"{BINARY} sweep .*cut-{attempt}.h5"],
+                                   capture_output=True, text=True).stdout.split()
+            for rank in ranks[attempt:attempt + 1] if by == signal.SIGKILL else ranks:
+                try:
+                    os.kill(int(rank), by)
+                except ProcessLookupError:
+                    pass
+            process.wait(timeout=60)
+            popflow("info", path, code=0)
+            on_ranks(2 + attempt % 2, "resume", path, folder=folder)
+            check(attribute(path, "status") == "complete", "status")
+            check_same_data(path, whole)
+
+
+def test_an_error_is_said_once():
+    with Folder() as folder:
+        for args, sentence in ((["--over", "p=0.1,0.2,0"], "p = 0"),
+                               (["--over", "nothing=1"], "no parameter 'nothing'")):
+            done = on_ranks(3, "sweep", "markov", *args, "-o", "x.h5", folder=folder, code=2)
+            check(sentence in done.stderr, done.stderr)
+        done = on_ranks(3, "sweep", "markov", "--over", "p=0.1,0.2,0", "-o", "y.h5", folder=folder,
+                        code=2)
+        check(done.stderr.count("popflow: error") == 1, done.stderr)
+
+
+def test_ranks_that_nobody_connects_are_refused():
+    with Folder() as folder:
+        surroundings = {key: value for key, value in os.environ.items()
+                        if not key.startswith(("OMPI_", "PMIX_", "PMI_"))}
+        surroundings["SLURM_STEP_NUM_TASKS"] = "4"
+        ended = popflow("sweep", "markov", "--over", "e0=1,2", folder=folder, code=2,
+                        env=surroundings)
+        check("4 processes were started together" in ended.err, ended.err)
+        check(os.listdir(folder) == [], "a file is left behind")
+
+
+def launcher_works():
+    """Not so in every container: that is no fault of the program."""
+    done = subprocess.run([LAUNCHER, "-n", "2", "true"], env=SURROUNDINGS, capture_output=True)
+    return done.returncode == 0
+
+
+if LAUNCHER is None or not built_with_mpi() or not launcher_works():
+    print("not checked: this program was built without MPI, or mpirun is not there or fails here")
+    sys.exit(0)
+run_all([test_any_number_of_ranks_gives_the_same_file, test_a_killed_rank_loses_no_finished_cell,
+         test_an_error_is_said_once, test_ranks_that_nobody_connects_are_refused])

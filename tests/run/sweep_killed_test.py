@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# label: slow
+"""Sweeps that are killed resume to the bits of uninterrupted ones; large ones take little memory."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+from runs import Folder, attribute, check, h5py, np, popflow, run_all, start, xarray
+from sweeps import check_same_data, measured, sanitized
+
+# Cells of microseconds beside cells of a hundred milliseconds.
+UNEVEN = ["--over", "w0=-1.9:.9:15", "--over", "t-end=1:3e5:12:log", "--over", "rtol=1e-12:1e-4:3:log"]
+NOISY = ["--over", "w0=-1:1:5", "--over", "steps=10:20000:5:log", "--mode", "sgd", "--runs", 9,
+         "--context-length", 20]
+
+
+def check_readable(path):
+    """It opens, and what is marked as done is there."""
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        done = data.status.values > 0
+        for name in ("loss", "e", "stop_time"):
+            check(np.all(np.isfinite(data[name].values[done])), f"{name} of a finished cell is missing")
+    return np.count_nonzero(done), done.size
+
+
+def check_killed(args, reduced=False):
+    with Folder() as folder:
+        whole = os.path.join(folder, "whole.h5")
+        began = time.monotonic()
+        popflow("sweep", "markov", *args, "-o", whole, "--quiet", code=0, timeout=600)
+        lasts = time.monotonic() - began
+        path = os.path.join(folder, "killed.h5")
+        command, kills, seen = ["sweep", "markov", *args, "-o", path, "--quiet"], 0, []
+        for attempt in range(40):
+            process = start(*command)
+            try:
+                process.wait(timeout=random.uniform(0.02, lasts / 3))
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+            kills += 1
+            if not os.path.exists(path):
+                continue  # before there was a file
+            command = ["resume", path, "--quiet"]
+            if not reduced:
+                seen.append(check_readable(path)[0])
+        check(kills >= 3, f"killed {kills} times only: it takes too short a time")
+        check(reduced or sorted(seen) == seen and seen[-1] > 0, f"finished cells: {seen}")
+        popflow("resume", path, "--quiet", code=0, timeout=600)
+        check_same_data(path, whole)
+        check(attribute(path, "status") == "complete", "status")
+        popflow("resume", path, "--quiet", code=0)  # changes nothing
+        check_same_data(path, whole)
+
+
+def test_a_killed_sweep_of_uneven_cells_resumes():
+    check_killed(UNEVEN + ["--threads", 2])
+
+
+def test_a_killed_sweep_of_noisy_runs_resumes():
+    check_killed(NOISY)
+
+
+def test_a_killed_reduction_resumes():
+    check_killed(NOISY + ["--reduce", "runs"], reduced=True)
+
+
+def test_a_killed_series_in_shards_resumes():
+    check_killed(UNEVEN + ["--record", "series", "--saves", 7, "--shard", "2/3"])
+
+
+def test_a_million_cells_take_little_memory_and_resume_at_once():
+    with Folder() as folder:
+        path = os.path.join(folder, "map.h5")
+        code, megabytes = measured("sweep", "markov", "--over", "w0=-1.9:.9:1000", "--over",
+                                   "e0=-1:1:1000", "--t-end", 0.01, "--rtol", 1e-3, "--atol", 1e-3,
+                                   "-o", path, "--quiet")
+        check(code == 0, f"ended with {code}")
+        check(megabytes < 300 or sanitized(), f"{megabytes} MB of memory")
+        began = time.monotonic()
+        popflow("resume", path, "--quiet", code=0)
+        lasts = time.monotonic() - began
+        check(lasts < 1 or sanitized(), f"{lasts} s to find that nothing is missing")
+        with h5py.File(path, "r") as file:
+            check(np.all(file["status"][()] == 1), "cells are missing")
+
+
+if __name__ == "__main__":
+    run_all([test_a_killed_sweep_of_uneven_cells_resumes, test_a_killed_sweep_of_noisy_runs_resumes,
+             test_a_killed_reduction_resumes, test_a_killed_series_in_shards_resumes,
+             test_a_million_cells_take_little_memory_and_resume_at_once])

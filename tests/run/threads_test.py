@@ -1,0 +1,32 @@
+#!/usr/bin/python3
+# label: fast
+"""How many threads the program takes when it is not told."""
+
+import os
+import shutil
+
+from runs import BINARY, Folder, attribute, check, run_all
+
+import subprocess
+
+
+def threads(*before):
+    """Threads of a run that is started by way of `before`."""
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        subprocess.run([*before, BINARY, "run", "markov", "--t-end", "1", "-o", path], check=True,
+                       capture_output=True, timeout=60)
+        return int(attribute(path, "threads", "provenance"))
+
+
+def test_the_affinity_mask_limits_the_threads():
+    if shutil.which("taskset") is None:
+        print("not checked: no taskset")
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    check(threads("taskset", "-c", str(allowed[0])) == 1, "more threads than cores")
+    check(threads() <= len(allowed), "more threads than cores")
+
+
+if __name__ == "__main__":
+    run_all([test_the_affinity_mask_limits_the_threads])

@@ -1,0 +1,66 @@
+// How an ensemble as a whole ended.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "run/experiment.hpp"
+
+using namespace popflow;
+
+namespace {
+
+Ending ending(Outcome::Kind kind, const std::string& where, double diverged_at = std::nan(""),
+              const std::string& message = "") {
+  return {{kind, 0, message, diverged_at}, where};
+}
+
+Ending together(const std::vector<Ending>& runs) {
+  Together all;
+  for (const Ending& run : runs) all.add(run);
+  return all.ending();
+}
+
+using How = Outcome::Kind;
+
+}  // namespace
+
+TEST_CASE("Runs that ended in the same place ended there together", "[fast][run]") {
+  CHECK(together({ending(How::reached, "global"), ending(How::reached, "global")}).where ==
+        "global");
+  CHECK(together({ending(How::reached, "global"), ending(How::reached, "local")}).where ==
+        "undecided");
+}
+
+TEST_CASE("Runs that diverged say nothing of where the others ended", "[fast][run]") {
+  const Ending some =
+      together({ending(How::diverged, "undecided", 3), ending(How::reached, "global"),
+                ending(How::diverged, "local", 2), ending(How::reached, "global")});
+  CHECK(some.where == "global");
+  CHECK(some.outcome.kind == How::reached);
+  CHECK(some.outcome.message ==
+        "2 of 4 runs diverged; 'status' and 'stop_time' say which and when");
+  CHECK(std::isnan(some.outcome.diverged_at));
+}
+
+TEST_CASE("An ensemble diverged if all its runs did, when the first of them did", "[fast][run]") {
+  const Ending all =
+      together({ending(How::diverged, "local", 3), ending(How::diverged, "local", 2)});
+  CHECK(all.outcome.kind == How::diverged);
+  CHECK(all.outcome.diverged_at == 2);
+  CHECK(all.where == "undecided");
+}
+
+TEST_CASE("An ensemble is interrupted if one of its runs is", "[fast][run]") {
+  const Ending cut = together({ending(How::diverged, "local", 3), ending(How::reached, "local"),
+                               ending(How::interrupted, "local", std::nan(""), "the first"),
+                               ending(How::interrupted, "local", std::nan(""), "the second")});
+  CHECK(cut.outcome.kind == How::interrupted);
+  CHECK(cut.outcome.message == "the first");
+}
+
+TEST_CASE("Of one run all is told", "[fast][run]") {
+  const Ending one = together({ending(How::diverged, "local", 3, "it blew up")});
+  CHECK(one.outcome.message == "it blew up");
+  CHECK(one.outcome.diverged_at == 3);
+  CHECK(one.where == "local");
+}

@@ -1,0 +1,474 @@
+#!/usr/bin/python3
+# label: fast
+"""Hours of work, and input that nobody expects: what is kept, and what is said."""
+
+import os
+import signal
+import stat
+import subprocess
+import time
+
+from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all)
+
+ENSEMBLE = ["run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 1000, "--saves", 11,
+            "--batch-size", 16]
+FREE = {"free_attributes": ("save-at", "config", "saves", "steps", "not_default", "output", "t-end"),
+        "slots": False}
+
+
+def path(folder, name):
+    return os.path.join(folder, name)
+
+
+def refused(*words, code):
+    """What the program says of words that it refuses."""
+    return popflow(*words, code=code).err
+
+
+def cut_extension(folder, words, end, how):
+    """Extends a run and interrupts the extension; the file's status then."""
+    file = path(folder, "cut.h5")
+    popflow(*words, "-o", file, code=0)
+    process = subprocess.Popen([BINARY, "resume", file, "--t-end", str(end)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    before = os.stat(file).st_size
+    while process.poll() is None and os.stat(file).st_size == before:
+        time.sleep(0.001)
+    time.sleep(0.05)
+    process.send_signal(how)
+    process.wait()
+    return file
+
+
+def test_an_interrupted_extension_is_finished_by_resuming():
+    for name, words, end in (("sgd", ENSEMBLE, 1000), ("sde", ["run", "markov", "--mode", "sde",
+                             "--runs", 3, "--t-end", 10, "--saves", 11, "--batch-size", 16], 200)):
+        for how in (signal.SIGINT, signal.SIGKILL):
+            with Folder() as folder:
+                file = cut_extension(folder, words, end, how)
+                check(attribute(file, "status") in ("running", "interrupted"),
+                      f"{name}: not interrupted but {attribute(file, 'status')}")
+                popflow("resume", file, code=0)
+                with h5py.File(file) as cut:
+                    check(np.all(cut["saves_done"][()] == cut["time"].size), f"{name}: saves lack")
+                    check(np.all(np.isfinite(cut["loss"][()])), f"{name}: data are missing")
+                whole = path(folder, "whole.h5")
+                popflow(*words, "-o", whole, code=0)
+                popflow("resume", whole, "--t-end", end, code=0)
+                check_equal(file, whole, **FREE)
+
+
+def test_a_start_that_diverged_is_refused():
+    with Folder() as folder:
+        flow, sgd = path(folder, "flow.h5"), path(folder, "sgd.h5")
+        popflow("run", "joma", "--tokens", 3, "-o", flow, "--t-end", 100, code=4)
+        said = refused("run", "joma", "--tokens", 3, "--init-from", flow, code=3)
+        check("diverged" in said, f"the reason is not told: {said}")
+        popflow("run", "scb", "--mode", "sgd", "--vocab-size", 4, "--context-length", 50,
+                "--learning-rate", 5, "--steps", 500, "-o", sgd, code=4)
+        refused("run", "scb", "--vocab-size", 4, "--context-length", 50, "--init-from", sgd,
+                      code=3)
+
+
+def test_the_step_limit_holds_in_every_mode():
+    with Folder() as folder:
+        for mode in ("sgd", "sde"):
+            file = path(folder, f"{mode}.h5")
+            said = popflow("run", "markov", "--mode", mode, "--t-end", 10, "--max-steps", 37, "-o",
+                           file, code=6)
+            check("--max-steps" in said.err, f"{mode}: {said.err}")
+            with h5py.File(file) as run:
+                check(run["statistics/accepted_steps"][0] == 37, mode)
+
+
+def test_a_hangup_ends_a_run_like_a_termination_unless_it_is_ignored():
+    with Folder() as folder:
+        words = [BINARY, "run", "markov", "--mode", "sgd", "--context-length", "9", "--batch-size", "2",
+                 "--saves", "11"]
+        file = path(folder, "hung.h5")
+        process = subprocess.Popen([*words, "--steps", "30000000", "-o", file], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        while not os.path.exists(file):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGHUP)
+        check(process.wait() == 129, f"ended with {process.returncode}")
+        check(attribute(file, "status") == "interrupted", "nothing was kept")
+        kept = path(folder, "kept.h5")
+        process = subprocess.Popen(["nohup", *words, "--steps", "300000", "-o", kept],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(kept):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGHUP)
+        check(process.wait() == 0, f"under nohup it ended with {process.returncode}")
+
+
+def test_extending_keeps_links_and_permissions():
+    with Folder() as folder:
+        file, link = path(folder, "real.h5"), path(folder, "link.h5")
+        popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", file, code=0)
+        os.chmod(file, 0o600)
+        os.symlink(file, link)
+        popflow("resume", link, "--t-end", 2, code=0)
+        check(os.path.islink(link), "the link was replaced")
+        check(stat.S_IMODE(os.stat(file).st_mode) == 0o600, "the permissions were widened")
+        check(attribute(file, "status") == "complete", "the file behind the link is not extended")
+
+
+def test_sizes_beyond_the_machine_are_named_before_they_are_taken():
+    with Folder() as folder:
+        file = path(folder, "run.h5")
+        popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", file, code=0)
+        said = refused("resume", file, "--t-end", 1e12, code=2)
+        check("--t-end 1e+12" in said, f"which size? {said}")
+        said = refused("run", "topic", "--mode", "sde", "--batch-size", 1e15, code=2)
+        check("--noise-samples" in said, f"which samples? {said}")
+
+
+def test_words_that_never_end():
+    with Folder() as folder:
+        said = popflow("run", "scb", "--" + 5000 * "x", code=2, folder=folder).err
+        check(len(said) < 1000, f"{len(said)} characters are echoed")
+        check("line 1" in refused("run", "scb", "--counts", "/dev/zero", code=3), "no line told")
+
+
+def test_a_comparison_of_one_step_in_logarithmic_spacing():
+    with Folder() as folder:
+        popflow("compare", "markov", "--save-spacing", "log", "--t-end", 1, "--learning-rate", 1,
+                "--runs", 2, "-o", path(folder, "c.h5"), code=0)
+
+
+def test_threads_that_the_system_does_not_start():
+    with Folder() as folder:
+        file = path(folder, "run.h5")
+        small = "ulimit -v 300000; exec "
+        if subprocess.run(["sh", "-c", f"{small} {BINARY} --version"], capture_output=True,
+                          check=False).returncode != 0:
+            return  # a program with sanitizers needs more to begin with
+        done = subprocess.run(["sh", "-c", f"{small} {BINARY} run markov --threads "
+                               f"64 --t-end 1 -o {file}"], capture_output=True, text=True)
+        check(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
+        check("--threads 64: the system starts only" in done.stderr, done.stderr)
+
+
+CRAWLS = ["run", "markov", "--method", "euler", "--dt", 1e-9, "--saves", 3]
+
+
+def test_a_run_that_crawls_says_so_once():
+    with Folder() as folder:
+        file = path(folder, "run.h5")
+        said = popflow(*CRAWLS, "--max-steps", 150000, "-o", file, code=6).err
+        check(said.count("--stop-when stuck ends such a run") == 1, said)
+        check("the end is about 4.3e+10 steps away" in said, said)
+        check(attribute(file, "status") == "step_limit", "ended for another reason")
+        said = popflow("run", "markov", "--method", "euler", "--dt", 1e-4, "--t-end", 20, "--stop-when",
+                       "either", "-o", file, "--force", code=0).err
+        check("away" not in said, said)
+
+
+def test_a_run_that_crawls_is_ended():
+    with Folder() as folder:
+        cut = path(folder, "cut.h5")
+        for word in ("stuck", "either"):
+            whole = path(folder, f"{word}.h5")
+            said = popflow(*CRAWLS, "--stop-when", word, "-o", whole, code=6).err
+            check("steps away" in said and "ends such" not in said, said)
+            check(attribute(whole, "status") == "stuck", attribute(whole, "status"))
+            with h5py.File(whole) as run:
+                check(run["statistics/accepted_steps"][()] == 100000, "another number of steps")
+        process = subprocess.Popen([BINARY, *map(str, CRAWLS), "--stop-when", "either", "-o", cut],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(cut):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        if process.wait() == 130:
+            popflow("resume", cut, code=6)
+        check_equal(whole, cut, free_attributes=("output",), slots=False)
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
+    with Folder() as folder:
+        pipe = path(folder, "pipe")
+        os.mkfifo(pipe)
+        for option in ("--config", "--counts"):
+            said = popflow("run", "scb", option, pipe, "--dry-run", code=3, timeout=20).err
+            check(f"'{pipe}' is a pipe that nobody writes to" in said, said)
+        for option in ("--text", "--problem", "--init-from"):
+            refused("run", "scb", option, pipe, "--dry-run", code=3)
+        for late in (0, 0.5):
+            for text, option in (("t-end = 3\n", "--config"), ("a\tb\t3\nb\ta\t2\n", "--counts")):
+                # The writer may come late, and take its time.
+                writer = subprocess.Popen(["sh", "-c", f"sleep {late}; (sleep {late}; printf '{text}') "
+                                           f"> {pipe}"])
+                popflow("run", "scb", option, pipe, "--dry-run", code=0, timeout=20)
+                writer.wait()
+                popflow("run", "scb", option, "/dev/stdin", "--dry-run", code=0, input=text)
+                done = subprocess.run(["bash", "-c", f"{BINARY} run scb {option} <(sleep {late}; printf "
+                                       f"'{text}') --dry-run"], capture_output=True, check=False)
+                check(done.returncode == 0, done.stderr)
+
+
+def test_counts_beyond_all_counting_are_named():
+    with Folder() as folder:
+        for words, said in (
+                (["--mode", "sde", "--t-end", 1e300], "--t-end 1e+300 takes 1e+303 steps of 0.001"),
+                (["--mode", "sde", "--dt", 1e-300], "takes 4.299999999999999e+301 steps of 1e-300"),
+                (["--mode", "sde", "--dt", 1e-300, "--t-end", 1e300], "takes inf steps of 1e-300"),
+                (["--mode", "sgd", "--t-end", 1e300], "--t-end 1e+300 takes 1e+302 steps of 0.01"),
+                (["--mode", "sgd", "--steps", 1e19], "--steps is 1e+19"),
+                (["--max-steps", 1e19], "--max-steps is 1e+19"),
+                (["--saves", 1e18], "--saves is 1e+18"),
+                (["--saves", 9e15], "--saves 9000000000000000 would need"),
+                (["--mode", "sgd", "--runs", 4294967295], "--runs 4294967295 would need"),
+                (["--mode", "sgd", "--steps", 9e15, "--runs", 4e9], "--runs 4000000000 would need"),
+                (["--mode", "sgd", "--batch-size", 9e15], "--batch-size 9000000000000000 would need")):
+            told = popflow("run", "markov", *words, "-o", path(folder, "run.h5"), code=2).err
+            check(said in told, f"{words}: {told}")
+        # Samples of sde belong to intervals of the learning rate.
+        told = popflow("run", "topic", "--mode", "sde", "--dt", 0.1, "--learning-rate", 1e-300, "-o",
+                       path(folder, "run.h5"), code=2).err
+        check("steps of 1e-300" in told, told)
+        for words in (["--t-end", 1e300], ["--learning-rate", 1e-300]):
+            told = popflow("compare", "markov", *words, "-o", path(folder, "c.h5"), code=2).err
+            check("at most 2^53" in told, told)
+        popflow("run", "markov", "--mode", "sgd", "--steps", 2**53, "--dry-run", code=0)
+
+
+def test_an_extended_ensemble_is_described_as_briefly_as_a_longer_one():
+    with Folder() as folder:
+        steps = ["run", "markov", "--mode", "sgd", "--runs", 2, "--batch-size", 16]
+        short, long = path(folder, "short.h5"), path(folder, "long.h5")
+        popflow(*steps, "--steps", 200, "--saves", 11, "-o", short, "--quiet", code=0)
+        popflow("resume", short, "--t-end", 200, "--quiet", code=0)
+        popflow(*steps, "--t-end", 200, "--saves", 1001, "-o", long, "--quiet", code=0)
+        check_equal(short, long, **FREE)
+        with h5py.File(short) as file:
+            check("save-at" not in file["parameters"].attrs["config"], "times are listed")
+
+
+def test_options_too_long_to_be_read_again_are_not_written():
+    with Folder() as folder:
+        config = path(folder, "long.cfg")
+        with open(config, "w") as lines:
+            # Each number becomes a digit longer: .1 is written as 0.1.
+            lines.write("save-at = " + ",".join(f".{i}" for i in range(1000001, 1115000)) + "\n")
+        told = popflow("run", "markov", "--t-end", 1, "--config", config, "-o",
+                       path(folder, "run.h5"), code=2).err
+        check("bytes as text" in told and "--save-at" in told, told)
+        check(not os.path.exists(path(folder, "run.h5")), "a file is left behind")
+
+
+def test_a_comparison_that_ends_at_the_step_limit_says_so():
+    with Folder() as folder:
+        told = popflow("compare", "markov", "--t-end", 10, "--runs", 2, "--max-steps", 7, "-o",
+                       path(folder, "c.h5"), code=6).err
+        check("--max-steps" in told and "ends there" in told, told)
+
+
+def test_groups_within_groups_are_refused_at_once():
+    with Folder() as folder:
+        for name in ("one.h5", "two.h5"):
+            popflow("run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 5, "-o",
+                    path(folder, name), "--quiet", code=0)
+        with h5py.File(path(folder, "one.h5"), "r+") as file:
+            group = file
+            for _ in range(600):
+                group = group.create_group("d")
+        began = time.monotonic()
+        told = popflow("merge", path(folder, "one.h5"), path(folder, "two.h5"), "-o",
+                       path(folder, "all.h5"), code=3).err
+        check("groups within groups" in told, told)
+        check(time.monotonic() - began < 20, "it took long")
+
+
+def test_what_turns_the_direction_of_writing_does_not_reach_the_terminal():
+    with Folder() as folder:
+        file = path(folder, "run.h5")
+        popflow("run", "markov", "--t-end", 1, "-o", file, "--quiet", code=0)
+        with h5py.File(file, "r+") as opened:
+            opened.attrs["title"] = "a\u202eb\u2066c" + "d" * 100000
+        shown = popflow("info", file, code=0).out
+        check("\u202e" not in shown and "\u2066" not in shown, "it does")
+        check(len(shown) < 6000, f"{len(shown)} characters")
+
+
+def test_a_run_is_resumed_however_early_it_was_killed():
+    with Folder() as folder:
+        # Long in the making, so that the moment is met.
+        words = ["run", "scb", "--vocab-size", "100", "--context-length", "20000", "--saves", "2", "--state",
+                 "none", "--max-steps", "1"]
+        for attempt in range(5):
+            file = path(folder, f"{attempt}.h5")
+            process = subprocess.Popen([BINARY, *words, "-o", file], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            while not os.path.exists(file):
+                pass
+            process.kill()
+            process.wait()
+            with h5py.File(file) as run:
+                check(np.max(run["restart/sequence"][()]) >= 0, "there is no start to begin from")
+            popflow("resume", file, code=6)
+            os.remove(file)
+
+
+def test_the_page_says_what_the_runs_do():
+    with Folder() as folder:
+        # The entropy of five nodes or more does not rise again within the default end.
+        page = " ".join(popflow("systems", "joma", code=0).out.split())
+        check("five nodes or more the entropy falls below 1e-5 and is still there" in page, page)
+        for seed in (1, 3):
+            file = path(folder, f"{seed}.h5")
+            popflow("run", "joma", "--activation", "nonlinear", "--attention", "softmax", "--nodes", 5,
+                    "--problem-seed", seed, "--t-end", 1e6, "-o", file, code=0)
+            with h5py.File(file) as run:
+                check(run["attention_entropy"][-1] < 1e-5, "the entropy rose")
+        # The threshold and rounding divide.
+        page = " ".join(popflow("systems", "scb", code=0).out.split())
+        check("put back" not in page and "divided by the sum of what is left" in page, page)
+        said = popflow("run", "scb", "--schedule", "two-stage", "--t-end", 1, "-o", path(folder, "s.h5"),
+                       code=0).err
+        check("what is left divided by its sum" in said and "columns are divided by their sums" in said,
+              said)
+
+
+def test_a_run_from_another_is_the_same_when_it_is_resumed():
+    with Folder() as folder:
+        first = path(folder, "first.h5")
+        for words in ([], ["--bias", "free"], ["--method", "rosenbrock4"],
+                      ["--mode", "sgd", "--batch-size", 8]):
+            popflow("run", "markov", *words, "--t-end", 30, "--saves", 3, "-o", first, "--force", code=0)
+            whole, longer = path(folder, "whole.h5"), path(folder, "longer.h5")
+            onwards = ["run", "markov", *words, "--init-from", first]
+            popflow(*onwards, "--t-end", 60, "--saves", 5, "-o", whole, "--force", code=0)
+            popflow(*onwards, "--t-end", 30, "--saves", 3, "-o", longer, "--force", code=0)
+            with h5py.File(first) as a, h5py.File(whole) as b:
+                check(b["parameters"].attrs["e0"] == np.ravel(a["e"][()])[-1], "the file hides its start")
+            os.remove(first)  # what was made from it is whole
+            popflow("resume", longer, "--t-end", 60, code=0)
+            check_equal(whole, longer, **FREE)
+        # Interrupted on its way.
+        popflow("run", "markov", "--t-end", 30, "--saves", 3, "-o", first, code=0)
+        whole, cut = path(folder, "w.h5"), path(folder, "c.h5")
+        onwards = ["run", "markov", "--init-from", first, "--method", "euler", "--dt", 1e-4, "--t-end",
+                   60, "--saves", 601, "--state", "none"]
+        popflow(*onwards, "-o", whole, code=0)
+        for how in (signal.SIGINT, signal.SIGKILL):
+            process = subprocess.Popen([BINARY, *map(str, onwards), "-o", cut], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            while not os.path.exists(cut):
+                time.sleep(0.001)
+            time.sleep(0.02)
+            process.send_signal(how)
+            process.wait()
+            popflow("resume", cut, code=0)
+            check_equal(whole, cut, free_attributes=("output",), slots=False)
+            os.remove(cut)
+        # Its own configuration reproduces it.
+        config = path(folder, "own.cfg")
+        with open(config, "w") as file:
+            file.write(attribute(whole, "config", "parameters"))
+        again = path(folder, "again.h5")
+        popflow("run", "markov", "--config", config, "-o", again, code=0)
+        with h5py.File(whole) as a, h5py.File(again) as b:
+            check(np.array_equal(a["loss"][()], b["loss"][()]), "the configuration is another run's")
+
+
+def events(file):
+    with h5py.File(file) as run:
+        names = run["events/kind"].attrs["flag_meanings"].split()
+        kinds, times = run["events/kind"][()], run["events/time"][()]
+        return {names[kind]: time for kind, time in zip(kinds, times) if kind >= 0}
+
+
+def test_an_extremum_is_an_event_where_it_stands_out():
+    words = ["run", "joma-joint", "--temperature", 0.5, "--activation", "square"]
+    with Folder() as folder:
+        found = []
+        for saves in (2, 421):
+            file = path(folder, f"{saves}.h5")
+            popflow(*words, "--t-end", 420, "--saves", saves, "--state", "ends", "-o", file, code=0)
+            found.append(events(file))
+        for name, time in found[0].items():
+            check(all(abs(other[name] - time) <= 1e-6 * time for other in found), f"{name}: {found}")
+        with h5py.File(file) as run:  # the last has the finest records
+            time, rank = run["time"][()], run["stable_rank"][()]
+            check(abs(found[0]["rank_minimum"] - time[np.argmin(rank)]) <= 1, f"{found[0]}")
+            check(abs(found[0]["rank_falls"] - time[np.argmax(rank)]) <= 1, f"{found[0]}")
+        # A minimum that is waiting to prove itself is kept.
+        whole, cut = path(folder, "whole.h5"), path(folder, "cut.h5")
+        popflow(*words, "--t-end", 420, "--saves", 421, "-o", whole, code=0)
+        for end in (20, 367):
+            popflow(*words, "--t-end", end, "--saves", end + 1, "-o", cut, "--force", code=0)
+            popflow("resume", cut, "--t-end", 420, code=0)
+            check_equal(whole, cut, free_attributes=FREE["free_attributes"] + ("force",), slots=False)
+        # A fall by less, and no rise.
+        file = path(folder, "joma.h5")
+        popflow("run", "joma", "--activation", "nonlinear", "--attention", "linear", "--nodes", 20, "-o", file,
+                code=0)
+        check(events(file).get("entropy_minimum", 1) > 0, f"a minimum at the start: {events(file)}")
+        # With noise every step is a wiggle.
+        file = path(folder, "noisy.h5")
+        popflow("run", "joma-joint", "--mode", "sgd", "--batch-size", 64, "--t-end", 100, "--runs", 1, "-o",
+                file, code=0)
+        with h5py.File(file) as run:
+            entropy, time = np.ravel(run["attention_entropy"][()]), run["time"][()]
+        found = events(file)
+        if "entropy_minimum" in found:
+            after = entropy[time >= found["entropy_minimum"]]
+            check(after.max() - after[0] > 5e-4, f"a wiggle of {after.max() - after[0]}")
+
+
+def told_status(words):
+    lines = [line.split() for line in words.splitlines()]
+    return next(line[1].rstrip(":") for line in lines if line and line[0] == "status")
+
+
+def test_the_status_that_resume_shows_is_the_file_s():
+    with Folder() as folder:
+        flow = ["run", "markov", "--method", "euler", "--dt", 1e-4, "--t-end", 100, "--saves", 3]
+        steady = ["run", "scb", "--vocab-size", 5, "--context-length", 30, "--t-end", 20000, "--saves", 21,
+                  "--rtol", 1e-12, "--stop-when", "steady", "--steady-tolerance", 1e-5]
+        noisy = [*ENSEMBLE[:-1], 512]
+        for name, words, status, code in (("flow", flow, "complete", 0), ("steady", steady, "steady", 0),
+                                          ("limit", [*flow, "--max-steps", 800000], "step_limit", 6),
+                                          ("sgd", noisy, "complete", 0)):
+            for how in (signal.SIGINT, signal.SIGKILL):
+                file = path(folder, f"{name}-{how}.h5")
+                process = subprocess.Popen([BINARY, *map(str, words), "-o", file],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                while not os.path.exists(file):
+                    time.sleep(0.001)
+                process.send_signal(how)
+                process.wait()
+                for again in (code, 0):  # resumed, and with nothing to do
+                    said = popflow("resume", file, code=again).out
+                    check(told_status(said) == status == attribute(file, "status"), f"{name}: {said}")
+                    if name == "sgd":
+                        check("2: 2 complete" in said, said)
+            if status == "complete":
+                with h5py.File(file) as run:
+                    end = float(run["time"][-1])
+                said = popflow("resume", file, "--t-end", 1.1 * end, code=0).out
+                check(told_status(said) == status == attribute(file, "status"), f"{name}, extended: {said}")
+                check(("2: 2 complete" in said) == (name == "sgd"), said)
+
+
+if __name__ == "__main__":
+    run_all([test_an_interrupted_extension_is_finished_by_resuming,
+             test_a_start_that_diverged_is_refused, test_the_step_limit_holds_in_every_mode,
+             test_a_hangup_ends_a_run_like_a_termination_unless_it_is_ignored,
+             test_extending_keeps_links_and_permissions,
+             test_sizes_beyond_the_machine_are_named_before_they_are_taken,
+             test_words_that_never_end, test_a_comparison_of_one_step_in_logarithmic_spacing,
+             test_threads_that_the_system_does_not_start, test_a_run_that_crawls_says_so_once,
+             test_a_run_that_crawls_is_ended, test_a_pipe_that_nobody_writes_to_is_not_waited_for,
+             test_an_extended_ensemble_is_described_as_briefly_as_a_longer_one,
+         test_options_too_long_to_be_read_again_are_not_written,
+         test_a_comparison_that_ends_at_the_step_limit_says_so,
+         test_groups_within_groups_are_refused_at_once,
+         test_what_turns_the_direction_of_writing_does_not_reach_the_terminal,
+         test_counts_beyond_all_counting_are_named,
+             test_a_run_is_resumed_however_early_it_was_killed,
+             test_the_page_says_what_the_runs_do,
+             test_a_run_from_another_is_the_same_when_it_is_resumed,
+             test_an_extremum_is_an_event_where_it_stands_out,
+             test_the_status_that_resume_shows_is_the_file_s])

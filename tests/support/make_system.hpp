@@ -1,0 +1,22 @@
+#pragma once
+
+#include "options/run_config.hpp"
+#include "popflow/systems.hpp"
+#include "run/last_state.hpp"
+#include "run/modes.hpp"
+
+namespace popflow::test {
+
+/// The words after `popflow run NAME`, for a system that ships with popflow.
+inline RunConfig parse(const std::string& system, const std::vector<std::string>& words) {
+  return parse_run(systems().info(system), words);
+}
+
+/// Makes the System that a configuration asks for, as an experiment would.
+inline Made make_system(const RunConfig& config, Workers& workers) {
+  RunConfig settled = config;
+  settle_steps(settled.options);
+  return popflow::make_system(settled, systems(), workers);
+}
+
+}  // namespace popflow::test

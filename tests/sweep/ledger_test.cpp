@@ -1,0 +1,88 @@
+// Which runs are left to be computed.
+
+#include "sweep/ledger.hpp"
+
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+namespace popflow::test {
+namespace {
+
+void check_claim(Ledger& ledger, std::uint64_t most, std::uint64_t first, std::uint64_t count) {
+  const auto stretch = ledger.claim(most);
+  REQUIRE(stretch);
+  CHECK(stretch->first == first);
+  CHECK(stretch->count == count);
+}
+
+TEST_CASE("claims come in order, as many as are asked for", "[fast][sweep]") {
+  Ledger ledger;
+  CHECK_FALSE(ledger.claim(1));
+  ledger.add({0, 10});
+  CHECK(ledger.left() == 10);
+  check_claim(ledger, 3, 0, 3);
+  check_claim(ledger, 0, 3, 1);  // at least one
+  check_claim(ledger, 100, 4, 6);
+  CHECK(ledger.left() == 0);
+  CHECK_FALSE(ledger.claim(1));
+}
+
+TEST_CASE("what is given back comes first, and joins its neighbours", "[fast][sweep]") {
+  Ledger ledger;
+  ledger.add({0, 100});
+  check_claim(ledger, 10, 0, 10);
+  check_claim(ledger, 10, 10, 10);
+  ledger.give_back({5, 5});
+  ledger.give_back({17, 3});  // joins what follows
+  CHECK(ledger.left() == 88);
+  check_claim(ledger, 100, 5, 5);
+  ledger.give_back({5, 0});  // nothing
+  ledger.give_back({5, 5});
+  ledger.give_back({10, 7});  // closes the gap on both sides
+  check_claim(ledger, 1000, 5, 95);
+  CHECK(ledger.left() == 0);
+  CHECK_FALSE(ledger.claim(1));
+}
+
+TEST_CASE("stretches with gaps stay apart", "[fast][sweep]") {
+  Ledger ledger;
+  ledger.add({20, 2});
+  ledger.add({3, 1});
+  ledger.add({10, 5});
+  CHECK(ledger.left() == 8);
+  check_claim(ledger, 100, 3, 1);
+  check_claim(ledger, 100, 10, 5);
+  check_claim(ledger, 100, 20, 2);
+}
+
+TEST_CASE("threads claim every run once", "[fast][sweep]") {
+  constexpr std::uint64_t kRuns = 20000;
+  Ledger ledger;
+  ledger.add({0, kRuns});
+  std::vector<std::vector<std::uint64_t>> claimed(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < claimed.size(); ++i)
+    threads.emplace_back([&, i] {
+      for (std::uint64_t round = 0;; ++round) {
+        const auto stretch = ledger.claim(1 + round % 7);
+        if (!stretch) return;
+        // Half of it, and the rest goes back.
+        const std::uint64_t kept = (stretch->count + 1) / 2;
+        for (std::uint64_t run = 0; run < kept; ++run) claimed[i].push_back(stretch->first + run);
+        ledger.give_back({stretch->first + kept, stretch->count - kept});
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  // A thread may have found nothing while another still held what it gave back.
+  while (const auto stretch = ledger.claim(100))
+    for (std::uint64_t run = 0; run < stretch->count; ++run)
+      claimed[0].push_back(stretch->first + run);
+  std::vector<int> times(kRuns);
+  for (const auto& runs : claimed)
+    for (const std::uint64_t run : runs) ++times[run];
+  CHECK(std::count(times.begin(), times.end(), 1) == static_cast<std::ptrdiff_t>(kRuns));
+}
+
+}  // namespace
+}  // namespace popflow::test

@@ -1,0 +1,312 @@
+// A system that is right passes every check, and each way of being wrong is found by the check that
+// is there for it, and by no other.
+
+#include "verify/verify.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "options/run_config.hpp"
+#include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+#include "popflow/function_system.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// What is wrong with a Model.
+enum class Fault {
+  none,
+  gradient,
+  jacobian,
+  invariant,
+  bias,
+  undeclared_bias,
+  covariance,
+  closed_form,
+  reduction,
+  threads,
+  noisy_coordinates,
+  problem_file,
+  refused_file,
+  infinite,
+  missing,
+};
+
+constexpr double kDeviation = 0.5;  // of a sample's entries
+
+SystemInfo model_info() {
+  SystemInfo info;
+  info.name = "model";
+  info.title = "three numbers that approach their mean";
+  info.source = "a test";
+  info.equations = "dx/dt = -(x - mean x)";
+  info.parameters = {{.name = "coordinates",
+                      .kind = Kind::word,
+                      .default_text = "full",
+                      .meaning = "all numbers, or the first two, the others being equal",
+                      .words = {"full", "reduced"}},
+                     {.name = "length",
+                      .kind = Kind::integer,
+                      .default_text = "10",
+                      .meaning = "the bias falls as one over it"}};
+  info.observables = {{"loss", "L", "half the squared distance from the mean", "a test"},
+                      {"sum", "s", "sum of the numbers", "a test"}};
+  info.invariants = {{"sum", InvariantInfo::Form::constant, "the sum"}};
+  info.problem = {{"x0", {"x_index"}, "the start"}};
+  info.unreduced = {{"coordinates", "full"}};
+  return info;
+}
+
+/// x' = -(x - mean x) from (a, b, b): descends half the squared distance from the mean, keeps the
+/// sum, and is mean + (x0 - mean) e^-t. Samples add independent normals.
+class Model : public System,
+              public GradientFlow,
+              public Jacobian,
+              public ClosedForm,
+              public Sampled,
+              public Covariance {
+ public:
+  Model(const SystemInfo& info, Fault fault, const Ingredients& from)
+      : info_(info),
+        fault_(fault),
+        noisy_(from.setting.noisy),
+        reduced_(from.own.word("coordinates") == "reduced"),
+        length_(from.own.integer("length")),
+        threads_(from.workers.threads()) {
+    if (noisy_ && reduced_) throw UsageError("noise moves all three");
+    if (from.setting.problem) {
+      if (fault == Fault::refused_file) throw InputError("no file is good enough");
+      x0_ = DataFile(*from.setting.problem).read("problem/x0").values;
+    }
+    shape_.blocks = {{"x", reduced_ ? std::size_t{2} : std::size_t{3}, 1.0}};
+    shape_.dimensions = {{"x_index", 3, DimensionSpec::Coordinate::index, {}, {}}};
+    if (!reduced_) shape_.invariants = {"sum"};
+  }
+
+  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] double default_end() const override { return 3; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can;
+    if (reduced_) return can;
+    can.gradient_flow = this;
+    can.jacobian = this;
+    can.closed_form = this;
+    can.sampled = this;
+    can.covariance = this;
+    if (fault_ == Fault::bias)
+      can.sampling_bias = {"samples are of finite length", "length", 1'000'000'000};
+    return can;
+  }
+  void start(std::span<double> x) const override { std::copy_n(x0_.begin(), x.size(), x.begin()); }
+  void rhs(StateView x, double /*t*/, std::span<double> dxdt) const override {
+    const double second = fault_ == Fault::reduction && reduced_ ? 2.01 : 2;
+    const double mean = reduced_ ? (x[0] + second * x[1]) / 3 : (x[0] + x[1] + x[2]) / 3;
+    double rate = -1;
+    if (fault_ == Fault::threads) rate *= 1 + 1e-15 * threads_;
+    if (fault_ == Fault::noisy_coordinates && noisy_) rate *= 1.001;
+    for (std::size_t i = 0; i < x.size(); ++i) dxdt[i] = rate * (x[i] - mean);
+  }
+  void observe(StateView x, double t, std::span<double> values) const override {
+    const double last = reduced_ ? x[1] : x[2];
+    const double mean = (x[0] + x[1] + last) / 3;
+    values[0] =
+        0.5 * (std::pow(x[0] - mean, 2) + std::pow(x[1] - mean, 2) + std::pow(last - mean, 2));
+    if (fault_ == Fault::missing) return;
+    values[1] = x[0] + x[1] + (fault_ == Fault::invariant ? 1.001 : 1) * last;
+    if (fault_ == Fault::infinite && t > 1) values[1] = INFINITY;
+  }
+  void field(std::string_view /*name*/, StateView x, double /*t*/,
+             const FieldSink& sink) const override {
+    sink(0, x);
+  }
+  [[nodiscard]] GroupSpec problem() const override {
+    std::vector<double> x0 = x0_;
+    if (fault_ == Fault::problem_file) x0[0] *= 1 + 1e-10;
+    VariableSpec start;
+    start.name = "x0";
+    start.dimensions = {"x_index"};
+    start.data = x0;
+    return {"problem", {}, {}, {start}, {}};
+  }
+
+  [[nodiscard]] double loss(StateView x, double t) const override {
+    std::vector<double> values(2);
+    observe(x, t, values);
+    return values[0];
+  }
+  void precondition(StateView /*x*/, std::span<double> v) const override {
+    if (fault_ == Fault::gradient) v[1] = -v[1];
+  }
+  void jacobian(StateView /*x*/, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+                std::span<double> time_derivative) const override {
+    j = Eigen::MatrixXd::Constant(3, 3, 1.0 / 3) - Eigen::MatrixXd::Identity(3, 3);
+    if (fault_ == Fault::jacobian) j(1, 2) *= 1.001;
+    std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+  }
+  void closed_form(double t, std::span<double> x) const override {
+    const double mean = (x0_[0] + x0_[1] + x0_[2]) / 3;
+    const double rate = fault_ == Fault::closed_form ? 1.001 : 1;
+    for (std::size_t i = 0; i < 3; ++i) x[i] = mean + (x0_[i] - mean) * std::exp(-rate * t);
+  }
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
+                   std::span<double> out) const override {
+    std::vector<double> f(3);
+    rhs(x, t, f);
+    const bool biased = fault_ == Fault::bias || fault_ == Fault::undeclared_bias;
+    if (biased) f[0] += 0.5 / static_cast<double>(length_);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      RandomStream random = key.stream(i);
+      for (std::size_t k = 0; k < 3; ++k)
+        out[k] += weights[i] * (f[k] + kDeviation * random.normal());
+    }
+  }
+  void covariance(StateView /*x*/, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c) const override {
+    c = kDeviation * kDeviation * Eigen::MatrixXd::Identity(3, 3);
+    if (fault_ == Fault::covariance) c(0, 1) = c(1, 0) = 0.05;
+  }
+
+ private:
+  const SystemInfo& info_;
+  Fault fault_;
+  bool noisy_, reduced_;
+  std::int64_t length_;
+  unsigned threads_;
+  std::vector<double> x0_ = {2, 0.5, 0.5};
+  Shape shape_;
+};
+
+Catalogue catalogue_of(Fault fault) {
+  static const SystemInfo info = model_info();
+  return std::vector<CatalogueRow>{{[]() -> const SystemInfo& { return info; },
+                                    [fault](const Ingredients& from) -> std::unique_ptr<System> {
+                                      return std::make_unique<Model>(info, fault, from);
+                                    }}};
+}
+
+std::vector<Check> verified(Fault fault, const std::vector<std::string>& words,
+                            const VerifyOptions& options = {}) {
+  const Catalogue catalogue = catalogue_of(fault);
+  Workers workers(2);
+  return verify(parse_verify(catalogue.info("model"), words), catalogue, workers, options);
+}
+
+/// Names of the checks that end like this.
+std::set<std::string> names(const std::vector<Check>& checks, Check::Verdict verdict) {
+  std::set<std::string> found;
+  for (const Check& check : checks)
+    if (check.verdict == verdict) found.insert(check.name);
+  return found;
+}
+
+TEST_CASE("a system that is right passes every check", "[fast][verify]") {
+  const std::vector<Check> checks = verified(Fault::none, {});
+  INFO(verification_table(checks));
+  CHECK(holds(checks));
+  const std::set<std::string> ok = names(checks, Check::Verdict::ok);
+  for (const char* name :
+       {"observables", "gradient", "Jacobian", "mean of samples", "covariance", "invariant sum",
+        "closed form", "closed form, order of rk4", "order of rk4", "order of euler",
+        "error of dopri5", "error of rosenbrock4", "threads", "resuming", "noisy coordinates",
+        "problem file"})
+    CHECK(ok.count(name) == 1);
+  CHECK(names(checks, Check::Verdict::skipped).empty());
+  CHECK(ok.count("reduction") == 0);  // nothing is reduced
+
+  const std::vector<Check> reduced = verified(Fault::none, {"--coordinates", "reduced"});
+  INFO(verification_table(reduced));
+  CHECK(holds(reduced));
+  CHECK(names(reduced, Check::Verdict::ok).count("reduction") == 1);
+  CHECK(names(reduced, Check::Verdict::skipped).count("noisy coordinates") == 1);
+
+  VerifyOptions thorough;
+  thorough.thorough = true;
+  thorough.only = {"gradient descent", "resuming", "gradient"};
+  const std::vector<Check> more = verified(Fault::none, {}, thorough);
+  INFO(verification_table(more));
+  CHECK(holds(more));
+  CHECK(names(more, Check::Verdict::ok).count("gradient descent to the flow") == 1);
+}
+
+TEST_CASE("each fault is found by the check that is there for it", "[fast][verify]") {
+  using Names = std::set<std::string>;
+  struct Case {
+    Fault fault;
+    Names failing;
+    std::vector<std::string> words = {};
+  };
+  const std::vector<Case> cases = {
+      {Fault::gradient, {"gradient"}},
+      {Fault::jacobian, {"Jacobian"}},
+      {Fault::invariant, {"invariant sum"}},
+      {Fault::undeclared_bias, {"mean of samples"}},
+      {Fault::bias, {}},
+      {Fault::covariance, {"covariance"}},
+      {Fault::closed_form, {"closed form", "closed form, order of rk4"}},
+      {Fault::reduction, {"reduction"}, {"--coordinates", "reduced"}},
+      {Fault::threads, {"threads"}},
+      {Fault::noisy_coordinates, {"noisy coordinates"}},
+      {Fault::problem_file, {"problem file"}},
+      {Fault::refused_file, {"problem file"}},
+      {Fault::infinite, {"observables"}},
+      {Fault::missing, {"observables"}},
+  };
+  for (const Case& one : cases) {
+    const std::vector<Check> checks = verified(one.fault, one.words);
+    INFO(verification_table(checks));
+    CHECK(names(checks, Check::Verdict::fails) == one.failing);
+    CHECK(holds(checks) == one.failing.empty());
+  }
+}
+
+/// Rotation: no gradient, but a radius that is kept, and an exact solution.
+FunctionSystem rotation(double jacobian) {
+  return {.name = "rotation",
+          .title = "a point on a circle",
+          .source = "a test",
+          .equations = "x' = y, y' = -x",
+          .parameters = {},
+          .functions = [jacobian](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {1}, "place"}, {"y", {0}, "velocity"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              out[0] = x[1];
+              out[1] = -x[0];
+            };
+            f.invariants = {{"radius", "its square", [](std::span<const double> x, double) {
+                               return x[0] * x[0] + x[1] * x[1];
+                             }}};
+            f.jacobian = [jacobian](std::span<const double>, std::span<double> j) {
+              j[1] = jacobian;
+              j[2] = -1;
+            };
+            f.solution = [](double t, std::span<double> x) {
+              x[0] = std::cos(t);
+              x[1] = -std::sin(t);
+            };
+            f.end = 5;
+            return f;
+          }};
+}
+
+TEST_CASE("a system of functions is verified like any other", "[fast][verify]") {
+  for (const double jacobian : {1.0, 1.01}) {
+    const Catalogue catalogue = std::vector<CatalogueRow>{rotation(jacobian)};
+    Workers workers(1);
+    const std::vector<Check> checks =
+        verify(parse_verify(catalogue.info("rotation"), {}), catalogue, workers);
+    INFO(verification_table(checks));
+    CHECK(names(checks, Check::Verdict::fails) ==
+          (jacobian == 1 ? std::set<std::string>{} : std::set<std::string>{"Jacobian"}));
+    const std::set<std::string> ok = names(checks, Check::Verdict::ok);
+    for (const char* name : {"invariant radius", "closed form", "order of rk4"})
+      CHECK(ok.count(name) == 1);
+    CHECK(ok.count("gradient") == 0);  // it declares none
+  }
+}
+
+}  // namespace
+}  // namespace popflow::test
