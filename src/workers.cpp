@@ -29,21 +29,27 @@ struct Workers::Impl {
   std::atomic<unsigned> generation{0};
   std::atomic<std::size_t> next{0};
   std::atomic<unsigned> busy{0};
+  std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
   std::size_t tasks = 0;
   const std::function<void(std::size_t)>* task = nullptr;
   std::mutex mutex;
   std::exception_ptr error;
 
-  /// More threads; false if the system refused to start as many.
+  /// More threads; false if the system refused to start as many. They are seen to have begun: a
+  /// thread that is about to begin may hold locks of the run-time library, which a process forked
+  /// meanwhile would wait for in vain.
   bool start(unsigned more) {
     const unsigned now = generation.load();
+    bool enough = true;
     try {
       for (unsigned i = 0; i < more; ++i) threads.emplace_back([this, now] { loop(now); });
     } catch (const std::system_error&) {
-      return false;
+      enough = false;
     }
-    return true;
+    const auto all = static_cast<unsigned>(threads.size());
+    for (unsigned so_far = begun.load(); so_far < all; so_far = begun.load()) begun.wait(so_far);
+    return enough;
   }
 
   /// Ends all of them.
@@ -53,6 +59,7 @@ struct Workers::Impl {
     generation.notify_all();
     for (std::thread& thread : threads) thread.join();
     threads.clear();
+    begun.store(0);
     stop.store(false);
   }
 
@@ -70,6 +77,8 @@ struct Workers::Impl {
 
   /// `seen`: the generation before the first that it works for.
   void loop(unsigned seen) {
+    begun.fetch_add(1);
+    begun.notify_one();
     for (;;) {
       for (int spin = 0; spin < kSpins && generation.load() == seen; ++spin) {
       }

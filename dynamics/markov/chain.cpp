@@ -24,6 +24,23 @@ double best_slope_of(double p, double q, double correlation) {
   return -(logit(p) + logit(q));
 }
 
+/// a and b with e^s = (b/a)^2, neither above 1.
+struct HalfPowers {
+  double a, b;
+};
+HalfPowers half_powers(double slope) {
+  const double less = std::exp(-std::abs(slope) / 2);
+  return {slope > 0 ? less : 1, slope > 0 ? 1 : less};
+}
+
+/// Square root of D^2 + 4 pi0 pi1 b^2. Where the squares would vanish, hypot() keeps its digits;
+/// elsewhere it is only slower.
+double discriminant(const Chain& chain, double D, double b) {
+  const double E = chain.twice_root * b;
+  const double square = D * D + E * E;
+  return square > 1e-280 ? std::sqrt(square) : std::hypot(D, E);
+}
+
 }  // namespace
 
 Chain::Chain(double p_, double q_)
@@ -37,7 +54,9 @@ Chain::Chain(double p_, double q_)
       entropy(-pi0 * std::log(pi0) - pi1 * std::log(pi1)),
       pair_change(pi1 * q),
       pair_stay(pi0 * (1 - p) * pi1 * (1 - q)),
-      slope_at_line(-pi0 * pi1 * correlation) {}
+      slope_at_line(-pi0 * pi1 * correlation),
+      asymmetry(std::abs(p - q) / (p + q)),
+      twice_root(2 * std::sqrt(pi0 * pi1)) {}
 
 std::optional<std::string> transition_fault(double probability) {
   if (!(probability > 0 && probability < 1))
@@ -48,12 +67,10 @@ std::optional<std::string> transition_fault(double probability) {
 }
 
 ModelPairs model_pairs(const Chain& chain, double slope) {
-  // e^s = (b/a)^2 with neither a nor b above 1; D^2 + 4 pi0 pi1 e^s is the discriminant.
-  const double a = std::exp(-std::max(slope, 0.0) / 2);
-  const double b = std::exp(std::min(slope, 0.0) / 2);
+  const auto [a, b] = half_powers(slope);
   const double product = chain.pi0 * chain.pi1;
-  const double D = std::abs(chain.p - chain.q) / (chain.p + chain.q) * a;
-  const double S = std::hypot(D, 2 * std::sqrt(product) * b);
+  const double D = chain.asymmetry * a;
+  const double S = discriminant(chain, D, b);
   const double rare = std::min(chain.pi0, chain.pi1);
   const double common = std::max(chain.pi0, chain.pi1);
 
@@ -83,10 +100,9 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
   const double ww = w * std::abs(w);
   // e^2/2 and s together: sums of them cancel where w is large.
   if (chain.p == chain.q) return {-s / 2, s / 2, -e * e * ww};
-  const double a = std::exp(-std::max(s, 0.0) / 2);
-  const double b = std::exp(std::min(s, 0.0) / 2);
-  const double D = std::abs(chain.p - chain.q) / (chain.p + chain.q) * a;
-  const double S = std::hypot(D, 2 * std::sqrt(chain.pi0 * chain.pi1) * b);
+  const auto [a, b] = half_powers(s);
+  const double D = chain.asymmetry * a;
+  const double S = discriminant(chain, D, b);
   const double r = std::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
   const double log_a = -std::max(s, 0.0) / 2;
   Logits logits;

@@ -19,6 +19,8 @@ struct Chain {
   double pair_change = 0;    ///< Pr(x_n = 0, x_{n+1} = 1) = pq/(p+q)
   double pair_stay = 0;      ///< Pr(0, 0) Pr(1, 1)
   double slope_at_line = 0;  ///< dL/ds at s = 0, -pi0 pi1 (1 - p - q)
+  double asymmetry = 0;      ///< |p - q|/(p + q) = |pi0 - pi1|
+  double twice_root = 0;     ///< 2 sqrt(pi0 pi1)
   /// Successive symbols are independent: p + q = 1 to rounding.
   [[nodiscard]] bool independent() const { return correlation == 0; }
 };

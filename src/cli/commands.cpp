@@ -1,9 +1,12 @@
 #include "cli/commands.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 
+#include "cli/system_json.hpp"
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
@@ -11,11 +14,16 @@
 #include "merge/merge.hpp"
 #include "options/run_config.hpp"
 #include "options/tokens.hpp"
+#include "plot/figure.hpp"
+#include "plot/picture.hpp"
+#include "report/file_json.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
+#include "sweep/ranks.hpp"
 #include "sweep/report.hpp"
 #include "sweep/sweep.hpp"
 #include "text/screen.hpp"
+#include "text/text.hpp"
 #include "verify/verify.hpp"
 
 namespace popflow::cli {
@@ -66,8 +74,14 @@ ParameterTable merge_options() {
   return table;
 }
 
+Parameter json_option(const std::string& meaning) {
+  return {.name = "json", .kind = Kind::flag, .default_text = "", .meaning = meaning};
+}
+
 ParameterTable info_options() {
   return {
+      json_option("print what the file holds as JSON, for other programs: attributes, "
+                  "dimensions and variables of every group, and events"),
       {.name = "csv",
        .kind = Kind::flag,
        .default_text = "",
@@ -82,6 +96,46 @@ ParameterTable info_options() {
        .kind = Kind::text,
        .default_text = "",
        .meaning = "of a sweep: the variable that the table shows"}};
+}
+
+ParameterTable plot_options() {
+  ParameterTable table = {
+      {.name = "observable",
+       .kind = Kind::text,
+       .default_text = "",
+       .meaning = "what is drawn: names of variables, separated by commas",
+       .default_note = "what the file is about"},
+      {.name = "against",
+       .kind = Kind::text,
+       .default_text = "time",
+       .meaning = "of runs: what goes to the right, time or an observable"},
+      {.name = "log",
+       .kind = Kind::word,
+       .default_text = "",
+       .meaning = "which axes are logarithmic; of maps, any but none: the colours",
+       .words = {"none", "x", "y", "xy"},
+       .default_note = "as the numbers ask for"}};
+  for (Parameter& row : shared_options({"output", "force"})) {
+    if (row.name == "output") {
+      row.meaning =
+          "write a figure for a paper instead of drawing in the terminal: a .pdf, .svg or "
+          ".png (by Python and matplotlib)";
+      row.default_note = "none";
+    }
+    table.push_back(row);
+  }
+  table.push_back({.name = "style",
+                   .kind = Kind::path,
+                   .default_text = "",
+                   .meaning = "of a figure: a style sheet of matplotlib",
+                   .default_note = "popflow's own"});
+  table.push_back({.name = "script",
+                   .kind = Kind::path,
+                   .default_text = "",
+                   .meaning = "of a figure: write the short Python script that makes it, to be "
+                              "changed",
+                   .default_note = "none"});
+  return table;
 }
 
 struct Arguments {
@@ -110,12 +164,24 @@ Screen screen_for(const Program& program, const Parameters& options) {
   return Screen::standard(program.name, options.flag("quiet"),
                           progress == "always"  ? Screen::Progress::always
                           : progress == "never" ? Screen::Progress::never
+                          : progress == "json"  ? Screen::Progress::json
                                                 : Screen::Progress::automatic);
 }
 
 void check_screen(const Parameters& options) {
-  if (options.flag("quiet") && options.word("progress") == "always")
-    throw UsageError("--quiet and --progress always exclude each other; give one of them");
+  const std::string& progress = options.word("progress");
+  if (options.flag("quiet") && (progress == "always" || progress == "json"))
+    throw UsageError("--quiet and --progress " + progress +
+                     " exclude each other; give one of them");
+}
+
+/// For a command that does not share its work among ranks.
+Screen screen_for_one(const Program& program, const std::string& command,
+                      const Parameters& options) {
+  Screen screen = screen_for(program, options);
+  if (const std::string warning = warning_of_ranks(command); !warning.empty())
+    screen.warning(warning);
+  return screen;
 }
 
 ExitCode systems(const Program& program, const std::vector<std::string>& args) {
@@ -123,9 +189,14 @@ ExitCode systems(const Program& program, const std::vector<std::string>& args) {
     std::cout << system_list(program.catalogue);
     return ExitCode::success;
   }
+  if (args == std::vector<std::string>{"--json"}) {
+    std::cout << system_list_json(program.catalogue);
+    return ExitCode::success;
+  }
   const auto [name, options] =
       parse(program, find_command("systems"), args, "the name of one system");
-  std::cout << system_page(program.catalogue.info(name));
+  const SystemInfo& info = program.catalogue.info(name);
+  std::cout << (options.flag("json") ? system_json(info) : system_page(info));
   return ExitCode::success;
 }
 
@@ -151,7 +222,7 @@ ExitCode run(const Program& program, const std::vector<std::string>& args) {
   const SystemInfo& system = system_of(program, "run", args);
   RunConfig config = parse_run(system, {args.begin() + 1, args.end()});
   config.command_line = as_typed(program, "run", args);
-  Screen screen = screen_for(program, config.options);
+  Screen screen = screen_for_one(program, "run", config.options);
   return run_experiment(config, program.catalogue, screen);
 }
 
@@ -186,7 +257,7 @@ ExitCode compare_rungs(const Program& program, const std::vector<std::string>& a
                      " in a configuration has no place: it runs nothing, give --from on the "
                      "command line");
   config.command_line = as_typed(program, "compare", args);
-  Screen screen = screen_for(program, config.options);
+  Screen screen = screen_for_one(program, "compare", config.options);
   return compare(config, program.catalogue, screen);
 }
 
@@ -201,7 +272,7 @@ ExitCode sweep(const Program& program, const std::vector<std::string>& args) {
 ExitCode verify_one(const Program& program, const std::vector<std::string>& args) {
   const SystemInfo& system = system_of(program, "verify", args);
   const RunConfig config = parse_verify(system, {args.begin() + 1, args.end()});
-  Screen screen = screen_for(program, config.options);
+  Screen screen = screen_for_one(program, "verify", config.options);
   return verify_system(config, program.catalogue, screen);
 }
 
@@ -212,7 +283,12 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   for (const char* name : {"cell", "of"})
     if (options.has(name) && !swept)
       throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path + " is none");
-  if (swept && options.has("cell")) {
+  if (options.flag("json")) {
+    for (const char* name : {"cell", "of", "csv"})
+      if (options.given(name))
+        throw UsageError("--json and --" + std::string(name) + " exclude each other");
+    std::cout << file_json(file);
+  } else if (swept && options.has("cell")) {
     std::cout << describe_cell(file, program.catalogue, program.name, options.word("cell"));
   } else if (swept && options.flag("csv")) {
     write_sweep_csv(file, program.catalogue, std::cout);
@@ -257,6 +333,27 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
              : resume_experiment(path, changes, program.catalogue, screen);
 }
 
+ExitCode plot(const Program& program, const std::vector<std::string>& args) {
+  const auto [path, options] = parse(program, find_command("plot"), args, "the name of one file");
+  PictureOptions what;
+  if (options.has("observable")) what.observables = text::split(options.word("observable"), ',');
+  what.against = options.word("against");
+  if (options.has("log")) what.log = options.word("log");
+  const auto given = [&](const std::string& name) {
+    return options.has(name) ? std::optional<std::string>(options.word(name)) : std::nullopt;
+  };
+  const DataFile file(path);
+  if (!options.has("output") && !options.has("script")) {
+    if (options.has("style")) throw UsageError("--style is for figures; -o FIGURE.pdf makes one");
+    std::cout << picture(file, what, program.catalogue, Look::of_standard_output());
+    return ExitCode::success;
+  }
+  for (const char* name : {"output", "script"})
+    if (options.has(name) && !options.flag("force") && std::filesystem::exists(options.word(name)))
+      throw UsageError("the file " + options.word(name) + " exists; --force replaces it");
+  return make_figure({path, what, given("output"), given("style"), given("script")});
+}
+
 ExitCode merge_parts(const Program& program, const std::vector<std::string>& args) {
   const Command& command = find_command("merge");
   const options::Words words = options::tokenise(args, {&command.options});
@@ -281,13 +378,14 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"systems",
-       "[NAME]",
+       "[NAME] [options]",
        "the systems, one per line; or the reference page of one",
        "Without a name: the systems, one per line. With one: its equations and their source, its "
        "parameters, state fields, observables, invariants and events.",
        true,
        false,
-       {},
+       {json_option("print it as JSON, for other programs, with the options of run, compare, sweep "
+                    "and verify")},
        systems},
       {"run", "NAME [options]", "one experiment on a system, written to one file",
        "Integrates system NAME and writes one HDF5 (netCDF-4) file. Options come from their "
@@ -319,6 +417,11 @@ const std::vector<Command>& commands() {
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
        "alone; also while the run is in progress.",
        false, true, info_options(), info},
+      {"plot", "FILE [options]", "a picture of a file, in the terminal or for a paper",
+       "Draws what the file is about: observables over time with what happened, bands over the "
+       "runs of an ensemble, the means of a comparison, lines or maps of a sweep. In a terminal it "
+       "needs nothing; -o FIGURE.pdf makes a figure by Python and matplotlib.",
+       false, true, plot_options(), plot},
       {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",
        "Continues where the file's run was interrupted; the numbers are those of an uninterrupted "
        "run, bit for bit. With --t-end beyond the planned end the run is extended. A finished file "

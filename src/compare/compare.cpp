@@ -7,6 +7,7 @@
 #include "compare/noise_check.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
+#include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
@@ -241,7 +242,9 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;
   TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
-  return finish(plan, file, false, provenance, workers, screen);
+  const ExitCode code = finish(plan, file, false, provenance, workers, screen);
+  if (InterruptGuard::signal() == 0) show_picture(path, options, catalogue, screen);
+  return code;
 }
 
 ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,

@@ -12,6 +12,7 @@
 #include "compare/sweeps.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/structure.hpp"
+#include "plot/picture.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/modes.hpp"
@@ -23,13 +24,6 @@
 namespace popflow {
 
 namespace {
-
-/// Thrown to leave everything behind as it was.
-struct Interrupted {};
-
-void look_for_signals() {
-  if (InterruptGuard::signal() != 0) throw Interrupted{};
-}
 
 /// A finished file, looked at.
 struct FinishedRung {
@@ -193,10 +187,8 @@ RunConfig settled(const Parameters& options, const std::vector<FinishedRung>& ru
   std::string words, files;
   for (const FinishedRung& rung : rungs) {
     words += (words.empty() ? "" : ",") + rung.file.word;
-    std::string path = std::filesystem::absolute(rung.file.path).lexically_normal().string();
-    for (std::size_t at = 0; (at = path.find(',', at)) != std::string::npos; at += 2)
-      path.insert(at, "\\");
-    files += (files.empty() ? "" : ",") + rung.file.word + "=" + path;
+    const std::string path = std::filesystem::absolute(rung.file.path).lexically_normal().string();
+    files += (files.empty() ? "" : ",") + rung.file.word + "=" + text::escaped(path, ',');
   }
   config.options.resolve("rungs", words);
   config.options.resolve("from", files);
@@ -273,8 +265,8 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
 
 /// Options that have a meaning where nothing is run.
 void refuse_options_of_runs(const Parameters& options) {
-  constexpr std::array<std::string_view, 9> allowed = {
-      "from", "delta", "level", "seed", "output", "force", "threads", "quiet", "progress"};
+  constexpr std::array<std::string_view, 10> allowed = {
+      "from", "delta", "level", "seed", "output", "force", "threads", "plot", "quiet", "progress"};
   for (const Parameter& row : options.table())
     if (options.given(row.name) &&
         std::find(allowed.begin(), allowed.end(), row.name) == allowed.end())
@@ -328,17 +320,8 @@ bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& syst
 }
 
 std::vector<FinishedFile> finished_files(const std::string& text) {
-  std::vector<std::string> items(1);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ',') {
-      items.emplace_back();
-    } else {
-      if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') ++i;
-      items.back() += text[i];
-    }
-  }
   std::vector<FinishedFile> files;
-  for (const std::string& item : items) {
+  for (const std::string& item : text::split(text, ',')) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
       throw UsageError("--from has '" + item +
@@ -373,7 +356,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     return compare_sweeps(files, options, command_line, catalogue, screen);
   const InterruptGuard guard;
   Workers workers(threads_of(options));
-  try {
+  const auto interrupted = unless_interrupted(screen, [&] {
     const std::vector<FinishedRung> rungs = look_at_all(files, system_name, catalogue);
     if (const std::string warning = shared_numbers(rungs); !warning.empty())
       screen.warning(warning);
@@ -388,13 +371,10 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     file.sync();
     look_for_signals();
     file.publish(options.flag("force"));
-  } catch (const Interrupted&) {
-    screen.progress_done();
-    screen.warning("interrupted; nothing was written");
-    return exit_code(Outcome::Kind::interrupted);
-  }
-  screen.progress_done();
+  });
+  if (interrupted) return *interrupted;
   screen.result(describe_comparison(DataFile(path)));
+  show_picture(path, options, catalogue, screen);
   return ExitCode::success;
 }
 

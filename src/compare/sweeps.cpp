@@ -14,14 +14,15 @@
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"
+#include "plot/picture.hpp"
 #include "popflow/data_file.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/layout.hpp"
 #include "run/modes.hpp"
 #include "run/specs.hpp"
+#include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
-#include "sweep/columns.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/sweep.hpp"
 #include "text/text.hpp"
@@ -29,8 +30,6 @@
 namespace popflow {
 
 namespace {
-
-struct Interrupted {};
 
 /// Times that were rounded to whole steps in other ways are the same.
 constexpr double kSameTime = 1e-9;
@@ -72,20 +71,10 @@ SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
 }
 
 void require_same_axes(const SweptRung& first, const SweptRung& other) {
-  const auto& ours = first.cells->axes();
-  const auto& its = other.cells->axes();
-  const bool same = std::equal(ours.begin(), ours.end(), its.begin(), its.end(),
-                               [](const Axis& a, const Axis& b) {
-                                 if (a.dimension != b.dimension || a.size() != b.size() ||
-                                     a.parameters.size() != b.parameters.size())
-                                   return false;
-                                 for (std::size_t p = 0; p < a.parameters.size(); ++p)
-                                   for (std::size_t i = 0; i < a.size(); ++i)
-                                     if (a.parameters[p].name() != b.parameters[p].name() ||
-                                         a.parameters[p].text(i) != b.parameters[p].text(i))
-                                       return false;
-                                 return true;
-                               });
+  const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
+  const bool same = std::equal(
+      ours.begin(), ours.end(), its.begin(), its.end(),
+      [](const Axis& a, const Axis& b) { return same_parameters(a, b) && same_values(a, b); });
   if (!same)
     throw InputError(other.name() + " and " + first.name() +
                      " have other axes; sweeps are compared cell by cell, with the same axes and "
@@ -320,17 +309,14 @@ std::string describe_verdicts(const DataFile& file) {
                      " of an observable's range, at level " +
                      shortest(file.number_attribute("", "level").value_or(0))}};
   const auto counted = [&](const std::string& name) {
-    std::vector<std::size_t> counts(verdict_words.size() + 1);
+    std::vector<std::string> words(verdict_words.begin(), verdict_words.end());
+    words.emplace_back("without a verdict");
+    std::vector<std::uint64_t> counts(words.size());
     for (const std::int64_t verdict : file.read(name).integers)
       ++counts[verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())
                    ? verdict_words.size()
                    : static_cast<std::size_t>(verdict)];
-    std::vector<std::string> words;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0)
-        words.push_back(std::to_string(counts[i]) + " " +
-                        (i < verdict_words.size() ? verdict_words[i] : "without a verdict"));
-    return text::join(words, ", ");
+    return text::counted(counts, words);
   };
   rows.push_back({"verdict", counted("verdict")});
   for (const std::string& name : file.members("/"))
@@ -350,7 +336,7 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
   const SystemInfo& system = catalogue.info(system_name);
   const std::string path =
       options.has("output") ? options.word("output") : system_name + "-compare.h5";
-  try {
+  const auto interrupted = unless_interrupted(screen, [&] {
     std::vector<SweptRung> rungs;
     for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
     for (const SweptRung& other : rungs) {
@@ -372,7 +358,7 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
     std::atomic<std::uint64_t> done = 0;
     std::mutex mutex;
     workers.run(static_cast<std::size_t>(cells), [&](std::size_t cell) {
-      if (InterruptGuard::signal() != 0) throw Interrupted{};
+      look_for_signals();
       compare(cell);
       const std::uint64_t now = ++done;
       if (const std::unique_lock lock(mutex, std::try_to_lock); lock)
@@ -380,15 +366,12 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
                         std::to_string(now) + " of " + std::to_string(cells) + " cells");
     });
     file.sync();
-    if (InterruptGuard::signal() != 0) throw Interrupted{};
+    look_for_signals();
     file.publish(options.flag("force"));
-  } catch (const Interrupted&) {
-    screen.progress_done();
-    screen.warning("interrupted; nothing was written");
-    return exit_code(Outcome::Kind::interrupted);
-  }
-  screen.progress_done();
+  });
+  if (interrupted) return *interrupted;
   screen.result(describe_verdicts(DataFile(path)));
+  show_picture(path, options, catalogue, screen);
   return ExitCode::success;
 }
 

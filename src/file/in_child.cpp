@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,11 @@ using Clock = std::chrono::steady_clock;
 /// Seconds of the processor that the child may use, and seconds that the parent waits for it.
 constexpr rlim_t kProcessorSeconds = 10;
 constexpr auto kPatience = std::chrono::seconds(60);
+
+/// A child that has done next to nothing in this time waits for what another thread held when it
+/// was forked, and is worth another try.
+constexpr auto kFirstPatience = std::chrono::seconds(5);
+constexpr double kNextToNothing = 0.05;  // seconds of the processor
 
 /// Memory that the child may take beyond what it has when it starts: some chunks, and no more than
 /// a malformed file may cost.
@@ -104,8 +110,8 @@ void isolate() {
 }
 
 /// What arrives until the other end is closed or patience ends; whether it was the former.
-bool listen(int descriptor, std::string& said) {
-  const Clock::time_point end = Clock::now() + kPatience;
+bool listen(int descriptor, Clock::duration patience, std::string& said) {
+  const Clock::time_point end = Clock::now() + patience;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
     if (left.count() <= 0) return false;
@@ -132,9 +138,16 @@ Ended judge(const std::string& said, bool ended, int status, const rusage& used)
   return {late ? Ended::How::overtime : Ended::How::crashed, ""};
 }
 
-}  // namespace
+/// Seconds of the processor that a process has used.
+double processor_time(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
 
-Ended in_child(const std::function<void()>& work) {
+/// `soon`: a child that has hardly begun after a while is ended.
+Ended try_in_child(const std::function<void()>& work, bool soon) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = fork();
@@ -143,7 +156,9 @@ Ended in_child(const std::function<void()>& work) {
   std::string said;
   bool ended = true;
   if (child > 0) {
-    ended = listen(ends[0], said);
+    ended = listen(ends[0], kFirstPatience, said) ||
+            (!(soon && processor_time(child) < kNextToNothing) &&
+             listen(ends[0], kPatience - kFirstPatience, said));
     if (!ended) kill(child, SIGKILL);
   }
   close(ends[0]);
@@ -153,6 +168,13 @@ Ended in_child(const std::function<void()>& work) {
   while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
   }
   return judge(said, ended, status, used);
+}
+
+}  // namespace
+
+Ended in_child(const std::function<void()>& work) {
+  const Ended first = try_in_child(work, true);
+  return first.how == Ended::How::not_begun ? try_in_child(work, false) : first;
 }
 
 }  // namespace popflow::hdf5

@@ -24,7 +24,9 @@ struct Ended {
 ///
 /// Other threads may exist: the child has only this one, glibc keeps its memory management in order
 /// across a fork, and nothing else that the library needs is ever held by our threads. Should the
-/// child wait for something all the same, it uses no time, and counts as not begun.
+/// child wait for something all the same (the sanitizers' run-time libraries have locks of their
+/// own), it uses no time: it is ended after some seconds and tried once more, and counts as not
+/// begun if that does not help either.
 [[nodiscard]] Ended in_child(const std::function<void()>& work);
 
 }  // namespace popflow::hdf5

@@ -257,15 +257,11 @@ TrajectoryFile write_whole(const Ensemble& ensemble, const MergeOptions& options
 }  // namespace
 
 ExitCode merge_ensemble(const MergeOptions& options, Screen& screen) {
-  try {
+  const auto interrupted = unless_interrupted(screen, [&] {
     const Ensemble ensemble = look_at(options.files);
     write_whole(ensemble, options, screen).publish(options.force);
-  } catch (const MergeInterrupted&) {
-    screen.progress_done();
-    screen.warning("interrupted; nothing was written");
-    return exit_code(Outcome::Kind::interrupted);
-  }
-  screen.progress_done();
+  });
+  if (interrupted) return *interrupted;
   screen.result(summarize(DataFile(options.output)));
   return ExitCode::success;
 }

@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "run/interrupt.hpp"
 #include "run/layout.hpp"
 
 namespace popflow {
-
-void look_for_signals() {
-  if (InterruptGuard::signal() != 0) throw MergeInterrupted{};
-}
 
 std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name) {
   const GroupSpec* owner = group.empty() ? &root : find_group(root, group);

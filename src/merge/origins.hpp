@@ -7,12 +7,6 @@
 
 namespace popflow {
 
-/// Thrown by look_for_signals(), to leave everything behind as it was.
-struct MergeInterrupted {};
-
-/// Throws MergeInterrupted if a signal has come.
-void look_for_signals();
-
 /// Text attribute of a layout's group (of the root: ""); empty if there is none.
 std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name);
 

@@ -5,10 +5,9 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
-#include <set>
 
 #include "merge/origins.hpp"
-#include "options/config_file.hpp"
+#include "merge/same_options.hpp"
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "run/specs.hpp"
@@ -20,9 +19,7 @@ namespace {
 
 /// Options in which parts may differ: they change no number, or say which part it is.
 bool may_differ(const std::string& option) {
-  constexpr std::array<std::string_view, 4> free = {"runs", "first-run", "threads",
-                                                    "checkpoint-every"};
-  return std::find(free.begin(), free.end(), option) != free.end() || !describes_run(option);
+  return option == "runs" || option == "first-run" || !decides_numbers(option);
 }
 
 const DimensionSpec* find_dimension(const GroupSpec& group, const std::string& name) {
@@ -36,32 +33,6 @@ constexpr std::array<std::string_view, 3> kOfRuns = {"run", "events/event", "res
 
 bool is_of_runs(const std::string& dimension) {
   return std::find(kOfRuns.begin(), kOfRuns.end(), dimension) != kOfRuns.end();
-}
-
-std::map<std::string, std::string> options_of(const StoredFile& file) {
-  std::map<std::string, std::string> values;
-  for (const options::ConfigLine& line :
-       options::config_lines(text_of(file.layout(), "parameters", "config"), file.path()))
-    values[line.key] = line.value;
-  return values;
-}
-
-std::string said(const std::map<std::string, std::string>& options, const std::string& key) {
-  const auto found = options.find(key);
-  return found == options.end() ? "none" : found->second;
-}
-
-void require_same_options(const StoredFile& first, const StoredFile& other) {
-  const auto ours = options_of(first), its = options_of(other);
-  std::set<std::string> keys;
-  for (const auto* options : {&ours, &its})
-    for (const auto& [key, value] : *options) keys.insert(key);
-  for (const std::string& key : keys) {
-    if (may_differ(key) || said(ours, key) == said(its, key)) continue;
-    throw InputError("'" + other.path() + "' has --" + key + " " + said(its, key) + ", '" +
-                     first.path() + "' has " + said(ours, key) +
-                     "; parts of one ensemble have the same");
-  }
 }
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
@@ -211,7 +182,11 @@ void require_same_ensemble(const StoredFile& first, const StoredFile& other) {
       throw InputError("'" + other.path() + "' has the " + name + " " + its + ", '" + first.path() +
                        "' has " + ours + "; parts of one ensemble have the same");
   }
-  require_same_options(first, other);
+  const auto options = [](const StoredFile& file) {
+    return recorded_options(file.path(), text_of(file.layout(), "parameters", "config"));
+  };
+  require_same_options(options(first), options(other), may_differ,
+                       "parts of one ensemble have the same");
   require_same_layout(first, other);
 }
 

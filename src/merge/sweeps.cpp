@@ -13,12 +13,13 @@
 #include "file/structure.hpp"
 #include "file/trajectory_file.hpp"
 #include "merge/origins.hpp"
-#include "options/config_file.hpp"
+#include "merge/same_options.hpp"
 #include "popflow/data_file.hpp"
 #include "run/experiment.hpp"
+#include "run/interrupt.hpp"
 #include "run/specs.hpp"
+#include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
-#include "sweep/columns.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/report.hpp"
 #include "sweep/sweep.hpp"
@@ -49,54 +50,15 @@ struct Source {
   }
 };
 
-/// Lines of a configuration that say what is computed, without what is swept.
-std::map<std::string, std::string> what_is_computed(const RunConfig& sweep) {
-  std::map<std::string, std::string> values;
-  std::istringstream lines(config_text(sweep));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t equals = line.find(" = ");
-    const std::string key = line.substr(0, equals);
-    if (key != "over" && key != "shard" && key != "threads" && key != "checkpoint-every" &&
-        key != "keep-going")
-      values[key] = line.substr(equals + 3);
-  }
-  return values;
-}
-
-void require_same_options(const Source& first, const Source& other) {
+void require_same_sweep(const Source& first, const Source& other) {
   if (first.cells->sweep().system != other.cells->sweep().system)
     throw InputError("'" + other.path + "' is a sweep of " + other.cells->sweep().system + ", '" +
                      first.path + "' of " + first.cells->sweep().system);
-  const auto ours = what_is_computed(first.cells->sweep()),
-             its = what_is_computed(other.cells->sweep());
-  std::set<std::string> keys;
-  for (const auto* options : {&ours, &its})
-    for (const auto& [key, value] : *options) keys.insert(key);
-  for (const std::string& key : keys) {
-    const auto said = [&](const auto& options) {
-      const auto found = options.find(key);
-      return found == options.end() ? std::string("none") : found->second;
-    };
-    if (said(ours) != said(its))
-      throw InputError("'" + other.path + "' has --" + key + " " + said(its) + ", '" + first.path +
-                       "' has " + said(ours) + "; files of one sweep agree in all options");
-  }
-}
-
-/// Do two axes have the same values?
-bool same_values(const Axis& a, const Axis& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t p = 0; p < a.parameters.size(); ++p)
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (a.parameters[p].text(i) != b.parameters[p].text(i)) return false;
-  return true;
-}
-
-bool same_parameters(const Axis& a, const Axis& b) {
-  return a.dimension == b.dimension &&
-         std::equal(
-             a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
-             [](const SweptParameter& x, const SweptParameter& y) { return x.name() == y.name(); });
+  require_same_options(
+      recorded_options(first.path, config_text(first.cells->sweep())),
+      recorded_options(other.path, config_text(other.cells->sweep())),
+      [](const std::string& option) { return option == "over" || !decides_numbers(option); },
+      "files of one sweep agree in all options");
 }
 
 /// The values of an axis in all sources: numbers in their order, words as they came.
@@ -113,8 +75,7 @@ std::string all_values(const std::vector<Source>& sources, std::size_t axis) {
   for (const double number : numbers) words.push_back(shortest(number));
   std::string list;
   for (const std::string& word : words) {
-    list += list.empty() ? "" : ",";
-    for (const char c : word) list += c == ',' ? "\\," : std::string(1, c);
+    list += (list.empty() ? "" : ",") + text::escaped(word, ',');
   }
   return first.name() + "=" + list;
 }
@@ -126,7 +87,7 @@ RunConfig whole_sweep(const std::vector<Source>& sources) {
   config.options.unset("shard");
   std::optional<std::size_t> grows;
   for (const Source& other : sources) {
-    require_same_options(first, other);
+    require_same_sweep(first, other);
     const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
     if (ours.size() != its.size() ||
         !std::equal(ours.begin(), ours.end(), its.begin(), same_parameters))
@@ -250,23 +211,29 @@ void require_all(const std::vector<Owner>& owners, const std::vector<Source>& so
     if (source.cells->shard().of == of) there.insert(source.cells->shard().number);
   for (std::uint64_t i = 1; of > 1 && i <= of; ++i)
     if (!there.contains(i)) shards += (shards.empty() ? "" : ", ") + std::to_string(i);
+  std::string unfinished;
+  for (const Source& source : sources)
+    if (std::find(source.status.begin(), source.status.end(),
+                  static_cast<std::int64_t>(CellStatus::missing)) != source.status.end())
+      unfinished += (unfinished.empty() ? "" : ", ") + ("'" + source.path + "'");
   throw InputError(std::to_string(missing) + " of " + std::to_string(owners.size()) +
                    " cells are in none of the files" +
                    (shards.empty() ? "" : ": shard " + shards + " of " + std::to_string(of)) +
-                   " (" + text::join(some, "; ") + (missing > 3 ? "; ..." : "") +
-                   "); --allow-missing marks them as missing, and 'resume' computes them");
+                   " (" + text::join(some, "; ") + (missing > 3 ? "; ..." : "") + ")" +
+                   (unfinished.empty() ? "" : "; 'resume' finishes " + unfinished) +
+                   "; --allow-missing marks them as missing, to be computed by 'resume' later");
 }
 
 /// The layout of the whole, from that of one source: axes in the place of its cells.
 GroupSpec whole_layout(const StoredFile& file, const Source& source, const Cells& whole) {
   GroupSpec layout = file.layout();
   const std::vector<std::string> old = cell_dimensions(*source.cells);
-  std::set<std::string> swept(old.begin(), old.end());
-  for (const Axis& axis : whole.axes())
-    for (const SweptParameter& parameter : axis.parameters)
-      swept.insert(as_identifier(parameter.name()));
-  std::erase_if(layout.dimensions, [&](const DimensionSpec& d) { return swept.contains(d.name); });
-  std::erase_if(layout.variables, [&](const VariableSpec& v) { return swept.contains(v.name); });
+  const auto of_axes = [&](const auto& spec) {
+    return whole.is_coordinate(spec.name) ||
+           std::find(old.begin(), old.end(), spec.name) != old.end();
+  };
+  std::erase_if(layout.dimensions, of_axes);
+  std::erase_if(layout.variables, of_axes);
   GroupSpec axes;
   add_axes(axes, whole);
   for (VariableSpec& variable : layout.variables) {
@@ -286,14 +253,9 @@ GroupSpec whole_layout(const StoredFile& file, const Source& source, const Cells
   for (GroupSpec& group : layout.groups) {
     if (group.name == "sweep") group = sweep_group(whole);
     if (group.name == "parameters") {
-      const std::optional<std::string> output = [&]() -> std::optional<std::string> {
-        const Attribute* kept = find_attribute(group, "output");
-        const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
-        return text == nullptr ? std::nullopt : std::optional<std::string>(*text);
-      }();
+      const std::string output = text_of(file.layout(), "parameters", "output");
       group = parameters_group(whole.sweep());
-      if (Attribute* attribute = find_attribute(group, "output"); attribute != nullptr && output)
-        attribute->value = *output;
+      if (Attribute* kept = find_attribute(group, "output")) kept->value = output;
     }
   }
   return layout;
@@ -311,9 +273,8 @@ std::size_t numbers_of_a_cell(const PlacedVariable& variable, const Cells& cells
 /// One variable of all cells: read from the sources in their order, written in the whole's.
 class Collector {
  public:
-  Collector(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
-            const Cells& whole, const std::vector<Owner>& owners)
-      : sources_(sources), files_(files), whole_(whole), owners_(owners) {}
+  Collector(const std::vector<StoredFile>& files, const std::vector<Owner>& owners)
+      : files_(files), owners_(owners) {}
 
   void copy(const std::string& name, NumberType type, std::size_t width, TrajectoryFile& to) const {
     const std::size_t row = width * bytes_of(type);
@@ -374,9 +335,7 @@ class Collector {
     to.write(name, first, std::span<const Number>(numbers));
   }
 
-  const std::vector<Source>& sources_;
   const std::vector<StoredFile>& files_;
-  const Cells& whole_;
   const std::vector<Owner>& owners_;
 };
 
@@ -398,11 +357,7 @@ void require_same_overlaps(const std::vector<Source>& sources, const std::vector
             width % each == 0 &&
             variable.dimensions.size() > cell_dimensions(*sources[s].cells).size() &&
             variable.dimensions[cell_dimensions(*sources[s].cells).size()] == "run";
-        bool coordinate = false;
-        for (const Axis& axis : whole.axes())
-          for (const SweptParameter& swept : axis.parameters)
-            coordinate = coordinate || as_identifier(swept.name()) == variable.path;
-        if (width == 0 || coordinate) continue;
+        if (width == 0 || whole.is_coordinate(variable.path)) continue;
         // Of the runs, those that both have.
         const std::size_t parts = of_runs ? each : 1, part = width / parts;
         for (std::size_t run = 0; run < parts; ++run) {
@@ -423,23 +378,14 @@ void require_same_overlaps(const std::vector<Source>& sources, const std::vector
   }
 }
 
-std::string ending_message(const std::vector<Source>& sources, const std::vector<Owner>& owners,
-                           std::size_t each, bool& complete) {
-  std::vector<std::uint64_t> counts(cell_status_words().size());
+StatusCounts count_statuses(const std::vector<Source>& sources, const std::vector<Owner>& owners,
+                            std::size_t each) {
+  StatusCounts counts;
   for (const Owner& owner : owners)
-    for (std::size_t run = 0; run < each; ++run) {
-      const std::int64_t status =
-          owner.source == kNobody ? 0 : sources[owner.source].status[owner.cell * each + run];
-      if (status >= 0 && status < static_cast<std::int64_t>(counts.size()))
-        ++counts[static_cast<std::size_t>(status)];
-    }
-  complete = counts[static_cast<std::size_t>(CellStatus::missing)] == 0;
-  std::string words;
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0)
-      words +=
-          (words.empty() ? "" : ", ") + std::to_string(counts[i]) + " " + cell_status_words()[i];
-  return std::to_string(owners.size() * each) + (each > 1 ? " runs: " : " cells: ") + words;
+    for (std::size_t run = 0; run < each; ++run)
+      counts.add(owner.source == kNobody ? static_cast<std::int64_t>(CellStatus::missing)
+                                         : sources[owner.source].status[owner.cell * each + run]);
+  return counts;
 }
 
 void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
@@ -462,23 +408,21 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   require_same_overlaps(sources, files, owners, whole);
   GroupSpec layout = whole_layout(files.front(), sources.front(), whole);
   origins.describe(layout, options.command_line);
-  bool complete = false;
   const std::size_t each = sources.front().status.size() / sources.front().cells->size();
-  const std::string message = ending_message(sources, owners, each, complete);
+  const StatusCounts counts = count_statuses(sources, owners, each);
   if (Attribute* status = find_attribute(layout, "status"))
-    status->value = std::string(complete ? "complete" : "interrupted");
-  if (Attribute* said = find_attribute(layout, "status_message")) said->value = message;
+    status->value = std::string(counts[CellStatus::missing] == 0 ? "complete" : "interrupted");
+  if (Attribute* said = find_attribute(layout, "status_message"))
+    said->value =
+        std::to_string(counts.all()) + (each > 1 ? " runs: " : " cells: ") + counts.text();
   require_disk(options.output, file_bytes(layout));
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
-  const Collector collector(sources, files, whole, owners);
+  const Collector collector(files, owners);
   const std::vector<PlacedVariable> variables = variables_of(files.front().layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
     const bool kept = file.has(variable.path);  // a shard's coordinates are not
-    bool coordinate = false;
-    for (const Axis& axis : whole.axes())
-      for (const SweptParameter& swept : axis.parameters)
-        coordinate = coordinate || as_identifier(swept.name()) == variable.path;
+    const bool coordinate = whole.is_coordinate(variable.path);
     const std::size_t width = numbers_of_a_cell(variable, *sources.front().cells);
     if (kept && !coordinate && width > 0)
       collector.copy(variable.path, variable.variable->type, width, file);
@@ -496,14 +440,9 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
 }  // namespace
 
 ExitCode merge_sweeps(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
-  try {
-    merge_into(options, catalogue, screen);
-  } catch (const MergeInterrupted&) {
-    screen.progress_done();
-    screen.warning("interrupted; nothing was written");
-    return exit_code(Outcome::Kind::interrupted);
-  }
-  screen.progress_done();
+  const auto interrupted =
+      unless_interrupted(screen, [&] { merge_into(options, catalogue, screen); });
+  if (interrupted) return *interrupted;
   screen.result(describe_sweep(DataFile(options.output), catalogue, ""));
   return ExitCode::success;
 }

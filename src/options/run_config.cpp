@@ -140,9 +140,10 @@ void check_part(const Parameters& options) {
 }
 
 void check_screen(const Parameters& options) {
-  if (options.flag("quiet") && options.word("progress") == "always") {
-    throw UsageError("--quiet and --progress always exclude each other; give one of them");
-  }
+  const std::string& progress = options.word("progress");
+  if (options.flag("quiet") && (progress == "always" || progress == "json"))
+    throw UsageError("--quiet and --progress " + progress +
+                     " exclude each other; give one of them");
 }
 
 /// Refuses options that exclude each other.

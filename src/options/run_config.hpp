@@ -41,6 +41,10 @@ bool can_be_swept(std::string_view option);
 /// screen, which a run's file does not keep.
 bool describes_run(std::string_view option);
 
+/// Can an option decide a number that is computed? Of those that describe a run some only say how
+/// and where it is done, or which part of it.
+bool decides_numbers(std::string_view option);
+
 /// Resolves the words after `popflow run NAME`: defaults, then the file that --config names, then
 /// the words themselves. Throws UsageError for an unknown option or value on the command line and
 /// for options that exclude each other, InputError for anything wrong with the configuration file.

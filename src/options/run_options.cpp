@@ -285,6 +285,10 @@ const std::vector<Row>& rows() {
         .kind = Kind::flag,
         .default_text = "",
         .meaning = "show resolved parameters, memory and file size, and run nothing"}},
+      {{.name = "plot",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "draw the result in the terminal at the end, as 'plot' does"}},
       {{.name = "quiet",
         .kind = Kind::flag,
         .default_text = "",
@@ -292,8 +296,9 @@ const std::vector<Row>& rows() {
       {{.name = "progress",
         .kind = Kind::word,
         .default_text = "auto",
-        .meaning = "progress on standard error; auto: for long work only",
-        .words = {"auto", "always", "never"}}},
+        .meaning = "progress on standard error; auto: for long work only; json: for other "
+                   "programs, an object a line",
+        .words = {"auto", "always", "never", "json"}}},
   };
   return table;
 }
@@ -303,7 +308,14 @@ const std::vector<Row>& rows() {
 const ParameterTable& run_options() {
   static const ParameterTable table = [] {
     ParameterTable options;
-    for (const Row& row : rows()) options.push_back(row.of_run);
+    for (const Row& row : rows()) {
+      options.push_back(row.of_run);
+      if (row.of_run.name == "dry-run")
+        options.push_back({.name = "json",
+                           .kind = Kind::flag,
+                           .default_text = "",
+                           .meaning = "with --dry-run: show these as JSON, for other programs"});
+    }
     return options;
   }();
   return table;
@@ -474,17 +486,22 @@ const ParameterTable& sweep_options() {
 }
 
 bool can_be_swept(std::string_view option) {
-  constexpr std::array<std::string_view, 15> others = {
-      "mode",  "saves",  "save-spacing", "save-first",       "save-at",
-      "state", "runs",   "first-run",    "threads",          "output",
-      "force", "config", "dry-run",      "checkpoint-every", "quiet"};
-  return std::find(others.begin(), others.end(), option) == others.end() && option != "progress";
+  constexpr std::array<std::string_view, 11> others = {
+      "mode", "saves",     "save-spacing", "save-first", "save-at",         "state",
+      "runs", "first-run", "threads",      "shard",      "checkpoint-every"};
+  return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 
 bool describes_run(std::string_view option) {
-  constexpr std::array<std::string_view, 6> others = {"output",  "force", "config",
-                                                      "dry-run", "quiet", "progress"};
+  constexpr std::array<std::string_view, 8> others = {"output", "force", "config", "dry-run",
+                                                      "json",   "plot",  "quiet",  "progress"};
   return std::find(others.begin(), others.end(), option) == others.end();
+}
+
+bool decides_numbers(std::string_view option) {
+  constexpr std::array<std::string_view, 4> others = {"threads", "checkpoint-every", "shard",
+                                                      "keep-going"};
+  return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 
 }  // namespace popflow

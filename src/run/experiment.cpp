@@ -3,7 +3,6 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -145,8 +144,7 @@ ExitCode exit_code(Outcome::Kind kind) {
     case Outcome::Kind::stuck:
       return ExitCode::limit;
     case Outcome::Kind::interrupted:
-      if (InterruptGuard::signal() == SIGHUP) return ExitCode::hung_up;
-      return InterruptGuard::signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+      return interrupted_code();
   }
   return ExitCode::success;
 }

@@ -40,4 +40,25 @@ InterruptGuard::~InterruptGuard() { install(SIG_DFL, 0); }
 
 int InterruptGuard::signal() { return noted.load(std::memory_order_relaxed); }
 
+ExitCode interrupted_code() {
+  if (InterruptGuard::signal() == SIGHUP) return ExitCode::hung_up;
+  return InterruptGuard::signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+}
+
+void look_for_signals() {
+  if (InterruptGuard::signal() != 0) throw Interrupted{};
+}
+
+std::optional<ExitCode> unless_interrupted(Screen& screen, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Interrupted&) {
+    screen.progress_done();
+    screen.warning("interrupted; nothing was written");
+    return interrupted_code();
+  }
+  screen.progress_done();
+  return std::nullopt;
+}
+
 }  // namespace popflow

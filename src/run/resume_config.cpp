@@ -182,9 +182,6 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
 }
 
 TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
-  const auto look_for_signals = [] {
-    if (InterruptGuard::signal() != 0) throw ExtensionInterrupted{};
-  };
   // A link stays a link, and who may read the file may still do so.
   const std::string target = std::filesystem::canonical(path).string();
   const DataFile old(target);

@@ -54,11 +54,9 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
 /// The run's own configuration, as its file records it. Throws InputError as config_of_file() does.
 RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue);
 
-/// Thrown by extend_file() when a signal has come: the old file is as it was.
-struct ExtensionInterrupted {};
-
 /// Lays the longer file out next to the old one, copies what the old one holds (its history, too),
-/// and renames it over the old one. A kill before that leaves the old file as it was.
+/// and renames it over the old one. A kill before that leaves the old file as it was, and so does a
+/// signal, upon which it throws Interrupted.
 TrajectoryFile extend_file(const std::string& path, GroupSpec layout);
 
 }  // namespace popflow

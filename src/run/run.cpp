@@ -1,7 +1,9 @@
 #include "run/run.hpp"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "report/summary.hpp"
 #include "run/experiment.hpp"
@@ -49,10 +51,28 @@ std::string dry_run(const Experiment& experiment, const std::string& program,
   return text.str();
 }
 
+std::string dry_run_json(const Experiment& experiment, const std::string& path) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  for (const Parameters* table : {&experiment.config.options, &experiment.config.own})
+    for (const Parameter& row : table->table())
+      if (describes_run(row.name) && table->has(row.name))
+        options[row.name] = table->text(row.name);
+  const nlohmann::ordered_json json = {{"system", experiment.config.system},
+                                       {"options", options},
+                                       {"state_numbers", experiment.system->shape().state_size()},
+                                       {"memory_bytes", 8 * experiment.memory_doubles()},
+                                       {"file", path},
+                                       {"file_bytes", file_bytes(experiment.layout())}};
+  return json.dump(1);
+}
+
 }  // namespace
 
 ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   const std::string path = output_of(config);
+  if (config.options.flag("json") && !config.options.flag("dry-run"))
+    throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
+                     screen.program() + " info " + path + " --json)");
   refuse_existing(path, config.options);
   Workers workers(threads_of(config.options));
   if (threads_of(config.options) > workers.threads())
@@ -60,7 +80,8 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
                    std::to_string(workers.threads()));
   Experiment experiment(config, catalogue, workers);
   if (config.options.flag("dry-run")) {
-    screen.result(dry_run(experiment, screen.program(), path));
+    screen.result(config.options.flag("json") ? dry_run_json(experiment, path)
+                                              : dry_run(experiment, screen.program(), path));
     return ExitCode::success;
   }
 
@@ -86,7 +107,9 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);
-  return report(path, ending.outcome, screen);
+  const ExitCode code = report(path, ending.outcome, screen);
+  show_picture(path, config.options, catalogue, screen);
+  return code;
 }
 
 ExitCode resume_experiment(const std::string& path, const ResumeOptions& options,
@@ -113,7 +136,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
     require_disk(path, file_bytes(layout));
     try {
       file = extend_file(path, layout);
-    } catch (const ExtensionInterrupted&) {
+    } catch (const Interrupted&) {
       screen.warning("interrupted before the extension began; " + path + " is as it was");
       return exit_code(Outcome::Kind::interrupted);
     }

@@ -138,18 +138,18 @@ class ThreadedAlgebra {
 
   template <class Op, class... In>
   void error_norm(ErrorNorm& norm, const Op& op, const In*... in) {
-    const std::size_t n = norm.x.size();
-    std::vector<double> parts((n + kTaskElements - 1) / kTaskElements);
-    in_stretches(*workers_, n, [&](std::size_t begin, std::size_t end, std::size_t task) {
-      double worst = 0;
-      norm.tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
-        const double part = stretch_norm(op, norm.tolerance.atol() * scale, norm.tolerance.rtol(),
-                                         norm.x.data(), norm.x_new.data(), from, to, in...);
-        worst = larger(worst, part);
-      });
-      parts[task] = worst;
-    });
-    norm.value = largest_of(parts);
+    norm.value =
+        largest_of_stretches(*workers_, norm.x.size(), [&](std::size_t begin, std::size_t end) {
+          double worst = 0;
+          norm.tolerance.each_piece(
+              begin, end, [&](std::size_t from, std::size_t to, double scale) {
+                const double part =
+                    stretch_norm(op, norm.tolerance.atol() * scale, norm.tolerance.rtol(),
+                                 norm.x.data(), norm.x_new.data(), from, to, in...);
+                worst = larger(worst, part);
+              });
+          return worst;
+        });
   }
 
   template <class Op, class... In>

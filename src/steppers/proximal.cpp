@@ -82,8 +82,7 @@ class AdaptiveSplitting : public Stepper {
  private:
   /// Between one step and two, in tolerances; NaN if anything is not finite.
   [[nodiscard]] double difference(const State& x, const State& x_new) const {
-    std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
-    in_stretches(workers_, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
+    return largest_of_stretches(workers_, x.size(), [&](std::size_t begin, std::size_t end) {
       double worst = 0;
       tolerance_.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
         const double least = tolerance_.atol() * scale;
@@ -92,9 +91,8 @@ class AdaptiveSplitting : public Stepper {
                          return (x_new[i] - whole_[i]) / (least + tolerance_.rtol() * size);
                        }));
       });
-      parts[task] = worst;
+      return worst;
     });
-    return largest_of(parts);
   }
 
   Splitting splitting_;

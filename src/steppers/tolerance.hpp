@@ -57,6 +57,10 @@ constexpr std::size_t kTaskElements = std::size_t{1} << 16;
 /// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns their number.
 template <class Body>
 std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
+  if (n <= kTaskElements) {
+    if (n > 0) body(std::size_t{0}, n, std::size_t{0});
+    return n > 0 ? 1 : 0;
+  }
   const std::size_t tasks = (n + kTaskElements - 1) / kTaskElements;
   workers.run(tasks, n, [&](std::size_t task) {
     const std::size_t begin = task * kTaskElements;
@@ -86,6 +90,7 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
     high[0] = v > high[0] ? v : high[0];
     poison[0] += 0 * v;
   }
+  if (end - begin < kLanes) return high[0] + poison[0];
   double result = 0;
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     result = std::max(result, high[lane]) + poison[lane];
@@ -95,31 +100,33 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
 /// The larger of two; NaN if one is.
 inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
 
-/// Maximum of per-task results that may be NaN.
-inline double largest_of(const std::vector<double>& parts) {
+/// Largest of(begin, end) over subranges of [0, n) on all threads; NaN as soon as one is NaN.
+template <class Of>
+double largest_of_stretches(Workers& workers, std::size_t n, Of&& of) {
+  if (n <= kTaskElements) return n > 0 ? of(std::size_t{0}, n) : 0;
+  std::vector<double> parts((n + kTaskElements - 1) / kTaskElements);
+  in_stretches(workers, n, [&](std::size_t begin, std::size_t end, std::size_t task) {
+    parts[task] = of(begin, end);
+  });
   return largest(0, parts.size(), [&](std::size_t i) { return parts[i]; });
 }
 
 /// max_i |x_i| / scale_i; NaN if any entry is not finite.
 inline double scaled_norm(Workers& workers, const Tolerance& tolerance, std::span<const double> x) {
-  std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
-  in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
+  return largest_of_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end) {
     double worst = 0;
     tolerance.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
       worst = larger(worst, largest(from, to, [&](std::size_t i) { return x[i]; }) / scale);
     });
-    parts[task] = worst;
+    return worst;
   });
-  return largest_of(parts);
 }
 
 /// max_i |x_i|; NaN if any entry is not finite.
 inline double largest_entry(Workers& workers, std::span<const double> x) {
-  std::vector<double> parts((x.size() + kTaskElements - 1) / kTaskElements);
-  in_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end, std::size_t task) {
-    parts[task] = largest(begin, end, [&](std::size_t i) { return x[i]; });
+  return largest_of_stretches(workers, x.size(), [&](std::size_t begin, std::size_t end) {
+    return largest(begin, end, [&](std::size_t i) { return x[i]; });
   });
-  return largest_of(parts);
 }
 
 /// Is every entry finite?

@@ -14,6 +14,7 @@
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -209,7 +210,7 @@ void refuse_repetitions(const Word& word, const SweptParameter& swept) {
 }
 
 void fill_list(const Word& word, SweptParameter& swept) {
-  for (const std::string& part : split(word.values, ',')) {
+  for (const std::string& part : text::split(word.values, ',')) {
     if (takes_numbers(*word.parameter))
       swept.numbers.push_back(checked_number(word, part));
     else
@@ -264,7 +265,7 @@ void add_samples(const std::vector<Word>& words, const Sampling& sampling,
   const SobolPoints points(words.size(), sampling);
   Axis axis{"sample", {}, true};
   for (std::size_t d = 0; d < words.size(); ++d) {
-    const std::vector<std::string> parts = split(words[d].values, ':');
+    const std::vector<std::string> parts = text::split(words[d].values, ':');
     const bool log = parts.size() == 3;
     const auto [low, high] = bounds(words[d], parts, log);
     SweptParameter swept{words[d].parameter};
@@ -298,17 +299,21 @@ void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes
 
 }  // namespace
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == separator)
-      parts.back() += text[++i];
-    else if (text[i] == separator)
-      parts.emplace_back();
-    else
-      parts.back() += text[i];
-  }
-  return parts;
+bool same_parameters(const Axis& a, const Axis& b) {
+  const auto same_name = [](const SweptParameter& x, const SweptParameter& y) {
+    return x.name() == y.name();
+  };
+  return a.dimension == b.dimension &&
+         std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(),
+                    b.parameters.end(), same_name);
+}
+
+bool same_values(const Axis& a, const Axis& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t p = 0; p < a.parameters.size(); ++p)
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a.parameters[p].text(i) != b.parameters[p].text(i)) return false;
+  return true;
 }
 
 std::string as_identifier(std::string name) {
@@ -321,12 +326,12 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
   Axes all;
   std::vector<Word> sampled;
   std::set<std::string> seen;
-  for (const std::string& text : words) {
-    const Word word = take_apart(text, config);
+  for (const std::string& one : words) {
+    const Word word = take_apart(one, config);
     if (!seen.insert(word.parameter->name).second)
       throw word.wrong("--" + word.parameter->name + " is swept twice");
     SweptParameter swept{word.parameter};
-    const std::vector<std::string> parts = split(word.values, ':');
+    const std::vector<std::string> parts = text::split(word.values, ':');
     if (!takes_numbers(*word.parameter)) {
       fill_list(word, swept);
     } else if (const auto range = whole_range(word)) {

@@ -53,8 +53,10 @@ struct Sampling {
 Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
                 const Sampling& sampling);
 
-/// The parts of a text between separators; one after a backslash separates nothing.
-std::vector<std::string> split(const std::string& text, char separator);
+/// Do the same parameters change along both, under the same name?
+bool same_parameters(const Axis& a, const Axis& b);
+/// Have they the same values? Of axes with the same parameters.
+bool same_values(const Axis& a, const Axis& b);
 
 /// A value of a swept option as the name of a dimension or variable: `_` for `-`.
 std::string as_identifier(std::string name);

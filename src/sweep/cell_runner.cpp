@@ -8,6 +8,7 @@
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
+#include "sweep/cell_status.hpp"
 
 namespace popflow {
 
@@ -166,10 +167,7 @@ void CellRunner::write_state(const Driver& driver, std::span<double> row) const 
               row.begin() + static_cast<std::ptrdiff_t>(columns_.passages));
   if (columns_.field_names.empty() || system.shape().fields != columns_.field_names) return;
   for (const Column& column : columns_.of_run.columns) {
-    if (column.begin < columns_.fields ||
-        column.begin >= columns_.fields + (columns_.series ? columns_.series_at - columns_.fields
-                                                           : columns_.of_run.width))
-      continue;
+    if (column.begin < columns_.fields || column.begin >= columns_.fields_end) continue;
     if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
     system.field(column.spec.name, driver.view(), driver.time(),
                  [&](std::size_t first, std::span<const double> values) {

@@ -242,7 +242,7 @@ std::string Cells::describe(std::uint64_t number) const {
 
 std::uint64_t Cells::find(const std::string& words) const {
   std::vector<std::optional<std::vector<std::size_t>>> fitting(axes_.size());
-  for (const std::string& part : split(words, ',')) {
+  for (const std::string& part : text::split(words, ',')) {
     if (part.empty()) continue;
     const auto [name, value] = name_and_value(part);
     const auto named = axis_of(axes_, name);
@@ -288,14 +288,20 @@ bool Cells::sweeps(std::string_view parameter) const {
   return false;
 }
 
+bool Cells::is_coordinate(std::string_view variable) const {
+  for (const Axis& axis : axes_) {
+    if (axis.dimension == variable) return true;
+    for (const SweptParameter& swept : axis.parameters)
+      if (as_identifier(swept.name()) == variable) return true;
+  }
+  return false;
+}
+
 std::string Cells::hash() const {
-  constexpr std::array<std::string_view, 4> no_number = {"threads", "checkpoint-every", "shard",
-                                                         "keep-going"};
   std::string all = sweep_.system + "\n";
   std::istringstream lines(config_text(sweep_));
   for (std::string line; std::getline(lines, line);) {
-    const std::string key = line.substr(0, line.find(' '));
-    if (std::find(no_number.begin(), no_number.end(), key) == no_number.end()) all += line + "\n";
+    if (decides_numbers(line.substr(0, line.find(' ')))) all += line + "\n";
   }
   std::array<char, 17> digits{};
   std::snprintf(digits.data(), digits.size(), "%016llx",

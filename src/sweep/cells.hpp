@@ -67,6 +67,8 @@ class Cells {
   /// value may be left out. Throws UsageError.
   [[nodiscard]] std::uint64_t find(const std::string& words) const;
   [[nodiscard]] bool sweeps(std::string_view parameter) const;
+  /// Does a variable of that name in the sweep's file say where on an axis a cell is?
+  [[nodiscard]] bool is_coordinate(std::string_view variable) const;
 
   /// Of everything that decides the numbers: equal for the shards of one sweep alone.
   [[nodiscard]] std::string hash() const;

@@ -1,17 +1,16 @@
 #include "sweep/columns.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
-#include <string_view>
 
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
 #include "run/layout.hpp"
 #include "run/modes.hpp"
 #include "run/specs.hpp"
+#include "sweep/cell_status.hpp"
 
 namespace popflow {
 
@@ -115,49 +114,16 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
   return columns.back().begin;
 }
 
-const std::vector<std::string>& cell_status_words() {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(CellStatus::stuck) + 1> all = {
-      "missing", "complete", "steady", "diverged", "step_limit", "underflow", "refused", "stuck"};
-  static_assert(all.back() == "stuck");  // a word for each
-  static const std::vector<std::string> words(all.begin(), all.end());
-  return words;
-}
-
-CellStatus cell_status(Outcome::Kind kind) {
-  switch (kind) {
-    case Outcome::Kind::reached:
-      return CellStatus::complete;
-    case Outcome::Kind::steady:
-      return CellStatus::steady;
-    case Outcome::Kind::diverged:
-      return CellStatus::diverged;
-    case Outcome::Kind::step_limit:
-      return CellStatus::step_limit;
-    case Outcome::Kind::underflow:
-      return CellStatus::underflow;
-    case Outcome::Kind::stuck:
-      return CellStatus::stuck;
-    case Outcome::Kind::interrupted:
-      break;
-  }
-  return CellStatus::missing;
-}
-
-bool ended_well(CellStatus status) {
-  return status == CellStatus::complete || status == CellStatus::steady;
-}
-
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
     : info(catalogue.info(cells.sweep().system)),
       series(cells.sweep().options.word("record") == "series") {
-  add_ends(cells);
+  add_ends();
   add_state(cells, catalogue, workers);
   if (series) add_series(cells);
   add_cell(cells);
 }
 
-void Columns::add_ends(const Cells& cells) {
-  (void)cells;
+void Columns::add_ends() {
   stop_time = of_run.add(variable("stop_time", {}, "flow time at which the run ended"));
   status = of_run.add(flags("status", {}, "status of the run", cell_status_words()));
   accepted_steps = of_run.add(variable("accepted_steps", {}, "steps taken", NumberType::int64));
@@ -185,7 +151,7 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   has_finals = !info.finals.empty();
   for (const FinalInfo& one : info.finals)
     of_run.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
-  passages = fields = of_run.width;
+  passages = fields = fields_end = of_run.width;
   if (!first || (asked && options.word("state") == "none")) return;
   const double bytes = 8.0 * static_cast<double>(first->numbers) *
                        static_cast<double>(cells.size()) * static_cast<double>(cells.runs());
@@ -220,6 +186,7 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
         of_run.add(described_variable(name, one.dimensions, one.meaning + " at the end", one.symbol,
                                       one.source.empty() ? info.source : one.source),
                    size(one.dimensions));
+  fields_end = of_run.width;
 }
 
 void Columns::add_series(const Cells& cells) {
@@ -255,15 +222,8 @@ void Columns::add_cell(const Cells& cells) {
     seed = of_cell.add(std::move(spec));
   }
   constants = of_cell.width;
-  const auto is_axis = [&](const std::string& name) {
-    return std::any_of(cells.axes().begin(), cells.axes().end(), [&](const Axis& axis) {
-      return axis.dimension == name ||
-             std::any_of(axis.parameters.begin(), axis.parameters.end(),
-                         [&](const SweptParameter& p) { return as_identifier(p.name()) == name; });
-    });
-  };
   for (const ConstantInfo& one : info.constants) {
-    if (is_axis(one.name)) continue;  // the coordinate says it
+    if (cells.is_coordinate(one.name)) continue;  // the coordinate says it
     constant_names.push_back(one.name);
     of_cell.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
   }

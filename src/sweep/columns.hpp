@@ -10,7 +10,6 @@
 #include "popflow/file_layout.hpp"
 #include "popflow/workers.hpp"
 #include "run/schedule.hpp"
-#include "run/status.hpp"
 #include "sweep/cells.hpp"
 
 namespace popflow {
@@ -31,22 +30,6 @@ struct Table {
   std::size_t add(VariableSpec spec, std::size_t numbers = 1);
 };
 
-/// The words of `status` in a sweep's file.
-enum class CellStatus {
-  missing,
-  complete,
-  steady,
-  diverged,
-  step_limit,
-  underflow,
-  refused,
-  stuck
-};
-const std::vector<std::string>& cell_status_words();
-CellStatus cell_status(Outcome::Kind kind);
-/// Did the run end as it was meant to?
-bool ended_well(CellStatus status);
-
 /// What is kept of each run and each cell: settled by the system's description before the first
 /// cell is computed, never by results.
 struct Columns {
@@ -65,7 +48,7 @@ struct Columns {
 
   // Where the parts of a run's row begin, and how many numbers they have.
   std::size_t stop_time = 0, status = 0, accepted_steps = 0, outcome = 0, observables = 0,
-              events = 0, finals = 0, passages = 0, fields = 0, series_at = 0;
+              events = 0, finals = 0, passages = 0, fields = 0, fields_end = 0, series_at = 0;
   bool has_finals = false;
   std::vector<std::string> passage_names = {};
   std::vector<std::string> field_names = {};
@@ -76,7 +59,7 @@ struct Columns {
   std::vector<std::string> constant_names = {};
 
  private:
-  void add_ends(const Cells& cells);
+  void add_ends();
   void add_series(const Cells& cells);
   void add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers);
   void add_cell(const Cells& cells);

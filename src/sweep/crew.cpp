@@ -21,7 +21,9 @@ double seconds_since(Clock::time_point begin) {
 }
 
 /// Computes a stretch as far as patience lasts, at least one run.
-Batch compute(CellRunner& runner, const Cells& cells, const Columns& columns, Stretch stretch) {
+Batch compute(CellRunner& runner, const Crew& crew, Stretch stretch) {
+  const Cells& cells = crew.cells;
+  const Columns& columns = crew.columns;
   const Clock::time_point begin = Clock::now();
   const std::uint64_t first_cell = stretch.first / cells.runs();
   Batch batch{{stretch.first, 0}, {}, {}};
@@ -47,13 +49,13 @@ Batch compute(CellRunner& runner, const Cells& cells, const Columns& columns, St
   return batch;
 }
 
-void work(Exchange& exchange, const Cells& cells, const Columns& columns,
-          const Catalogue& catalogue, Workers& workers) {
-  CellRunner runner(cells, columns, catalogue, workers, [&] { return exchange.stopped(); });
+void work(Exchange& exchange, const Crew& crew) {
+  CellRunner runner(crew.cells, crew.columns, crew.catalogue, crew.workers,
+                    [&] { return exchange.stopped(); });
   std::uint64_t most = 1;
   while (const auto stretch = exchange.claim(most)) {
     const Clock::time_point begin = Clock::now();
-    Batch batch = compute(runner, cells, columns, *stretch);
+    Batch batch = compute(runner, crew, *stretch);
     exchange.give_back({batch.runs.end(), stretch->end() - batch.runs.end()});
     const double each = seconds_since(begin) / static_cast<double>(batch.runs.count + 1);
     most = static_cast<std::uint64_t>(
@@ -65,20 +67,20 @@ void work(Exchange& exchange, const Cells& cells, const Columns& columns,
 
 }  // namespace
 
-void compute_all(Exchange& exchange, const Cells& cells, const Columns& columns,
-                 const Catalogue& catalogue, Workers& workers, bool together) {
-  const auto guarded_work = [&](Workers& within) {
+void compute_all(Exchange& exchange, const Crew& crew, bool together) {
+  const auto guarded_work = [&](const Crew& part) {
     try {
-      work(exchange, cells, columns, catalogue, within);
+      work(exchange, part);
     } catch (...) {
       exchange.stop();
       throw;
     }
   };
-  if (together || workers.threads() == 1) return guarded_work(workers);
-  workers.run(workers.threads(), [&](std::size_t) {
+  const unsigned threads = crew.workers.threads();
+  if (together || threads == 1) return guarded_work(crew);
+  crew.workers.run(threads, [&](std::size_t) {
     Workers alone(1);
-    guarded_work(alone);
+    guarded_work({crew.cells, crew.columns, crew.catalogue, alone});
   });
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "popflow/catalogue.hpp"
@@ -10,6 +9,14 @@
 #include "sweep/writer.hpp"
 
 namespace popflow {
+
+/// What a sweep is computed with, on every rank.
+struct Crew {
+  const Cells& cells;
+  const Columns& columns;
+  const Catalogue& catalogue;
+  Workers& workers;
+};
 
 /// Where a process gets its work from and brings its results to. Thread-safe.
 class Exchange {
@@ -25,11 +32,10 @@ class Exchange {
   [[nodiscard]] virtual bool stopped() const = 0;
 };
 
-/// Computes on all threads of `workers` what the exchange offers, until it offers nothing. A thread
+/// Computes on all threads of the crew what the exchange offers, until it offers nothing. A thread
 /// claims runs for some milliseconds of work and gives back what takes longer, so that cells of
 /// microseconds and cells of minutes keep all threads busy. With `together` the threads share the
 /// work within each run instead. Rethrows what a run throws.
-void compute_all(Exchange& exchange, const Cells& cells, const Columns& columns,
-                 const Catalogue& catalogue, Workers& workers, bool together);
+void compute_all(Exchange& exchange, const Crew& crew, bool together);
 
 }  // namespace popflow

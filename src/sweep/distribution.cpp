@@ -102,26 +102,16 @@ class WritingTeam : public Team {
  public:
   WritingTeam(Ledger& ledger, SweepWriter& writer) : Team(ledger), writer_(writer) {}
 
-  void deliver(Batch batch) override {
-    const std::uint64_t count = batch.runs.count;
-    write(batch);
-    done_.fetch_add(count);
-  }
-  /// Of another rank.
+  void deliver(Batch batch) override { write(batch); }
+  /// Of this rank or another.
   void write(const Batch& batch) {
-    const std::lock_guard lock(mutex_);
-    const Clock::time_point begin = Clock::now();
     writer_.write(batch);
-    writing_ += seconds_since(begin);
+    done_.fetch_add(batch.runs.count);
   }
   [[nodiscard]] std::uint64_t done() const { return done_.load(); }
-  void add_done(std::uint64_t count) { done_.fetch_add(count); }
-  [[nodiscard]] double writing() const { return writing_; }
 
  private:
   SweepWriter& writer_;
-  std::mutex mutex_;
-  double writing_ = 0;
   std::atomic<std::uint64_t> done_ = 0;
 };
 
@@ -155,7 +145,7 @@ class AtWork {
   AtWork(Exchange& exchange, const Crew& crew, bool together)
       : thread_([&exchange, crew, together, this] {
           try {
-            compute_all(exchange, crew.cells, crew.columns, crew.catalogue, crew.workers, together);
+            compute_all(exchange, crew, together);
           } catch (...) {
             trouble_ = std::current_exception();
           }
@@ -263,7 +253,6 @@ class Service {
         const Batch batch = unpacked(message.numbers);
         from.granted -= batch.runs.count;
         team_.write(batch);
-        team_.add_done(batch.runs.count);
         break;
       }
       case kReturn:
@@ -369,7 +358,7 @@ Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew&
   }
   if (!trouble) trouble = service.trouble();
   if (trouble) std::rethrow_exception(trouble);
-  return {ranks.messages(), team.writing()};
+  return {ranks.messages(), writer.seconds()};
 }
 
 void take_part(Ranks& ranks, const Crew& crew) {
@@ -377,15 +366,24 @@ void take_part(Ranks& ranks, const Crew& crew) {
   SendingTeam team(ledger);
   AtWork at_work(team, crew, false);
   Patience patience;
-  const Clock::time_point begin = Clock::now();
+  std::uint64_t granted = 0;
   bool requested = false;
+  // Seconds in which there was work: a rank that often waits for its grants asks for larger ones.
+  double busy = 0;
+  Clock::time_point looked = Clock::now();
+  const auto look = [&] {
+    const double passed = seconds_since(looked);
+    if (team.done() < granted) busy += passed;
+    looked = Clock::now();
+  };
   // Enough runs to keep all threads busy until the next grant comes.
   const auto wanted = [&] {
-    const double rate = static_cast<double>(team.done()) / std::max(seconds_since(begin), 1e-3);
+    const double rate = static_cast<double>(team.done()) / std::max(busy, 1e-3);
     return std::max<std::uint64_t>(crew.workers.threads(),
                                    static_cast<std::uint64_t>(rate * kGrantSeconds));
   };
   for (;;) {
+    look();
     const bool over = at_work.over();  // before the outbox is looked at: nothing comes afterwards
     bool heard = false;
     while (const auto batch = team.next()) {
@@ -402,13 +400,17 @@ void take_part(Ranks& ranks, const Crew& crew) {
       heard = true;
       if (message->tag == kGrant) {
         requested = false;
-        team.add({static_cast<std::uint64_t>(message->numbers[0]),
-                  static_cast<std::uint64_t>(message->numbers[1])});
+        const Stretch stretch{static_cast<std::uint64_t>(message->numbers[0]),
+                              static_cast<std::uint64_t>(message->numbers[1])};
+        granted += stretch.count;
+        team.add(stretch);
       } else if (message->tag == kRecall) {
         std::vector<double> back;
-        while (const auto stretch = ledger.claim(UINT64_MAX))
+        while (const auto stretch = ledger.claim(UINT64_MAX)) {
+          granted -= stretch->count;
           back.insert(back.end(),
                       {static_cast<double>(stretch->first), static_cast<double>(stretch->count)});
+        }
         ranks.send(0, kReturn, back);
       } else if (message->tag == kEnd) {
         team.stop();

@@ -10,14 +10,6 @@
 
 namespace popflow {
 
-/// What a sweep is computed with, on every rank.
-struct Crew {
-  const Cells& cells;
-  const Columns& columns;
-  const Catalogue& catalogue;
-  Workers& workers;
-};
-
 /// How the work was shared out.
 struct Traffic {
   std::int64_t messages = 0;  ///< that the first rank sent and received

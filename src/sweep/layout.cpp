@@ -5,6 +5,7 @@
 
 #include "popflow/error.hpp"
 #include "run/specs.hpp"
+#include "sweep/cell_status.hpp"
 
 namespace popflow {
 

@@ -58,6 +58,14 @@ constexpr int kMostText = 4096;
 
 }  // namespace
 
+std::string warning_of_ranks(const std::string& command) {
+  const int size = std::max(number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"));
+  if (size < 2 || number_in("OMPI_COMM_WORLD_RANK") > 0 || number_in("PMI_RANK") > 0) return "";
+  return std::to_string(size) +
+         " processes were started together, and each does all the work of '" + command +
+         "'; 'sweep' shares its runs among them";
+}
+
 #ifdef POPFLOW_HAVE_MPI
 
 struct Ranks::Sending {

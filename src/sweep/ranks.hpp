@@ -5,6 +5,7 @@
 #include <list>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace popflow {
@@ -15,6 +16,10 @@ struct Message {
   int tag = 0;
   std::vector<double> numbers;
 };
+
+/// A sentence for whoever starts `command`, which does not share its work, as several ranks; empty
+/// if this process is none, or not the first.
+std::string warning_of_ranks(const std::string& command);
 
 /// The processes that a launcher (mpirun, srun) started together, by MPI; one alone, where this
 /// process was not started as a rank. For the main thread. MPI is initialised by the first object

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "run/specs.hpp"
+#include "sweep/cell_status.hpp"
 
 namespace popflow {
 

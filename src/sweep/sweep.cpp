@@ -1,22 +1,20 @@
 #include "sweep/sweep.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <limits>
-#include <numeric>
 #include <sstream>
 
 #include "cores.hpp"
 #include "options/tokens.hpp"
+#include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/layout.hpp"
 #include "run/resume_config.hpp"
 #include "sweep/cell_runner.hpp"
+#include "sweep/cell_status.hpp"
 #include "sweep/distribution.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/ranks.hpp"
@@ -67,15 +65,6 @@ std::string output_of(const RunConfig& config) {
   return config.system + "-sweep.h5";
 }
 
-/// How the runs in a sweep's file have ended, by status.
-std::vector<std::uint64_t> count_statuses(const DataFile& file) {
-  std::vector<std::uint64_t> counts(cell_status_words().size());
-  for (const std::int64_t status : file.read("status").integers)
-    if (status >= 0 && status < static_cast<std::int64_t>(counts.size()))
-      ++counts[static_cast<std::size_t>(status)];
-  return counts;
-}
-
 /// How a sweep as a whole has ended.
 struct SweepEnding {
   std::string status;
@@ -83,21 +72,15 @@ struct SweepEnding {
   ExitCode code = ExitCode::success;
 };
 
-SweepEnding ending_of(const std::vector<std::uint64_t>& counts, const std::string& what) {
-  const auto count = [&](CellStatus status) { return counts[static_cast<std::size_t>(status)]; };
-  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  std::string words;
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0)
-      words +=
-          (words.empty() ? "" : ", ") + std::to_string(counts[i]) + " " + cell_status_words()[i];
-  SweepEnding ending{"complete", std::to_string(all) + " " + what + ": " + words};
-  if (count(CellStatus::missing) > 0) ending.status = "interrupted";
-  if (count(CellStatus::diverged) == all) ending.code = ExitCode::diverged;
-  if (count(CellStatus::step_limit) + count(CellStatus::underflow) + count(CellStatus::stuck) ==
+SweepEnding ending_of(const StatusCounts& count, const std::string& what) {
+  const std::uint64_t all = count.all();
+  SweepEnding ending{"complete", std::to_string(all) + " " + what + ": " + count.text()};
+  if (count[CellStatus::missing] > 0) ending.status = "interrupted";
+  if (count[CellStatus::diverged] == all) ending.code = ExitCode::diverged;
+  if (count[CellStatus::step_limit] + count[CellStatus::underflow] + count[CellStatus::stuck] ==
       all)
     ending.code = ExitCode::limit;
-  if (count(CellStatus::refused) == all) ending.code = ExitCode::usage;
+  if (count[CellStatus::refused] == all) ending.code = ExitCode::usage;
   return ending;
 }
 
@@ -143,9 +126,8 @@ std::vector<bool> statuses_again(const std::string& retry) {
 }
 
 /// Computes what the ledger holds on all ranks, closes the file and reports. For the first rank.
-ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger,
-                 const Catalogue& catalogue, Workers& workers, Ranks& ranks,
-                 const Provenance& provenance, Screen& screen) {
+ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger, const Crew& crew,
+                 Ranks& ranks, const Provenance& provenance, Screen& screen) {
   const Parameters& options = sweep.cells.sweep().options;
   SweepWriter writer(file, sweep.cells, sweep.columns, sweep.reduced(),
                      options.real("checkpoint-every"));
@@ -159,7 +141,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger,
   const auto close = [&](const std::string& trouble) {
     file.sync();
     const SweepEnding ending =
-        ending_of(count_statuses(DataFile(file.path())),
+        ending_of(StatusCounts(DataFile(file.path())),
                   sweep.reduction || sweep.cells.runs() == 1 ? "cells" : "runs");
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
     file.set_attributes({{"", "status", ending.status},
@@ -172,8 +154,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger,
     return ending;
   };
   try {
-    traffic = share_out(ranks, ledger, writer, {sweep.cells, sweep.columns, catalogue, workers},
-                        progress);
+    traffic = share_out(ranks, ledger, writer, crew, progress);
   } catch (const OutputError&) {
     throw;
   } catch (const Error& error) {
@@ -183,7 +164,8 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger,
   }
   const SweepEnding ending = close("");
   screen.progress_done();
-  screen.result(describe_sweep(DataFile(file.path()), catalogue, ""));
+  screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
+  if (ending.status != "interrupted") show_picture(file.path(), options, crew.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
   screen.warning(how_to_resume(interrupted, screen.program(), file.path()));
@@ -372,7 +354,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     const bool dry = config.options.flag("dry-run");
     if (!ranks.first()) {
       if (dry) return ExitCode::success;
-      on_all(ranks, [] { return true; });
+      ranks.agree(nullptr);
       take_part(ranks, crew);
       return ExitCode::success;
     }
@@ -392,7 +374,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     });
     Ledger ledger;
     ledger.add({0, sweep->all_runs()});
-    return compute(*sweep, *file, ledger, catalogue, *workers, ranks, provenance, screen);
+    return compute(*sweep, *file, ledger, crew, ranks, provenance, screen);
   });
 }
 
@@ -403,7 +385,6 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                      " holds a sweep, which cannot be extended; sweep again to the later end");
   return with_ranks([&](Ranks& ranks) {
     const InterruptGuard guard;
-    std::unique_ptr<Workers> workers;
     std::unique_ptr<DataFile> before;
     const auto sweep = on_all(ranks, [&] {
       before = std::make_unique<DataFile>(path);
@@ -412,9 +393,9 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       if (options.checkpoint_every)
         config.options.resolve("checkpoint-every", *options.checkpoint_every);
       require_files(Cells(config), "resume where the sweep was begun, or where its files are");
-      workers = std::make_unique<Workers>(1);
+      Workers alone(1);  // how many are wanted is in the file
       auto made =
-          blaming_file(path, [&] { return std::make_unique<Sweep>(config, catalogue, *workers); });
+          blaming_file(path, [&] { return std::make_unique<Sweep>(config, catalogue, alone); });
       if (before->text_attribute("sweep", "hash") != made->cells.hash())
         throw InputError(path +
                          " was begun by a program whose options are others: its sweep has "
@@ -423,10 +404,10 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                          ", here it is " + made->cells.hash());
       return made;
     });
-    workers = workers_of(ranks, sweep->cells.sweep().options);
+    const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
     const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
     if (!ranks.first()) {
-      if (!on_all(ranks, [] { return true; })) return ExitCode::success;
+      ranks.agree(nullptr);
       take_part(ranks, crew);
       return ExitCode::success;
     }
@@ -450,7 +431,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     mark_resumed(*file, static_cast<std::int64_t>(
                             before->number_attribute("provenance", "resumed").value_or(0)) +
                             1);
-    return compute(*sweep, *file, ledger, catalogue, *workers, ranks, provenance, screen);
+    return compute(*sweep, *file, ledger, crew, ranks, provenance, screen);
   });
 }
 

@@ -36,16 +36,18 @@ SweepWriter::SweepWriter(TrajectoryFile& file, const Cells& cells, const Columns
 void SweepWriter::write(const Batch& batch) {
   if (batch.runs.count == 0) return;
   const std::lock_guard lock(mutex_);
+  const auto begin = std::chrono::steady_clock::now();
   // Each cell's own values are the same whichever of its runs brings them.
   write_table(columns_.of_cell, "", batch.runs.first / runs_, batch.cell_rows);
   if (reduction_ != nullptr)
     reduce(batch);
   else
     write_table(columns_.of_run, "status", batch.runs.first, batch.run_rows);
-  const auto now = std::chrono::steady_clock::now();
-  if (now - synced_ < sync_every_) return;
-  file_.sync();
-  synced_ = std::chrono::steady_clock::now();
+  if (begin - synced_ >= sync_every_) {
+    file_.sync();
+    synced_ = std::chrono::steady_clock::now();
+  }
+  seconds_ += std::chrono::steady_clock::now() - begin;
 }
 
 void SweepWriter::reduce(const Batch& batch) {

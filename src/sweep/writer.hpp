@@ -28,6 +28,8 @@ class SweepWriter {
               const Reduction* reduction, double sync_every);
 
   void write(const Batch& batch);
+  /// That writing has taken so far.
+  [[nodiscard]] double seconds() const { return seconds_.count(); }
 
  private:
   void write_table(const Table& table, const char* last, std::uint64_t first,
@@ -42,6 +44,7 @@ class SweepWriter {
   std::uint64_t runs_;  ///< of a cell
   std::mutex mutex_;
   std::map<std::uint64_t, Reduction::Cell> open_;
+  std::chrono::duration<double> seconds_{0};
   std::chrono::duration<double> sync_every_;
   std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
 };

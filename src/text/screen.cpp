@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "text/text.hpp"
@@ -21,6 +22,7 @@ constexpr double bar_interval = 0.1;
 constexpr double line_delay = 10;
 constexpr double line_interval = 60;
 constexpr double eager_line_interval = 1;
+constexpr double json_interval = 0.2;
 
 constexpr int bar_width = 30;
 
@@ -92,6 +94,8 @@ void Screen::result(const std::string& text) {
 
 bool Screen::due(double elapsed) const {
   const bool first = shown_ < 0;
+  if (options_.progress == Progress::json)
+    return first || begun_ + elapsed - shown_ >= json_interval;
   const bool eager = options_.progress == Progress::always;
   if (first) return eager || elapsed >= (options_.terminal ? bar_delay : line_delay);
   const double lines = eager ? eager_line_interval : line_interval;
@@ -106,6 +110,14 @@ void Screen::progress(double fraction, const std::string& note) {
   if (!due(elapsed)) return;
   shown_ = time;
   const double done = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  if (options_.progress == Progress::json) {
+    nlohmann::ordered_json json = {{"done", done}, {"elapsed", elapsed}};
+    json["seconds_left"] =
+        done > 0 ? nlohmann::ordered_json(elapsed * (1 - done) / done) : nlohmann::ordered_json();
+    json["text"] = note;
+    *messages_ << json << std::endl;
+    return;
+  }
   const std::string rest = times(elapsed, done) + (note.empty() ? "" : ", " + note);
   if (options_.terminal) {
     *messages_ << '\r' << bar(done) << ' ' << percent(done) << "  " << rest << "\033[K";

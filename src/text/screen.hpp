@@ -14,6 +14,7 @@ class Screen {
   enum class Progress {
     automatic,  ///< if the work takes long: a bar on a terminal, else a plain line now and then
     always,     ///< from the start; off a terminal a plain line a second
+    json,       ///< from the start, for programs: an object a line
     never,
   };
 

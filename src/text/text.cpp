@@ -39,6 +39,36 @@ std::size_t display_width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
 }
 
+std::string counted(const std::vector<std::uint64_t>& counts,
+                    const std::vector<std::string>& words) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (counts[i] > 0) parts.push_back(std::to_string(counts[i]) + " " + words[i]);
+  return join(parts, ", ");
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == separator)
+      parts.back() += text[++i];
+    else if (text[i] == separator)
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
+std::string escaped(std::string_view part, char separator) {
+  std::string text;
+  for (const char c : part) {
+    if (c == separator) text += '\\';
+    text += c;
+  }
+  return text;
+}
+
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = 0; (at = text.find_first_not_of(" \n\t", at)) != std::string_view::npos;) {

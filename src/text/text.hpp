@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,15 @@ std::string columns(const std::vector<std::vector<std::string>>& rows, std::size
 
 /// `words` joined by `separator`.
 std::string join(const std::vector<std::string>& words, std::string_view separator);
+
+/// "3 complete, 1 missing": those of `words` that are counted at all.
+std::string counted(const std::vector<std::uint64_t>& counts,
+                    const std::vector<std::string>& words);
+
+/// The parts of `text` between separators; one after a backslash separates nothing.
+std::vector<std::string> split(std::string_view text, char separator);
+/// `part`, for split() to find whole.
+std::string escaped(std::string_view part, char separator);
 
 /// The parts of `text` between blanks.
 std::vector<std::string> split_words(std::string_view text);

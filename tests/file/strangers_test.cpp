@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "file/hdf5.hpp"
@@ -281,6 +282,19 @@ TEST_CASE("work in a child process ends in a sentence, whatever happens", "[file
     }
   });
   CHECK(endless.how == How::overtime);
+}
+
+TEST_CASE("a child process that waits for a lost lock is tried again", "[file][fast]") {
+  const auto held = hdf5::lock();
+  const Scratch scratch;
+  const std::string been_here = scratch / "been-here";
+  const hdf5::Ended second = hdf5::in_child([&] {
+    if (!std::filesystem::exists(been_here)) {
+      put(been_here, "");
+      while (true) pause();
+    }
+  });
+  CHECK(second.how == hdf5::Ended::How::done);
 }
 
 TEST_CASE("lists of scales that HDF5 crashes on are passed over", "[file][fast]") {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "popflow/random.hpp"
+#include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 namespace popflow::test {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace popflow {
+
+/// What a file was computed with: its options, as its configuration says them.
+struct RecordedOptions {
+  std::string path;
+  std::map<std::string, std::string> values;
+
+  /// "none" for an option without a value.
+  [[nodiscard]] std::string text(const std::string& option) const;
+};
+
+/// Reads the lines of a configuration.
+RecordedOptions recorded_options(const std::string& path, const std::string& config);
+
+/// Throws InputError that names an option in which two files differ, if it is not one of those that
+/// may. `rule` ends the sentence.
+void require_same_options(const RecordedOptions& first, const RecordedOptions& other,
+                          const std::function<bool(const std::string&)>& may_differ,
+                          const std::string& rule);
+
+}  // namespace popflow

@@ -1,0 +1,79 @@
+#include "plot/figure.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <vector>
+
+#include "text/text.hpp"
+
+extern "C" char** environ;
+
+namespace popflow {
+
+namespace {
+
+/// Folders in which the package may be: the checkout's, and where it is installed.
+#ifndef POPFLOW_PYTHON_PATH
+#define POPFLOW_PYTHON_PATH ""
+#endif
+
+/// The environment, with these folders in PYTHONPATH behind the user's own.
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  std::string path;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    if (text.starts_with("PYTHONPATH="))
+      path = text.substr(std::strlen("PYTHONPATH="));
+    else
+      variables.push_back(text);
+  }
+  variables.push_back("PYTHONPATH=" + path + (path.empty() ? "" : ":") + POPFLOW_PYTHON_PATH);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+ExitCode make_figure(const FigureOptions& options) {
+  const char* chosen = std::getenv("POPFLOW_PYTHON");
+  std::vector<std::string> words = {chosen == nullptr || *chosen == '\0' ? "python3" : chosen, "-m",
+                                    "popflow.figure", options.file};
+  const auto add = [&](const std::string& option, const std::optional<std::string>& value) {
+    if (value) words.insert(words.end(), {option, *value});
+  };
+  if (!options.what.observables.empty())
+    add("--observable", text::join(options.what.observables, ","));
+  if (options.what.against != "time") add("--against", options.what.against);
+  add("--log", options.what.log);
+  add("--output", options.output);
+  add("--style", options.style);
+  add("--script", options.script);
+  std::vector<std::string> variables = environment();
+  std::cout.flush();
+  pid_t child = 0;
+  const int trouble = posix_spawnp(&child, words.front().c_str(), nullptr, nullptr,
+                                   pointers(words).data(), pointers(variables).data());
+  if (trouble != 0)
+    throw UsageError("figures are made by Python and matplotlib, and '" + words.front() +
+                     "' cannot be started (" + std::strerror(trouble) +
+                     "); the environment variable POPFLOW_PYTHON names another");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::output;
+}
+
+}  // namespace popflow

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plot/canvas.hpp"
+#include "popflow/catalogue.hpp"
+#include "popflow/data_file.hpp"
+#include "text/screen.hpp"
+
+namespace popflow {
+
+/// What of a file is drawn, and how.
+struct PictureOptions {
+  std::vector<std::string> observables = {};  ///< empty: what the file is about
+  std::string against = "time";               ///< of runs: what goes to the right
+  /// Logarithmic axes: "x", "y", "xy" or "none"; not given: as the numbers ask for.
+  std::optional<std::string> log = {};
+};
+
+/// A file of ours as characters: lines over time of a run, bands over the runs of an ensemble,
+/// means of a comparison's rungs, lines or maps of a sweep. Throws InputError for any other file,
+/// UsageError for what the file has not.
+std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
+                    const Look& look);
+
+/// Shows the picture of a file that was just written, where its --plot asks for one; a warning
+/// where there is nothing to draw.
+void show_picture(const std::string& path, const Parameters& options, const Catalogue& catalogue,
+                  Screen& screen);
+
+}  // namespace popflow

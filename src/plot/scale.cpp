@@ -1,0 +1,87 @@
+#include "plot/scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
+double round_step(double step) {
+  const double power = std::pow(10, std::floor(std::log10(step)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= step * (1 - 1e-9)) return factor * power;
+  return 10 * power;
+}
+
+}  // namespace
+
+Scale::Scale(double low, double high, bool logarithmic)
+    : logarithmic_(logarithmic),
+      low_(logarithmic ? std::log10(low) : low),
+      high_(logarithmic ? std::log10(high) : high) {
+  if (low_ < high_) return;
+  const double room = logarithmic ? 0.5 : std::max(std::abs(low_) / 2, 0.5);
+  low_ -= room;
+  high_ += room;
+}
+
+double Scale::coordinate(double value) const {
+  if (!logarithmic_) return value;
+  return value > 0 ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double Scale::place(double value) const { return (coordinate(value) - low_) / (high_ - low_); }
+
+std::vector<Tick> Scale::ticks(std::size_t most) const {
+  const double wanted = (high_ - low_) / static_cast<double>(std::max<std::size_t>(most, 2) - 1);
+  std::vector<Tick> ticks;
+  const auto add = [&](double value) {
+    const double at = place(value);
+    if (at >= -1e-9 && at <= 1 + 1e-9) ticks.push_back({at, text::rounded(value)});
+  };
+  if (logarithmic_ && high_ - low_ >= 1) {
+    // Whole decades, or every so manieth of them.
+    const double step = std::max(1.0, std::ceil(wanted - 1e-9));
+    for (double decade = std::ceil(low_ / step - 1e-9) * step; decade <= high_ + 1e-9;
+         decade += step)
+      add(std::pow(10, decade));
+  } else {
+    const double from = logarithmic_ ? std::pow(10, low_) : low_;
+    const double to = logarithmic_ ? std::pow(10, high_) : high_;
+    const double step =
+        round_step((to - from) / static_cast<double>(std::max<std::size_t>(most, 2) - 1));
+    const auto last = static_cast<long>(std::floor(to / step + 1e-9));
+    for (auto i = static_cast<long>(std::ceil(from / step - 1e-9)); i <= last; ++i)
+      add(static_cast<double>(i) * step);
+  }
+  return ticks;
+}
+
+bool asks_for_logarithm(const std::vector<double>& values) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    if (!(value > 0)) return false;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return high > 200 * low;
+}
+
+Scale scale_of(const std::vector<double>& values, bool logarithmic) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double value : values) {
+    if (!std::isfinite(value) || (logarithmic && !(value > 0))) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (low > high) low = high = 1;
+  return {low, high, logarithmic};
+}
+
+}  // namespace popflow

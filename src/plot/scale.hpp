@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace popflow {
+
+/// A mark on an axis.
+struct Tick {
+  double place = 0;  ///< from 0 to 1 along it
+  std::string label;
+};
+
+/// Where numbers are along an axis, linear or logarithmic.
+class Scale {
+ public:
+  /// From `low` to `high`; equal ones are moved apart. A logarithmic one needs both above 0.
+  Scale(double low, double high, bool logarithmic);
+
+  /// From 0 to 1 along the axis; outside of that beyond its ends, NaN where the axis has no place.
+  [[nodiscard]] double place(double value) const;
+  [[nodiscard]] bool logarithmic() const { return logarithmic_; }
+  /// At round numbers, at most so many (but never none).
+  [[nodiscard]] std::vector<Tick> ticks(std::size_t most) const;
+
+ private:
+  [[nodiscard]] double coordinate(double value) const;
+  bool logarithmic_;
+  double low_, high_;  ///< logarithms, where it is logarithmic
+};
+
+/// Do numbers spread over so much that only a logarithm shows all of them? They must be above 0.
+bool asks_for_logarithm(const std::vector<double>& values);
+
+/// The scale that has all finite values on it; of a logarithmic one, those above 0.
+Scale scale_of(const std::vector<double>& values, bool logarithmic);
+
+}  // namespace popflow

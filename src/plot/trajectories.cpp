@@ -1,0 +1,263 @@
+#include "plot/trajectories.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "options/tokens.hpp"
+#include "plot/chart.hpp"
+#include "popflow/error.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Sparklines of observables that have no chart of their own.
+constexpr std::size_t kSparkline = 30;
+
+/// What was recorded along the saves: of every run, as far as it came.
+class Recorded {
+ public:
+  explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
+    if (!file.has_dataset("saves_done"))
+      throw InputError("'" + file.path() + "' is not a file of a popflow run");
+    runs_ = file.has_dataset("run") ? file.shape("run").at(0) : 1;
+    ensemble_ = file.has_dataset("run");
+    const std::vector<std::int64_t> done = file.read("saves_done").integers;
+    for (std::size_t run = 0; run < runs_; ++run)
+      done_.push_back(static_cast<std::size_t>(std::clamp<std::int64_t>(
+          run < done.size() ? done[run] : 0, 0, static_cast<std::int64_t>(time_.size()))));
+  }
+  [[nodiscard]] bool ensemble() const { return ensemble_; }
+  [[nodiscard]] std::size_t runs() const { return runs_; }
+  [[nodiscard]] const std::vector<double>& time() const { return time_; }
+  [[nodiscard]] std::size_t longest() const {
+    return done_.empty() ? 0 : *std::max_element(done_.begin(), done_.end());
+  }
+
+  /// A variable at the saves of one run.
+  [[nodiscard]] std::vector<double> of_run(const std::vector<double>& all, std::size_t run) const {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * time_.size());
+    return {begin, begin + static_cast<std::ptrdiff_t>(done_[run])};
+  }
+  /// The number at a share `part` (0 to 1) of the sorted runs, save by save.
+  [[nodiscard]] std::vector<double> quantile(const std::vector<double>& all, double part) const {
+    std::vector<double> quantiles;
+    for (std::size_t save = 0; save < longest(); ++save) {
+      std::vector<double> values;
+      for (std::size_t run = 0; run < runs_; ++run)
+        if (save < done_[run] && std::isfinite(all[run * time_.size() + save]))
+          values.push_back(all[run * time_.size() + save]);
+      if (values.empty()) {
+        quantiles.push_back(std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
+      std::sort(values.begin(), values.end());
+      quantiles.push_back(values[static_cast<std::size_t>(
+          std::lround(part * static_cast<double>(values.size() - 1)))]);
+    }
+    return quantiles;
+  }
+  [[nodiscard]] std::vector<double> read(const std::string& name) const {
+    std::vector<double> values = file_.read(name).values;
+    if (runs_ > 0 && values.size() != runs_ * time_.size())
+      throw InputError("'" + file_.path() + "' is damaged: " + name + " has " +
+                       std::to_string(values.size()) + " elements");
+    return values;
+  }
+
+ private:
+  const DataFile& file_;
+  std::size_t runs_ = 0;  // none yet: `time` alone is read
+  bool ensemble_ = false;
+  std::vector<double> time_;
+  std::vector<std::size_t> done_;
+};
+
+std::vector<std::string> observables_of(const DataFile& file, const std::string& group) {
+  return text::split_words(file.text_attribute(group, "observables").value_or(""));
+}
+
+void require_names(const std::vector<std::string>& wanted, const std::vector<std::string>& known,
+                   const std::string& option) {
+  for (const std::string& name : wanted)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(option + " is '" + name + "'; it must be one of " + text::join(known, ", ") +
+                       options::suggestion(name, known));
+}
+
+/// "loss (L): cross-entropy"
+std::string title_of(const DataFile& file, const std::string& name, const std::string& path) {
+  const std::string symbol = file.text_attribute(path, "symbol").value_or("");
+  const std::string meaning = file.text_attribute(path, "long_name").value_or("");
+  return name + (symbol.empty() || symbol == name ? "" : " (" + symbol + ")") +
+         (meaning.empty() ? "" : ": " + meaning);
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines = text::wrap(text, width - 8);
+  return lines.size() > 1 ? lines.front() + " ..." : text;
+}
+
+/// Should an axis be logarithmic: as `wanted` says, else as the numbers ask for?
+bool logarithmic(const std::optional<std::string>& wanted, char axis, bool asked_for) {
+  return wanted ? *wanted != "none" && wanted->find(axis) != std::string::npos : asked_for;
+}
+
+/// Were the saves spread over decades?
+bool in_decades(const std::vector<double>& time) {
+  std::vector<double> positive;
+  for (const double t : time)
+    if (t > 0) positive.push_back(t);
+  const std::size_t n = positive.size();
+  return n >= 3 && positive.back() > 100 * positive.front() &&
+         positive[n / 2] < 0.2 * positive.back();
+}
+
+std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
+  std::vector<double> all;
+  for (const Line& line : lines) {
+    const std::vector<double>& values = of_x ? line.x : line.y;
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
+               const PictureOptions& options, bool x_in_decades) {
+  const std::vector<double> x = all_of(lines, true), y = all_of(lines, false);
+  const bool log_x = logarithmic(options.log, 'x', x_in_decades);
+  const bool log_y = logarithmic(options.log, 'y', asks_for_logarithm(y));
+  return {std::move(title),   std::move(x_name), std::move(lines), {},
+          scale_of(x, log_x), scale_of(y, log_y)};
+}
+
+/// What happened, each kind once: of an ensemble the median of its times.
+std::vector<Mark> marks_of(const DataFile& file) {
+  if (!file.has_dataset("events/kind") || !file.has_dataset("events/time")) return {};
+  const std::vector<std::string> words =
+      text::split_words(file.text_attribute("events/kind", "flag_meanings").value_or(""));
+  const std::vector<std::int64_t> kinds = file.read("events/kind").integers;
+  const std::vector<double> times = file.read("events/time").values;
+  std::vector<Mark> marks;
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    std::vector<double> of_kind;
+    for (std::size_t i = 0; i < std::min(kinds.size(), times.size()); ++i)
+      if (kinds[i] == static_cast<std::int64_t>(word) && std::isfinite(times[i]))
+        of_kind.push_back(times[i]);
+    if (of_kind.empty()) continue;
+    std::sort(of_kind.begin(), of_kind.end());
+    marks.push_back({words[word], of_kind[of_kind.size() / 2]});
+  }
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const Mark& a, const Mark& b) { return a.x < b.x; });
+  return marks;
+}
+
+std::string chart_of_run(const DataFile& file, const Recorded& recorded, const std::string& name,
+                         const PictureOptions& options, const Look& look) {
+  const std::vector<double> y = recorded.read(name);
+  const bool over_time = options.against == "time";
+  const std::vector<double> x = over_time ? std::vector<double>() : recorded.read(options.against);
+  const std::vector<double> time(
+      recorded.time().begin(),
+      recorded.time().begin() + static_cast<std::ptrdiff_t>(recorded.longest()));
+  std::vector<Line> lines;
+  if (!recorded.ensemble()) {
+    lines.push_back({"", over_time ? time : recorded.of_run(x, 0), recorded.of_run(y, 0)});
+  } else if (over_time) {
+    lines.push_back({"median", time, recorded.quantile(y, 0.5)});
+    for (const double part : {0.05, 0.95})
+      lines.push_back({"5% and 95% of " + std::to_string(recorded.runs()) + " runs", time,
+                       recorded.quantile(y, part), Canvas::Stroke::dotted, 0, part < 0.5});
+  } else {
+    constexpr std::size_t kSome = 7;
+    for (std::size_t run = 0; run < std::min(recorded.runs(), kSome); ++run)
+      lines.push_back({"run " + std::to_string(run), recorded.of_run(x, run),
+                       recorded.of_run(y, run), Canvas::Stroke::solid, run});
+  }
+  const bool decades = over_time ? in_decades(time) : false;
+  Chart chart =
+      chart_of(shortened(title_of(file, name, name), look.columns),
+               over_time ? "flow time t" : options.against, std::move(lines), options, decades);
+  if (over_time) chart.marks = marks_of(file);
+  return drawn(chart, look);
+}
+
+/// All observables that have no chart, a line each.
+std::string sparklines(const Recorded& recorded, const std::vector<std::string>& names,
+                       const std::vector<std::string>& charted, const Look& look) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : names) {
+    if (std::find(charted.begin(), charted.end(), name) != charted.end()) continue;
+    const std::vector<double> all = recorded.read(name);
+    const std::vector<double> values =
+        recorded.ensemble() ? recorded.quantile(all, 0.5) : recorded.of_run(all, 0);
+    if (values.empty()) continue;
+    rows.push_back({name, text::rounded(values.front()), sparkline(values, kSparkline, look),
+                    text::rounded(values.back())});
+  }
+  return rows.empty() ? "" : "\n" + text::columns(rows);
+}
+
+}  // namespace
+
+std::string picture_of_run(const DataFile& file, const PictureOptions& options, const Look& look) {
+  const Recorded recorded(file);
+  const std::vector<std::string> names = observables_of(file, "");
+  if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
+  require_names(options.observables, names, "--observable");
+  if (options.against != "time") require_names({options.against}, names, "--against");
+  if (recorded.longest() == 0)
+    throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
+  const std::vector<std::string> charted =
+      options.observables.empty() ? std::vector<std::string>{names.front()} : options.observables;
+  std::string text;
+  for (const std::string& name : charted)
+    text += (text.empty() ? "" : "\n") + chart_of_run(file, recorded, name, options, look);
+  if (options.observables.empty()) text += sparklines(recorded, names, charted, look);
+  return text;
+}
+
+std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
+                                  const Look& look) {
+  const std::string group = file.has_group("comparison") && file.has_dataset("comparison/time")
+                                ? "comparison"
+                                : "learning_rate_1/comparison";
+  if (!file.has_dataset(group + "/time"))
+    throw InputError("'" + file.path() + "' holds no finished comparison");
+  const std::vector<double> time = file.read(group + "/time").values;
+  const std::vector<std::string> rungs =
+      text::split_words(file.text_attribute("", "rungs").value_or(""));
+  std::vector<std::string> names;
+  for (const std::string& name : file.members(group))
+    if (name.ends_with("_mean")) names.push_back(name.substr(0, name.size() - 5));
+  require_names(options.observables, names, "--observable");
+  if (names.empty()) throw InputError("'" + file.path() + "' holds no finished comparison");
+  std::string text;
+  for (const std::string& name : options.observables.empty()
+                                     ? std::vector<std::string>{names.front()}
+                                     : options.observables) {
+    const std::string path = group + "/" + name + "_mean";
+    const std::vector<double> means = file.read(path).values;
+    std::vector<Line> lines;
+    constexpr Canvas::Stroke strokes[] = {Canvas::Stroke::solid, Canvas::Stroke::dashed,
+                                          Canvas::Stroke::dotted};
+    for (std::size_t r = 0; r < rungs.size() && (r + 1) * time.size() <= means.size(); ++r) {
+      const auto begin = means.begin() + static_cast<std::ptrdiff_t>(r * time.size());
+      lines.push_back({rungs[r],
+                       time,
+                       {begin, begin + static_cast<std::ptrdiff_t>(time.size())},
+                       strokes[r % 3],
+                       r});
+    }
+    text += (text.empty() ? "" : "\n") +
+            drawn(chart_of(shortened(name + ": mean over runs of each rung", look.columns),
+                           "flow time t", std::move(lines), options, in_decades(time)),
+                  look);
+  }
+  return text;
+}
+
+}  // namespace popflow

@@ -1,0 +1,83 @@
+#include "report/file_json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+using Json = nlohmann::ordered_json;  // members in the order in which they are written
+
+std::string inside(const std::string& group, const std::string& name) {
+  return group.empty() ? name : group + "/" + name;
+}
+
+Json attributes(const DataFile& file, const std::string& object) {
+  Json json = Json::object();
+  for (const std::string& name : file.attribute_names(object)) {
+    if (const auto text = file.text_attribute(object, name))
+      json[name] = *text;
+    else if (const auto number = file.number_attribute(object, name))
+      json[name] = *number;
+  }
+  return json;
+}
+
+/// Marks by which HDF5 and netCDF tell dimensions: the dimensions themselves are listed.
+bool is_mark(const std::string& attribute) {
+  for (const char* mark : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"})
+    if (attribute == mark) return true;
+  return attribute.starts_with("_Netcdf4") || attribute.starts_with("_Nc");
+}
+
+Json variable(const DataFile& file, const std::string& path) {
+  Json said = attributes(file, path);
+  for (const std::string& name : file.attribute_names(path))
+    if (is_mark(name)) said.erase(name);
+  return {{"dimensions", file.dimensions(path)},
+          {"shape", file.shape(path)},
+          {"attributes", std::move(said)}};
+}
+
+Json group(const DataFile& file, const std::string& path) {
+  Json json = {{"attributes", attributes(file, path)}, {"variables", Json::object()}};
+  for (const std::string& name : file.members(path.empty() ? "/" : path)) {
+    const std::string member = inside(path, name);
+    if (file.has_dataset(member))
+      json["variables"][name] = variable(file, member);
+    else if (file.has_group(member))
+      json["groups"][name] = group(file, member);
+  }
+  return json;
+}
+
+Json events(const DataFile& file) {
+  const std::vector<std::string> words =
+      text::split_words(file.text_attribute("events/kind", "flag_meanings").value_or(""));
+  const std::vector<std::int64_t> kinds = file.read("events/kind").integers;
+  const std::vector<double> times = file.read("events/time").values;
+  const std::vector<std::int64_t> runs = file.read("events/run").integers;
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min({kinds.size(), times.size(), runs.size()}); ++i)
+    if (kinds[i] >= 0 && kinds[i] < static_cast<std::int64_t>(words.size()))
+      json.push_back({{"name", words[static_cast<std::size_t>(kinds[i])]},
+                      {"time", times[i]},
+                      {"run", runs[i]}});
+  return json;
+}
+
+}  // namespace
+
+std::string file_json(const DataFile& file) {
+  Json json = {{"path", file.path()}};
+  json.update(group(file, ""));
+  if (file.has_dataset("events/kind") && file.has_dataset("events/time") &&
+      file.has_dataset("events/run"))
+    json["events"] = events(file);
+  return json.dump(1) + "\n";
+}
+
+}  // namespace popflow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "popflow/data_file.hpp"
+#include "sweep/cells.hpp"
+
+namespace popflow {
+
+/// A variable of a sweep's file with one number a cell or run, and how its numbers are shown.
+class SweepValues {
+ public:
+  SweepValues(const DataFile& file, const std::string& name);
+
+  [[nodiscard]] std::size_t size() const { return numbers_.size(); }
+  [[nodiscard]] double number(std::size_t i) const { return numbers_[i]; }
+  /// What the numbers stand for; empty if they are just that.
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+
+  /// To the last bit.
+  [[nodiscard]] std::string exact(std::size_t i) const { return shown(i, false); }
+  /// What some runs of a cell have together: the commonest word, or the median.
+  [[nodiscard]] std::string together(std::size_t first, std::size_t count) const;
+  /// The same as a number; NaN if there is none.
+  [[nodiscard]] double number_together(std::size_t first, std::size_t count) const;
+
+ private:
+  [[nodiscard]] std::string shown(std::size_t i, bool brief) const;
+  std::vector<double> numbers_;
+  std::vector<std::string> words_;
+  bool whole_ = false;
+};
+
+/// Variables with one number a cell or, beyond that, a run.
+std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cells);
+
+/// What a sweep is about if nobody says: outcomes, else when things happened, else the first
+/// observable.
+std::string main_variable(const std::vector<std::string>& names);
+
+}  // namespace popflow

@@ -1,0 +1,56 @@
+#include "plot/scale.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace popflow {
+namespace {
+
+std::vector<std::string> labels(const Scale& scale, std::size_t most) {
+  std::vector<std::string> labels;
+  for (const Tick& tick : scale.ticks(most)) labels.push_back(tick.label);
+  return labels;
+}
+
+TEST_CASE("a linear axis has its ticks at round numbers", "[plot][fast]") {
+  const Scale scale(0, 10, false);
+  CHECK(scale.place(0) == 0);
+  CHECK(scale.place(2.5) == 0.25);
+  CHECK(scale.place(10) == 1);
+  CHECK(labels(scale, 6) == std::vector<std::string>{"0", "2", "4", "6", "8", "10"});
+  CHECK(labels(scale, 3) == std::vector<std::string>{"0", "5", "10"});
+  CHECK(labels(Scale(-0.37, 0.61, false), 6) ==
+        std::vector<std::string>{"-0.2", "0", "0.2", "0.4", "0.6"});
+}
+
+TEST_CASE("a logarithmic axis has its ticks at whole decades", "[plot][fast]") {
+  const Scale scale(1e-4, 1e4, true);
+  CHECK(scale.place(1) == Approx(0.5));
+  CHECK(std::isnan(scale.place(0)));
+  CHECK(std::isnan(scale.place(-1)));
+  CHECK(labels(scale, 5) == std::vector<std::string>{"0.0001", "0.01", "1", "100", "10000"});
+  // Within a decade there are too few of them.
+  CHECK(labels(Scale(2, 5, true), 4) == std::vector<std::string>{"2", "3", "4", "5"});
+}
+
+TEST_CASE("every axis has ticks, also one of a single value", "[plot][fast]") {
+  for (const double value : {0.0, 1.0, -3.25e7, 1e-300}) {
+    const Scale scale(value, value, false);
+    CHECK(scale.place(value) == Approx(0.5));
+    CHECK(!scale.ticks(4).empty());
+  }
+  CHECK(Scale(7, 7, true).place(7) == Approx(0.5));
+  const std::vector<double> none = {NAN, INFINITY};
+  CHECK(std::isfinite(scale_of(none, false).place(1)));
+}
+
+TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
+  CHECK(asks_for_logarithm({1, 1e-3}));
+  CHECK(asks_for_logarithm({1, NAN, 1e3}));
+  CHECK_FALSE(asks_for_logarithm({1, 100}));
+  CHECK_FALSE(asks_for_logarithm({0, 1, 1000}));
+  CHECK_FALSE(asks_for_logarithm({-1, 1000}));
+}
+
+}  // namespace
+}  // namespace popflow

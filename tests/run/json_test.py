@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# label: fast
+"""What the program tells other programs, as JSON."""
+
+import json
+import os
+
+from runs import Folder, check, popflow, run_all
+
+
+def test_systems():
+    names = [system["name"] for system in json.loads(popflow("systems", "--json", code=0).out)]
+    check(names[:5] == ["scb", "joma", "joma-joint", "markov", "topic"], f"systems: {names}")
+    for name in names:
+        page = popflow("systems", name, code=0).out
+        told = json.loads(popflow("systems", name, "--json").out)
+        check(told["name"] == name, f"{name} is called {told['name']}")
+        for kind in ("observables", "events", "invariants", "outcomes", "constants"):
+            for row in told[kind]:
+                word = row.get("name", row.get("observable"))
+                check(word in page, f"{name}: the page lacks {word}")
+                check(row["meaning"], f"{name}: {word} has no meaning")
+        for option in told["options"]:
+            check(f"--{option['name']}" in page, f"{name}: the page lacks --{option['name']}")
+            if option["type"] == "word":
+                check(len(option["words"]) > 0, f"{name}: {option['name']} has no words")
+
+
+def test_options_of_commands():
+    commands = json.loads(popflow("systems", "markov", "--json").out)["commands"]
+    check(set(commands) == {"run", "compare", "sweep", "verify"}, f"commands: {sorted(commands)}")
+    run = {option["name"]: option for option in commands["run"]["options"]}
+    check(run["rtol"]["type"] == "number" and float(run["rtol"]["default"]) > 0, f"{run['rtol']}")
+    check(run["runs"]["type"] == "whole", f"{run['runs']}")
+    check("sgd" in run["mode"]["words"], f"{run['mode']}")
+    check(run["force"]["type"] == "flag", f"{run['force']}")
+    sweep = {option["name"]: option for option in commands["sweep"]["options"]}
+    check(sweep["over"].get("repeats") is True, f"{sweep['over']}")
+
+
+def test_info():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "markov", "--t-end", "40", "--saves", "5", "-o", path)
+        told = json.loads(popflow("info", path, "--json").out)
+        check(told["path"] == path and told["attributes"]["system"] == "markov", "wrong root")
+        check(told["variables"]["loss"]["shape"] == [5], f"{told['variables']['loss']}")
+        check(told["variables"]["loss"]["dimensions"] == ["time"], "loss has no time")
+        check(told["groups"]["parameters"]["attributes"]["t-end"] == 40, "wrong end")
+        check(all(set(event) == {"name", "time", "run"} for event in told["events"]),
+              f"{told['events']}")
+        # Other forms exclude it.
+        popflow("info", path, "--json", "--csv", code=2)
+
+
+def test_dry_run():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        told = json.loads(popflow("run", "markov", "--t-end", "2", "--dry-run", "--json", "-o",
+                                  path).out)
+        check(told["system"] == "markov" and told["options"]["t-end"] == "2", f"{told}")
+        check(told["file"] == path and told["file_bytes"] > 1000, f"{told}")
+        check(not os.path.exists(path), "a dry run wrote a file")
+        sentence = popflow("run", "markov", "--json", "-o", path, code=2).err
+        check("--dry-run" in sentence, sentence)
+
+
+def test_progress():
+    with Folder() as folder:
+        said = popflow("run", "markov", "--mode", "sgd", "--steps", "20000", "--saves", "201",
+                       "--progress", "json", "-o", os.path.join(folder, "run.h5")).err
+        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        check(len(lines) >= 1, f"no progress: {said}")
+        done = [line["done"] for line in lines]
+        check(done == sorted(done) and 0 <= done[0] and done[-1] <= 1, f"{done}")
+        check(all("text" in line and "seconds_left" in line for line in lines), f"{lines[0]}")
+
+
+if __name__ == "__main__":
+    run_all([test_systems, test_options_of_commands, test_info, test_dry_run, test_progress])

@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# label: fast
+"""Pictures in a terminal: what is drawn of each kind of file, and that it fits."""
+
+import os
+import unicodedata
+
+from runs import Folder, check, popflow, run_all
+
+UTF8 = {**os.environ, "LC_ALL": "C.UTF-8"}
+ASCII = {**os.environ, "LC_ALL": "C"}
+
+
+def width(line):
+    return sum(0 if unicodedata.combining(c) else 1 for c in line)
+
+
+def drawn(*args, env=UTF8):
+    """The picture, which no terminal of 80 columns wraps and no pipe gets colours of."""
+    text = popflow("plot", *args, code=0, env=env).out
+    for line in text.splitlines():
+        check(width(line) <= 80, f"{width(line)} columns: {line}")
+    check("\033" not in text, "colours in a pipe")
+    if env is ASCII:
+        check(all(ord(c) < 128 or not 0x2500 <= ord(c) < 0x2900 for c in text),
+              f"braille or boxes without UTF-8:\n{text}")
+    return text
+
+
+def braille(text):
+    return sum(0x2800 < ord(c) < 0x2900 for c in text)
+
+
+def test_a_run():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        shown = popflow("run", "markov", "--w0", "0.4", "--t-end", "60", "--saves", "101", "--plot",
+                        "-o", path, code=0, env=UTF8).out
+        text = drawn(path)
+        check(shown.endswith(text), f"--plot shows another picture than plot:\n{shown}\n{text}")
+        check(text.startswith("loss"), text)
+        check(braille(text) > 30, f"no line:\n{text}")
+        check("energy" in text, f"no sparkline of the energy:\n{text}")
+        plane = drawn(path, "--observable", "loss", "--against", "w")
+        check(plane.rstrip().endswith("w"), plane)
+        check("*" in drawn(path, env=ASCII), "no line in ASCII")
+        sentence = popflow("plot", path, "--observable", "los", code=2).err
+        check("'los'" in sentence and "did you mean" in sentence, sentence)
+
+
+def test_an_ensemble():
+    with Folder() as folder:
+        path = os.path.join(folder, "runs.h5")
+        popflow("run", "markov", "--mode", "sgd", "--steps", "200", "--saves", "21", "--runs", "8",
+                "-o", path, code=0)
+        text = drawn(path)
+        check("median" in text and "5% and 95% of 8 runs" in text, text)
+
+
+def test_a_comparison():
+    with Folder() as folder:
+        path = os.path.join(folder, "compare.h5")
+        popflow("compare", "markov", "--t-end", "4", "--learning-rate", "0.1", "--batch-size", "8",
+                "--runs", "8", "--saves", "11", "-o", path, code=0)
+        text = drawn(path)
+        check(all(rung in text for rung in ("flow", "sde", "sgd")), text)
+
+
+def test_a_sweep():
+    with Folder() as folder:
+        path = os.path.join(folder, "line.h5")
+        popflow("sweep", "markov", "--over", "w0=-1:1:21", "--t-end", "5", "-o", path, code=0)
+        check(braille(drawn(path, "--observable", "loss")) > 20, "no line")
+        path = os.path.join(folder, "map.h5")
+        popflow("sweep", "markov", "--over", "w0=-2:1:16", "--over", "e0=0.1:2:16", "-o", path,
+                code=0)
+        text = drawn(path)
+        rows = [line for line in text.splitlines() if "ggg" in line or "lll" in line]
+        check(len(rows) >= 8, f"no map of outcomes:\n{text}")
+        # By default p + q < 1: below the saddle the origin attracts small e0.
+        check("global" in text and "%" in text, text)
+        check(drawn(path, "--observable", "loss") != text, "--observable has no effect")
+        path = os.path.join(folder, "three.h5")
+        popflow("sweep", "markov", "--over", "w0=0,1", "--over", "e0=1,2", "--over", "p=.1,.2",
+                "--t-end", "1", "-o", path, code=0)
+        check("3 axes" in popflow("plot", path, code=2).err, "three axes")
+
+
+def test_what_is_refused():
+    with Folder() as folder:
+        check("plot needs" in popflow("plot", code=2).err, "no file")
+        popflow("plot", os.path.join(folder, "none.h5"), code=3)
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "markov", "--t-end", "1", "-o", path, code=0)
+        check("--style" in popflow("plot", path, "--style", "a.mplstyle", code=2).err, "--style")
+        check("exists" in popflow("plot", path, "-o", path, code=2).err, "-o replaces the run")
+
+
+if __name__ == "__main__":
+    run_all([test_a_run, test_an_ensemble, test_a_comparison, test_a_sweep, test_what_is_refused])
