@@ -59,11 +59,11 @@ Lambda within and between topics is a square, which cannot become negative; dire
 embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
 
 Starts. What --init-from or a problem file holds goes before --value-init. Direct logits start at
---init-logit-same-word and the like, 0 by default; W_K = W_Q = init-scale I when factored,
-W_E = init-scale I. With direct logits d = s, a = b is an invariant and unstable manifold, on which
-rounding decides where a joint run goes: a start there is refused, and so is one numerically there
-(d - s within 1e-12 of the 1/v to which they grow, a - b within 1e-12). --value-init identity starts
-from d - s = init-scale, which may be negative.
+--init-logit-same-word and the like, 0 by default, which must not differ from what a file holds;
+W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
+invariant and unstable manifold, on which rounding decides where a joint run goes: a start there is
+refused, and so is one numerically there (d - s within 1e-12 of the 1/v to which they grow, a - b
+within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
 
 Landscape. With --t-end 0 a sweep over starts is a map of the loss. With W_V at its optimum under
 uniform attention (--train attention, direct) and the other logits at 0 a word of its own topic has
