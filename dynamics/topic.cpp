@@ -96,6 +96,31 @@ bool starts_with(const StartField& field, const char* beginning) {
   return field.name.rfind(beginning, 0) == 0;
 }
 
+/// The option that an entry of Lambda starts at.
+std::string option_of(std::string logit) {
+  std::replace(logit.begin(), logit.end(), '_', '-');
+  return "init-" + logit;
+}
+
+/// The first option that starts a logit elsewhere than at 0; empty if there is none.
+std::string given_logit(const Parameters& own) {
+  for (const Parameter& parameter : info().parameters)
+    if (parameter.name.rfind("init-logit-", 0) == 0 && own.real(parameter.name) != 0)
+      return parameter.name;
+  return {};
+}
+
+/// Uniform attention has no logits, and those of factors are a product.
+void refuse_logits_of_another_variant(const Parameters& own, const Variant& variant) {
+  const std::string name = given_logit(own);
+  if (name.empty() || (variant.attends() && !variant.factored)) return;
+  throw UsageError("--" + name + " " + own.text(name) + " starts a logit, and " +
+                   (variant.attends()
+                        ? "with --parameterization factored these are products of W_K and W_Q; "
+                          "--parameterization direct has them"
+                        : "with --train " + own.word("train") + " the attention is uniform"));
+}
+
 /// The start by the options alone.
 std::vector<double> standard_start(const Parameters& own, const Data& data, const Variant& variant,
                                    const std::vector<StartField>& fields) {
@@ -109,7 +134,7 @@ std::vector<double> standard_start(const Parameters& own, const Data& data, cons
     if (starts_with(field, "value_"))
       x.push_back(W[x.size()]);
     else if (starts_with(field, "logit_"))
-      x.push_back(0);
+      x.push_back(own.real(option_of(field.name)));
     else if (field.size == 1)
       x.push_back(scale);
     else
@@ -142,6 +167,29 @@ void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
     }
     place += static_cast<std::ptrdiff_t>(field.size);
   }
+}
+
+/// Where a file says where the logits start, an option must not say otherwise, and the run's own
+/// file says it, too.
+void resolve_logits(Parameters& own, const Setting& setting, const std::optional<ProblemFile>& file,
+                    const std::vector<StartField>& fields, const std::vector<double>& x) {
+  std::size_t place = 0;
+  for (const StartField& field : fields) {
+    if (starts_with(field, "logit_")) {
+      if (setting.start != nullptr)
+        resolve(own, option_of(field.name), x[place], setting.start->path);
+      else if (file && file->has(field.name))
+        resolve(own, option_of(field.name), x[place], file->file().path());
+    }
+    place += field.size;
+  }
+}
+
+/// Of a Lambda without classes of entries no number is what an option says.
+void refuse_logits_beside_matrix(const Parameters& own, const std::string& path) {
+  if (const std::string name = given_logit(own); !name.empty())
+    throw UsageError("--" + name + " and Lambda of " + path +
+                     " both say where the logits start; give one");
 }
 
 /// Is the difference of two entries comparable to the rounding of what they grow to? `size` is that
@@ -273,6 +321,8 @@ std::unique_ptr<System> make(const Ingredients& from) {
   const bool outside = given_matrices || from_matrices;
   const bool full = setting.noisy || outside;
 
+  refuse_logits_of_another_variant(own, variant);
+
   std::vector<Note> notes;
   if (full && !outside)
     notes.push_back({"noise leaves the symmetric coordinates: full matrices of " +
@@ -296,6 +346,13 @@ std::unique_ptr<System> make(const Ingredients& from) {
       to_fields(variant, x);
     }
   }
+  if (from_matrices)
+    refuse_logits_beside_matrix(own, setting.start->path);
+  else if (given_matrices && setting.start == nullptr && file->has("Lambda"))
+    refuse_logits_beside_matrix(own, file->file().path());
+  else
+    resolve_logits(own, setting, file, fields, x);
+
   std::string source;
   if (file &&
       (given_matrices || std::any_of(fields.begin(), fields.end(),

@@ -58,11 +58,19 @@ of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors |W
 Lambda within and between topics is a square, which cannot become negative; direct logits can. In
 embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
 
-Starts. What --init-from or a problem file holds goes before --value-init. Lambda = 0 when direct,
+Starts. What --init-from or a problem file holds goes before --value-init. Direct logits start at
+--init-logit-same-word and the like, 0 by default, which must not differ from what a file holds;
 W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
 invariant and unstable manifold, on which rounding decides where a joint run goes: a start there is
 refused, and so is one numerically there (d - s within 1e-12 of the 1/v to which they grow, a - b
 within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
+
+Landscape. With --t-end 0 a sweep over starts is a map of the loss. With W_V at its optimum under
+uniform attention (--train attention, direct) and the other logits at 0 a word of its own topic has
+alpha = e^b times the weight of one of another topic, the word itself beta = e^a times. As d = s
+there, the loss knows only (v-1) alpha + beta: its minima are a line in the plane of alpha and beta,
+  popflow sweep topic --train attention --parameterization direct --t-end 0
+    --over init-logit-same-topic=-2:6:81 --over init-logit-same-word=-2:6:81
 
 Full matrices. Noise, and starts outside of the symmetric subspaces, leave these coordinates: with
 --mode sde and sgd, and from a start of matrices (W_V and the like, of a problem file or of
@@ -156,6 +164,19 @@ ParameterTable parameters() {
                .default_text = "0.01",
                .meaning = "size of the start: of the factors, of W_E, of W_V with value-init "
                           "identity (may be negative)"});
+  const auto logit = [&](const char* name, const char* symbol, const char* meaning) {
+    t.push_back({.name = name,
+                 .kind = Kind::real,
+                 .default_text = "0",
+                 .meaning = std::string("start of a direct logit: ") + meaning,
+                 .symbol = symbol});
+  };
+  logit("init-logit-same-word", "a", "key the queried word itself");
+  logit("init-logit-same-topic", "b", "key another word of the query's topic");
+  logit("init-logit-other-topic", "c", "key a word of another topic");
+  logit("init-logit-mask-key", "k", "key [MASK], query a word");
+  logit("init-logit-word-key", "e", "key a word, query [MASK]");
+  logit("init-logit-mask-mask", "f", "key and query [MASK]");
   t.push_back({.name = "document-length",
                .kind = Kind::integer,
                .default_text = "1000",

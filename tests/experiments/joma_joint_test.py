@@ -2,7 +2,7 @@
 # label: slow
 """The claims of the experiments with joma-joint, as numbers."""
 
-from experiment import check, experiment, np
+from experiment import check, experiment, near, np
 from runs import run_all
 
 
@@ -63,7 +63,28 @@ def test_a_finite_context_is_a_bias_of_order_one_over_length():
     check(0.015 < excess[100] < 0.025, f"{excess}")
 
 
+def test_the_correlation_over_width_rate_and_attention():
+    """The whole map; joma_maps_test.py has it in short."""
+    sweep = experiment("joma-joint-correlation.cfg")
+    correlation = sweep["correlation"]
+    check(correlation.shape == (3, 3, 4, 4), f"{correlation.shape}")
+    check(sweep.is_word("status", "complete").all(), "not all runs end")
+    softmax, exp, linear = correlation.mean(axis=-1)
+    check(correlation[2].min() > 0.994, f"linear: {correlation[2].min()}")
+    check(np.all((softmax[:, 0] > 0.935) & (softmax[:, 0] < 0.975)), f"softmax: {softmax}")
+    check(np.all(softmax[:, 1:] > 0.99), f"softmax: {softmax}")
+    check(np.all(np.diff(softmax, axis=1) > 0), f"softmax, over the width: {softmax}")
+    # The steps of the last are unstable: rounding decides on its digits.
+    for rate, (expected, within) in enumerate(((0.961, 5e-3), (0.846, 0.02), (-0.28, 0.4))):
+        near(exp[rate, 0], expected, within)
+    check(np.all(np.diff(exp[:, :3], axis=0) < 0), f"exp, over the learning rate: {exp}")
+    check(np.all(exp[2, :3] < 0.6) and np.all(exp[:, 3] > 0.998), f"exp: {exp}")
+    # A correlation near 1 is no merit where attention has not moved.
+    check(np.all(sweep["effective_tokens"][0, :, 0] < 4), "softmax has not moved")
+
+
 if __name__ == "__main__":
     run_all([test_logits_follow_the_weights, test_the_present_mean_attention_would_not_do,
              test_sgd_follows_the_theorem_too,
-             test_a_finite_context_is_a_bias_of_order_one_over_length])
+             test_a_finite_context_is_a_bias_of_order_one_over_length,
+             test_the_correlation_over_width_rate_and_attention])

@@ -10,7 +10,7 @@ from runs import (Folder, attribute, check, check_equal, examples, h5py, np, pop
 # Whole text of the options differs by what says where the problem came from.
 BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
 # Options that say where to start, as --init-from does.
-SAYS_THE_START = ("--init-value", "--e0", "--w0", "--b0")
+SAYS_THE_START = ("--init-value", "--e0", "--w0", "--b0", "--init-logit-same-word")
 
 
 def run(folder, name, system, *args):

@@ -130,6 +130,53 @@ def test_problem_files():
         run()
 
 
+def test_logits_start_where_an_option_or_a_file_says():
+    option = "--init-logit-same-word"
+    direct = (*SMALL, "--parameterization", "direct")
+    with Folder() as folder:
+        def run(name, *args):
+            out = os.path.join(folder, name)
+            popflow("run", "topic", "--t-end", 50, *args, "-o", out, code=0)
+            return out
+
+        def said(path):
+            return attribute(path, "init-logit-same-word", "parameters")
+
+        def same(one, other):
+            check_equal(one, other, free_groups=("provenance", "restart", "parameters"))
+
+        out = run("run.h5", *direct, option, 1.5)
+        check(start(out, "logit_same_word") == 1.5 and said(out) == 1.5, "the option's start")
+        check(start(out, "logit_same_topic") == 0, "another logit's start")
+        # A file that says where it starts, alone and beside the same option.
+        again = run("again.h5", *direct, "--problem", out)
+        check(said(again) == 1.5, f"its own file says {said(again)}")
+        same(out, again)
+        same(out, run("both.h5", *direct, "--problem", out, option, 1.5))
+        refused((*direct, "--problem", out, option, 2), 2, option, "disagrees", out)
+
+        end = read(out, "logit_same_word")[-1]
+        on = run("on.h5", *direct, "--init-from", out)
+        check(start(on, "logit_same_word") == end and said(on) == end, f"{said(on)} and not {end}")
+        refused((*direct, "--init-from", out, option, 2), 2, option, "disagrees", out)
+        popflow("resume", on, "--t-end", 70, code=0)
+        check(start(on, "logit_same_word") == end and said(on) == end, "after resuming")
+
+        # In full matrices, and on from there, where no number is the logit's.
+        sgd = ("--mode", "sgd", "--learning-rate", 0.5, "--batch-size", 4, "--document-length", 30)
+        full = run("full.h5", *direct, *sgd, option, 1.5)
+        check(np.allclose(np.diag(read(full, "Lambda")[0, 0])[1:], 1.5, rtol=1e-15), "Lambda")
+        popflow("resume", full, "--t-end", 60, code=0)
+        refused((*direct, "--init-from", full, option, 2), 2, option, "both say")
+        path = os.path.join(folder, "problem.h5")
+        problem(path, {"topics": 4, "words_per_topic": 3, "topics_per_document": 2},
+                Lambda=matrices()["Lambda"])
+        refused((*direct, "--problem", path, option, 2), 2, option, "both say", path)
+        run("matrix.h5", *direct, "--problem", path)
+    refused((*SMALL, option, 1), 2, option, "--parameterization direct")
+    refused((*SMALL, "--train", "value", option, 1), 2, option, "uniform")
+
+
 def test_wrong_problem_files_are_named():
     with Folder() as folder:
         path = os.path.join(folder, "problem.h5")
@@ -304,5 +351,6 @@ if __name__ == "__main__":
              test_what_full_matrices_refuse,
              test_combinations_are_refused_with_the_reason,
              test_the_sign_of_the_smallest_start_decides, test_what_has_no_effect_is_accepted,
-             test_problem_files, test_wrong_problem_files_are_named,
+             test_problem_files, test_logits_start_where_an_option_or_a_file_says,
+             test_wrong_problem_files_are_named,
              test_a_start_from_another_variant_is_refused, test_pages_have_what_is_recorded])
