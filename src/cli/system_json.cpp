@@ -95,7 +95,7 @@ std::string system_json(const SystemInfo& info) {
                {"source", info.source}, {"equations", info.equations},
                {"end", info.end},       {"options", options(info.parameters)}};
   for (const Command& command : commands())
-    if (command.takes_system && !command.options.empty())
+    if (command.takes_system && command.name != "systems")
       json["commands"][command.name] = {{"summary", command.summary},
                                         {"description", command.description},
                                         {"options", options(command.options)}};

@@ -79,6 +79,19 @@ std::vector<std::string> observables_of(const DataFile& file, const std::string&
   return text::split_words(file.text_attribute(group, "observables").value_or(""));
 }
 
+/// Variables with one number a save (and run): observables, and single numbers of the state.
+std::vector<std::string> along_time(const DataFile& file) {
+  std::vector<std::string> names;
+  for (const std::string& name : file.members("/")) {
+    if (name == "time" || !file.has_dataset(name)) continue;
+    const std::vector<std::string> dimensions = file.dimensions(name);
+    if (dimensions == std::vector<std::string>{"time"} ||
+        dimensions == std::vector<std::string>{"run", "time"})
+      names.push_back(name);
+  }
+  return names;
+}
+
 void require_names(const std::vector<std::string>& wanted, const std::vector<std::string>& known,
                    const std::string& option) {
   for (const std::string& name : wanted)
@@ -206,9 +219,10 @@ std::string sparklines(const Recorded& recorded, const std::vector<std::string>&
 std::string picture_of_run(const DataFile& file, const PictureOptions& options, const Look& look) {
   const Recorded recorded(file);
   const std::vector<std::string> names = observables_of(file, "");
+  const std::vector<std::string> all = along_time(file);
   if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
-  require_names(options.observables, names, "--observable");
-  if (options.against != "time") require_names({options.against}, names, "--against");
+  require_names(options.observables, all, "--observable");
+  if (options.against != "time") require_names({options.against}, all, "--against");
   if (recorded.longest() == 0)
     throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
   const std::vector<std::string> charted =

@@ -1,8 +1,11 @@
 #include "report/file_json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -15,14 +18,27 @@ std::string inside(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
+/// A text or a number; null for what is neither.
+Json attribute(const DataFile& file, const std::string& object, const std::string& name) {
+  // A file tells the type of an attribute by refusing to read it as another.
+  try {
+    if (const auto text = file.text_attribute(object, name)) return *text;
+  } catch (const InputError&) {
+  }
+  try {
+    if (const auto number = file.number_attribute(object, name)) {
+      const bool whole = std::abs(*number) < largest_whole && *number == std::round(*number);
+      return whole ? Json(static_cast<std::int64_t>(*number)) : Json(*number);
+    }
+  } catch (const InputError&) {
+  }
+  return nullptr;
+}
+
 Json attributes(const DataFile& file, const std::string& object) {
   Json json = Json::object();
-  for (const std::string& name : file.attribute_names(object)) {
-    if (const auto text = file.text_attribute(object, name))
-      json[name] = *text;
-    else if (const auto number = file.number_attribute(object, name))
-      json[name] = *number;
-  }
+  for (const std::string& name : file.attribute_names(object))
+    json[name] = attribute(file, object, name);
   return json;
 }
 
