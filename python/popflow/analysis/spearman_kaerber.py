@@ -1,0 +1,89 @@
+"""Thresholds without a model of the curve: the estimate of Spearman and Kaerber."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .along import along
+from .estimate import Estimate
+from .threshold import Threshold, checked_doses
+
+# A curve that is cut off with more than this beyond an end says too little of what lies there.
+MOST_BEYOND = 0.25
+
+
+def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse") -> Threshold:
+    """The mean logarithm of the dose at which a run begins to succeed.
+
+    `fraction` of `trials` runs succeed at a `dose`. Made to rise where it does not (by pooling
+    neighbours), it is the distribution function of the runs' own thresholds, whose mean is taken:
+    for a curve that is symmetric in log(dose), the dose at which half of the runs succeed. That
+    takes the whole curve, from 0 to 1. What happens where the doses do not reach that far:
+
+    - ends="refuse": an error, which says at which end doses are missing.
+    - ends="extend": the fraction is taken to be 0 or 1 one dose further, at the distance of the
+      last two. It is still refused if more than a quarter lies beyond an end.
+    - ends="nan": no threshold (NaN). For maps, some of whose cells lack one.
+
+    The standard error is that of the fractions (binomial) together with that of not knowing where
+    between two doses the runs' thresholds lie.
+    """
+    if ends not in ("refuse", "extend", "nan"):
+        raise ValueError(f"ends is refuse, extend or nan, not {ends!r}")
+    value, error = along(lambda *row: estimate(*row, ends), dose, fraction, trials, outputs=2)
+    return Threshold(Estimate(value, error))
+
+
+def estimate(dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray, ends: str) -> tuple:
+    """The mean and its standard error for one curve."""
+    try:
+        x, p, n = reaching(*checked_doses(dose, fraction, trials), ends)
+    except Unreached:
+        if ends == "nan":
+            return np.nan, np.nan
+        raise
+    p = rising(p, n)
+    share, width = np.diff(p), np.diff(x)
+    middle = (share * (x[1:] + x[:-1]) / 2).sum()
+    sampling = (((x[2:] - x[:-2]) / 2)**2 * (p * (1 - p) / np.maximum(n - 1, 1))[1:-1]).sum()
+    # Each share lies somewhere in its interval, each for itself.
+    placing = (share**2 * width**2 / 12).sum()
+    return middle, np.sqrt(sampling + placing)
+
+
+class Unreached(ValueError):
+    """The fractions do not go from 0 to 1."""
+
+
+def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, ends: str) -> tuple:
+    """The curve from 0 to 1, extended by a dose where it falls short."""
+    pooled = rising(p, n)
+    low, high = pooled[0], 1 - pooled[-1]
+    for beyond, end, place, wanted in ((low, "lowest", x[0], "lower"),
+                                       (high, "highest", x[-1], "higher")):
+        if beyond > (MOST_BEYOND if ends == "extend" else 0):
+            there = low if end == "lowest" else 1 - high
+            hint = "" if ends == "extend" or beyond > MOST_BEYOND else ' or ends="extend"'
+            raise Unreached(f"at the {end} dose, {np.exp(place):g}, the fraction is {there:.3g}: "
+                            f"the threshold takes {wanted} doses{hint}")
+    if low > 0:
+        x, p, n = np.r_[2 * x[0] - x[1], x], np.r_[0, p], np.r_[n[0], n]
+    if high > 0:
+        x, p, n = np.r_[x, 2 * x[-1] - x[-2]], np.r_[p, 1], np.r_[n, n[-1]]
+    return x, p, n
+
+
+def rising(p: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The nearest sequence that never falls: neighbours that fall are replaced by their mean."""
+    blocks: list[list[float]] = []  # mean, weight, length
+    for value, w in zip(p, weight):
+        blocks.append([value, w, 1])
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            mean, w, length = blocks.pop()
+            last = blocks[-1]
+            last[0] = (last[0] * last[1] + mean * w) / (last[1] + w)
+            last[1] += w
+            last[2] += length
+    return np.concatenate([np.full(length, mean) for mean, _, length in blocks])
