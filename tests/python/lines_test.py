@@ -76,8 +76,8 @@ def test_values_without_a_logarithm_are_refused():
 
 def test_maps_keep_their_other_dimensions():
     power = xarray.DataArray([-1.0, -2.0], dims="start")
-    y = xarray.DataArray([5.0, 10, 20], dims="vocab_size", coords={"vocab_size": [5, 10, 20]})**power
-    found = power_law(y.vocab_size, y)
+    y = xarray.DataArray([5.0, 10, 20], dims="N", coords={"N": [5, 10, 20]})**power
+    found = power_law(y.N, y)
     assert np.allclose(found.exponent.value, [-1, -2])
     assert found.exponent.value.dims == ("start",)
     low, high = found.exponent.interval()

@@ -41,7 +41,8 @@ def test_what_is_missing_has_to_be_said():
 
 
 def test_maps_keep_their_other_dimensions():
-    values = xarray.DataArray(np.arange(40.0).reshape(2, 20), dims=("T", "run"), coords={"T": [1, 2]})
+    values = xarray.DataArray(np.arange(40.0).reshape(2, 20), dims=("T", "run"),
+                              coords={"T": [1, 2]})
     found = median(values, "run")
     assert found.value.sel(T=2).item() == 29.5
     assert found.low.dims == ("T",)

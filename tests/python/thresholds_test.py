@@ -55,7 +55,7 @@ def test_order_and_missing_cells_do_not_matter():
 def test_a_curve_that_is_cut_off(fraction, end):
     with pytest.raises(ValueError, match=f"{end}.*ends=\"extend\""):
         spearman_kaerber(DOSES, fraction, 32)
-    assert np.isnan(spearman_kaerber(DOSES, fraction, 32, ends="nan").dose)
+    assert np.isnan(spearman_kaerber(DOSES, fraction, 32, undetermined="nan").dose)
     extended = spearman_kaerber(DOSES, fraction, 32, ends="extend")
     whole = spearman_kaerber([0.5, *DOSES, 32], [0, *fraction, 1], 32)
     assert extended.dose == pytest.approx(whole.dose)
@@ -66,6 +66,9 @@ def test_too_much_beyond_an_end_is_refused_even_so():
     with pytest.raises(ValueError, match="at the lowest dose, 1, the fraction is 0.3") as refused:
         spearman_kaerber(DOSES, [0.3, 0.5, 1, 1, 1], 32, ends="extend")
     assert "extend" not in str(refused.value)
+    found = spearman_kaerber(DOSES, [[0.3, 0.5, 1, 1, 1], [0.2, 0.5, 1, 1, 1]], 32, ends="extend",
+                             undetermined="nan")
+    assert np.isnan(found.dose).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("width, spacing, least, most", [
@@ -76,7 +79,7 @@ def test_spearman_kaerber_covers(width, spacing, least, most):
     # 1000 curves; measured 97.6% and 100%. A coverage of 95% would pass the first in 7% of seeds,
     # one of 94% in 0.4%.
     truth, dose, fraction = curves(7, 1000, width, spacing, 32, 10)
-    found = spearman_kaerber(dose, fraction, 32, ends="nan").log_dose
+    found = spearman_kaerber(dose, fraction, 32, undetermined="nan").log_dose
     assert np.isfinite(found.value).all()
     assert least <= coverage(found, truth) <= most
 

@@ -9,7 +9,8 @@ import numpy as np
 import xarray
 
 
-def boundaries(outcome: Any, x: Any = None, y: Any = None, log: Sequence[str] = ()) -> xarray.Dataset:
+def boundaries(outcome: Any, x: Any = None, y: Any = None,
+               log: Sequence[str] = ()) -> xarray.Dataset:
     """The points half-way between neighbours of different outcome, in a map of two dimensions.
 
     `outcome` is a DataArray with coordinates, or an array with the coordinates `y` of its rows and

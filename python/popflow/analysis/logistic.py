@@ -1,4 +1,4 @@
-"""Thresholds by logistic regression: the chance of success rises as 1/(1 + exp(-a - b log dose))."""
+"""Thresholds by logistic regression: the chance of success is 1/(1 + exp(-a - b log dose))."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ def separated(x: np.ndarray, p: np.ndarray) -> str | None:
     rising = failing.max() <= succeeding.min()
     low, high = ((failing.max(), succeeding.min()) if rising else
                  (succeeding.max(), failing.min()))
-    return (f"failures and successes do not overlap: the threshold lies between {np.exp(low):g} and "
-            f"{np.exp(high):g}, and no slope is too steep; spearman_kaerber() needs none")
+    return (f"failures and successes do not overlap: the threshold lies between {np.exp(low):g} "
+            f"and {np.exp(high):g}, and no slope is too steep; spearman_kaerber() needs none")

@@ -14,36 +14,40 @@ from .threshold import Threshold, checked_doses
 MOST_BEYOND = 0.25
 
 
-def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse") -> Threshold:
+def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse",
+                     undetermined: str = "refuse") -> Threshold:
     """The mean logarithm of the dose at which a run begins to succeed.
 
     `fraction` of `trials` runs succeed at a `dose`. Made to rise where it does not (by pooling
     neighbours), it is the distribution function of the runs' own thresholds, whose mean is taken:
-    for a curve that is symmetric in log(dose), the dose at which half of the runs succeed. That
-    takes the whole curve, from 0 to 1. What happens where the doses do not reach that far:
+    for a curve that is symmetric in log(dose), the dose at which half of the runs succeed.
 
-    - ends="refuse": an error, which says at which end doses are missing.
-    - ends="extend": the fraction is taken to be 0 or 1 one dose further, at the distance of the
-      last two. It is still refused if more than a quarter lies beyond an end.
-    - ends="nan": no threshold (NaN). For maps, some of whose cells lack one.
+    That takes the whole curve, from 0 to 1. Where the doses do not reach that far, ends="refuse" is
+    an error, which says at which end doses are missing. ends="extend" takes the fraction to be 0 or
+    1 one dose further, at the distance of the last two; more than a quarter beyond an end is still
+    refused. With undetermined="nan" what is refused is NaN instead, for maps with such rows.
 
     The standard error is that of the fractions (binomial) together with that of not knowing where
-    between two doses the runs' thresholds lie.
+    between two doses the runs' thresholds lie, which keeps intervals on the safe side.
     """
-    if ends not in ("refuse", "extend", "nan"):
-        raise ValueError(f"ends is refuse, extend or nan, not {ends!r}")
-    value, error = along(lambda *row: estimate(*row, ends), dose, fraction, trials, outputs=2)
-    return Threshold(Estimate(value, error))
+    for name, value, words in (("ends", ends, ("refuse", "extend")),
+                               ("undetermined", undetermined, ("refuse", "nan"))):
+        if value not in words:
+            raise ValueError(f"{name} is {' or '.join(words)}, not {value!r}")
+
+    def row(*own: np.ndarray) -> tuple:
+        try:
+            return estimate(*reaching(*checked_doses(*own), ends == "extend"))
+        except Unreached:
+            if undetermined == "nan":
+                return np.nan, np.nan
+            raise
+
+    return Threshold(Estimate(*along(row, dose, fraction, trials, outputs=2)))
 
 
-def estimate(dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray, ends: str) -> tuple:
-    """The mean and its standard error for one curve."""
-    try:
-        x, p, n = reaching(*checked_doses(dose, fraction, trials), ends)
-    except Unreached:
-        if ends == "nan":
-            return np.nan, np.nan
-        raise
+def estimate(x: np.ndarray, p: np.ndarray, n: np.ndarray) -> tuple:
+    """The mean and its standard error for a curve from 0 to 1."""
     p = rising(p, n)
     share, width = np.diff(p), np.diff(x)
     middle = (share * (x[1:] + x[:-1]) / 2).sum()
@@ -57,15 +61,14 @@ class Unreached(ValueError):
     """The fractions do not go from 0 to 1."""
 
 
-def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, ends: str) -> tuple:
+def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple:
     """The curve from 0 to 1, extended by a dose where it falls short."""
     pooled = rising(p, n)
     low, high = pooled[0], 1 - pooled[-1]
-    for beyond, end, place, wanted in ((low, "lowest", x[0], "lower"),
-                                       (high, "highest", x[-1], "higher")):
-        if beyond > (MOST_BEYOND if ends == "extend" else 0):
-            there = low if end == "lowest" else 1 - high
-            hint = "" if ends == "extend" or beyond > MOST_BEYOND else ' or ends="extend"'
+    for beyond, end, place, there, wanted in (
+            (low, "lowest", x[0], low, "lower"), (high, "highest", x[-1], 1 - high, "higher")):
+        if beyond > (MOST_BEYOND if extend else 0):
+            hint = ' or ends="extend"' if beyond <= MOST_BEYOND else ""
             raise Unreached(f"at the {end} dose, {np.exp(place):g}, the fraction is {there:.3g}: "
                             f"the threshold takes {wanted} doses{hint}")
     if low > 0:

@@ -1,0 +1,54 @@
+"""A progress bar from the program's lines of JSON, {"done": 0.4, "seconds_left": 9, "text": ""}."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+class Progress:
+    """A bar by tqdm in terminals and notebooks; nothing where tqdm is missing or nobody looks."""
+
+    def __init__(self, title: str, show: bool | None = None):
+        self.title, self.bar = title, None
+        self.show = watched() if show is None else show
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def take(self, line: str) -> bool:
+        """Shows a line of progress; False if it is something else."""
+        if not line.startswith("{"):
+            return False
+        try:
+            state = json.loads(line)
+            done, text = float(state["done"]), str(state.get("text", ""))
+        except (ValueError, KeyError, TypeError):
+            return False
+        if self.show and self.bar is None:
+            self.bar = new_bar(self.title)
+            self.show = self.bar is not None
+        if self.bar is not None:
+            self.bar.set_postfix_str(text, refresh=False)
+            self.bar.n = min(max(done, 0.0), 1.0)
+            self.bar.refresh()
+        return True
+
+
+def watched() -> bool:
+    """Is there a terminal, or a notebook?"""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def new_bar(title: str) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=1.0, desc=title, bar_format="{desc}: {percentage:3.0f}%|{bar}| "
+                "{elapsed}<{remaining} {postfix}")

@@ -1,0 +1,121 @@
+"""The systems that the program knows, with their options as signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from . import commands, executable
+
+TYPES = {"number": float, "whole": int, "word": str, "flag": bool, "file": commands.PathLike,
+         "text": str}
+
+
+class System:
+    """A system: its reference page, and the commands with its options for arguments."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @cached_property
+    def page(self) -> str:
+        """The reference page: equations, parameters, observables, events."""
+        return executable.ask("systems", self.name)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The same as data; without options where the program does not tell."""
+        if not executable.speaks_json(executable.program()):
+            return {"name": self.name, "title": self.page.splitlines()[0], "options": []}
+        return executable.ask_json("systems", self.name)
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        return self._with_options(commands.run)
+
+    @cached_property
+    def sweep(self) -> Callable[..., Any]:
+        return self._with_options(commands.sweep)
+
+    @cached_property
+    def compare(self) -> Callable[..., Any]:
+        return self._with_options(commands.compare)
+
+    def _with_options(self, command: Callable[..., Any]) -> Callable[..., Any]:
+        """The command for this system, with a signature and a docstring from its description."""
+        def bound(*arguments: Any, **options: Any) -> Any:
+            return command(self.name, *arguments, **options)
+
+        bound.__name__ = command.__name__
+        bound.__qualname__ = f"{self.name}.{command.__name__}"
+        own = list(inspect.signature(command).parameters.values())[1:]
+        options = [option for option in self.description["options"]
+                   if argument(option["name"]) not in {parameter.name for parameter in own}]
+        if options:
+            own[-1:] = [inspect.Parameter(
+                argument(option["name"]), inspect.Parameter.KEYWORD_ONLY,
+                default=option.get("default"),
+                annotation=TYPES.get(option["type"], str)) for option in options]
+        bound.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        bound.__doc__ = "\n\n".join(
+            [f"{self.description['title']}.", inspect.getdoc(command) or "",
+             *(["\n".join(map(described, options))] if options else [])])
+        return bound
+
+    def __repr__(self) -> str:
+        return self.page
+
+
+def argument(option: str) -> str:
+    """The Python name of an option."""
+    name = option.replace("-", "_")
+    return f"{name}_" if not name.isidentifier() or name in ("lambda", "from", "in") else name
+
+
+def described(option: Mapping[str, Any]) -> str:
+    kind = "|".join(option.get("words") or []) or option["type"]
+    default = option.get("default")
+    head = f"{argument(option['name'])} : {kind}"
+    head += f", default {default}" if default not in (None, "") else ""
+    return head + "\n" + textwrap.indent(textwrap.fill(option.get("meaning", ""), 92), "    ")
+
+
+class Systems(Mapping):
+    """The systems by name, as attributes too (with _ for -)."""
+
+    @cached_property
+    def _titles(self) -> dict[str, str]:
+        if executable.speaks_json(executable.program()):
+            return {system["name"]: system["title"] for system in executable.ask_json("systems")}
+        lines = (line.split(None, 1) for line in executable.ask("systems").splitlines() if line)
+        return {name: title.strip() for name, title in lines}
+
+    @cached_property
+    def _systems(self) -> dict[str, System]:
+        return {name: System(name) for name in self._titles}
+
+    def __getitem__(self, name: str) -> System:
+        return self._systems[name]
+
+    def __getattr__(self, name: str) -> System:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        for own in (name, name.replace("_", "-")):
+            if own in self._systems:
+                return self._systems[own]
+        raise AttributeError(f"no system {name}; there are: {', '.join(self._systems)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._systems)
+
+    def __len__(self) -> int:
+        return len(self._systems)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name.replace("-", "_") for name in self._systems)]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:18} {title}" for name, title in self._titles.items())
