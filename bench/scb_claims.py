@@ -212,7 +212,7 @@ def successes(title, lengths, met, trials):
     half = spearman_kaerber(met.batch_size, met.mean("run"), trials, ends="extend",
                             undetermined="nan")
     low, high = half.interval()
-    power = power_law(lengths, half.dose.values, (half.dose * half.log_dose.error).values)
+    power = power_law(lengths, half)
     rows = [[T, *(str(int(count)) for count in met[row].sum("run")),
              f"{half.dose[row]:.3g} [{low[row]:.3g}, {high[row]:.3g}]"]
             for row, T in enumerate(lengths)]
@@ -284,8 +284,12 @@ def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
     sampled = {"batch_size": 64, "learning_rate": 0.02, "runs": 4}
 
     def boosted(run):
-        """The mean first passage; a run that has none counts at its end."""
-        return float(np.mean(np.nan_to_num(run.time_of.boosted, nan=float(run.time[-1]))))
+        """The mean first passage; without one a run counts at its end. Runs that diverge are left
+        out: they may pass it by that."""
+        times = np.nan_to_num(run.time_of.boosted, nan=float(run.time[-1]))
+        if "run" in run.dims:
+            times = times[completed(run)]
+        return float(np.mean(times)) if np.size(times) else np.nan
 
     def pair(seed, share):
         """A chain with a part of another's transitions and positions of its own, learned from
@@ -298,11 +302,11 @@ def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
         tuned = {"init_from": before.popflow.path, "init_mix": 0.5}
         flow = [popflow.run("scb", problem=problem, saves=2, t_end=500, **SUPPORT, **start)
                 for start in ({}, tuned)]
+        if np.isnan(flow[1].time_of.boosted):
+            return None
         end = 2 * boosted(flow[0])
         noise = [noisy(problem=problem, saves=2, t_end=end, **sampled, **start)
                  for start in ({}, tuned)]
-        if np.isnan(flow[1].time_of.boosted):
-            return None
         times = [boosted(run) for run in (*flow, *noise)]
         return [flow[1].attrs["transfer_correlation"], *times[:2], times[1] / times[0], *times[2:],
                 *(int((run.popflow.words("status") == "diverged").sum()) for run in noise)]
@@ -376,9 +380,10 @@ def start(long, vocabularies=(5, 10, 20, 40, 80), seeds=range(1, 13)):
     found = {}
     for name, options in (("flow", {**SUPPORT, "rtol": 1e-11}),
                           ("no projection", {"project": "none", "rtol": 1e-9}),
-                          ("SGD", {"mode": "sgd", "batch_size": 64, "learning_rate": 0.05})):
+                          ("SGD", {"mode": "sgd", "batch_size": 64, "learning_rate": 0.05,
+                                   "same_seed": True})):
         data = popflow.sweep("scb", over, record="series", saves=101, context_length=100,
-                             state="none", same_seed=True, **options)
+                             state="none", **options)
         for item in ("signal_V", "excess_loss"):
             both = data[item].squeeze()
             apart = np.abs(both.sel(init_value="stationary") - both.sel(init_value="uniform"))

@@ -74,8 +74,16 @@ def checked(path: str) -> str:
 
 @functools.cache
 def speaks_json(path: str) -> bool:
-    """Does the program describe itself and its progress in JSON?"""
+    """Does the program describe itself in JSON?"""
     return subprocess.run([path, "systems", "--json"], capture_output=True).returncode == 0
+
+
+@functools.cache
+def reports_json(path: str) -> bool:
+    """Does the program report its progress in JSON?"""
+    help = subprocess.run([path, "run", "--help"], capture_output=True, text=True).stdout
+    options = help.split("\n  --")
+    return any(option.startswith("progress ") and "json" in option for option in options)
 
 
 def ask(*words: str) -> str:
@@ -95,7 +103,7 @@ def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
     """Runs the program, which writes to `path`, with a progress bar if `show` (None: if somebody
     looks). Interrupting Python interrupts the program, which keeps what it has."""
     command = [program(), *words]
-    command += ["--progress", "json"] if speaks_json(command[0]) else ["--progress", "never"]
+    command += ["--progress", "json" if reports_json(command[0]) else "never"]
     # In a group of its own, so that Ctrl-C reaches it once and from here, in notebooks too.
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                              errors="replace", start_new_session=True)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray
 
-from popflow.analysis import Estimate, line, log_line, power_law
+from popflow.analysis import Estimate, Threshold, line, log_line, power_law
 
 
 def test_exact_data():
@@ -58,6 +58,13 @@ def test_intervals_cover(given):
 def test_relative_errors_of_a_power_law():
     x, y = np.array([1.0, 2, 4]), np.array([1.0, 2, 4])
     found = power_law(x, y, 0.1 * y)
+    assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
+
+
+def test_a_power_law_of_thresholds():
+    x = np.array([1.0, 2, 4])
+    found = power_law(x, Threshold(Estimate(np.log(5 * x**2), np.array([0.1, 0.1, 0.1]))))
+    assert found.exponent.value == pytest.approx(2) and found.prefactor == pytest.approx(5)
     assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
 
 

@@ -64,6 +64,7 @@ def test_signatures_come_from_the_program(stand_in):
 def test_progress_is_drawn(stand_in, tmp_path, capsys):
     pytest.importorskip("tqdm")
     stand_in(DESCRIBES + """
+    if "--help" in sys.argv: print("  --force   do\\n  --progress WORD   auto, json"); sys.exit()
     assert sys.argv[-2:] == ["--progress", "json"], sys.argv
     for done in (0.25, 1):
         print(json.dumps({"done": done, "seconds_left": 1, "text": f"t = {done}"}), file=sys.stderr)

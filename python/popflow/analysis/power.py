@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .estimate import Estimate
-from .line import line, logarithm
+from .line import line, log_line, logarithm
+from .threshold import Threshold
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,12 @@ class PowerLaw:
 
 def power_law(x: Any, y: Any, error: Any = None) -> PowerLaw:
     """The line through log(y) against log(x), with the standard errors of y, if given, as weights:
-    an error of y is one of error/y in log(y), which takes errors that are small against y.
+    an error of y is one of error/y in log(y), which takes errors that are small against y. A
+    Threshold for y has its own, in the logarithm.
     """
+    if isinstance(y, Threshold):
+        fitted = log_line(x, y.log_dose.value, y.log_dose.error)
+        return PowerLaw(fitted.slope, fitted.intercept, fitted.misfit)
     relative = None if error is None else error / y
     fitted = line(logarithm(x, "x"), logarithm(y, "y"), relative)
     return PowerLaw(fitted.slope, fitted.intercept, fitted.misfit)
