@@ -54,7 +54,9 @@ def own() -> str | None:
 
 def main() -> None:
     """The program itself, for the script `popflow` of an installed package."""
-    path = program()
+    path = own()
+    if path is None:
+        raise errors.NoProgram("this package came without its program")
     os.execv(path, [path, *sys.argv[1:]])
 
 

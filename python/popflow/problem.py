@@ -13,7 +13,7 @@ import numpy as np
 ATTRIBUTES = ("context_length",)
 
 
-def write_problem(path: Path, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> None:
     """One dataset for each array; attributes come from the mapping itself or from the options."""
     with h5py.File(path, "w") as file:
         for name, values in arrays.items():

@@ -4,6 +4,7 @@
 import inspect
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,11 @@ DESCRIBES = f"""
     if sys.argv[1:] == ["systems", "toy", "--json"]:
         print({json.dumps(json.dumps(DESCRIPTION))}); sys.exit()
 """
+
+
+def test_the_package_has_the_programs_version():
+    listing = (Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
+    assert f"project(popflow VERSION {popflow.__version__} " in listing
 
 
 def test_the_environment_names_it(stand_in, monkeypatch):
@@ -109,8 +115,9 @@ def test_a_program_that_is_killed(stand_in, tmp_path):
     assert ended.value.path is None
 
 
-def test_the_script_is_the_program(stand_in):
+def test_the_script_is_the_program(stand_in, monkeypatch):
     path = stand_in("print('hello', *sys.argv[1:])")
+    monkeypatch.setattr(executable, "own", lambda: str(path))
     read, write = os.pipe()
     if (child := os.fork()) == 0:
         os.dup2(write, 1)

@@ -20,9 +20,9 @@ def along(function: Callable[..., tuple], x: Any, *others: Any, outputs: int) ->
         raise ValueError(f"the first argument has one dimension, not {x.ndim}")
     labelled = [value for value in others if isinstance(value, xarray.DataArray)]
     if not labelled:
-        rows = [np.asarray(value, float) for value in others]
-        rows = [row if row.ndim else np.full(x.shape, float(row)) for row in rows]
-        found = np.vectorize(function, signature=signature(1 + len(rows), outputs))(x, *rows)
+        plain = [np.asarray(value, float) for value in others]
+        plain = [row if row.ndim else np.full(x.shape, float(row)) for row in plain]
+        found = np.vectorize(function, signature=signature(1 + len(plain), outputs))(x, *plain)
         found = found if outputs > 1 else (found,)
         return tuple(value[()] for value in found)
     if not isinstance(x, xarray.DataArray):

@@ -28,15 +28,16 @@ def boundaries(outcome: Any, x: Any = None, y: Any = None,
         outcome = xarray.DataArray(outcome, dims=("y", "x"), coords={"y": y, "x": x})
     if outcome.ndim != 2:
         raise ValueError(f"a map has two dimensions; this has {outcome.ndim}: {outcome.dims}")
-    parts = [steps(outcome.sortby(list(outcome.dims)), dimension, dimension in log)
-             for dimension in outcome.dims]
+    dimensions = [str(dimension) for dimension in outcome.dims]
+    parts = [steps(outcome.sortby(dimensions), dimension, dimension in log)
+             for dimension in dimensions]
     return xarray.Dataset({name: ("point", np.concatenate([part[name] for part in parts]))
                            for name in parts[0]})
 
 
 def steps(outcome: xarray.DataArray, across: str, log: bool) -> dict[str, np.ndarray]:
     """The changes along one dimension."""
-    (other,) = set(outcome.dims) - {across}
+    (other,) = (str(dimension) for dimension in outcome.dims if dimension != across)
     values = outcome.transpose(other, across).values
     before, after = values[:, :-1], values[:, 1:]
     row, column = np.nonzero((before != after) & known(before) & known(after))

@@ -34,7 +34,7 @@ def line(x: Any, y: Any, error: Any = None) -> Line:
     from them. Without, the scatter about the line tells (three points at least). NaNs are left out.
     """
     given = error is not None
-    found = along(lambda *row: fit(*row, given), x, y, error if given else 1.0, outputs=6)
+    found = along(lambda *row: fit(given, *row), x, y, error if given else 1.0, outputs=6)
     intercept, intercept_error, slope, slope_error, misfit, freedom = found
     known = np.inf if given else freedom
     return Line(Estimate(intercept, intercept_error, known), Estimate(slope, slope_error, known),
@@ -53,7 +53,7 @@ def logarithm(values: Any, name: str) -> Any:
     return np.log(values)
 
 
-def fit(x: np.ndarray, y: np.ndarray, error: np.ndarray, given: bool) -> tuple:
+def fit(given: bool, x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple:
     """Intercept and slope, each with its error, misfit and degrees of freedom of one line."""
     known = np.isfinite(x) & np.isfinite(y) & np.isfinite(error)
     x, y, error = x[known], y[known], error[known]

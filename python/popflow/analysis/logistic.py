@@ -30,11 +30,11 @@ def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse"
     """
     if undetermined not in ("refuse", "nan"):
         raise ValueError(f"undetermined is refuse or nan, not {undetermined!r}")
-    found = along(lambda *row: fit(*row, undetermined), dose, fraction, trials, outputs=4)
+    found = along(lambda *row: fit(undetermined, *row), dose, fraction, trials, outputs=4)
     return Logistic(Threshold(Estimate(*found[:2])), Estimate(*found[2:]))
 
 
-def fit(dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray, undetermined: str) -> tuple:
+def fit(undetermined: str, dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray) -> tuple:
     """log(dose) at one half and the slope, each with its standard error."""
     import statsmodels.api as models  # takes a second to load
 

@@ -50,7 +50,8 @@ def median(values: Any, dim: str | None = None, level: float = 0.95,
     else:
         found = [item[()] for item in np.vectorize(row, signature="(n)->(),(),()")(
             np.asarray(values, float))]
-    return Median(*found, level)
+    value, low, high = found
+    return Median(value, low, high, level)
 
 
 def of(values: np.ndarray, level: float, missing: str) -> tuple:

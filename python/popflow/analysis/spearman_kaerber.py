@@ -37,7 +37,7 @@ def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse"
 
     def row(*own: np.ndarray) -> tuple:
         try:
-            return estimate(*reaching(*checked_doses(*own), ends == "extend"))
+            return estimate(*reaching(*checked_doses(*own), extend=ends == "extend"))
         except Unreached:
             if undetermined == "nan":
                 return np.nan, np.nan
@@ -80,13 +80,17 @@ def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple
 
 def rising(p: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The nearest sequence that never falls: neighbours that fall are replaced by their mean."""
-    blocks: list[list[float]] = []  # mean, weight, length
-    for value, w in zip(p, weight):
-        blocks.append([value, w, 1])
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            mean, w, length = blocks.pop()
-            last = blocks[-1]
-            last[0] = (last[0] * last[1] + mean * w) / (last[1] + w)
-            last[1] += w
-            last[2] += length
-    return np.concatenate([np.full(length, mean) for mean, _, length in blocks])
+    means: list[float] = []
+    weights: list[float] = []
+    lengths: list[int] = []
+    for value, own in zip(p, weight):
+        length = 1
+        while means and means[-1] >= value:
+            other = weights.pop()
+            value = (means.pop() * other + value * own) / (other + own)
+            own += other
+            length += lengths.pop()
+        means.append(value)
+        weights.append(own)
+        lengths.append(length)
+    return np.repeat(means, lengths)

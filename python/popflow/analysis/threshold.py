@@ -31,7 +31,8 @@ class Threshold:
         return f"{self.dose:.3g} [{low:.3g}, {high:.3g}]"
 
 
-def checked_doses(dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray) -> tuple:
+def checked_doses(dose: np.ndarray, fraction: np.ndarray,
+                  trials: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Logarithms of the doses in rising order with the fractions and trials that belong to them.
     Doses without a fraction or a trial are left out."""
     known = np.isfinite(fraction) & (trials > 0)
