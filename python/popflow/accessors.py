@@ -107,7 +107,8 @@ def times_in_events(data: xarray.Dataset) -> dict[str, Any]:
     if "path" not in data.attrs:
         return {}
     try:
-        events = data.popflow.group("events")
+        with data.popflow.group("events") as opened:
+            events = opened.load()
     except KeyError:
         return {}
     if "kind" not in events:

@@ -22,7 +22,8 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
         with h5py.File(path, "r") as file:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""
-    data = xarray.open_dataset(path, engine="h5netcdf", group=group or None)
+    opened = xarray.open_dataset(path, engine="h5netcdf", group=group or None)
+    data = opened.copy()
     data.attrs = {name: value.decode() if isinstance(value, bytes) else value
                   for name, value in data.attrs.items()}
     coordinates = {name: data[name] for name in data.coords}
@@ -31,6 +32,7 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
         data.attrs["group"] = group
     data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
     data.attrs["path"] = str(path)
+    data.set_close(opened.close)
     return data
 
 
@@ -39,9 +41,10 @@ def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:
     found: dict = {}
     parts = group.split("/")
     for depth in range(len(parts)):
-        around = xarray.open_dataset(path, engine="h5netcdf", group="/".join(parts[:depth]) or None)
-        found.update({name: around[name] for name in around.indexes
-                      if around.sizes[name] == data.sizes.get(name)})
+        outer = "/".join(parts[:depth]) or None
+        with xarray.open_dataset(path, engine="h5netcdf", group=outer) as around:
+            found.update({name: around[name].load() for name in around.indexes
+                          if around.sizes[name] == data.sizes.get(name)})
     return found
 
 

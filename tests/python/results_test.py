@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 
+import h5py
 import numpy as np
 import pytest
 import xarray
@@ -49,6 +50,17 @@ def test_events_by_name():
         run.time_of.lost
     # They stay with what is made of a run.
     assert run.isel(time=slice(0, 3)).time_of.boosted == run.time_of.boosted
+
+
+def test_the_first_of_several_events_counts(folder):
+    run = popflow.run("scb", **SMALL, t_end=60, output=folder / "twice.h5")
+    first = run.time_of.boosted
+    run.close()
+    with h5py.File(run.popflow.path, "r+") as file:
+        kinds = file["events/kind"]
+        assert kinds[1] > 0 and file["events/time"][1] > first
+        kinds[1] = 0
+    assert popflow.open(run.popflow.path).time_of.boosted == first
 
 
 def test_events_of_an_ensemble():
@@ -160,15 +172,18 @@ except popflow.Interrupted as ended:
 """
 
 
-def test_interrupted_it_can_be_resumed(folder):
-    """Ctrl-C in the midst of a run, as a notebook's kernel gets it: in Python alone."""
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_interrupted_it_can_be_resumed(folder, send):
+    """Ctrl-C in the midst of a run, which a notebook's kernel gets alone, and in a terminal the
+    whole group of processes. The program would be killed by a second one."""
     path = folder / "long.h5"
     python = subprocess.Popen([sys.executable, "-c", LONG, path], stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                              start_new_session=True)
     while not path.exists():
         assert python.poll() is None
         time.sleep(0.02)
-    python.send_signal(signal.SIGINT)
+    send(python.pid, signal.SIGINT)
     said, _ = python.communicate(timeout=60)
     assert (python.returncode, said) == (7, f"{path}\n")
     assert popflow.open(path).attrs["status"] == "interrupted"
