@@ -212,11 +212,12 @@ def successes(title, lengths, met, trials):
     half = spearman_kaerber(met.batch_size, met.mean("run"), trials, ends="extend",
                             undetermined="nan")
     low, high = half.interval()
-    power = power_law(lengths, half)
-    rows = [[T, *(str(int(count)) for count in met[row].sum("run")),
-             f"{half.dose[row]:.3g} [{low[row]:.3g}, {high[row]:.3g}]"]
-            for row, T in enumerate(lengths)]
-    table(f"4. {title}. Successes of {trials}; half at a batch size of order T^({power.exponent})",
+    known = int(half.dose.count())
+    order = f"of order T^({power_law(lengths, half).exponent})" if known > 2 else "of unknown order"
+    rows = [[T, *(int(count) for count in met[row].sum("run")),
+             f"{half.dose[row]:.3g} [{low[row]:.3g}, {high[row]:.3g}]" if half.dose[row] > 0 else
+             "not in this range"] for row, T in enumerate(lengths)]
+    table(f"4. {title}. Successes of {trials}; half at a batch size {order}",
           ["T", *(f"B = {B}" for B in met.batch_size.values), "half succeed at B"], rows)
 
 

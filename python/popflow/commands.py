@@ -17,6 +17,10 @@ from .folder import place
 from .problem import write_problem
 from .words import words
 
+# What the package says to the program by itself.
+RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
+            "progress": "show=True draws a bar", "quiet": ""}
+
 PathLike = str | os.PathLike[str]
 Problem = PathLike | Mapping[str, Any] | xarray.Dataset
 
@@ -77,6 +81,8 @@ def carried_out(command: str, system: str | None, output: PathLike | None, probl
                 show: bool | None, options: dict[str, Any],
                 more: list[str] | None = None) -> xarray.Dataset:
     """Runs a command and opens the file that it wrote."""
+    for name in RESERVED.keys() & options.keys():
+        raise TypeError(f"{name} is no argument of {command}(). {RESERVED[name]}".strip(". "))
     path = place(output, file_name(command, system, options))
     own_problem = None
     if isinstance(problem, (Mapping, xarray.Dataset)):

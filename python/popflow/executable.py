@@ -119,6 +119,8 @@ def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
         finally:
             if child.poll() is None:  # interrupted again
                 child.kill()
+        if child.returncode == 0:
+            bar.complete()
     if child.returncode != 0:
         raise errors.of(child.returncode, sentence("\n".join(said)), command, path)
     for line in said:

@@ -21,13 +21,20 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
 
+    def complete(self) -> None:
+        """The work is done, whatever the last line said."""
+        if self.bar is not None:
+            self.bar.n = 1.0
+            self.bar.set_postfix_str("")
+
     def take(self, line: str) -> bool:
         """Shows a line of progress; False if it is something else."""
         if not line.startswith("{"):
             return False
         try:
             state = json.loads(line)
-            done, text = float(state["done"]), str(state.get("text", ""))
+            done, left = float(state["done"]), state.get("seconds_left")
+            text = str(state.get("text", "")) + ("" if left is None else f", {clock(left)} left")
         except (ValueError, KeyError, TypeError):
             return False
         if self.show and self.bar is None:
@@ -40,6 +47,13 @@ class Progress:
         return True
 
 
+def clock(seconds: float) -> str:
+    """3:25, or 1:03:25."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
 def watched() -> bool:
     """Is there a terminal, or a notebook?"""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
@@ -50,5 +64,5 @@ def new_bar(title: str) -> Any:
         from tqdm.auto import tqdm
     except ImportError:
         return None
-    return tqdm(total=1.0, desc=title, bar_format="{desc}: {percentage:3.0f}%|{bar}| "
-                "{elapsed}<{remaining} {postfix}")
+    return tqdm(total=1.0, desc=title, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
+                "{postfix}")

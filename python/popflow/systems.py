@@ -10,8 +10,8 @@ from typing import Any
 
 from . import commands, executable
 
-TYPES = {"number": float, "whole": int, "word": str, "flag": bool, "file": commands.PathLike,
-         "text": str}
+TYPES: dict[str, Any] = {"number": float, "whole": int, "word": str, "flag": bool,
+                         "file": commands.PathLike, "text": str}
 
 
 class System:
@@ -29,7 +29,7 @@ class System:
     def description(self) -> dict[str, Any]:
         """The same as data; without options where the program does not tell."""
         if not executable.speaks_json(executable.program()):
-            return {"name": self.name, "title": self.page.splitlines()[0], "options": []}
+            return {"title": self.page.splitlines()[0], "options": [], "commands": {}}
         return executable.ask_json("systems", self.name)
 
     @cached_property
@@ -52,13 +52,12 @@ class System:
         bound.__name__ = command.__name__
         bound.__qualname__ = f"{self.name}.{command.__name__}"
         own = list(inspect.signature(command).parameters.values())[1:]
-        options = [option for option in self.description["options"]
-                   if argument(option["name"]) not in {parameter.name for parameter in own}]
+        theirs = self.description["commands"].get(command.__name__, {}).get("options", [])
+        taken = {*(parameter.name for parameter in own), *commands.RESERVED}
+        options = [option for option in [*self.description["options"], *theirs]
+                   if argument(option["name"]) not in taken]
         if options:
-            own[-1:] = [inspect.Parameter(
-                argument(option["name"]), inspect.Parameter.KEYWORD_ONLY,
-                default=option.get("default"),
-                annotation=TYPES.get(option["type"], str)) for option in options]
+            own[-1:] = map(parameter, options)
         bound.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
         bound.__doc__ = "\n\n".join(
             [f"{self.description['title']}.", inspect.getdoc(command) or "",
@@ -69,6 +68,18 @@ class System:
         return self.page
 
 
+def parameter(option: Mapping[str, Any]) -> inspect.Parameter:
+    """An option as a parameter of a signature."""
+    kind = TYPES.get(option["type"], str)
+    default = option.get("default")
+    if kind is bool:
+        default = False
+    elif default is not None and kind in (int, float):
+        default = kind(float(default))
+    return inspect.Parameter(argument(option["name"]), inspect.Parameter.KEYWORD_ONLY,
+                             default=default, annotation=kind | None if default is None else kind)
+
+
 def argument(option: str) -> str:
     """The Python name of an option."""
     name = option.replace("-", "_")
@@ -77,9 +88,8 @@ def argument(option: str) -> str:
 
 def described(option: Mapping[str, Any]) -> str:
     kind = "|".join(option.get("words") or []) or option["type"]
-    default = option.get("default")
-    head = f"{argument(option['name'])} : {kind}"
-    head += f", default {default}" if default not in (None, "") else ""
+    default = option.get("default") or option.get("default_note")
+    head = f"{argument(option['name'])} : {kind}" + (f", default {default}" if default else "")
     return head + "\n" + textwrap.indent(textwrap.fill(option.get("meaning", ""), 92), "    ")
 
 

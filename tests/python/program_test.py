@@ -12,13 +12,15 @@ import popflow
 from popflow import executable
 
 DESCRIPTION = {
-    "name": "toy", "title": "A toy", "events": [], "observables": [],
-    "options": [{"name": "vocab-size", "type": "whole", "default": 10, "words": [],
-                 "meaning": "number of tokens", "group": "system"},
-                {"name": "mode", "type": "word", "default": "flow", "words": ["flow", "sgd"],
-                 "meaning": "what moves the state", "group": "run"},
-                {"name": "lambda", "type": "number", "default": None, "words": [],
-                 "meaning": "penalty", "group": "system"}]}
+    "name": "toy", "title": "A toy",
+    "options": [{"name": "vocab-size", "type": "whole", "default": "1e1", "meaning": "tokens"},
+                {"name": "lambda", "type": "number", "default": None, "meaning": "penalty",
+                 "default_note": "as small as it can be"}],
+    "commands": {"run": {"options": [
+        {"name": "mode", "type": "word", "default": "flow", "words": ["flow", "sgd"],
+         "meaning": "what moves the state"},
+        {"name": "output", "type": "file", "default": None, "meaning": "where to write"},
+        {"name": "force", "type": "flag", "default": None, "meaning": "overwrite"}]}}}
 DESCRIBES = f"""
     if sys.argv[1:] == ["systems", "--json"]:
         print(json.dumps([{{"name": "toy", "title": "A toy"}}])); sys.exit()
@@ -61,10 +63,13 @@ def test_signatures_come_from_the_program(stand_in):
     stand_in(DESCRIBES)
     run = popflow.systems.__class__().toy.run
     parameters = inspect.signature(run).parameters
-    assert list(parameters) == ["output", "problem", "show", "vocab_size", "mode", "lambda_"]
+    assert list(parameters) == ["output", "problem", "show", "vocab_size", "lambda_", "mode",
+                                "force"]
     assert parameters["vocab_size"].default == 10 and parameters["vocab_size"].annotation is int
+    assert parameters["lambda_"].default is None and parameters["force"].default is False
     assert run.__doc__.startswith("A toy.")
     assert "mode : flow|sgd, default flow\n    what moves the state" in run.__doc__
+    assert "lambda_ : number, default as small as it can be" in run.__doc__
 
 
 def test_progress_is_drawn(stand_in, tmp_path, capsys):
@@ -72,15 +77,16 @@ def test_progress_is_drawn(stand_in, tmp_path, capsys):
     stand_in(DESCRIBES + """
     if "--help" in sys.argv: print("  --force   do\\n  --progress WORD   auto, json"); sys.exit()
     assert sys.argv[-2:] == ["--progress", "json"], sys.argv
-    for done in (0.25, 1):
-        print(json.dumps({"done": done, "seconds_left": 1, "text": f"t = {done}"}), file=sys.stderr)
+    for done in (0.25, 0.7):
+        state = {"done": done, "seconds_left": 3805.4, "text": f"t = {done}"}
+        print(json.dumps(state), file=sys.stderr)
     print("{this is no progress", file=sys.stderr)
     print("warning: a wild one", file=sys.stderr)
     """)
     with pytest.warns(UserWarning, match="a wild one"):
         executable.work(["run"], tmp_path / "x.h5", show=True)
     drawn = capsys.readouterr().err
-    assert " 25%" in drawn and "100%" in drawn and "t = 0.25" in drawn
+    assert " 25%" in drawn and "100%" in drawn and "t = 0.25, 1:03:25 left" in drawn
     with pytest.warns(UserWarning):
         executable.work(["run"], tmp_path / "x.h5", show=False)
     assert capsys.readouterr().err == ""

@@ -1,6 +1,7 @@
 # label: fast
 """Runs, comparisons and sweeps by the program itself, as xarray objects."""
 
+import inspect
 import os
 import signal
 import subprocess
@@ -134,6 +135,13 @@ def test_a_wrong_argument_is_the_programs_own_error(folder, options, said):
     assert os.listdir(folder) == []
 
 
+def test_arguments_that_are_the_packages_own():
+    with pytest.raises(TypeError, match=r"dry_run is no argument of run\(\). popflow.plan"):
+        popflow.run("scb", dry_run=True)
+    with pytest.raises(TypeError, match="quiet is no argument of sweep"):
+        popflow.sweep("scb", quiet=True)
+
+
 def test_what_diverged_can_be_looked_at():
     with pytest.raises(popflow.Diverged, match="non-finite") as ended:
         popflow.run("scb", **SMALL, mode="sgd", learning_rate=50, t_end=1000)
@@ -213,5 +221,15 @@ def test_the_systems():
     assert "Equations" in repr(popflow.systems.scb)
     run = popflow.systems.markov.run(e0=0.3, t_end=1)
     assert run.e[0] == 0.3
+    options = inspect.signature(popflow.systems.markov.sweep).parameters
+    assert options["p"].default == 0.2 and options["same_seed"].default is False
+    assert "over" in options and "output" in options
+    assert "bias : optimal|free, default optimal" in popflow.systems.markov.sweep.__doc__
+
+
+def test_a_plan(folder):
+    plan = popflow.plan("markov", e0=0.3)
+    assert plan["options"]["e0"] == "0.3" and plan["file_bytes"] > 0
+    assert os.listdir(folder) == []
     with pytest.raises(AttributeError, match="no system nothing; there are: scb"):
         popflow.systems.nothing
