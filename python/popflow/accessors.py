@@ -31,7 +31,7 @@ class File:
         with h5py.File(self.path, "r") as file:
             for here in (file[self._inside("") or "/"], file):
                 if found := [name for name, item in here.items() if isinstance(item, h5py.Group)]:
-                    return found
+                    return sorted(found)
         return []
 
     def group(self, name: str) -> xarray.Dataset:

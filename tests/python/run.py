@@ -8,6 +8,7 @@ try:
     import h5netcdf  # noqa: F401
     import pytest
     import scipy  # noqa: F401
+    import statsmodels  # noqa: F401
     import xarray  # noqa: F401
 except ImportError as missing:
     print(f"not checked: {missing}")
