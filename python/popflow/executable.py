@@ -74,20 +74,6 @@ def checked(path: str) -> str:
     return version
 
 
-@functools.cache
-def speaks_json(path: str) -> bool:
-    """Does the program describe itself in JSON?"""
-    return subprocess.run([path, "systems", "--json"], capture_output=True).returncode == 0
-
-
-@functools.cache
-def reports_json(path: str) -> bool:
-    """Does the program report its progress in JSON?"""
-    help = subprocess.run([path, "run", "--help"], capture_output=True, text=True).stdout
-    options = help.split("\n  --")
-    return any(option.startswith("progress ") and "json" in option for option in options)
-
-
 def ask(*words: str) -> str:
     """What the program prints in answer to a question that takes no time."""
     command = [program(), *words]
@@ -104,16 +90,18 @@ def ask_json(*words: str) -> Any:
 def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
     """Runs the program, which writes to `path`, with a progress bar if `show` (None: if somebody
     looks). Interrupting Python interrupts the program, which keeps what it has."""
-    command = [program(), *words]
-    command += ["--progress", "json" if reports_json(command[0]) else "never"]
+    command = [program(), *words, "--progress", "json"]
     # In a group of its own, so that Ctrl-C reaches it once and from here, in notebooks too.
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                             errors="replace", start_new_session=True)
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, errors="replace",
+                             start_new_session=True)
     said: list[str] = []
+    interrupted = False
     with child, Progress(words[0], show) as bar:
         try:
             listen(child, bar, said)
         except KeyboardInterrupt:
+            interrupted = True
             child.send_signal(signal.SIGINT)
             listen(child, bar, said)
         finally:
@@ -123,6 +111,8 @@ def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
             bar.complete()
     if child.returncode != 0:
         raise errors.of(child.returncode, sentence("\n".join(said)), command, path)
+    if interrupted:
+        raise errors.Interrupted("the program had finished", path)
     for line in said:
         if line.startswith(("warning: ", "without effect ")):
             warnings.warn(line.removeprefix("warning: "), stacklevel=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -27,9 +28,7 @@ class System:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The same as data; without options where the program does not tell."""
-        if not executable.speaks_json(executable.program()):
-            return {"title": self.page.splitlines()[0], "options": [], "commands": {}}
+        """The same as data, with the options of the commands."""
         return executable.ask_json("systems", self.name)
 
     @cached_property
@@ -52,16 +51,15 @@ class System:
         bound.__name__ = command.__name__
         bound.__qualname__ = f"{self.name}.{command.__name__}"
         own = list(inspect.signature(command).parameters.values())[1:]
-        theirs = self.description["commands"].get(command.__name__, {}).get("options", [])
+        theirs = self.description["commands"][command.__name__]["options"]
         taken = {*(parameter.name for parameter in own), *commands.RESERVED}
         options = [option for option in [*self.description["options"], *theirs]
                    if argument(option["name"]) not in taken]
-        if options:
-            own[-1:] = map(parameter, options)
+        own[-1:] = map(parameter, options)
         bound.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
         bound.__doc__ = "\n\n".join(
             [f"{self.description['title']}.", inspect.getdoc(command) or "",
-             *(["\n".join(map(described, options))] if options else [])])
+             "\n".join(map(described, options))])
         return bound
 
     def __repr__(self) -> str:
@@ -83,7 +81,7 @@ def parameter(option: Mapping[str, Any]) -> inspect.Parameter:
 def argument(option: str) -> str:
     """The Python name of an option."""
     name = option.replace("-", "_")
-    return f"{name}_" if not name.isidentifier() or name in ("lambda", "from", "in") else name
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def described(option: Mapping[str, Any]) -> str:
@@ -98,10 +96,7 @@ class Systems(Mapping):
 
     @cached_property
     def _titles(self) -> dict[str, str]:
-        if executable.speaks_json(executable.program()):
-            return {system["name"]: system["title"] for system in executable.ask_json("systems")}
-        lines = (line.split(None, 1) for line in executable.ask("systems").splitlines() if line)
-        return {name: title.strip() for name, title in lines}
+        return {system["name"]: system["title"] for system in executable.ask_json("systems")}
 
     @cached_property
     def _systems(self) -> dict[str, System]:

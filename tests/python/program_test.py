@@ -75,7 +75,6 @@ def test_signatures_come_from_the_program(stand_in):
 def test_progress_is_drawn(stand_in, tmp_path, capsys):
     pytest.importorskip("tqdm")
     stand_in(DESCRIBES + """
-    if "--help" in sys.argv: print("  --force   do\\n  --progress WORD   auto, json"); sys.exit()
     assert sys.argv[-2:] == ["--progress", "json"], sys.argv
     for done in (0.25, 0.7):
         state = {"done": done, "seconds_left": 3805.4, "text": f"t = {done}"}
@@ -97,7 +96,6 @@ def test_progress_is_drawn(stand_in, tmp_path, capsys):
     (5, popflow.OutputError), (6, popflow.LimitReached), (130, popflow.Interrupted)])
 def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
     stand_in(f"""
-    if sys.argv[1] == "systems": sys.exit(2)
     print("signals grow", file=sys.stderr)
     print("popflow: error: so it ends\\n  in two lines", file=sys.stderr)
     sys.exit({code})
@@ -112,13 +110,32 @@ def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
 
 def test_a_program_that_is_killed(stand_in, tmp_path):
     stand_in("""
-    if sys.argv[1] == "systems": sys.exit(2)
     import os
     os.kill(os.getpid(), 9)
     """)
     with pytest.raises(popflow.Error, match="SIGKILL") as ended:
         executable.work(["run"], tmp_path / "x.h5")
     assert ended.value.path is None
+
+
+def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
+    """Who interrupts means what comes after it, too."""
+    stand_in("""
+    import signal
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    print("ready", file=sys.stderr, flush=True)
+    signal.pause()
+    """)
+    heard = executable.listen
+
+    def listen(child, *_):
+        child.stderr.readline()
+        monkeypatch.setattr(executable, "listen", heard)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(executable, "listen", listen)
+    with pytest.raises(popflow.Interrupted):
+        executable.work(["run"], tmp_path / "x.h5")
 
 
 def test_the_script_is_the_program(stand_in, monkeypatch):
