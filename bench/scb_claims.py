@@ -197,6 +197,7 @@ def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
             if np.isnan(found):
                 break
             start = {**TWO_STAGES, "init_from": run.popflow.path}
+    # Of the program, or of this script, if that has more: a child begins as its copy.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     table(f"3. T = {T}; peak memory {peak:.2f} GiB",
           ["what", "stage", "learning rate", "steps", "wall time", "a step", "flow: boosted at t",

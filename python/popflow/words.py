@@ -25,6 +25,8 @@ def word(value: Any) -> str:
         return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={word(own)}" for name, own in value.items())
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ",".join(word(item) for item in value)
     return str(value)
