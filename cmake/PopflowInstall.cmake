@@ -9,6 +9,9 @@ if(BUILD_SHARED_LIBS)
 endif()
 
 install(TARGETS popflow_program)
+if(SKBUILD)  # pip: the program alone, inside the Python package
+  install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
+endif()
 install(TARGETS popflow EXPORT popflowTargets)
 install(DIRECTORY include/popflow TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"

@@ -1,0 +1,39 @@
+"""Population dynamics of transformer training, from Python.
+
+    import popflow
+
+    run = popflow.run("scb", vocab_size=10, output="two-stages.h5")
+    run.excess_loss.plot(xscale="log", yscale="log")
+    run.time_of.boosted
+
+The package runs the program `popflow` and opens its files as xarray objects. `popflow.systems`
+says what there is, `help(popflow.systems.scb.run)` with which options; `popflow.analysis` makes
+numbers of maps.
+"""
+
+from . import accessors as _accessors  # registers .popflow and .time_of
+from .axes import linear, logarithmic, sampled
+from .commands import compare, plan, resume, run, sweep
+from .errors import (
+                     Diverged,
+                     Error,
+                     InputError,
+                     Interrupted,
+                     LimitReached,
+                     NoProgram,
+                     OutputError,
+                     UsageError,
+)
+from .executable import program
+from .files import open_file as open
+from .folder import folder
+from .systems import Systems as _Systems
+from .version import __version__
+
+systems = _Systems()
+
+__all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "NoProgram",
+           "OutputError", "UsageError", "__version__", "compare", "folder", "linear", "logarithmic",
+           "open", "plan", "program", "resume", "run", "sampled", "sweep", "systems"]
+
+del _accessors

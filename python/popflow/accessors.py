@@ -1,0 +1,128 @@
+"""What popflow's datasets have beyond xarray's: `data.time_of` and `data.popflow`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray
+
+from . import executable
+from .files import decoded, open_file
+
+
+@xarray.register_dataset_accessor("popflow")
+class File:
+    """The file that a dataset was read from."""
+
+    def __init__(self, data: xarray.Dataset):
+        self._data = data
+
+    @property
+    def path(self) -> Path:
+        return Path(self._data.attrs["path"])
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups below this dataset's own, or, if it has none, of the whole file."""
+        with h5py.File(self.path, "r") as file:
+            for here in (file[self._inside("") or "/"], file):
+                if found := [name for name, item in here.items() if isinstance(item, h5py.Group)]:
+                    return sorted(found)
+        return []
+
+    def group(self, name: str) -> xarray.Dataset:
+        """A group, as a dataset: `problem`, `events`, `final`; of a comparison, a rung."""
+        with h5py.File(self.path, "r") as file:
+            inside = self._inside(name)
+            found = inside if inside in file else name
+            if found not in file:
+                raise KeyError(f"{self.path} has no group {name}, only {', '.join(self.groups)}")
+        return open_file(self.path, found)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Every option, as resolved."""
+        attributes = self.group("parameters").attrs
+        return {name.replace("-", "_"): value for name, value in attributes.items()
+                if name not in ("path", "group")}
+
+    def words(self, name: str) -> xarray.DataArray:
+        """A variable with its words in place of their numbers: `status`, `outcome`, ..."""
+        return decoded(self._data[name])
+
+    def info(self, *options: str) -> str:
+        """What `popflow info` says of the file."""
+        return executable.ask("info", str(self.path), *options)
+
+    def _inside(self, name: str) -> str:
+        return "/".join(part for part in (self._data.attrs.get("group", ""), name) if part)
+
+    def __repr__(self) -> str:
+        return f"{self.path}\ngroups: {', '.join(self.groups)}"
+
+
+@xarray.register_dataset_accessor("time_of")
+class Times(Mapping):
+    """When events happened, by their names; NaN: not.
+
+    Of a flow, a number; of an ensemble, a DataArray along its runs; of a sweep, one along its axes.
+    An event that happens several times has the time of the first.
+    """
+
+    def __init__(self, data: xarray.Dataset):
+        swept = {str(name).removeprefix("time_of_"): variable for name, variable in data.items()
+                 if str(name).startswith("time_of_")}
+        self._times: dict[str, Any] = swept or times_in_events(data)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._times[name]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_times"][name]
+        except KeyError:
+            known = ", ".join(self.__dict__.get("_times", {})) or "none"
+            raise AttributeError(f"no event {name}; there are: {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._times)
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._times]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:16} {np.array2string(np.asarray(time), precision=6, threshold=8)}"
+                         for name, time in self.items()) or "no events"
+
+
+def times_in_events(data: xarray.Dataset) -> dict[str, Any]:
+    """First times from the table of events in the file."""
+    if "path" not in data.attrs:
+        return {}
+    try:
+        with data.popflow.group("events") as opened:
+            events = opened.load()
+    except KeyError:
+        return {}
+    if "kind" not in events:
+        return {}
+    words = events.kind.attrs["flag_meanings"].split()
+    kind, time, run = (events[name].values for name in ("kind", "time", "run"))
+    runs = data["run"].values if "run" in data.coords or "run" in data.dims else np.array([0])
+    found = {}
+    for number, word in enumerate(words):
+        first = np.full(runs.shape, np.nan)
+        for place, own in enumerate(np.atleast_1d(runs)):
+            happened = time[(kind == number) & (run == own)]
+            if len(happened):
+                first.flat[place] = happened.min()
+        found[word] = (xarray.DataArray(first, dims="run", coords={"run": runs}, name=word)
+                       if "run" in data.dims else float(first.flat[0]))
+    return found

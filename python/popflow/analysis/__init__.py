@@ -1,0 +1,17 @@
+"""From maps to numbers: thresholds, powers, medians and boundaries, each with its uncertainty.
+
+All of it works on plain arrays, along their last axis, and on xarray.DataArrays, along the
+dimension of the first argument, whatever other dimensions there are.
+"""
+
+from .boundary import boundaries
+from .estimate import Estimate
+from .line import Line, line, log_line
+from .logistic import Logistic, logistic
+from .median import Median, median
+from .power import PowerLaw, power_law
+from .spearman_kaerber import spearman_kaerber
+from .threshold import Threshold
+
+__all__ = ["Estimate", "Line", "Logistic", "Median", "PowerLaw", "Threshold", "boundaries", "line",
+           "log_line", "logistic", "median", "power_law", "spearman_kaerber"]

@@ -1,0 +1,68 @@
+"""Thresholds by logistic regression: the chance of success is 1/(1 + exp(-a - b log dose))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .along import along
+from .estimate import Estimate
+from .threshold import Threshold, checked_doses
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Where the chance of success is one half, and the slope b of its logit in log(dose)."""
+
+    threshold: Threshold
+    slope: Estimate
+
+
+def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse") -> Logistic:
+    """The logistic curve of greatest likelihood, where `fraction` of `trials` runs succeed at a
+    `dose`; standard errors from the curvature of the likelihood.
+
+    Where failures and successes do not overlap (all fail up to some dose, all succeed above), no
+    slope is steep enough, and the doses between which the threshold lies are all that is known:
+    `undetermined="refuse"` is an error that names them, `"nan"` gives NaN.
+    """
+    if undetermined not in ("refuse", "nan"):
+        raise ValueError(f"undetermined is refuse or nan, not {undetermined!r}")
+    found = along(lambda *row: fit(undetermined, *row), dose, fraction, trials, outputs=4)
+    return Logistic(Threshold(Estimate(*found[:2])), Estimate(*found[2:]))
+
+
+def fit(undetermined: str, dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray) -> tuple:
+    """log(dose) at one half and the slope, each with its standard error."""
+    import statsmodels.api as models  # takes a second to load
+
+    x, p, n = checked_doses(dose, fraction, trials)
+    if complaint := separated(x, p):
+        if undetermined == "nan":
+            return (np.nan,) * 4
+        raise ValueError(complaint)
+    # Centred, so that the two coefficients are nearly uncorrelated.
+    centre = np.average(x, weights=n)
+    successes = np.rint(p * n)
+    fitted = models.GLM(np.column_stack([successes, n - successes]),
+                        models.add_constant(x - centre), family=models.families.Binomial()).fit()
+    (a, b), covariance = fitted.params, fitted.cov_params()
+    at = -a / b
+    error = np.sqrt(np.array([1, at]) @ covariance @ np.array([1, at])) / abs(b)
+    return centre + at, error, b, np.sqrt(covariance[1, 1])
+
+
+def separated(x: np.ndarray, p: np.ndarray) -> str | None:
+    """Why the likelihood has no maximum, if so."""
+    succeeding, failing = x[p > 0], x[p < 1]
+    if len(succeeding) == 0 or len(failing) == 0:
+        return f"all runs {'succeed' if len(succeeding) else 'fail'}: there is no threshold"
+    if succeeding.min() < failing.max() and failing.min() < succeeding.max():
+        return None
+    rising = failing.max() <= succeeding.min()
+    low, high = ((failing.max(), succeeding.min()) if rising else
+                 (succeeding.max(), failing.min()))
+    return (f"failures and successes do not overlap: the threshold lies between {np.exp(low):g} "
+            f"and {np.exp(high):g}, and no slope is too steep; spearman_kaerber() needs none")

@@ -1,0 +1,72 @@
+"""Medians with confidence intervals that need no assumption about the distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median of a sample, and an interval that holds that of the distribution with a
+    probability of at least `level`."""
+
+    value: Any
+    low: Any
+    high: Any
+    level: float
+
+    def __str__(self) -> str:
+        if np.ndim(self.value):
+            return f"{self.value} [{self.low}, {self.high}]"
+        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def median(values: Any, dim: str | None = None, level: float = 0.95,
+           missing: str = "refuse") -> Median:
+    """The median along `dim`, by default the last dimension.
+
+    The interval's ends are order statistics: how many of the values lie below the true median is
+    binomial. Too few values for the level (five or fewer for 95%) leave it without ends: infinite.
+
+    What a NaN means has to be said: `missing="omit"` leaves it out, `missing="late"` takes it for
+    an event after all others, as of a run that ended before it. The default refuses NaNs.
+    """
+    if missing not in ("refuse", "omit", "late"):
+        raise ValueError(f"missing is refuse, omit or late, not {missing!r}")
+
+    def row(x: np.ndarray) -> tuple:
+        return of(x, level, missing)
+
+    if isinstance(values, xarray.DataArray):
+        found = xarray.apply_ufunc(row, values.astype(float),
+                                   input_core_dims=[[dim or values.dims[-1]]],
+                                   output_core_dims=[[]] * 3, vectorize=True)
+        found = [item if item.ndim else float(item) for item in found]
+    else:
+        found = [item[()] for item in np.vectorize(row, signature="(n)->(),(),()")(
+            np.asarray(values, float))]
+    value, low, high = found
+    return Median(value, low, high, level)
+
+
+def of(values: np.ndarray, level: float, missing: str) -> tuple:
+    """The median of one sample and the ends of its interval."""
+    absent = np.isnan(values)
+    if absent.any() and missing == "refuse":
+        raise ValueError(f"{absent.sum()} of {len(values)} values are NaN: say by missing= whether "
+                         'to "omit" them or to take them for "late"')
+    values = values[~absent] if missing == "omit" else np.where(absent, np.inf, values)
+    if len(values) == 0:
+        return np.nan, -np.inf, np.inf
+    values = np.sort(values)
+    n = len(values)
+    # The largest k with P(fewer than k values below the median) < (1 - level)/2, on either side.
+    k = int(stats.binom.ppf((1 - level) / 2, n, 0.5))
+    low, high = (values[k - 1], values[n - k]) if k > 0 else (-np.inf, np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.median(values), low, high

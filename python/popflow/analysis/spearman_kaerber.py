@@ -1,0 +1,96 @@
+"""Thresholds without a model of the curve: the estimate of Spearman and Kaerber."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .along import along
+from .estimate import Estimate
+from .threshold import Threshold, checked_doses
+
+# A curve that is cut off with more than this beyond an end says too little of what lies there.
+MOST_BEYOND = 0.25
+
+
+def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse",
+                     undetermined: str = "refuse") -> Threshold:
+    """The mean logarithm of the dose at which a run begins to succeed.
+
+    `fraction` of `trials` runs succeed at a `dose`. Made to rise where it does not (by pooling
+    neighbours), it is the distribution function of the runs' own thresholds, whose mean is taken:
+    for a curve that is symmetric in log(dose), the dose at which half of the runs succeed.
+
+    That takes the whole curve, from 0 to 1. Where the doses do not reach that far, ends="refuse" is
+    an error, which says at which end doses are missing. ends="extend" takes the fraction to be 0 or
+    1 one dose further, at the distance of the last two; more than a quarter beyond an end is still
+    refused. With undetermined="nan" what is refused is NaN instead, for maps with such rows.
+
+    The standard error is that of the fractions (binomial) together with that of not knowing where
+    between two doses the runs' thresholds lie, which keeps intervals on the safe side.
+    """
+    for name, value, words in (("ends", ends, ("refuse", "extend")),
+                               ("undetermined", undetermined, ("refuse", "nan"))):
+        if value not in words:
+            raise ValueError(f"{name} is {' or '.join(words)}, not {value!r}")
+
+    def row(*own: np.ndarray) -> tuple:
+        try:
+            return estimate(*reaching(*checked_doses(*own), extend=ends == "extend"))
+        except Unreached:
+            if undetermined == "nan":
+                return np.nan, np.nan
+            raise
+
+    return Threshold(Estimate(*along(row, dose, fraction, trials, outputs=2)))
+
+
+def estimate(x: np.ndarray, p: np.ndarray, n: np.ndarray) -> tuple:
+    """The mean and its standard error for a curve from 0 to 1."""
+    p = rising(p, n)
+    share, width = np.diff(p), np.diff(x)
+    middle = (share * (x[1:] + x[:-1]) / 2).sum()
+    sampling = (((x[2:] - x[:-2]) / 2)**2 * (p * (1 - p) / np.maximum(n - 1, 1))[1:-1]).sum()
+    # Each share lies somewhere in its interval, each for itself.
+    placing = (share**2 * width**2 / 12).sum()
+    return middle, np.sqrt(sampling + placing)
+
+
+class Unreached(ValueError):
+    """The fractions do not go from 0 to 1."""
+
+
+def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple:
+    """The curve from 0 to 1, extended by a dose where it falls short."""
+    pooled = rising(p, n)
+    low, high = pooled[0], 1 - pooled[-1]
+    for beyond, end, place, there, wanted in (
+            (low, "lowest", x[0], low, "lower"), (high, "highest", x[-1], 1 - high, "higher")):
+        if beyond > (MOST_BEYOND if extend else 0):
+            hint = ' or ends="extend"' if beyond <= MOST_BEYOND else ""
+            raise Unreached(f"at the {end} dose, {np.exp(place):g}, the fraction is {there:.3g}: "
+                            f"the threshold takes {wanted} doses{hint}")
+    if low > 0:
+        x, p, n = np.r_[2 * x[0] - x[1], x], np.r_[0, p], np.r_[n[0], n]
+    if high > 0:
+        x, p, n = np.r_[x, 2 * x[-1] - x[-2]], np.r_[p, 1], np.r_[n, n[-1]]
+    return x, p, n
+
+
+def rising(p: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The nearest sequence that never falls: neighbours that fall are replaced by their mean."""
+    means: list[float] = []
+    weights: list[float] = []
+    lengths: list[int] = []
+    for value, own in zip(p, weight):
+        length = 1
+        while means and means[-1] >= value:
+            other = weights.pop()
+            value = (means.pop() * other + value * own) / (other + own)
+            own += other
+            length += lengths.pop()
+        means.append(value)
+        weights.append(own)
+        lengths.append(length)
+    return np.repeat(means, lengths)

@@ -1,0 +1,67 @@
+"""The axes of a sweep, as the program reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .words import key, word
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values between two ends: so many, or as many as the sweep samples."""
+
+    low: float
+    high: float
+    count: int | None = None
+    log: bool = False
+
+    def __str__(self) -> str:
+        parts = [word(self.low), word(self.high)]
+        parts += [word(self.count)] if self.count is not None else []
+        return ":".join(parts + (["log"] if self.log else []))
+
+
+def linear(low: float, high: float, count: int) -> Range:
+    """`count` values, equally spaced, ends included."""
+    return Range(low, high, count)
+
+
+def logarithmic(low: float, high: float, count: int) -> Range:
+    """`count` values, equally spaced in the logarithm, ends included."""
+    return Range(low, high, count, True)
+
+
+def sampled(low: float, high: float, log: bool = False) -> Range:
+    """Values sampled between the ends; all such axes share the dimension `sample`, whose length is
+    the sweep's option `samples`."""
+    return Range(low, high, None, log)
+
+
+def axes(over: Mapping[str, Any]) -> list[str]:
+    """The words `--over PARAMETER=VALUES` for a mapping from parameters to values.
+
+    Values are a range, a Python range of whole numbers, or a list. A mapping in their place, as in
+    {"chain": {"p": [.1, .2], "q": [.3, .5]}}, has parameters that change together along the
+    dimension of that name.
+    """
+    found: list[str] = []
+    for name, values in over.items():
+        if isinstance(values, Mapping):
+            for parameter, own in values.items():
+                found += ["--over", f"{name}:{key(parameter)}={spelled(own)}"]
+        else:
+            found += ["--over", f"{key(name)}={spelled(values)}"]
+    return found
+
+
+def spelled(values: Any) -> str:
+    if isinstance(values, Range):
+        return str(values)
+    if isinstance(values, range) and values.step == 1 and len(values) > 0:
+        return f"{values[0]}..{values[-1]}"
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        values = [values]
+    return ",".join(word(value).replace(",", "\\,") for value in values)

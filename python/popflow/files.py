@@ -1,0 +1,66 @@
+"""Files as xarray objects: lazily read, with words and tokens for labels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import h5py
+import numpy as np
+import xarray
+
+
+def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
+    """What a file holds, read from it when it is looked at.
+
+    Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
+    name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and
+    `.popflow` and `.time_of` lead to the rest of the file.
+    """
+    path = Path(path).absolute()
+    if group is None:
+        with h5py.File(path, "r") as file:
+            whole = "time" not in file and "sweep" not in file
+            group = "comparison" if whole and "comparison" in file else ""
+    opened = xarray.open_dataset(path, engine="h5netcdf", group=group or None)
+    data = opened.copy()
+    data.attrs = {name: value.decode() if isinstance(value, bytes) else value
+                  for name, value in data.attrs.items()}
+    coordinates = {name: data[name] for name in data.coords}
+    if group:
+        coordinates = {**outer_coordinates(path, group, data), **coordinates}
+        data.attrs["group"] = group
+    data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
+    data.attrs["path"] = str(path)
+    data.set_close(opened.close)
+    return data
+
+
+def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:
+    """Coordinates of the group's dimensions that lie in the groups around it."""
+    found: dict = {}
+    parts = group.split("/")
+    for depth in range(len(parts)):
+        outer = "/".join(parts[:depth]) or None
+        with xarray.open_dataset(path, engine="h5netcdf", group=outer) as around:
+            found.update({name: around[name].load() for name in around.indexes
+                          if around.sizes[name] == data.sizes.get(name)})
+    return found
+
+
+def labelled(variable: xarray.DataArray) -> xarray.DataArray:
+    """The variable with words for numbers: the meanings of flags, the tokens of a text."""
+    if "labels" in variable.attrs:
+        return variable.copy(data=variable.attrs["labels"].split(" "))
+    return decoded(variable) if "flag_meanings" in variable.attrs else variable
+
+
+def decoded(variable: xarray.DataArray) -> xarray.DataArray:
+    """The words that a variable's numbers stand for; the empty word where there is none."""
+    words = variable.attrs["flag_meanings"].split()
+    flags = np.asarray(variable.attrs.get("flag_values", range(len(words))))
+    numbers = variable.values
+    result = variable.copy(data=np.select([numbers == flag for flag in flags], words, ""))
+    result.attrs = {name: value for name, value in variable.attrs.items()
+                    if not name.startswith("flag_")}
+    return result

@@ -1,0 +1,45 @@
+"""Python's arguments as the words of a command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def key(name: str) -> str:
+    """The option that an argument stands for: `vocab_size` is --vocab-size; a trailing _ is for
+    names that Python keeps for itself."""
+    return name.rstrip("_").replace("_", "-")
+
+
+def word(value: Any) -> str:
+    """A value as the program reads it; numbers keep all their digits."""
+    if isinstance(value, np.generic) or getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={word(own)}" for name, own in value.items())
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ",".join(word(item) for item in value)
+    return str(value)
+
+
+def words(options: Mapping[str, Any]) -> list[str]:
+    """--name value for each option; None stands for the default, True for a flag that is given and
+    False for one that is not."""
+    found: list[str] = []
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        found.append(f"--{key(name)}")
+        if value is not True:
+            found.append(word(value))
+    return found

@@ -1,0 +1,28 @@
+"""The package of this checkout, whatever is installed, with the program that is tested."""
+
+import os
+import stat
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PYTHON = Path(__file__).resolve().parents[2] / "python"
+sys.path.insert(0, str(PYTHON))
+if "POPFLOW_BINARY" in os.environ:
+    os.environ["POPFLOW"] = os.environ["POPFLOW_BINARY"]
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """Makes a program of a few lines of Python stand in for popflow."""
+    def make(body, version="0.1.0"):
+        path = tmp_path / "popflow"
+        path.write_text(f"#!{sys.executable}\nimport json, sys\n"
+                        f"if sys.argv[1] == '--version': print('popflow {version}'); sys.exit()\n"
+                        + textwrap.dedent(body))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("POPFLOW", str(path))
+        return path
+    return make

@@ -1,0 +1,96 @@
+# label: fast
+"""Lines, power laws and their errors on made-up data."""
+
+import numpy as np
+import pytest
+import xarray
+
+from popflow.analysis import Estimate, Threshold, line, log_line, power_law
+
+
+def test_exact_data():
+    x = np.array([1.0, 2, 4, 8])
+    found = power_law(x, 3 * x**-1.5)
+    assert found.exponent.value == pytest.approx(-1.5)
+    assert found.prefactor == pytest.approx(3)
+    assert found(16) == pytest.approx(3 * 16**-1.5)
+    found = log_line(x, 2 - 0.5 * np.log(x))
+    assert (found.intercept.value, found.slope.value) == pytest.approx((2, -0.5))
+
+
+def test_errors_are_those_of_a_worked_example():
+    # Anscombe's first data set, whose slope has a standard error of 0.118, its intercept of 1.125.
+    x = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
+    y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]
+    found = line(x, y)
+    assert found.slope.value == pytest.approx(0.50009, abs=1e-5)
+    assert found.slope.error == pytest.approx(0.11791, abs=1e-5)
+    assert found.intercept.value == pytest.approx(3.00009, abs=1e-5)
+    assert found.intercept.error == pytest.approx(1.12475, abs=1e-5)
+    assert found.slope.freedom == 9
+
+
+def test_given_errors_weigh():
+    # Two exact points and one that is far off and says so.
+    found = line([0, 1, 2], [0, 1, 100], [1e-3, 1e-3, 1e6])
+    assert found.slope.value == pytest.approx(1, abs=1e-3)
+    # The error of the slope through two points at distance 1.
+    assert found.slope.error == pytest.approx(1e-3 * np.sqrt(2), rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_intervals_cover(given):
+    # 4000 lines through 5 points: 95% within 3.5 standard errors of 0.34%, which a right interval
+    # misses by chance in less than 1 of 1000 seeds. With the normal distribution's 1.96 in place of
+    # Student's 3.18, 86% would be covered.
+    random = np.random.default_rng(3)
+    x = np.array([50.0, 200, 800, 3200, 12800])
+    error = np.array([0.1, 0.3, 0.1, 0.2, 0.1]) if given else 0.2
+    y = 1 + 0.8 * np.log(x) + error * random.normal(size=(4000, 5))
+    found = log_line(x, y, np.broadcast_to(error, y.shape) if given else None)
+    for estimate, truth in ((found.slope, 0.8), (found.intercept, 1)):
+        low, high = estimate.interval()
+        assert np.mean((low <= truth) & (truth <= high)) == pytest.approx(0.95, abs=0.012)
+    if given:
+        assert np.mean(found.misfit) == pytest.approx(1, abs=3.5 * np.sqrt(2 / 3 / 4000))
+
+
+def test_relative_errors_of_a_power_law():
+    x, y = np.array([1.0, 2, 4]), np.array([1.0, 2, 4])
+    found = power_law(x, y, 0.1 * y)
+    assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
+
+
+def test_a_power_law_of_thresholds():
+    x = np.array([1.0, 2, 4])
+    found = power_law(x, Threshold(Estimate(np.log(5 * x**2), np.array([0.1, 0.1, 0.1]))))
+    assert found.exponent.value == pytest.approx(2) and found.prefactor == pytest.approx(5)
+    assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
+
+
+def test_too_few_points_have_no_line():
+    assert np.isnan(line([1, 2], [1, 2]).slope.value)  # nothing tells the scatter
+    assert np.isnan(line([1, 2, 3], [1, np.nan, 3]).slope.value)
+    assert line([1, 2], [1, 3], [0.1, 0.1]).slope.value == pytest.approx(2)
+
+
+def test_values_without_a_logarithm_are_refused():
+    with pytest.raises(ValueError, match="y has a value that is not positive"):
+        power_law([1, 2, 3], [1, 0, 2])
+    with pytest.raises(ValueError, match="x has a value that is not positive"):
+        log_line([-1, 2, 3], [1, 0, 2])
+
+
+def test_maps_keep_their_other_dimensions():
+    power = xarray.DataArray([-1.0, -2.0], dims="start")
+    y = xarray.DataArray([5.0, 10, 20], dims="N", coords={"N": [5, 10, 20]})**power
+    found = power_law(y.N, y)
+    assert np.allclose(found.exponent.value, [-1, -2])
+    assert found.exponent.value.dims == ("start",)
+    low, high = found.exponent.interval()
+    assert np.allclose(low, [-1, -2]) and np.allclose(high, [-1, -2])
+
+
+def test_estimates_are_printed_to_their_error():
+    assert str(Estimate(0.8031, 0.0617)) == "0.803 ± 0.062"
+    assert str(Estimate(123.4, 17.2)) == "123 ± 17"
