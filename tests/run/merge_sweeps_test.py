@@ -67,6 +67,9 @@ def test_shards_merge_into_the_whole():
             check(not os.path.exists(in_folder("partly.h5")), "a file is left behind")
             popflow("merge", *parts, "--allow-missing", "-o", in_folder("partly.h5"), code=0)
             check(attribute(in_folder("partly.h5"), "status") == "interrupted", "status")
+            said = popflow("merge", in_folder("partly.h5"), parts[0], "-o", in_folder("again.h5"),
+                           code=3).err
+            check("'resume' finishes" in said and "partly.h5" in said, said)
             popflow("merge", in_folder("partly.h5"), late, parts[0], "-o", in_folder("again.h5"),
                     code=0)
             check_same_file(in_folder("again.h5"), whole)

@@ -105,6 +105,15 @@ def test_ranks_that_nobody_connects_are_refused():
         check(os.listdir(folder) == [], "a file is left behind")
 
 
+def test_what_shares_no_work_says_so():
+    """Once, by the first rank."""
+    with Folder() as folder:
+        done = on_ranks(2, "verify", "deep-linear", "--quiet", folder=folder)
+        check(done.stderr.count("each does all the work of 'verify'") == 1, done.stderr)
+        done = on_ranks(1, "run", "markov", "--t-end", 1, "-o", "one.h5", folder=folder)
+        check("all the work" not in done.stderr, done.stderr)
+
+
 def launcher_works():
     """Not so in every container: that is no fault of the program."""
     done = subprocess.run([LAUNCHER, "-n", "2", "true"], env=SURROUNDINGS, capture_output=True)
@@ -115,4 +124,5 @@ if LAUNCHER is None or not built_with_mpi() or not launcher_works():
     print("not checked: this program was built without MPI, or mpirun is not there or fails here")
     sys.exit(0)
 run_all([test_any_number_of_ranks_gives_the_same_file, test_a_killed_rank_loses_no_finished_cell,
-         test_an_error_is_said_once, test_ranks_that_nobody_connects_are_refused])
+         test_an_error_is_said_once, test_ranks_that_nobody_connects_are_refused,
+         test_what_shares_no_work_says_so])
