@@ -24,7 +24,7 @@ FLOWS = ["markov", "--over", "e0=0.02:2:256", "--over", "w0=-2:1:256", "--rtol",
 # Cells of 1 ms to 10 s would take too long here; these take from 0.2 ms to 0.2 s, and there are so
 # many that the last of them, which a thread computes alone, is 1 per cent of the whole.
 MIXED = ["markov", "--over", "problem-seed=1..60", "--over", "steps=20,200,2000,20000", "--mode",
-         "sgd", "--batch-size", "4", "--learning-rate", "0.05"]
+         "sgd", "--batch-size", "16", "--learning-rate", "0.05"]
 RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
          "OMPI_MCA_rmaps_base_oversubscribe": "1",
          "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}

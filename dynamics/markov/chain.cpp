@@ -41,6 +41,45 @@ double discriminant(const Chain& chain, double D, double b) {
   return square > 1e-280 ? std::sqrt(square) : std::hypot(D, E);
 }
 
+/// What pairs and gradient at a slope are made of; each computes what it needs alone, since flows
+/// ask for the gradient only.
+struct PairsAt {
+  PairsAt(const Chain& chain_, double slope_) : PairsAt(chain_, slope_, half_powers(slope_)) {}
+
+  const Chain& chain;
+  double slope, a, b, D, S;
+
+  [[nodiscard]] double change() const { return pairs() * a / (a + S); }
+  [[nodiscard]] double stay0() const { return chain.pi0 >= chain.pi1 ? common() : rare(); }
+  [[nodiscard]] double stay1() const { return chain.pi0 >= chain.pi1 ? rare() : common(); }
+  /// x* - x, from the difference of the two quadratic equations, times a^2.
+  [[nodiscard]] double g1() const {
+    const double x = change();
+    const double best = chain.pair_change;
+    const double d = slope - chain.best_slope;
+    const double above =
+        d < 0 ? a * a * chain.pair_stay * std::expm1(d) : -b * b * best * best * std::expm1(-d);
+    const double below = a * a * (stay0() + chain.pi1 * (1 - chain.q)) + b * b * (x + best);
+    return below > 0 ? above / below : best - x;
+  }
+
+ private:
+  PairsAt(const Chain& chain_, double slope_, HalfPowers half)
+      : chain(chain_),
+        slope(slope_),
+        a(half.a),
+        b(half.b),
+        D(chain.asymmetry * a),
+        S(discriminant(chain, D, b)) {}
+  [[nodiscard]] double pairs() const { return 2 * (chain.pi0 * chain.pi1); }
+  [[nodiscard]] double common() const { return std::max(chain.pi0, chain.pi1) * (D + S) / (a + S); }
+  [[nodiscard]] double rare() const {
+    if (!(S > 0)) return 0;
+    return std::min(chain.pi0, chain.pi1) * 4 * (chain.pi0 * chain.pi1) * (b / (S + D)) *
+           (b / (a + S));
+  }
+};
+
 }  // namespace
 
 Chain::Chain(double p_, double q_)
@@ -66,34 +105,13 @@ std::optional<std::string> transition_fault(double probability) {
   return std::nullopt;
 }
 
+double slope_gradient(const Chain& chain, double slope) { return PairsAt(chain, slope).g1(); }
+
 ModelPairs model_pairs(const Chain& chain, double slope) {
-  const auto [a, b] = half_powers(slope);
-  const double product = chain.pi0 * chain.pi1;
-  const double D = chain.asymmetry * a;
-  const double S = discriminant(chain, D, b);
-  const double rare = std::min(chain.pi0, chain.pi1);
-  const double common = std::max(chain.pi0, chain.pi1);
-
-  ModelPairs pairs;
-  pairs.change = 2 * product * a / (a + S);
-  const double stay_common = common * (D + S) / (a + S);
-  const double stay_rare = S > 0 ? rare * 4 * product * (b / (S + D)) * (b / (a + S)) : 0;
-  pairs.stay0 = chain.pi0 >= chain.pi1 ? stay_common : stay_rare;
-  pairs.stay1 = chain.pi0 >= chain.pi1 ? stay_rare : stay_common;
-  pairs.curvature = S > 0 ? pairs.stay0 * (pairs.stay1 / S) * a : 0;
-
-  // g_1 = x* - x, from the difference of the two quadratic equations; times a^2.
-  const double x = pairs.change;
-  const double best = chain.pair_change;
-  const double d = slope - chain.best_slope;
-  const double above =
-      d < 0 ? a * a * chain.pair_stay * std::expm1(d) : -b * b * best * best * std::expm1(-d);
-  const double below = a * a * (pairs.stay0 + chain.pi1 * (1 - chain.q)) + b * b * (x + best);
-  pairs.g1 = below > 0 ? above / below : best - x;
-  return pairs;
+  const PairsAt at(chain, slope);
+  const double stay0 = at.stay0(), stay1 = at.stay1();
+  return {at.change(), stay0, stay1, at.g1(), at.S > 0 ? stay0 * (stay1 / at.S) * at.a : 0};
 }
-
-double slope(double e, double w) { return e * e * (1 + 2 * w * std::abs(w)); }
 
 Logits optimal_logits(const Chain& chain, double e, double w) {
   const double s = slope(e, w);

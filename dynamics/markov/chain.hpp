@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,9 @@ struct ModelPairs {
   double curvature = 0;  ///< d^2L/ds^2 = d(g1)/ds
 };
 
+/// g1 alone, at slope s with the optimal bias.
+double slope_gradient(const Chain& chain, double slope);
+
 /// At slope s with the optimal bias; every member to rounding, for every finite s.
 ModelPairs model_pairs(const Chain& chain, double slope);
 
@@ -54,7 +58,7 @@ struct Logits {
 Logits optimal_logits(const Chain& chain, double e, double w);
 
 /// s = e^2 (1 + 2w|w|).
-double slope(double e, double w);
+inline double slope(double e, double w) { return e * e * (1 + 2 * w * std::abs(w)); }
 
 // ---- The loss.
 

@@ -207,7 +207,7 @@ Gradient Markov::slope_of_loss(std::span<const double> x) const {
     g.g1 = chain_.pi1 * probability_change(1 - chain_.q, g.logits.f1 + logit(chain_.q));
     g.by_b = g.g0 + g.g1;
   } else {
-    g.g1 = model_pairs(chain_, g.slope).g1;
+    g.g1 = slope_gradient(chain_, g.slope);
     g.g0 = -g.g1;
   }
   const double ww = w * std::abs(w);
