@@ -21,6 +21,7 @@
 #include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/layout.hpp"
+#include "sweep/read_files.hpp"
 #include "sweep/report.hpp"
 #include "sweep/sweep.hpp"
 #include "text/text.hpp"
@@ -225,7 +226,9 @@ void require_all(const std::vector<Owner>& owners, const std::vector<Source>& so
 }
 
 /// The layout of the whole, from that of one source: axes in the place of its cells.
-GroupSpec whole_layout(const StoredFile& file, const Source& source, const Cells& whole) {
+GroupSpec whole_layout(const std::vector<StoredFile>& files, const Source& source,
+                       const Cells& whole) {
+  const StoredFile& file = files.front();
   GroupSpec layout = file.layout();
   const std::vector<std::string> old = cell_dimensions(*source.cells);
   const auto of_axes = [&](const auto& spec) {
@@ -251,7 +254,13 @@ GroupSpec whole_layout(const StoredFile& file, const Source& source, const Cells
                            axes.dimensions.end());
   layout.variables.insert(layout.variables.begin(), axes.variables.begin(), axes.variables.end());
   for (GroupSpec& group : layout.groups) {
-    if (group.name == "sweep") group = sweep_group(whole);
+    if (group.name == "sweep") {
+      std::vector<std::string> contents;
+      for (const StoredFile& one : files)
+        contents.push_back(text_of(one.layout(), "sweep", "files"));
+      group = sweep_group(whole);
+      group.attributes.push_back({"files", joined_contents(contents)});
+    }
     if (group.name == "parameters") {
       const std::string output = text_of(file.layout(), "parameters", "output");
       group = parameters_group(whole.sweep());
@@ -406,7 +415,11 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   }
   if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
   require_same_overlaps(sources, files, owners, whole);
-  GroupSpec layout = whole_layout(files.front(), sources.front(), whole);
+  for (const StoredFile& file : files)
+    require_same_contents(text_of(files.front().layout(), "sweep", "files"),
+                          "for '" + files.front().path() + "'",
+                          text_of(file.layout(), "sweep", "files"), "for '" + file.path() + "'");
+  GroupSpec layout = whole_layout(files, sources.front(), whole);
   origins.describe(layout, options.command_line);
   const std::size_t each = sources.front().status.size() / sources.front().cells->size();
   const StatusCounts counts = count_statuses(sources, owners, each);

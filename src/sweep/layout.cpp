@@ -6,6 +6,7 @@
 #include "popflow/error.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
+#include "sweep/read_files.hpp"
 
 namespace popflow {
 
@@ -207,6 +208,7 @@ GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reducti
     add_variables(root, reduction->of_cell(), of_cells);
   add_variables(root, columns.of_cell, of_cells);
   root.groups = {parameters_group(sweep), sweep_group(cells), provenance_group(threads)};
+  root.groups[1].attributes.push_back({"files", contents_of_files(cells)});
   root.groups.back().attributes.insert(
       root.groups.back().attributes.end(),
       {{"ranks", std::int64_t{1}}, {"messages", std::int64_t{0}}, {"writing_time", 0.0}});

@@ -18,6 +18,7 @@
 #include "sweep/distribution.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/ranks.hpp"
+#include "sweep/read_files.hpp"
 #include "sweep/report.hpp"
 #include "sweep/writer.hpp"
 #include "text/screen.hpp"
@@ -402,6 +403,8 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                          "the hash " +
                          before->text_attribute("sweep", "hash").value_or("(none)") +
                          ", here it is " + made->cells.hash());
+      require_same_contents(before->text_attribute("sweep", "files").value_or(""),
+                            "when the sweep was begun", contents_of_files(made->cells), "now");
       return made;
     });
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);

@@ -300,6 +300,11 @@ def test_files_along_an_axis():
         ended = popflow("resume", path, "--retry", "complete", code=3)  # from elsewhere
         check("the file 'a,b.txt' does not exist; resume where the sweep was begun" in ended.err,
               ended.err)
+        popflow("resume", path, "--retry", "complete", folder=folder, code=0)
+        with open(os.path.join(folder, "c.txt"), "a") as file:
+            file.write("e")
+        said = popflow("resume", path, "--retry", "complete", folder=folder, code=3).err
+        check("c.txt' has other contents now than when the sweep was begun" in said, said)
 
 
 def test_info():
