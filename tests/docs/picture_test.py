@@ -1,0 +1,32 @@
+#!/usr/bin/python3
+# label: fast
+"""The README's picture is what its script draws."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
+NAME = "flow-and-map.png"
+TOLERANCE = 2  # in the root mean square of 256 shades; a curve that moves by its width exceeds it
+
+
+def main():
+    try:
+        import xarray  # noqa: F401
+        from matplotlib.testing.compare import compare_images
+    except ImportError as missing:
+        print(f"not checked: {missing}")
+        sys.exit(77)
+    environment = {**os.environ, "POPFLOW": os.environ["POPFLOW_BINARY"],
+                   "PYTHONPATH": os.path.join(SOURCE, "python")}
+    with tempfile.TemporaryDirectory(prefix="popflow-test-") as folder:
+        subprocess.run([sys.executable, os.path.join(SOURCE, "docs/pictures/draw.py")], cwd=folder,
+                       env=environment, check=True)
+        different = compare_images(os.path.join(SOURCE, "docs/pictures", NAME),
+                                   os.path.join(folder, NAME), TOLERANCE)
+        assert not different, different
+
+
+main()
