@@ -19,6 +19,7 @@
 #include "options/tokens.hpp"
 #include "plot/figure.hpp"
 #include "plot/picture.hpp"
+#include "report/csv.hpp"
 #include "report/file_json.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
@@ -88,8 +89,9 @@ ParameterTable info_options() {
       {.name = "csv",
        .kind = Kind::flag,
        .default_text = "",
-       .meaning = "print times and observables as comma-separated values, to the last digit; "
-                  "of a sweep, a line for each cell and run"},
+       .meaning = "print times, observables, outcome and the parameters that are not at their "
+                  "defaults as comma-separated values, to the last digit; of a sweep, a line for "
+                  "each cell and run"},
       {.name = "cell",
        .kind = Kind::text,
        .default_text = "",
@@ -164,7 +166,9 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  return Screen::standard(program.name, options.flag("quiet"),
+  // What a dry run shows is all that it is for.
+  const bool dry_run = options.find("dry-run") != nullptr && options.flag("dry-run");
+  return Screen::standard(program.name, options.flag("quiet") && !dry_run,
                           progress == "always"  ? Screen::Progress::always
                           : progress == "never" ? Screen::Progress::never
                           : progress == "json"  ? Screen::Progress::json
@@ -354,9 +358,9 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
     std::cout << describe_verdicts(file);
   } else if (is_comparison(file)) {
     if (options.flag("csv"))
-      throw UsageError("--csv is for files of one run; " + path +
-                       " is a comparison, with a group per rung");
-    std::cout << describe_comparison(file);
+      write_comparison_csv(file, std::cout);
+    else
+      std::cout << describe_comparison(file);
   } else if (options.flag("csv")) {
     write_csv(file, std::cout);
   } else {
@@ -416,6 +420,8 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
     throw UsageError(program.name + " merge needs the names of the files to be merged");
   if (!options.has("output"))
     throw UsageError(program.name + " merge needs -o FILE, the file to write");
+  if (options.word("output") == "-")
+    throw UsageError("--output - : the file can't be written to standard output; give its name");
   Screen screen = screen_for(program, options);
   return merge({.files = words.positional,
                 .output = options.word("output"),

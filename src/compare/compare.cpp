@@ -199,7 +199,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
   }
   screen.result(describe_comparison(DataFile(file.path())));
   if (!ends_at_a_limit(runs.kind)) return ExitCode::success;
-  screen.warning(runs.message + "; what is compared ends there");
+  screen.warning(file.path() + ": " + runs.message + "; what is compared ends there");
   return exit_code(runs.kind);
 }
 

@@ -192,6 +192,14 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
+/// A file is written in pieces, here and there: it cannot go to a stream.
+void check_output(const Parameters& options) {
+  if (options.find("output") != nullptr && options.has("output") && options.word("output") == "-")
+    throw UsageError(
+        "--output - : the file can't be written to standard output; give its name ('info FILE "
+        "--csv' prints observables as text)");
+}
+
 std::string config_value(const Parameters& parameters, const Parameter& parameter) {
   const std::string text = parameters.text(parameter.name);
   switch (parameter.kind) {
@@ -226,6 +234,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
     owner(config, key)->set(key, value, Origin::command_line);
   }
   options::settle_alternatives(config.options, config.own);
+  check_output(config.options);
   return config;
 }
 
