@@ -25,6 +25,7 @@ from .errors import (
                      UsageError,
 )
 from .executable import program
+from .figure import figure
 from .files import open_file as open
 from .folder import folder
 from .systems import Systems as _Systems
@@ -33,7 +34,7 @@ from .version import __version__
 systems = _Systems()
 
 __all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "NoProgram",
-           "OutputError", "UsageError", "__version__", "compare", "folder", "linear", "logarithmic",
-           "open", "plan", "program", "resume", "run", "sampled", "sweep", "systems"]
+           "OutputError", "UsageError", "__version__", "compare", "figure", "folder", "linear",
+           "logarithmic", "open", "plan", "program", "resume", "run", "sampled", "sweep", "systems"]
 
 del _accessors

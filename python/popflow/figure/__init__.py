@@ -1,0 +1,51 @@
+"""Figures of popflow's files, at a paper's size.
+
+    figure = popflow.figure("two-stages.h5")
+    figure.savefig("two-stages.pdf")
+
+What a script of `popflow plot --script` is made of is here, too: `Page`, and what draws a panel.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PARTS = {name: module for module, names in {
+    "page": "Page", "over_time": "curves instants levels", "phase": "plane", "conserved": "drift",
+    "fields": "field passages", "moments": "marks", "over_axis": "lines series",
+    "exact": "boundary minima no_memory separatrix valley", "maps": "heat_map scatter",
+    "rungs": "differences means orders",
+}.items() for name in names.split()}
+
+
+def figure(path: str | os.PathLike[str], observable: str | Sequence[str] | None = None,
+           against: str | None = None, log: str | None = None,
+           style: str | os.PathLike[str] | None = None) -> Figure:
+    """The figure of a file as matplotlib's Figure.
+
+    By itself it shows what the kind of file is about: a run its loss, signals and phase plane, an
+    ensemble bands, a comparison differences with their verdicts, a sweep lines or maps.
+    `observable` (a name or several) says what to draw instead, `against` over what (time, another
+    observable, an axis of a sweep); `log` is "none", "x", "y" or "xy"; `style` a style file of
+    matplotlib's, which has the last word.
+    """
+    from .make import drawn, planned
+
+    return drawn(*planned(path, observable, against, log), style)
+
+
+def __getattr__(name: str) -> Any:
+    """The parts, loaded with matplotlib when they are used."""
+    if name in PARTS:
+        return getattr(importlib.import_module(f"{__name__}.{PARTS[name]}"), name)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> list[str]:
+    return ["figure", *PARTS]

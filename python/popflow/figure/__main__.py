@@ -1,0 +1,8 @@
+"""`python3 -m popflow.figure FILE`: what `popflow plot` calls."""
+
+import sys
+
+from .command import run
+
+if __name__ == "__main__":
+    sys.exit(run())

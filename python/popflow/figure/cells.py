@@ -1,0 +1,84 @@
+"""The cells of a sweep: its axes, and a number or a word for each cell."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray
+
+
+def axes_of(data: xarray.Dataset) -> list[str]:
+    """The dimensions that were swept."""
+    if "axes" in data.attrs:
+        return str(data.attrs["axes"]).split()
+    with h5py.File(data.popflow.path, "r") as file:
+        axes = file["sweep"].attrs["axes"]
+    return str(axes if isinstance(axes, str) else axes.decode()).split()
+
+
+def without_single(cells: xarray.DataArray, *kept: str) -> xarray.DataArray:
+    """Without the axes that have one value alone, but for those named."""
+    single = [dim for dim, size in cells.sizes.items() if size == 1 and dim not in kept]
+    return cells.squeeze(single, drop=True)
+
+
+def swept(data: xarray.Dataset, axis: str) -> list[str]:
+    """The parameters along an axis: itself, or several that change together or are sampled."""
+    if "option" in data[axis].attrs:
+        return [axis]
+    return [str(name) for name, variable in data.data_vars.items()
+            if variable.dims == (axis,) and "option" in variable.attrs]
+
+
+def numeric(data: xarray.Dataset, axis: str) -> bool:
+    return data[axis].dtype.kind in "if" and "option" in data[axis].attrs
+
+
+def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
+    """The variable at the end, over axes and runs; NaN where a run diverged or there is none.
+
+    Words (outcomes, verdicts) are left as their numbers.
+    """
+    variable = data[name].astype(float)
+    for along in ("time", "save"):
+        if along in variable.dims:
+            variable = variable.isel({along: -1})
+    if "status" in data and set(data.status.dims) <= set(variable.dims):
+        words = data.status.attrs["flag_meanings"].split()
+        gone = [words.index(word) for word in ("missing", "refused", "diverged") if word in words]
+        variable = variable.where(~data.status.isin(gone))
+    variable.attrs = data[name].attrs
+    return variable
+
+
+def words_of(data: xarray.Dataset, name: str) -> list[str] | None:
+    """The words that a variable's numbers stand for; None if they are numbers."""
+    meanings = data[name].attrs.get("flag_meanings")
+    return meanings.split() if meanings else None
+
+
+def fraction(data: xarray.Dataset, name: str, word: str) -> xarray.DataArray:
+    """The fraction of a cell's runs that have the word, among those that did not diverge."""
+    numbers = finished(data, name)
+    number = (words_of(data, name) or []).index(word)
+    return (numbers == number).where(numbers.notnull()).mean("run")
+
+
+def common_word(data: xarray.Dataset, name: str) -> str:
+    """The word whose fraction differs most between cells."""
+    words = words_of(data, name) or []
+    spread = [float(fraction(data, name, word).std()) for word in words]
+    return words[int(np.argmax(spread))]
+
+
+def middle(values: xarray.DataArray) -> tuple[Any, Any, Any]:
+    """Median and central 80% over runs; without runs the values alone."""
+    if "run" not in values.dims:
+        return values, None, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # cells without a number stay without
+        low, median, high = (values.quantile(part, "run") for part in (0.1, 0.5, 0.9))
+    return median, low, high

@@ -1,0 +1,116 @@
+"""What is drawn of a file: what it shows by itself, or the observables that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import xarray
+
+from ..errors import UsageError
+from . import kinds
+from .choice_of_sweeps import compared_sweeps, sweep
+from .exact import minima, separatrix, valley
+from .fields import field, passages
+from .moments import marks
+from .over_time import curves
+from .phase import plane
+from .plan import Panel, Plan, step
+from .rungs import differences, means, orders
+from .views import MOST_PANELS, there, view
+
+EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
+         ("markov", "w", "e"): [separatrix, minima]}
+
+
+def chosen(kind: int, data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
+           log: str | None) -> Plan:
+    if kind == kinds.SWEEP:
+        return sweep(data, observable, against, log)
+    if kind == kinds.SWEEPS_COMPARED:
+        return compared_sweeps(data, observable, against, log)
+    if kind in (kinds.COMPARISON, kinds.RATES):
+        return comparison(data, kind, observable, against, log)
+    return run(data, observable, against, log)
+
+
+def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
+        log: str | None) -> Plan:
+    against = None if against == "time" else against
+    if observable is None and against is None:
+        return with_log(view(data), log)
+    known = [str(name) for name, variable in data.data_vars.items()
+             if {"time", "time_state"} & set(variable.dims) or name in passages_of(data)]
+    if against is not None and (against not in known or set(data[against].dims) - {"run", "time"}):
+        one_of("--against", against, ["time", *(name for name in known
+                                                if set(data[name].dims) <= {"run", "time"})])
+    names = observable or [name for name in str(data.attrs["observables"]).split()
+                           if there(data, name) and name != against][:MOST_PANELS]
+    for name in names:
+        if name not in known:
+            one_of("--observable", name, known)
+    return Plan("run", [of_run(data, name, against, log) for name in names], [step(marks)])
+
+
+def of_run(data: xarray.Dataset, name: str, against: str | None, log: str | None) -> Panel:
+    """The panel of one observable, field or passage."""
+    if against is not None:
+        exact = EXACT.get((str(data.attrs["system"]), str(against), name), [])
+        return [step(plane, against, name, log=log), *(step(known) for known in exact)]
+    if name in passages_of(data):
+        return [step(passages, name, log=log)]
+    if set(data[name].dims) <= {"run", "time"}:
+        return [step(curves, [name], log=log)]
+    return [step(field, name, log=log)]
+
+
+def passages_of(data: xarray.Dataset) -> list[str]:
+    return [name for name in str(data.attrs.get("passages", "")).split() if name in data]
+
+
+def with_log(plan: Plan, log: str | None) -> Plan:
+    """The plan with the user's scales in all panels over time."""
+    if log is not None:
+        for panel in plan.panels:
+            if panel[0].draw is not plane and panel[0].draw is not passages:
+                panel[0] = step(panel[0].draw, *panel[0].arguments,
+                                **{**panel[0].options, "log": log})
+    return plan
+
+
+def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None,
+               against: str | None, log: str | None) -> Plan:
+    end = "_mean" if kind == kinds.COMPARISON else "_mean_order"
+    known = [str(name).removesuffix(end) for name in data.data_vars if str(name).endswith(end)]
+    axis = "time" if kind == kinds.COMPARISON else "learning_rate"
+    if against not in (None, axis):
+        one_of("--against", against, [axis])
+    for name in observable or []:
+        if name not in known:
+            one_of("--observable", name, known)
+    if kind == kinds.RATES:
+        names = observable or preferred(data, known)[:MOST_PANELS // 2]
+        return Plan("compared", [[step(orders, name, what, log=log)]
+                                 for name in names for what in ("mean", "variance")])
+    names = observable or [name for name in preferred(data, known) if shown(data, name)][:3]
+    return Plan("compared", [[step(draw, name, log=log)] for name in names
+                             for draw in (means, differences)])
+
+
+def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:
+    """The observables, those of the system's own figure first."""
+    from .views import VIEWS
+
+    system = str(data.attrs.get("system", ""))
+    panels = VIEWS[system]() if system in VIEWS else []
+    first = [name for panel in panels for own in panel if own.draw is curves
+             for name in own.arguments[0]]
+    return [name for name in dict.fromkeys([*first, *known]) if name in known]
+
+
+def shown(data: xarray.Dataset, name: str) -> bool:
+    """Does the observable have a verdict? Invariants without a margin have none."""
+    return there(data, f"{name}_mean") and float(data[f"{name}_margin"]) > 0
+
+
+def one_of(option: str, given: str | None, known: Sequence[str]) -> None:
+    raise UsageError(f"{option} is '{given}'; this file has: {', '.join(known)}.")

@@ -1,0 +1,157 @@
+"""What is drawn of a sweep: lines over one axis, maps over two, series over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import xarray
+
+from ..errors import InputError, UsageError
+from .cells import axes_of, common_word, finished, numeric, swept, words_of
+from .exact import boundary, no_memory
+from .maps import heat_map, scatter
+from .over_axis import MOST_LINES, lines, series
+from .plan import Panel, Plan, step
+
+MOST_MAPS = 6
+ROUNDING = 1e-12  # of a loss: below it there is nothing to see
+
+
+def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
+          log: str | None) -> Plan:
+    axes = axes_of(data)
+    if not axes:
+        raise InputError("the sweep has no axis; its runs are best drawn from the file of a run.")
+    axes = [axis for axis in axes if data.sizes[axis] > 1] or axes[:1]
+    if len(axes) > 3:
+        raise InputError(f"the sweep has {len(axes)} axes, and a figure shows three at most.")
+    known = [str(name) for name, variable in data.data_vars.items()
+             if set(axes) & set(variable.dims) and "option" not in variable.attrs
+             and "status_word" not in variable.dims]
+    for name in observable or []:
+        if name not in known:
+            raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
+    if against is not None and against not in axes:
+        return ends(data, observable, against, known, axes, log)
+    names = list(observable or telling(data))
+    if against is None and len(axes) == 1 and over_time(data, names[0]):
+        return Plan("cells", [[step(series, name, axes[0], log=log)] for name in names])
+    if len(swept(data, axes[0])) == 2 and axes == ["sample"]:
+        return Plan("cells", [of_samples(data, name, log) for name in names])
+    over = against or line_axis(data, axes)
+    if against is None and len(axes) == 2:
+        regions = [name for name in names if words_of(data, name) and "run" not in data[name].dims]
+        if regions and over is not None:
+            rest = [name for name in names if name not in regions]
+            return Plan("cells", [panel for name in regions for panel in
+                                  of_maps(data, name, axes, log)]
+                        + over_axis(data, rest, over, axes, log, True))
+    if over is not None:
+        return Plan("cells", over_axis(data, names, over, axes, log, observable is not None))
+    return Plan("cells", [panel for name in names for panel in of_maps(data, name, axes, log)])
+
+
+def compared_sweeps(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
+                    log: str | None) -> Plan:
+    """Verdicts: over all observables and of each, or those that are asked for."""
+    known = ["all", *(str(name).removesuffix("_verdict") for name in data.data_vars
+                      if str(name).endswith("_verdict"))]
+    for name in observable or []:
+        if name not in [*known, *map(str, data.data_vars)]:
+            raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
+    wanted = ["verdict" if name == "all" else name if name in data else f"{name}_verdict"
+              for name in observable or known[:4]]
+    return sweep(data, wanted, against, log)
+
+
+def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, known: list[str],
+         axes: list[str], log: str | None) -> Plan:
+    """The cells as points of two of their numbers, coloured by their outcome or an axis."""
+    if against not in known:
+        raise UsageError(f"--against is '{against}'; this file has: {', '.join([*axes, *known])}.")
+    shade = next((name for name in ("outcome", *axes) if name in data.variables), axes[0])
+    return Plan("cells", [[step(scatter, shade, against, name, log=log)]
+                          for name in observable or telling(data) if name != against])
+
+
+def telling(data: xarray.Dataset) -> list[str]:
+    """What the sweep is about: outcomes, else when events happened, and what the loss ended at."""
+    fractions = [str(name) for name in data.data_vars if str(name).startswith("fraction_of_")
+                 and float(data[name].std()) > 0]
+    times = [str(name) for name in data.data_vars if "time_of_" in str(name)
+             and spread(data[name]) > 0]
+    ends_of = [name for name in ("excess_loss", "excess_loss_mean", "loss", "loss_mean")
+               if name in data and spread(finished(data, name)) > ROUNDING][:1]
+    if over_time(data, ends_of[0] if ends_of else ""):
+        signals = [name for name in str(data.attrs["observables"]).split() if "signal" in name]
+        return [*ends_of, *signals[:2]]
+    if "outcome" in data and len(np.unique(data["outcome"])) > 1:
+        return ["outcome", *times[:1]]
+    if fractions:
+        return [max(fractions, key=lambda name: float(data[name].std()))]
+    rest = [] if ends_of else [name for name in str(data.attrs["observables"]).split()
+                               if name in data and spread(finished(data, name)) > ROUNDING][:1]
+    return [*times, *ends_of, *rest] or [str(data.attrs["observables"]).split()[0]]
+
+
+def spread(cells: xarray.DataArray) -> float:
+    return float(cells.max() - cells.min())
+
+
+def over_time(data: xarray.Dataset, name: str) -> bool:
+    return name in data and bool({"time", "save"} & set(data[name].dims))
+
+
+def line_axis(data: xarray.Dataset, axes: list[str]) -> str | None:
+    """The axis that lines go along; None: maps tell more."""
+    if len(axes) == 1:
+        return axes[0]
+    few = [axis for axis in axes if data.sizes[axis] <= MOST_LINES or not numeric(data, axis)]
+    if len(axes) == 2 and few:
+        rest = [axis for axis in axes if axis not in few] or [max(few, key=data.sizes.get)]
+        return rest[0]
+    return None
+
+
+def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str], log: str | None,
+              asked: bool) -> list[Panel]:
+    """A panel for each variable; with no second axis the events share one."""
+    times = [name for name in names if "time_of_" in name]
+    if len(axes) == 1 and len(times) > 1 and not asked:
+        rest = [name for name in names if name not in times]
+        return [[step(lines, times, over, log=log)],
+                *([step(lines, [name], over, word=word(data, name), log=log)] for name in rest)]
+    return [[step(lines, [name], over, word=word(data, name), log=log)] for name in names]
+
+
+def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -> list[Panel]:
+    """A map over the two longest axes, or one for each value of the third."""
+    third = min(axes, key=lambda axis: data.sizes[axis]) if len(axes) == 3 else None
+    x, y = (axis for axis in axes if axis != third)
+    exact = [step(own) for own in exact_over(data, x, y, axes)]
+    chosen_word = word(data, name)
+    if third is None:
+        return [[step(heat_map, name, x, y, word=chosen_word, log=log), *exact]]
+    return [[step(heat_map, name, x, y, word=chosen_word, at={third: place}, log=log), *exact]
+            for place in range(min(data.sizes[third], MOST_MAPS))]
+
+
+def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Callable]:
+    """What is known exactly of a map over two parameters."""
+    if data.attrs["system"] != "markov":
+        return []
+    if (x, y) == ("w0", "e0") and not {"p", "q", "bias"} & set(axes):
+        return [boundary]
+    return [no_memory] if {x, y} == {"p", "q"} else []
+
+
+def of_samples(data: xarray.Dataset, name: str, log: str | None) -> Panel:
+    x, y = swept(data, "sample")
+    exact = exact_over(data, x, y, ["sample"])
+    return [step(scatter, name, x, y, log=log), *(step(own) for own in exact)]
+
+
+def word(data: xarray.Dataset, name: str) -> str | None:
+    """The word whose fraction is drawn where a variable of words has several runs a cell."""
+    return common_word(data, name) if words_of(data, name) and "run" in data[name].dims else None

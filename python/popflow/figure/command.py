@@ -1,0 +1,65 @@
+"""The command `popflow plot`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ..errors import Error, InputError, NoProgram, OutputError, UsageError
+
+CODES = {UsageError: 2, InputError: 3, OutputError: 5}
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}.")
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = Parser(prog="popflow plot", description="Draws a file's figure, at a paper's size.",
+                    allow_abbrev=False)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a run, an ensemble, a comparison "
+                        "or a sweep")
+    parser.add_argument("-o", "--output", metavar="FIGURE", type=Path,
+                        help="FIGURE.pdf, .svg or .png (default: FILE's name with .pdf, here)")
+    parser.add_argument("--observable", metavar="NAME,...", help="what to draw, a panel each")
+    parser.add_argument("--against", metavar="NAME", help="over what: time, another observable, "
+                        "an axis of a sweep")
+    parser.add_argument("--log", metavar="none|x|y|xy", help="which axes are logarithmic "
+                        "(default: as the numbers ask for)")
+    parser.add_argument("--style", metavar="FILE.mplstyle", type=Path, help="a style file of "
+                        "matplotlib's, over the figure's own")
+    parser.add_argument("--script", metavar="FILE.py", type=Path, help="writes the script that "
+                        "draws the figure, to be changed")
+    return parser.parse_args(words)
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Carries it out and returns its exit code; an error is one sentence."""
+    try:
+        plot(arguments(words))
+    except Error as problem:
+        print(f"popflow: error: {problem}", file=sys.stderr)
+        return next((code for kind, code in CODES.items() if isinstance(problem, kind)), 1)
+    return 0
+
+
+def plot(given: argparse.Namespace) -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as missing:
+        raise NoProgram(f"figures need matplotlib, which is missing here ({missing}); on Debian "
+                        "it is the package python3-matplotlib.") from missing
+    from .make import drawn, planned
+    from .page import check_kind
+    from .script import script, write_script
+
+    output = given.output or Path(given.file.with_suffix(".pdf").name)
+    check_kind(output)
+    plan, data = planned(given.file, given.observable, given.against, given.log)
+    if given.script is not None:
+        write_script(given.script, script(plan, given.file, output, given.style))
+    drawn(plan, data, given.style, output)

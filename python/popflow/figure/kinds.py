@@ -1,0 +1,46 @@
+"""Which kind of file it is, and its data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import h5py
+import xarray
+
+from ..errors import InputError
+from ..files import open_file
+
+RUN, COMPARISON, RATES, SWEEP, SWEEPS_COMPARED = range(5)
+
+
+def opened(path: str | os.PathLike[str]) -> tuple[int, xarray.Dataset]:
+    """The kind of the file and what popflow.open() gives."""
+    if not Path(path).is_file():
+        raise InputError(f"the file {path} does not exist.")
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("format", b"") not in ("popflow", b"popflow"):
+                raise InputError(f"{path} is not a file of popflow's.")
+            kind = kind_of(file)
+        data = open_file(path)
+    except (OSError, KeyError, ValueError) as problem:
+        raise InputError(f"{path} cannot be read: {problem}") from problem
+    if kind == COMPARISON and "learning_rate" in data.dims:
+        kind = RATES
+    if kind == SWEEP and "cell" in data.dims:
+        raise InputError(f"{path} is a part of a sweep; popflow merge puts the parts together.")
+    return kind, data
+
+
+def kind_of(file: h5py.File) -> int:
+    if "sweep" in file:
+        return SWEEP
+    if "comparison" in file and "time" not in file:
+        return COMPARISON
+    if "axes" in file.attrs and "verdict" in file:
+        return SWEEPS_COMPARED
+    if "time" not in file:
+        raise InputError(f"{file.filename} holds nothing that has a figure: no run, no comparison "
+                         "and no sweep.")
+    return RUN

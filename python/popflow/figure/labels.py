@@ -1,0 +1,111 @@
+"""What stands at axes and curves: symbols and meanings from the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import xarray
+
+from .symbols import mathematics, prose
+
+WIDTH = 42  # letters across a panel
+BESIDE_BAR = 33  # above a panel with a colour bar, whose numbers stand out at its top
+KEY = 40  # and beside a line of its key
+MADE = re.compile(r"((?:median_)?time_of|fraction_of)_(.+)")  # what a sweep makes of events
+
+MADE_IN_WORDS = {"time_of": "time of the event: ", "median_time_of": "median time of the event: ",
+                 "fraction_of": "fraction of the runs: "}
+
+
+def symbol(data: xarray.Dataset, name: str) -> str:
+    """The variable's symbol, or its name in words where it has none of its own."""
+    own = data[name].attrs.get("symbol", "") if name in data.variables else ""
+    if name == "time" or "time_of_" in name:
+        return "$t$"
+    if name.startswith("fraction_of_"):
+        return "fraction"
+    return mathematics(own) if own and (own != name or len(own) == 1) else name.replace("_", " ")
+
+
+def both(data: xarray.Dataset, name: str) -> str:
+    """Meaning and symbol; the meaning alone where there is no symbol."""
+    own = symbol(data, name)
+    return f"{meaning(data, name)}, {own}" if own.startswith("$") else meaning(data, name)
+
+
+def meaning(data: xarray.Dataset, name: str) -> str:
+    """What it is, in some words: the first part of the file's long_name."""
+    if made := MADE.match(name):
+        return MADE_IN_WORDS[made[1]] + made[2].replace("_", " ")
+    text = data[name].attrs.get("long_name", "") if name in data.variables else ""
+    text = text.split(";")[0]
+    return prose(re.sub(r" \([^()]*[a-z]{3}[^()]*\)", "", text)) or name.replace("_", " ")
+
+
+def told_apart(data: xarray.Dataset, names: Sequence[str]) -> list[str]:
+    """Labels of curves in one panel: of three and more that would fill lines, the names alone."""
+    found = [both(data, name) for name in names]
+    alike = len({meaning(data, name) for name in names}) < len(names)
+    if not alike and (len(names) < 3 or all("\n" not in wrapped(text, KEY) for text in found)):
+        return found
+    return [f"{name.replace('_', ' ')}, {symbol(data, name)}" for name in names]
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number in the text of a figure."""
+    text = f"{value:.{digits}g}"
+    if "e" not in text:
+        return text.replace("-", "$-$")
+    mantissa, power = text.split("e")
+    return (f"$10^{{{int(power)}}}$" if mantissa == "1" else
+            rf"${mantissa} \times 10^{{{int(power)}}}$")
+
+
+def axis(data: xarray.Dataset, name: str, width: int = 38) -> str:
+    """A label with both, broken where it is longer than the axis."""
+    return wrapped(both(data, name), width)
+
+
+def upright(data: xarray.Dataset, name: str) -> str:
+    """The same for an axis that goes up, which is shorter."""
+    return axis(data, name, 26)
+
+
+def wrapped(text: str, width: int = WIDTH) -> str:
+    """The text in lines of so many letters; formulas stay whole."""
+    held = re.sub(r"\$[^$]*\$", lambda found: found[0].replace(" ", "\0"), text)
+    lines: list[str] = [""]
+    for word in held.split(" "):
+        if lines[-1] and seen(lines[-1]) + seen(word) + 1 > width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return "\n".join(lines).replace("\0", " ")
+
+
+def seen(text: str) -> int:
+    """About how many letters are seen of it: commands and braces of formulas are not."""
+    return len(re.sub(r"\\(mathrm|mathbf|bar)|\\[A-Za-z]+(?=\W)|[{}$^_\\\0]", "",
+                      re.sub(r"\\(?!mathrm|mathbf|bar)[A-Za-z]+", "x", text)))
+
+
+def heading(axes: Any, text: str, width: int = WIDTH) -> None:
+    """A title at the left, in lines of the panel's width."""
+    columns = len(axes.get_subplotspec().colspan)
+    axes.set_title(wrapped(text, columns * width), loc="left")
+
+
+def key(axes: Any) -> None:
+    """The key of a panel, above it, where it hides nothing; short names side by side."""
+    found, names = axes.get_legend_handles_labels()
+    if found:
+        longest = max(map(seen, names)) + 7
+        axes.legend(found, [wrapped(name, KEY) for name in names], loc="lower left",
+                    bbox_to_anchor=(0, 1.01), ncol=max(1, (KEY + 7) // longest), borderpad=0)
+
+
+def key_of_page(axes: Any, handles: Any = None) -> None:
+    """Hands the panel's key to that of the page, for panels that have it in common."""
+    more = axes.get_legend_handles_labels()[0] if handles is None else handles
+    axes.key_of_page = [*getattr(axes, "key_of_page", []), *more]

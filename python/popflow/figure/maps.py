@@ -1,0 +1,134 @@
+"""Sweeps as maps over two of their axes: heat maps, and regions of outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray
+
+from .cells import finished, fraction, without_single, words_of
+from .fields import bar
+from .labels import BESIDE_BAR, axis, heading, key_of_page, meaning, symbol, upright
+from .over_axis import places, value_label
+from .scales import over_decades, spaced_by_factors
+from .style import GRADED, PALE, UNDECIDED, colour
+
+
+def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
+             word: str | None = None, at: Mapping[str, int] | None = None,
+             log: str | None = None) -> None:
+    """A number for each cell as a colour; a word as a region.
+
+    Runs of a cell are their median, or the fraction that has `word`. `at` says where on the other
+    axes, by their numbers. Cells without a number are white and crossed.
+    """
+    cells = fraction(data, name, word) if word else finished(data, name)
+    cells = cells.median("run", keep_attrs=True) if "run" in cells.dims else cells
+    cells = without_single(cells.isel(dict(at or {})), x, y).transpose(y, x)
+    across, up = edges(axes.xaxis, data, x, log), edges(axes.yaxis, data, y, log)
+    axes.patch.set(hatch="xxxx", edgecolor="0.85")
+    words = words_of(data, name)
+    if words and word is None:
+        regions(axes, across, up, cells.values, words)
+    else:
+        image = axes.pcolormesh(across, up, cells.values, cmap=GRADED, rasterized=True,
+                                norm=norm(cells.values, word or name.startswith("fraction_of_")))
+        bar(axes, image, f"fraction of runs: {word}" if word else symbol(data, name))
+    axes.spines[["top", "right"]].set_visible(True)
+    named(axes, data, x, y)
+    where = ", ".join(value_label(data, dim, place) for dim, place in (at or {}).items())
+    heading(axes, f"{meaning(data, name)}, {where}" if where else meaning(data, name), BESIDE_BAR)
+
+
+def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> None:
+    """A pale colour for each word that a cell has."""
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+    from matplotlib.patches import Patch
+
+    found = [number for number in range(len(words)) if (cells == number).any()]
+    order = np.full(cells.shape, np.nan)
+    tints = [tint(words, number) for number in found]
+    for place, number in enumerate(found):
+        order[cells == number] = place
+    axes.pcolormesh(across, up, order, cmap=ListedColormap(tints or PALE), rasterized=True,
+                    norm=BoundaryNorm(np.arange(len(found) + 1) - 0.5, max(len(found), 1)))
+    patches = [Patch(facecolor=tints[place], edgecolor="0.4", linewidth=0.4, label=words[number])
+               for place, number in enumerate(found)]
+    key_of_page(axes, patches)
+
+
+def tint(words: list[str], number: int) -> str:
+    """A word's colour, the same in all maps; grey is for what is not decided."""
+    known = [word for word in words if word != "undecided"]
+    word = words[number]
+    return UNDECIDED if word == "undecided" else PALE[known.index(word) % len(PALE)]
+
+
+def norm(cells: Any, is_fraction: Any) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    if is_fraction:
+        return Normalize(0, 1)
+    if over_decades(cells):
+        return LogNorm(np.nanmin(cells[cells > 0]), np.nanmax(cells))
+    return Normalize(np.nanmin(cells), np.nanmax(cells)) if np.isfinite(cells).any() else None
+
+
+def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
+    """The edges of the cells along an axis, whose scale is set."""
+    middles, ticks = places(data, dim)
+    if ticks is not None:
+        along.set_ticks(middles, ticks)
+    letter = along.axis_name
+    logarithmic = ticks is None and (letter in log if log else
+                                     log is None and spaced_by_factors(middles))
+    if logarithmic:
+        getattr(along.axes, f"set_{letter}scale")("log")
+        middles = np.log(middles)
+    between = (middles[1:] + middles[:-1]) / 2
+    first = middles[0] - (between[0] - middles[0] if len(between) else 0.5)
+    last = middles[-1] + (middles[-1] - between[-1] if len(between) else 0.5)
+    found = np.concatenate([[first], between, [last]])
+    return np.exp(found) if logarithmic else found
+
+
+def named(axes: Any, data: xarray.Dataset, x: str, y: str) -> None:
+    for place, label, name in ((axes.set_xlabel, axis, x), (axes.set_ylabel, upright, y)):
+        _, ticks = places(data, name)
+        place(name.replace("_", " ") if ticks is not None else label(data, name))
+
+
+def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
+            log: str | None = None) -> None:
+    """Sampled cells, or the ends of all cells, as points: words as colours, numbers as shades."""
+    cells = finished(data, name)
+    across, up, value = (part.values.ravel() for part in xarray.broadcast(
+        finished(data, x), finished(data, y), cells))
+    words = words_of(data, name)
+    if words:
+        for place, number in enumerate(sorted(set(value[np.isfinite(value)].astype(int)))):
+            at = value == number
+            axes.plot(across[at], up[at], "os^D"[place % 4], markersize=2.5, color=colour(place),
+                      markeredgewidth=0, label=words[number])
+        key_of_page(axes)
+    else:
+        points = axes.scatter(across, up, c=value, s=5, linewidth=0, cmap=GRADED,
+                              norm=norm(value, name.startswith("fraction_of_")), rasterized=True)
+        bar(axes, points, symbol(data, name))
+    heading(axes, meaning(data, name), BESIDE_BAR)
+    for letter, given in (("x", x), ("y", y)):
+        if letter in log if log else log is None and "log" in option_of(data, given):
+            getattr(axes, f"set_{letter}scale")("log")
+    axes.set_xlabel(axis(data, x))
+    axes.set_ylabel(upright(data, y))
+
+
+def option_of(data: xarray.Dataset, name: str) -> str:
+    """How the parameter was swept: the words of its --over."""
+    if "sweep" not in data.popflow.groups:
+        return ""
+    option = data[name].attrs.get("option", name)
+    given = str(data.popflow.group("sweep").attrs.get("over", "")).split()
+    return next((words for words in given if words.split("=")[0].split(":")[-1] == option), "")

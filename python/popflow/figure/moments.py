@@ -1,0 +1,88 @@
+"""Events and stages, marked in all panels over time and explained in the key of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from .labels import number
+from .over_time import BAND, SOME_RUNS
+from .page import Page
+from .runs import events, recorded, well
+from .style import GREY
+
+MARKERS = ["s", "^", "D", "v", "P", "X", "<", ">"]
+SHADES = ["1.0", "0.94", "0.87", "0.8"]
+
+
+def marks(page: Page, data: xarray.Dataset) -> None:
+    """Lines at the events (of an ensemble at their medians), shades for the stages."""
+    data = recorded(well(data))
+    timed = [axes for axes in page if axes.get_label() == "over time"]
+    stages(page, timed, data)
+    for marker, (name, times) in zip(MARKERS, events(data).items()):
+        happened = times[np.isfinite(times)]
+        time = float(np.median(happened))
+        for axes in timed:
+            axes.axvline(time, color=GREY, linewidth=0.6, zorder=0)
+            axes.plot([time], [0], marker, color="black", markerfacecolor="white", zorder=5,
+                      transform=axes.get_xaxis_transform(), clip_on=False)
+        explain(page, marker, f"{name.replace('_', ' ')}, {told(happened, len(times))}")
+    bands(page, data)
+
+
+def told(happened: Any, runs: int) -> str:
+    """When an event happened: its time, or its median and in how many runs."""
+    median = f"$t$ = {number(float(np.median(happened)))}"
+    if runs == 1:
+        return median
+    return f"median {median} ({len(happened)} of {runs} runs)"
+
+
+def explain(page: Page, marker: str, label: str) -> None:
+    from matplotlib.lines import Line2D
+
+    page.explain(Line2D([], [], color=GREY, linewidth=0.6, marker=marker, markerfacecolor="white",
+                        markeredgecolor="black", label=label))
+
+
+def stages(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
+    """A shade of grey behind each stage of the training, by the records' stages."""
+    from matplotlib.patches import Patch
+
+    if "stage" not in data or "run" in data.stage.dims:
+        return  # runs of an ensemble change their stages at times of their own
+    words = data.popflow.words("stage").values
+    time = data.time.values
+    starts = [0, *(np.flatnonzero(words[1:] != words[:-1]) + 1)]
+    changes = [time[0], *(change_time(data, words[start], time[start]) for start in starts[1:])]
+    for shade, place, start, end in zip(SHADES, starts, changes, [*changes[1:], time[-1]]):
+        for axes in timed:
+            axes.axvspan(start, end, color=shade, linewidth=0, zorder=-1)
+        page.explain(Patch(facecolor=shade, edgecolor=GREY, linewidth=0.4,
+                           label=f"stage: {words[place]}"))
+
+
+def change_time(data: xarray.Dataset, stage: str, recorded_at: float) -> float:
+    """When a stage began: the event at or before its first record, or else that record."""
+    before = [float(times[0]) for times in events(data).values() if times[0] <= recorded_at]
+    earlier = data.time.values[data.time.values < recorded_at][-1]
+    inside = [time for time in before if time >= earlier]
+    return max(inside) if inside else recorded_at
+
+
+def bands(page: Page, data: xarray.Dataset) -> None:
+    """What the lines and bands of an ensemble are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    runs = data.sizes.get("run", 1)
+    if runs == 1:
+        return
+    page.explain(Line2D([], [], color="black", label=f"median of {runs} runs"))
+    page.explain(Patch(color="black", alpha=0.22, linewidth=0,
+                       label=f"central {BAND[1] - BAND[0]}% of the runs"))
+    page.explain(Line2D([], [], color="black", linewidth=0.5, alpha=0.6,
+                        label=f"{SOME_RUNS} of them" if runs > SOME_RUNS else "each run"))

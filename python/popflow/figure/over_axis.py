@@ -1,0 +1,170 @@
+"""Sweeps as lines over one of their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray
+
+from .cells import finished, fraction, middle, numeric, swept, without_single, words_of
+from .fields import many
+from .labels import (
+    BESIDE_BAR,
+    MADE,
+    axis,
+    both,
+    heading,
+    key,
+    key_of_page,
+    meaning,
+    number,
+    symbol,
+    upright,
+)
+from .over_time import over_time
+from .scales import set_scales, spaced_by_factors
+from .style import curve
+
+MOST_LINES = 6
+
+
+def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
+          word: str | None = None, log: str | None = None) -> None:
+    """Variables over an axis; with a second axis, a line for each of its values.
+
+    Runs of a cell are their median and central 80%; of words, the fraction that has `word`.
+    """
+    names = [names] if isinstance(names, str) else list(names)
+    x, ticks = places(data, over)
+    heights = []
+    for name in names:
+        cells = fraction(data, name, word) if word else finished(data, name)
+        cells = without_single(cells, over, "run")
+        others = [dim for dim in cells.dims if dim not in (over, "run")]
+        if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and numeric(data, others[0]):
+            graded(axes, data, x, cells, over, others[0])
+            heights.append(cells.values.ravel())
+            continue
+        rows = cells.stack(other=others) if others else cells.expand_dims("other")
+        for row in range(rows.sizes["other"]):
+            low_to_high = middle(rows.isel(other=row, drop=True).reset_coords(drop=True))
+            if not np.isfinite(low_to_high[0]).any():
+                continue
+            label = line_label(data, name, others, row) if others else \
+                (name_of(data, name) if len(names) > 1 else None)
+            draw(axes, x, [part if part is None else part.values for part in low_to_high],
+                 row if others else names.index(name), label)
+            heights.append(low_to_high[0].values.ravel())
+    set_scales(axes, x if ticks is None else [], np.concatenate(heights), log)
+    if ticks is not None:
+        axes.set_xticks(x, ticks)
+    axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
+    if words_of(data, names[0]) and word is None:
+        only_words(axes, words_of(data, names[0]) or [], heights)
+    label_lines(axes, data, names, word, bool(others))
+
+
+def graded(axes: Any, data: xarray.Dataset, x: Any, cells: xarray.DataArray, over: str,
+           other: str) -> None:
+    """A line for each value of another axis, shaded by it."""
+    cells = cells.median("run") if "run" in cells.dims else cells
+    shaded(axes, data, x, cells.transpose(over, other).values, other)
+
+
+def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str) -> None:
+    """Lines (columns of y) in the shades of an axis' values."""
+    place, _ = places(data, by)
+    logarithmic = spaced_by_factors(place)
+    many(axes, x, y, np.log10(place) if logarithmic else place,
+         ("$\\log_{10}$ " if logarithmic else "") + upright(data, by))
+
+
+def only_words(axes: Any, words: list[str], heights: list[Any]) -> None:
+    """Words have no line between them, and points beside each other; those are named that occur."""
+    for row, line in enumerate(axes.lines):
+        line.set_linestyle("none")
+        line.set_ydata(line.get_ydata() + 0.1 * (row - (len(axes.lines) - 1) / 2))
+    found = np.unique(np.concatenate(heights))
+    found = found[np.isfinite(found)].astype(int)
+    axes.set_yticks(found, [words[number] for number in found])
+    axes.margins(y=0.3)
+
+
+def label_lines(axes: Any, data: xarray.Dataset, names: list[str], word: str | None,
+                several: bool) -> None:
+    """What is drawn, above it or beside its axis, and what tells the lines apart."""
+    if len(names) == 1:
+        heading(axes, meaning(data, names[0]))
+        if not words_of(data, names[0]) or word:
+            axes.set_ylabel(f"fraction of runs: {word}" if word else symbol(data, names[0]))
+        if several:
+            key_of_page(axes)
+        return
+    if all("time_of_" in name for name in names):
+        axes.set_ylabel("time of the event, $t$")
+    key(axes)
+
+
+def draw(axes: Any, x: Any, parts: list[Any], row: int, label: str | None) -> None:
+    style = curve(row)
+    axes.plot(x, parts[0], marker="o", markersize=3, label=label, **style)
+    if parts[1] is not None:
+        axes.fill_between(x, parts[1], parts[2], color=style["color"], alpha=0.2, linewidth=0)
+
+
+def name_of(data: xarray.Dataset, name: str) -> str:
+    """What a line is called beside others: an event by its name."""
+    made = MADE.match(name)
+    return made[2].replace("_", " ") if made else both(data, name)
+
+
+def line_label(data: xarray.Dataset, name: str, others: list[Any], row: int) -> str:
+    """The values of the other axes."""
+    place = np.unravel_index(row, [data.sizes[dim] for dim in others])
+    return ", ".join(value_label(data, str(dim), where) for dim, where in zip(others, place))
+
+
+def value_label(data: xarray.Dataset, dim: str, place: Any) -> str:
+    return ", ".join(f"{symbol(data, name)} = {short(data[name].values[place])}"
+                     for name in swept(data, dim)) or f"{dim} {place}"
+
+
+def short(value: Any) -> str:
+    return str(value) if isinstance(value, str) else number(float(value))
+
+
+def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
+    """Where the cells lie along an axis, and what stands at them if they are no numbers."""
+    if numeric(data, over):
+        return data[over].values.astype(float), None
+    along = np.arange(data.sizes[over])
+    if data[over].dtype.kind in "OU":
+        return along, [str(word) for word in data[over].values]
+    told = ["\n".join(f"{symbol(data, name)} = {short(data[name].values[place])}"
+                      for name in swept(data, over)) for place in along]
+    return along, told if len(told) <= 8 else None
+
+
+def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | None = None) -> None:
+    """A variable over time, a curve for each value of an axis."""
+    saved = "time" if "time" in data[name].dims else "save"
+    cells = data[name]
+    if "run" in cells.dims:
+        cells = cells.median("run")
+    y = cells.transpose(saved, over).values
+    x = data["time"].transpose(..., saved).values if "time" in data else data[saved].values
+    if y.shape[1] <= MOST_LINES or x.ndim > 1:
+        for row, column in enumerate(y.T):
+            axes.plot(x[row] if x.ndim > 1 else x, column,
+                      label=value_label(data, over, row), **curve(row))
+        key_of_page(axes)
+    else:
+        shaded(axes, data, x, y, over)
+    heading(axes, meaning(data, name), BESIDE_BAR)
+    set_scales(axes, x, y, log)
+    axes.set_xlabel(axis(data, "time"))
+    axes.set_ylabel(symbol(data, name))
+    if x.ndim == 1:
+        over_time(axes, x)

@@ -1,0 +1,137 @@
+"""A page of a paper with its panels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..errors import OutputError, UsageError
+from .style import settings
+
+TEXT_WIDTH = 5.5  # inches, of NeurIPS' and ICLR's pages; fits the others
+COLUMN_WIDTH = 3.3
+PANEL_HEIGHT = 2.1
+LEAST_HEIGHT = 0.62  # of a panel, within its labels
+KINDS = (".pdf", ".svg", ".png")
+
+
+class Page:
+    """Panels in two columns, at a paper's size: `with Page(4, save="figure.pdf") as page:`.
+
+    `page[0]`, ... are matplotlib's Axes; with `wide_last` the last has its row for itself. Leaving
+    the block puts the key of the whole page below the panels, arranges all so that nothing
+    overlaps, and saves it.
+    """
+
+    def __init__(self, panels: int, wide_last: bool = False,
+                 style: str | os.PathLike[str] | None = None,
+                 save: str | os.PathLike[str] | None = None, height: float = PANEL_HEIGHT):
+        import matplotlib
+
+        if save is not None:
+            check_kind(save)
+        self._save = save
+        self._settings = matplotlib.rc_context(settings(style))
+        self._panels, self._height, self._wide_last = panels, height, wide_last
+        self._key: dict[str, Any] = {}
+
+    def __enter__(self) -> Page:
+        from matplotlib.figure import Figure
+
+        self._settings.__enter__()
+        columns = min(self._panels, 2)
+        rows = -(-self._panels // columns)
+        size = (COLUMN_WIDTH if columns == 1 else TEXT_WIDTH, self._height * rows)
+        self.figure = Figure(figsize=size, layout="constrained")
+        grid = self.figure.add_gridspec(rows, columns)
+        places = [grid[divmod(number, columns)] for number in range(self._panels)]
+        if self._wide_last:
+            places[-1] = grid[rows - 1, :]
+        self.axes = [self.figure.add_subplot(place) for place in places]
+        return self
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.axes[number]
+
+    def __iter__(self) -> Any:
+        return iter(self.axes)
+
+    def explain(self, handle: Any) -> None:
+        """Puts a line, a marker or a patch into the key of the page, by its label, once."""
+        self._key.setdefault(handle.get_label(), handle)
+
+    def __exit__(self, kind: Any, *what: Any) -> None:
+        try:
+            if kind is None:
+                self._arrange()
+                if self._save is not None:
+                    save(self.figure, self._save)
+        finally:
+            self._settings.__exit__(kind, *what)
+
+    def _arrange(self) -> None:
+        """Makes room for the key at the foot, and lays out."""
+        figure = self.figure
+        for axes in self.axes:
+            for handle in getattr(axes, "key_of_page", []):
+                self.explain(handle)
+        figure.draw_without_rendering()
+        for axes in self.axes:
+            above_the_power(axes)
+        self._heighten()
+        if self._key:
+            columns = len(self._key)
+            legend = self._foot(columns)
+            while columns > 1 and legend.get_window_extent().width > figure.bbox.width:
+                legend.remove()
+                columns -= 1
+                legend = self._foot(columns)
+            inches = legend.get_window_extent().height / figure.dpi + 0.05
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width, height + inches)
+            part = inches / (height + inches)
+            figure.get_layout_engine().set(rect=(0, part, 1, 1 - part))
+        figure.draw_without_rendering()
+
+    def _heighten(self) -> None:
+        """Gives panels back what long headings and labels take of their height."""
+        lack: dict[int, float] = {}
+        for axes in self.axes:
+            row = axes.get_subplotspec().rowspan.start
+            height = axes.get_window_extent().height / self.figure.dpi
+            lack[row] = max(lack.get(row, 0), LEAST_HEIGHT * self._height - height)
+        width, height = self.figure.get_size_inches()
+        # Rows are equally high: what one lacks all get.
+        self.figure.set_size_inches(width, height + max(lack.values()) * len(lack))
+
+    def _foot(self, columns: int) -> Any:
+        legend = self.figure.legend(list(self._key.values()), list(self._key), ncol=columns,
+                                    loc="lower center", bbox_to_anchor=(0.5, 0.0))
+        legend.set_in_layout(False)
+        return legend
+
+
+def above_the_power(axes: Any) -> None:
+    """Lifts a key above the panel over the power of ten at the top of its axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    legend = axes.get_legend()
+    if legend is not None and legend._loc == 3 and axes.yaxis.get_offset_text().get_text():
+        lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
+        legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
+
+
+def check_kind(path: str | os.PathLike[str]) -> None:
+    if Path(path).suffix.lower() not in KINDS:
+        raise UsageError(f"the figure {path} must end in .pdf, .svg or .png.")
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    try:
+        # Without the date, the same figure is the same file.
+        figure.savefig(path, metadata={} if Path(path).suffix.lower() == ".png" else
+                       {"CreationDate" if Path(path).suffix.lower() == ".pdf" else "Date": None})
+    except OSError as problem:
+        raise OutputError(f"the figure {path} cannot be written: "
+                          f"{problem.strerror or problem}.") from problem

@@ -1,0 +1,61 @@
+"""The phase plane: one part of the state against another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from .labels import axis, heading, key_of_page, upright
+from .moments import MARKERS
+from .runs import events, recorded, values, well
+from .scales import set_scales
+from .style import colour
+
+MOST_RUNS = 64
+
+
+def plane(axes: Any, data: xarray.Dataset, x: str, y: str, log: str | None = "none") -> None:
+    """The path from its start (a ring) to its end (a disc), events marked.
+
+    Of an ensemble the paths of up to 64 runs, coloured by their outcome where they have one.
+    """
+    data = recorded(well(data))
+    across, up = values(data, x), values(data, y)
+    if across.ndim == 1:
+        path(axes, across, up, colour(0))
+        for marker, time in zip(MARKERS, events(data).values()):
+            at = [np.interp(time, values(data, "time"), value) for value in (across, up)]
+            axes.plot(*at, marker, color="black", markerfacecolor="white", zorder=4)
+    else:
+        for row, tint in zip(range(min(len(across), MOST_RUNS)), outcome_colours(axes, data)):
+            path(axes, across[row], up[row], tint, 0.5 if len(across) > 1 else 1.2)
+    set_scales(axes, across, up, log)
+    axes.set_xlabel(axis(data, x))
+    axes.set_ylabel(upright(data, y))
+    heading(axes, "phase plane")
+
+
+def path(axes: Any, x: Any, y: Any, tint: str, width: float = 1.2) -> None:
+    axes.plot(x, y, color=tint, linewidth=width, alpha=1 if width > 1 else 0.7)
+    axes.plot(x[:1], y[:1], "o", color=tint, markerfacecolor="white", zorder=3)
+    last = np.flatnonzero(np.isfinite(x) & np.isfinite(y))[-1:]
+    axes.plot(x[last], y[last], "o", color=tint, zorder=3)
+
+
+def outcome_colours(axes: Any, data: xarray.Dataset) -> list[str]:
+    """A colour for each run, and the key to them."""
+    if "outcome" not in data:
+        return [colour(0)] * data.sizes["run"]
+    words = data.popflow.words("outcome").values
+    kinds = sorted(set(words), key=list(words).count, reverse=True)
+    for kind in kinds:
+        axes.plot([], [], "o-", color=colour(kinds.index(kind)),
+                  label=f"{kind} ({counted(list(words).count(kind))})")
+    key_of_page(axes)
+    return [colour(kinds.index(word)) for word in words]
+
+
+def counted(runs: int) -> str:
+    return f"{runs} run" if runs == 1 else f"{runs} runs"

@@ -1,0 +1,75 @@
+"""Which steps make a figure: they are carried out, or written as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import xarray
+
+from .page import Page
+
+Panel = list["Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function of this package, with what it is called with beyond axes and data."""
+
+    draw: Callable[..., None]
+    arguments: tuple = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def carry_out(self, axes: Any, data: xarray.Dataset) -> None:
+        self.draw(axes, data, *self.arguments, **self.options)
+
+    def code(self, axes: str, data: str) -> str:
+        """The call as a line of Python."""
+        given = [axes, data, *map(python, self.arguments),
+                 *(f"{name}={python(value)}" for name, value in self.options.items())]
+        return f"{self.draw.__name__}({', '.join(given)})"
+
+
+def python(value: Any) -> str:
+    """The value as it is written in Python, with double quotes where that is as good."""
+    text = repr(value)
+    return text if '"' in text else text.replace("'", '"')
+
+
+def step(draw: Callable[..., None], *arguments: Any, **options: Any) -> Step:
+    """A step; options that are None are left to the function."""
+    return Step(draw, arguments, {name: value for name, value in options.items()
+                                  if value is not None})
+
+
+@dataclass
+class Plan:
+    """The panels of a page, each with its steps, and the steps for the page as a whole."""
+
+    name: str  # that the script has for the file's data
+    panels: list[Panel]
+    whole: list[Step] = field(default_factory=list)
+
+    @property
+    def wide_last(self) -> bool:
+        """A last panel over time takes the whole row if nothing is beside it. Colour bars would
+        lose their panels below it."""
+        bars = any(own.draw.__name__ == "field" for panel in self.panels[::2] for own in panel)
+        return len(self.panels) % 2 == 1 and len(self.panels) > 1 and self.whole != [] and not bars
+
+    def carry_out(self, page: Page, data: xarray.Dataset) -> None:
+        for axes, steps in zip(page, self.panels):
+            for own in steps:
+                own.carry_out(axes, data)
+        for own in self.whole:
+            own.carry_out(page, data)
+
+    def functions(self) -> list[str]:
+        steps = [own for panel in self.panels for own in panel] + self.whole
+        return sorted({own.draw.__name__ for own in steps})
+
+    def code(self) -> list[str]:
+        lines = [own.code(f"page[{number}]", self.name)
+                 for number, steps in enumerate(self.panels) for own in steps]
+        return lines + [own.code("page", self.name) for own in self.whole]

@@ -1,0 +1,121 @@
+"""Comparisons: the means of the rungs, their differences, and what these say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from .labels import axis, heading, key, key_of_page, meaning, symbol, wrapped
+from .labels import number as number_of
+from .scales import set_scales
+from .style import GREY, curve
+
+
+def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
+    """The mean of each rung, with two standard errors to each side."""
+    time = data.time.values
+    for number, rung in enumerate(data.rung.values):
+        mean = data[f"{name}_mean"].values[number]
+        error = np.nan_to_num(2 * data[f"{name}_mean_error"].values[number])
+        style = curve(number)
+        axes.plot(time, mean, label=str(rung), **style)
+        axes.fill_between(time, mean - error, mean + error, color=style["color"], alpha=0.25,
+                          linewidth=0)
+    set_scales(axes, time, data[f"{name}_mean"].values, log)
+    axes.set_xlabel(axis(data, "time"))
+    axes.set_ylabel(symbol_of(data, name))
+    heading(axes, f"mean of {said(data, name)}")
+    key_of_page(axes)
+    within(axes, time)
+
+
+def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
+    """Differences to sgd with simultaneous bands, the margin, and the verdicts.
+
+    Rungs agree where the whole band lies between the dotted lines, the margin.
+    """
+    time = data.time.values
+    margin = float(data[f"{name}_margin"])
+    axes.axhspan(-margin, margin, color="0.93", linewidth=0, zorder=-2)
+    for side in (-margin, margin):
+        axes.axhline(side, color=GREY, linewidth=0.7, linestyle=":", zorder=-1)
+    for pair, first, second, other in pairs(data):
+        mean, band = (data[f"{name}_{what}"].values[pair] for what in ("difference", "band"))
+        verdict = data.popflow.words(f"{name}_verdict").values[pair]
+        style = curve(list(data.rung.values).index(other))
+        axes.plot(time, mean, label=f"{second} $-$ {first}: {verdict}", **style)
+        band = np.nan_to_num(band)
+        axes.fill_between(time, mean - band, mean + band, color=style["color"], alpha=0.2,
+                          linewidth=0)
+    set_scales(axes, time, [], (log or "").replace("y", "") or "none" if log else log)
+    axes.set_xlabel(axis(data, "time"))
+    axes.set_ylabel("difference of the means")
+    key(axes)
+    within(axes, time)
+
+
+def pairs(data: xarray.Dataset) -> list[tuple[int, str, str, str]]:
+    """The pairs with sgd (or else the last rung) in them: place, both rungs, and the other."""
+    rungs = [str(rung) for rung in data.rung.values]
+    reference = "sgd" if "sgd" in rungs else rungs[-1]
+    ends = zip(data.popflow.words("first").values, data.popflow.words("second").values)
+    return [(place, str(first), str(second), str(first if second == reference else second))
+            for place, (first, second) in enumerate(ends) if reference in (first, second)]
+
+
+def within(axes: Any, time: Any) -> None:
+    if axes.get_xscale() == "linear":
+        axes.set_xlim(time[0], time[-1])
+
+
+def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
+           log: str | None = None) -> None:
+    """Weak errors against the last rung over the learning rate, with fitted orders."""
+    rate = data.learning_rate.values
+    for number, rung in enumerate(data.rung.values):
+        error, spread = (data[f"{name}_{what}_weak_error{end}"].values[number]
+                         for end in ("", "_std"))
+        if not np.isfinite(error).any() or not error.any():
+            continue  # the rung that the others are compared with
+        style = curve(number)
+        axes.errorbar(rate, np.abs(error), yerr=spread, marker="o", capsize=2, elinewidth=0.8,
+                      label=f"{rung}{order(data, name, what, number)}", **style)
+    set_scales(axes, rate, [], "xy" if log is None else log)
+    if axes.get_yscale() == "log":
+        axes.set_yscale("log", nonpositive="clip")  # errors that reach 0 go to the foot
+    axes.set_xticks(rate, [number_of(value) for value in rate])
+    axes.minorticks_off()
+    axes.set_xlabel(r"learning rate, $\eta$")
+    last = data.rung.values[-1]
+    axes.set_ylabel(wrapped(f"|{what} of {symbol_of(data, name)} $-$ {last}'s|", 34))
+    key(axes)
+
+
+def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
+    fit = data.popflow.words(f"{name}_{what}_fit").values[number]
+    if fit != "fitted":
+        return f": {fit.replace('_', ' ')}"
+    middle, low, high = (float(data[f"{name}_{what}_order{end}"][number])
+                         for end in ("", "_low", "_high"))
+    return f": order {middle:.2g} ({low:.2g} to {high:.2g})"
+
+
+def said(data: xarray.Dataset, name: str) -> str:
+    """The observable in words."""
+    own = of_a_rung(data)
+    return meaning(own, name) if name in own else name.replace("_", " ")
+
+
+def symbol_of(data: xarray.Dataset, name: str) -> str:
+    own = of_a_rung(data)
+    return symbol(own, name) if name in own else name.replace("_", " ")
+
+
+def of_a_rung(data: xarray.Dataset) -> xarray.Dataset:
+    """The file's first rung, which has the observables with their symbols and meanings."""
+    groups = [name for name in data.popflow.groups if name in set(map(str, data.rung.values))]
+    if groups:
+        return data.popflow.group(groups[0])
+    return data.popflow.group(f"learning_rate_1/{data.rung.values[0]}")

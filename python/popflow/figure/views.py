@@ -1,0 +1,133 @@
+"""What a run of each system shows by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray
+
+from .conserved import drift, invariants
+from .exact import minima, separatrix, valley
+from .fields import field, passages
+from .moments import marks
+from .over_time import curves, instants, levels
+from .phase import plane
+from .plan import Panel, Plan, step
+
+MOST_PANELS = 6
+INSTEAD = {"target": "drive"}  # with a linear activation
+
+
+def scb() -> list[Panel]:
+    return [[step(curves, ["excess_loss"])],
+            [step(curves, ["signal_V", "signal_A"])],
+            [step(plane, "signal_V", "signal_A"), step(valley)],
+            [step(curves, ["distance_P", "distance_Q"])]]
+
+
+def joma() -> list[Panel]:
+    return [[step(curves, ["attention_entropy"])],
+            [step(field, "v", colour_by="target"), step(instants, {"blow_up_time": "t^*"})],
+            [step(curves, ["learned_min", "learned_max"])],
+            [step(passages, "time_to_90", over="target")],
+            [step(curves, ["clock_spread"])]]
+
+
+def joma_joint() -> list[Panel]:
+    return [[step(curves, ["loss"])],
+            [step(curves, ["attention_entropy"])],
+            [step(curves, ["correlation", "correlation_weights", "correlation_norm"], log="none")],
+            [step(curves, ["stable_rank"])],
+            [step(curves, ["theorem_residual"])]]
+
+
+def markov() -> list[Panel]:
+    return [[step(curves, ["loss"]), step(levels, {"entropy_rate": "H(x_{n+1}|x_n)",
+                                                   "stationary_entropy": "H(pi)"})],
+            [step(curves, ["prob_0to1", "prob_1to0"]), step(levels, {"p": "p", "q": "q"})],
+            [step(plane, "w", "e"), step(separatrix), step(minima)]]
+
+
+def topic() -> list[Panel]:
+    return [[step(curves, ["loss"])],
+            [step(curves, ["norm_value", "norm_key", "norm_query"]),
+             step(levels, {"value_norm_optimum": "|W_V^*|"})],
+            [step(curves, ["attention_same_word", "attention_same_topic",
+                           "attention_other_topic"])],
+            [step(curves, ["value_same_word", "value_same_topic", "value_other_topic"])]]
+
+
+def linear_attention() -> list[Panel]:
+    return [[step(curves, ["loss", "test_loss"]), step(levels, {"loss_minimum": "L_min"})],
+            [step(curves, ["excess_loss"])],
+            [step(curves, ["distance"])],
+            [step(field, "W_KQ")]]
+
+
+def deep_linear() -> list[Panel]:
+    return [[step(curves, ["loss"])],
+            [step(field, "mode_strength")],
+            [step(curves, ["misalignment"])]]
+
+
+VIEWS = {"scb": scb, "joma": joma, "joma-joint": joma_joint, "markov": markov, "topic": topic,
+         "linear-attention": linear_attention, "deep-linear": deep_linear}
+
+
+def view(data: xarray.Dataset) -> Plan:
+    """The panels of a run or an ensemble: its system's, those of them that it has data for."""
+    system = str(data.attrs.get("system", ""))
+    panels = VIEWS[system]() if system in VIEWS else anything(data)
+    panels = [kept for panel in panels if (kept := with_data(panel, data))]
+    if any(there(data, name) for name in invariants(data)):
+        panels = [*panels[:MOST_PANELS - 1], [step(drift)]]
+    return Plan("run", panels, [step(marks)])
+
+
+def anything(data: xarray.Dataset) -> list[Panel]:
+    """Of a system that is not known here: its observables, the first two numbers of its state."""
+    known = set(invariants(data))
+    shown = [name for name in str(data.attrs.get("observables", "")).split() if name not in known]
+    panels: list[Panel] = [[step(curves, [name])] for name in shown[:MOST_PANELS - 2]]
+    fields = str(data.attrs.get("state_fields", "")).split()
+    numbers = [name for name in fields if name in data and set(data[name].dims) <= {"run", "time"}]
+    if len(numbers) > 1:
+        panels.append([step(plane, *numbers[:2])])
+    elif not panels:
+        panels = [[step(field, name)] for name in fields[:MOST_PANELS]]
+    return panels
+
+
+def with_data(panel: Panel, data: xarray.Dataset) -> Panel:
+    """The panel's steps without what this file has no data for; nothing if its first has none."""
+    first = panel[0]
+    if first.draw is curves:
+        names = [name for name in first.arguments[0] if there(data, name)]
+        return [step(curves, names, **first.options), *panel[1:]] if names else []
+    if first.draw is plane:
+        return panel if all(there(data, name) for name in first.arguments) else []
+    if first.draw is field:
+        name = first.arguments[0]
+        if not there(data, name) or "run" in data[name].dims:
+            return []
+        return [own for own in with_problem(panel, data) if "time" in data[name].dims]
+    return with_problem(panel, data) if there(data, first.arguments[0]) \
+        and "run" not in data[first.arguments[0]].dims else []
+
+
+def with_problem(panel: Panel, data: xarray.Dataset) -> Panel:
+    """The panel, with what this problem has of the datasets that its options name."""
+    problem = data.popflow.group("problem") if "problem" in data.popflow.groups else {}
+
+    def own_of(option: str, name: str) -> str | None:
+        if option not in ("colour_by", "over") or name in problem:
+            return name
+        return INSTEAD.get(name) if INSTEAD.get(name) in problem else None
+
+    return [step(own.draw, *own.arguments,
+                 **{option: own_of(option, name) for option, name in own.options.items()})
+            for own in panel]
+
+
+def there(data: xarray.Dataset, name: str) -> bool:
+    """Has the file numbers of it?"""
+    return name in data and bool(np.isfinite(data[name].values).any())

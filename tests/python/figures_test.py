@@ -1,0 +1,194 @@
+# label: fast
+"""Figures: what is drawn is what the file holds."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from figure_files import maker
+
+import popflow
+from popflow.figure.command import run
+from popflow.figure.symbols import converted, prose
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return maker(tmp_path_factory.mktemp("files"))
+
+
+
+def drawn(made, name, **options):
+    return popflow.figure(made(name).popflow.path, **options)
+
+
+def labels(figure):
+    """All that is written beside curves, at the foot of the page too."""
+    keys = [axes.get_legend() for axes in figure.axes] + figure.legends
+    return [text.get_text() for key in keys if key for text in key.get_texts()]
+
+
+def curve_of(axes, number=0):
+    return axes.lines[number].get_xydata().T
+
+
+def test_a_run(made):
+    run, figure = made("run"), drawn(made, "run")
+    loss, signals, plane, distances, drift = figure.axes
+    assert np.array_equal(curve_of(loss), [run.time, run.excess_loss])
+    assert loss.get_yscale() == "log" and loss.get_ylabel() == "$L - L^{*}$"
+    assert np.array_equal(curve_of(signals, 1), [run.time, run.signal_A])
+    assert np.array_equal(curve_of(plane), [run.signal_V, run.signal_A])
+    assert np.array_equal(curve_of(drift)[1], run.attention_sum_error)
+    assert loss.get_xlabel() == "flow time, $t$"
+    # The valley lies where the signals' product is 1.
+    valley = next(line for line in plane.lines if str(line.get_label()).startswith("valley"))
+    assert np.allclose(valley.get_xdata() * valley.get_ydata(), 1)
+    # Events: in all panels over time, and told at the foot.
+    boosted = float(run.time_of.boosted)
+    for axes in (loss, signals, distances, drift):
+        assert any(np.allclose(line.get_xdata(), boosted) for line in axes.lines[1:])
+    assert f"boosted, $t$ = {boosted:.4g}" in labels(figure)
+
+
+def test_stages_begin_at_their_events(made):
+    run, figure = made("stages"), drawn(made, "stages", observable="loss")
+    shades = [patch.get_xy()[:, 0] for patch in figure.axes[0].patches]
+    assert {"stage: boosting", "stage: regularised"} <= set(labels(figure))
+    assert shades[1].min() == pytest.approx(float(run.time_of.stage2))
+
+
+def test_an_ensemble(made):
+    runs, figure = made("ensemble"), drawn(made, "ensemble", observable="loss")
+    loss = figure.axes[0]
+    assert np.array_equal(curve_of(loss, 0)[1], runs.loss[0])
+    medians = [line for line in loss.lines if line.get_linewidth() > 1]
+    assert np.allclose(medians[0].get_ydata(), runs.loss.median("run"))
+    band = loss.collections[0].get_paths()[0].vertices
+    assert np.isclose(band[:, 1].max(), runs.loss.quantile(0.9, "run").max())
+    assert "median of 12 runs" in labels(figure)
+
+
+def test_a_comparison_tells_its_verdicts(made):
+    compared, figure = made("comparison"), drawn(made, "comparison", observable="loss")
+    mean, difference = figure.axes[:2]
+    assert np.array_equal(curve_of(mean)[1], compared.loss_mean.sel(rung="flow"))
+    words = compared.popflow.words("loss_verdict").values
+    pair = int(np.flatnonzero((compared.first == 0) & (compared.second == 2))[0])
+    assert f"sgd $-$ flow: {words[pair]}" in [
+        text.get_text() for text in difference.get_legend().get_texts()]
+    margins = [line.get_ydata()[0] for line in difference.lines if line.get_linestyle() == ":"]
+    assert sorted(margins) == [-float(compared.loss_margin), float(compared.loss_margin)]
+    bands = [path.vertices[:, 1].max() for band in difference.collections
+             for path in band.get_paths()]
+    edge = (compared.loss_difference + compared.loss_band.fillna(0))[pair].max()
+    assert np.isclose(bands, edge).any()
+
+
+def test_the_boundary_is_that_of_the_basins(made):
+    basins, figure = made("basins"), drawn(made, "basins", observable="outcome")
+    axes = figure.axes[0]
+    shown = axes.collections[0].get_array().reshape(basins.sizes["e0"], basins.sizes["w0"])
+    local = basins.popflow.words("outcome").transpose("e0", "w0") == "local"
+    assert np.array_equal(shown == 1, local)
+    w, e = next(line for line in axes.lines if line.get_label() == "exact boundary").get_data()
+    height = np.interp(basins.w0, w, e, right=0)
+    assert np.array_equal(local, basins.e0.values[:, np.newaxis] < height)
+    assert 0 < int(local.sum()) < local.size
+
+
+def test_lines_over_an_axis(made):
+    lengths, figure = made("lengths"), drawn(made, "lengths")
+    times, loss = figure.axes
+    assert times.get_xscale() == "log" and times.get_xlabel() == "number of positions, $T$"
+    assert np.array_equal(curve_of(times), [lengths.context_length, lengths.time_of_boosted])
+    assert np.array_equal(curve_of(loss)[1], lengths.excess_loss)
+    assert "fast phase end" in labels(figure)
+
+
+def test_what_is_asked_for_is_drawn(made):
+    run = made("run")
+    figure = drawn(made, "run", observable="loss,A", log="xy")
+    assert np.array_equal(curve_of(figure.axes[0])[1], run.loss)
+    assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
+    assert np.array_equal(figure.axes[1].images[0].get_array(), run.A[-1])
+    figure = drawn(made, "run", observable="loss", against="time")
+    assert np.array_equal(curve_of(figure.axes[0]), [run.time, run.loss])
+    figure = drawn(made, "run", observable=["signal_A"], against="signal_V")
+    assert np.array_equal(curve_of(figure.axes[0]), [run.signal_V, run.signal_A])
+    figure = drawn(made, "chains", observable="loss", against="w0")
+    assert np.array_equal(curve_of(figure.axes[0])[1], made("chains").loss[0])
+    assert "$p$ = 0.1, $q$ = 0.2" in labels(figure)
+
+
+@pytest.mark.parametrize("options, kind, said", [
+    ({"observable": "los"}, popflow.UsageError, "this file has: loss, excess_loss"),
+    ({"against": "A"}, popflow.UsageError, "this file has: time, loss"),
+    ({"log": "z"}, popflow.UsageError, "one of none, x, y, xy"),
+    ({"style": "nowhere.mplstyle"}, popflow.InputError, "nowhere.mplstyle does not exist")])
+def test_wrong_options(made, options, kind, said):
+    with pytest.raises(kind, match=said):
+        drawn(made, "run", **options)
+
+
+def test_a_style_has_the_last_word(made, tmp_path):
+    style = tmp_path / "large.mplstyle"
+    style.write_text("axes.labelsize: 14\n")
+    loss = drawn(made, "chain", observable="loss", style=style).axes[0]
+    assert loss.xaxis.label.get_fontsize() == 14
+    style.write_text("axes.labelsizes: 14\n")
+    with pytest.raises(popflow.InputError, match="Bad key axes.labelsizes"):
+        drawn(made, "chain", style=style)
+
+
+def test_the_command_and_its_script(made, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = [str(made("run").popflow.path), "--observable", "excess_loss", "-o", "a.png",
+             "--script", "draw.py"]
+    assert run(words) == 0
+    picture = (tmp_path / "a.png").read_bytes()
+    script = (tmp_path / "draw.py").read_text()
+    assert 'curves(page[0], run, ["excess_loss"])' in script
+    (tmp_path / "a.png").unlink()
+    subprocess.run([sys.executable, "draw.py"], cwd=tmp_path, check=True,
+                   env={"PYTHONPATH": ":".join(sys.path)})
+    assert (tmp_path / "a.png").read_bytes() == picture
+    # A script that somebody has changed is not lost.
+    (tmp_path / "draw.py").write_text(script + "# mine\n")
+    assert run(words) == 2
+    assert "exists and differs" in capsys.readouterr().err
+    assert (tmp_path / "draw.py").read_text().endswith("# mine\n")
+
+
+@pytest.mark.parametrize("words, code, said", [
+    (["FILE", "-o", "a.jpg"], 2, "must end in .pdf, .svg or .png"),
+    (["FILE", "--nothing"], 2, "unrecognized arguments: --nothing"),
+    (["FILE", "-o", "a.png", "--script", "draw.txt"], 2, "must end in .py"),
+    (["no.h5"], 3, "no.h5 cannot be read"),
+    (["nowhere.h5"], 3, "nowhere.h5 does not exist"),
+    (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5, "no/a.pdf cannot be written")])
+def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, said):
+    path = str(made("chain").popflow.path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "no.h5").write_text("nothing")
+    assert run([path if word == "FILE" else word for word in words]) == code
+    told = capsys.readouterr().err
+    assert said in told and told.startswith("popflow: error: ") and told.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["no.h5"]
+
+
+def test_matplotlib_is_loaded_for_figures_alone():
+    subprocess.run([sys.executable, "-c", "import sys, popflow; "
+                    "assert 'matplotlib' not in sys.modules and callable(popflow.figure)"],
+                   check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_symbols():
+    assert converted("tr(V'P Sigma)/K_P") == r"\mathrm{tr}(V^{\top}P\;\Sigma )/K_{P}"
+    assert converted("sum_k mu_k") == r"{\sum}_{k}\;\mu _{k}"
+    assert converted("H(x_{n+1}|x_n)") == "H(x_{n+1}|x_{n})"
+    assert prose("norm of W_V and mu") == r"norm of $W_{V}$ and $\mu$"
+    assert prose("step of gradient_descent") == "step of gradient_descent"
