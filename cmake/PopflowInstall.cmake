@@ -20,6 +20,10 @@ install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"
 install(FILES "${manual_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${reference}" README.md CHANGELOG.md LICENSE TYPE DOC)
+# Experiments name their files relative to their own folder, so these move along.
+install(DIRECTORY data/experiments data/counts
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/popflow")
 install(EXPORT popflowTargets NAMESPACE popflow:: DESTINATION "${package_dir}")

@@ -16,6 +16,9 @@ Variant variant_of(const Parameters& own, bool noisy) {
   const std::string& activation = own.word("activation");
   variant.activation = activation == "relu"     ? Activation::relu
                        : activation == "square" ? Activation::square
+                       : activation == "gelu"   ? Activation::gelu
+                       : activation == "silu"   ? Activation::silu
+                       : activation == "tanh"   ? Activation::tanh
                                                 : Activation::identity;
   variant.backprop =
       own.word("backprop") == "stationary" ? Backprop::stationary : Backprop::cross_entropy;

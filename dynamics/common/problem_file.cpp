@@ -1,11 +1,24 @@
 #include "dynamics/common/problem_file.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "popflow/parameter.hpp"
 
 namespace popflow {
+
+namespace {
+
+/// What a sum that should be 1 tells of the program that wrote it.
+std::string hint_of_sum(double sum) {
+  constexpr double kSingle = 1e-5;
+  return std::abs(sum - 1) < kSingle
+             ? " (are these numbers of single precision? Normalise them in double)"
+             : "";
+}
+
+}  // namespace
 
 std::string in_words(const std::vector<std::size_t>& shape) {
   std::string words;
@@ -60,6 +73,23 @@ std::vector<std::size_t> ProblemFile::shape(const std::string& name) const {
   return file_.shape(inside(name));
 }
 
+void ProblemFile::refuse_misspelt(const std::vector<std::string>& known) const {
+  const auto letters = [](const std::string& name) {
+    std::string bare;
+    for (const char letter : name)
+      if (letter != '_' && letter != '-')
+        bare += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return bare;
+  };
+  for (const std::string& found : file_.members(group_.empty() ? "/" : group_)) {
+    if (std::find(known.begin(), known.end(), found) != known.end()) continue;
+    for (const std::string& name : known)
+      if (letters(found) == letters(name) && !has(name))
+        throw wrong("holds " + found + ", which says nothing to the system; is '" + name +
+                    "' meant?");
+  }
+}
+
 InputError ProblemFile::bad(const std::string& what) const {
   return InputError(file_.path() + ": " + what);
 }
@@ -110,7 +140,10 @@ void ProblemFile::require_shape(const std::string& name, std::size_t rows, std::
   const std::vector<std::size_t> expected = {rows, columns};
   if (found != expected)
     throw bad(name + " has shape " + in_words(found) + "; it must be " + in_words(expected) +
-              ", as " + because);
+              ", as " + because +
+              (found.size() == 2 && found[0] == columns && found[1] == rows
+                   ? ": it seems to be transposed"
+                   : ""));
 }
 
 void ProblemFile::require_finite(const std::string& name,
@@ -135,7 +168,8 @@ void ProblemFile::require_columns_sum_to_one(const std::string& name,
   for (Eigen::Index k = 0; k < sums.size(); ++k) {
     if (std::abs(sums[k] - 1) <= problem_tolerance) continue;
     throw bad("column " + std::to_string(k) + " of " + name + " sums to " + shortest(sums[k]) +
-              "; every column must sum to 1 within " + shortest(problem_tolerance));
+              "; every column must sum to 1 within " + shortest(problem_tolerance) +
+              hint_of_sum(sums[k]));
   }
 }
 
@@ -143,7 +177,14 @@ void ProblemFile::require_columns_of_probabilities(const std::string& name,
                                                    const Matrix& values) const {
   for (Eigen::Index i = 0; i < values.rows(); ++i)
     for (Eigen::Index j = 0; j < values.cols(); ++j) require_probability(name, i, j, values(i, j));
-  require_columns_sum_to_one(name, values.colwise().sum());
+  const auto are_one = [](const auto& sums) {
+    return ((sums.array() - 1).abs() <= problem_tolerance).all();
+  };
+  const Eigen::RowVectorXd sums = values.colwise().sum();
+  if (values.rows() == values.cols() && !are_one(sums) && are_one(values.rowwise().sum()))
+    throw bad("the rows of " + name + " sum to 1, its columns don't (column 0: " +
+              shortest(sums[0]) + "): it seems to be transposed; columns must sum to 1");
+  require_columns_sum_to_one(name, sums);
 }
 
 void ProblemFile::require_distribution(const std::string& name,
@@ -153,7 +194,7 @@ void ProblemFile::require_distribution(const std::string& name,
       throw bad(entry_name(name, i) + " is " + shortest(values[i]) + reason);
   if (std::abs(values.sum() - 1) > problem_tolerance)
     throw bad(name + " sums to " + shortest(values.sum()) + "; it must sum to 1 within " +
-              shortest(problem_tolerance));
+              shortest(problem_tolerance) + hint_of_sum(values.sum()));
 }
 
 }  // namespace popflow

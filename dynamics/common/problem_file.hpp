@@ -41,6 +41,9 @@ class ProblemFile {
   [[nodiscard]] Eigen::VectorXd vector(const std::string& name, std::size_t size,
                                        const std::string& because) const;
 
+  /// Refuses a name that differs from one of `known`, which the file lacks, in its case or its
+  /// underscores alone: what is optional would be passed over in silence.
+  void refuse_misspelt(const std::vector<std::string>& known) const;
   void require_shape(const std::string& name, std::size_t rows, std::size_t columns,
                      const std::string& because) const;
   void require_finite(const std::string& name, const Eigen::Ref<const Matrix>& values) const;

@@ -8,8 +8,10 @@ namespace {
 
 UsageError disagreement(const Parameters& own, const std::string& name, const std::string& found,
                         const std::string& where) {
-  return UsageError("--" + name + " " + own.text(name) + " disagrees with " + where +
-                    ", where it is " + found);
+  const bool typed = own.origin(name) == Origin::command_line;
+  return UsageError("--" + name + " " + own.text(name) + (typed ? "" : ", of the configuration,") +
+                    " disagrees with " + where + ", where it is " + found +
+                    (typed ? "" : "; --" + name + " " + found + " overrides it"));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ Matrix Reader::table(const std::string& name) const {
 }
 
 Problem Reader::read() {
+  refuse_misspelt({"target", "drive", "v0"});
   Problem problem;
   problem.has_target = has("target");
   if (problem.has_target && has("drive"))

@@ -20,7 +20,8 @@ logits z (M); temperature tau; * is entry by entry:
   linear   b_c = x_c * z
   exp      b_c = x_c * e^(z/tau)
   softmax  b_c = x_c * e^(z/tau) / (x_c' e^(z/tau))
-  h_kc = v_k' b_c + r_k ;  output phi(h), phi the identity, relu, or h^2
+  h_kc = v_k' b_c + r_k ;  output phi(h), phi the identity, relu, h^2,
+           gelu h Phi(h) with the normal law's Phi, silu h/(1 + e^-h), or tanh h
 
 Loss. cross-entropy (K = C): L = sum_c p_c (log sum_k e^phi(h_kc) - phi(h_cc)).
 stationary: L = -sum_c p_c sum_k g_kc phi(h_kc) with g constant.
@@ -118,7 +119,7 @@ ParameterTable parameters() {
                .default_text = "identity",
                .meaning = "of the hidden nodes",
                .symbol = "phi",
-               .words = {"identity", "relu", "square"}});
+               .words = {"identity", "relu", "square", "gelu", "silu", "tanh"}});
   t.push_back({.name = "relu-smoothing",
                .kind = Kind::real,
                .default_text = "0",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 namespace popflow::joma_joint {
@@ -19,25 +20,69 @@ double cross_entropy(const Eigen::Ref<const Eigen::VectorXd>& phi, Index c) {
   return top - phi[c] + std::log1p(others);
 }
 
+// Each tail by its own exponential: 1 minus the other would lose its digits.
+
+/// The distribution function of the normal law.
+double normal_below(double h) { return std::erfc(-h / std::numbers::sqrt2) / 2; }
+
+double normal_density(double h) {
+  return std::exp(-h * h / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+/// 1/(1 + e^-h).
+double logistic(double h) {
+  const double small = std::exp(-std::abs(h));
+  return (h > 0 ? 1 : small) / (1 + small);
+}
+
+/// 1 - tanh(h)^2.
+double tanh_slope(double h) {
+  const double small = std::exp(-2 * std::abs(h));
+  return 4 * small / ((1 + small) * (1 + small));
+}
+
 }  // namespace
 
 Outputs::Outputs(Activation activation, Backprop backprop, double smoothing, Eigen::VectorXd p)
     : activation_(activation), backprop_(backprop), smoothing_(smoothing), p_(std::move(p)) {}
 
 double Outputs::value(double h) const {
-  if (activation_ == Activation::identity) return h;
-  if (activation_ == Activation::square) return h * h;
+  switch (activation_) {
+    case Activation::identity:
+      return h;
+    case Activation::square:
+      return h * h;
+    case Activation::gelu:
+      return h * normal_below(h);
+    case Activation::silu:
+      return h * logistic(h);
+    case Activation::tanh:
+      return std::tanh(h);
+    case Activation::relu:
+      break;
+  }
   const double sharp = h > 0 ? h : 0.0;
   return smoothing_ > 0 ? sharp + smoothing_ * std::log1p(std::exp(-std::abs(h) / smoothing_))
                         : sharp;
 }
 
 double Outputs::slope(double h) const {
-  if (activation_ == Activation::identity) return 1;
-  if (activation_ == Activation::square) return 2 * h;
+  switch (activation_) {
+    case Activation::identity:
+      return 1;
+    case Activation::square:
+      return 2 * h;
+    case Activation::gelu:
+      return normal_below(h) + h * normal_density(h);
+    case Activation::silu:
+      return logistic(h) * (1 + h * logistic(-h));
+    case Activation::tanh:
+      return tanh_slope(h);
+    case Activation::relu:
+      break;
+  }
   if (!(smoothing_ > 0)) return h > 0 ? 1 : 0;
-  const double small = std::exp(-std::abs(h) / smoothing_);
-  return (h > 0 ? 1 : small) / (1 + small);
+  return logistic(h / smoothing_);
 }
 
 void Outputs::gradient(const Eigen::MatrixXd& phi, Eigen::MatrixXd& g) const {

@@ -4,7 +4,7 @@
 
 namespace popflow::joma_joint {
 
-enum class Activation { identity, relu, square };
+enum class Activation { identity, relu, square, gelu, silu, tanh };
 enum class Backprop { cross_entropy, stationary };
 
 /// What lies above the hidden layer: phi(h), the gradient that comes back, and the loss.

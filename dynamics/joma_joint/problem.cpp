@@ -89,6 +89,7 @@ struct Given {
 Given read(const Ingredients& from) {
   const std::string& path = *from.setting.problem;
   const ProblemFile file(path, {"X"});
+  file.refuse_misspelt({"X", "class_weight", "V0", "r0", "z0"});
   Given given;
   const ProblemFile::Matrix X = file.matrix("X");
   if (X.size() == 0)

@@ -172,13 +172,16 @@ std::vector<Note> JomaJoint::notes() const {
          "at a cost that grows with the cube of their number; --relu-smoothing integrates a "
          "smooth relu instead"});
   if (!shape_.approximation.empty()) notes.push_back({shape_.approximation});
-  if (variant_.backprop == Backprop::stationary)
+  const bool bounded = variant_.activation == Activation::tanh;
+  if (variant_.backprop == Backprop::stationary && bounded)
+    notes.push_back({"--backprop stationary has no minimum: the weights grow without end"});
+  else if (variant_.backprop == Backprop::stationary)
     notes.push_back({"--backprop stationary has no minimum: the loss falls without bound" +
                      std::string(variant_.attention == AttentionKind::softmax
                                      ? ""
                                      : ", and weights may blow up in finite time")});
-  if (variant_.activation != Activation::identity && !(variant_.smoothing > 0) &&
-      problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
+  const bool rests = variant_.activation == Activation::square || variant_.sharp();
+  if (rests && problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
     notes.push_back({"V and r start at 0, where phi' is 0: nothing will move"});
   return notes;
 }

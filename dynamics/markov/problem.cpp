@@ -1,7 +1,9 @@
 #include "dynamics/markov/problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <sstream>
 
 #include "dynamics/common/problem_file.hpp"
 #include "dynamics/common/sizes.hpp"
@@ -12,6 +14,25 @@ namespace popflow::markov {
 
 namespace {
 
+/// Says where p or q is known no better than to a standard error of a tenth.
+std::vector<Note> too_short(const std::string& path, const double (&probability)[2],
+                            const std::int64_t (&all)[2]) {
+  constexpr double kWide = 0.1;
+  std::vector<Note> notes;
+  for (const int from : {0, 1}) {
+    const double p = probability[from];
+    const double error = std::sqrt(p * (1 - p) / static_cast<double>(all[from]));
+    if (error < kWide) continue;
+    std::ostringstream text;
+    text.precision(2);
+    text << path << " has only " << all[from] << " transitions from "
+         << (from == 0 ? "zeros" : "ones") << ": " << (from == 0 ? "p" : "q") << " is " << p
+         << " with a standard error of " << error;
+    notes.push_back({text.str(), true});
+  }
+  return notes;
+}
+
 Problem from_text(Parameters& own) {
   const std::string& path = own.word("text");
   std::optional<std::string> zeros;
@@ -19,6 +40,7 @@ Problem from_text(Parameters& own) {
   const TransitionCounts counts = count_transitions(path, own.word("text-ones"), zeros);
   const char* const classes[] = {"zeros", "ones"};
   double probability[2] = {};
+  std::int64_t transitions[2] = {};
   std::string note = path + ": ";
   for (const int from : {0, 1}) {
     const int to = 1 - from;
@@ -30,13 +52,17 @@ Problem from_text(Parameters& own) {
             " never occurs, so that p and q are not strictly between 0 and 1 (ones are '" +
             own.word("text-ones") + "', --text-ones; zeros are " +
             (zeros ? "'" + *zeros + "', --text-zeros)" : "the other letters, --text-zeros)"));
+    transitions[from] = all;
     probability[from] = static_cast<double>(counts.of[from][to]) / static_cast<double>(all);
     note += std::to_string(counts.of[from][to]) + " of " + std::to_string(all) + " " +
             classes[from] + " are followed by " + classes[to] + (from == 0 ? ", " : "");
   }
   resolve(own, "p", probability[0], path);
   resolve(own, "q", probability[1], path);
-  return {Chain(probability[0], probability[1]), {{note}}};
+  std::vector<Note> notes = {{note}};
+  for (Note& warning : too_short(path, probability, transitions))
+    notes.push_back(std::move(warning));
+  return {Chain(probability[0], probability[1]), std::move(notes)};
 }
 
 double read_probability(const ProblemFile& file, const std::string& name) {

@@ -33,7 +33,8 @@ using UnitMap = std::unordered_map<std::string, T, UnitHash, std::equal_to<>>;
 class Vocabulary {
  public:
   /// Of the units with their frequencies; at most `limit` tokens, `(other)` included.
-  Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit) {
+  Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit)
+      : kinds_(frequency.size()) {
     std::vector<std::pair<std::string, std::uint64_t>> order;
     order.reserve(frequency.size());
     for (const auto& unit : frequency) {
@@ -66,10 +67,11 @@ class Vocabulary {
     const auto tokens = static_cast<double>(size());
     require_memory(tokens * tokens, "a table of " + std::to_string(size()) + " x " +
                                         std::to_string(size()) + " bigram counts");
-    return {labels_, Eigen::MatrixXd::Zero(size(), size())};
+    return {labels_, Eigen::MatrixXd::Zero(size(), size()), kinds_};
   }
 
  private:
+  std::size_t kinds_;
   std::vector<std::string> labels_;
   UnitMap<Eigen::Index> token_;
 };
@@ -224,6 +226,10 @@ BigramCounts read_counts(const std::string& path, std::optional<std::int64_t> li
     counts.count(vocabulary.token(bigram.to), vocabulary.token(bigram.from)) += bigram.count;
   }
   return counts;
+}
+
+double BigramCounts::share_of_other() const {
+  return has_other() ? count.rightCols(1).sum() / count.sum() : 0;
 }
 
 Eigen::MatrixXd transition_matrix(const BigramCounts& counts) {

@@ -19,6 +19,11 @@ inline constexpr const char* other_token = "(other)";
 struct BigramCounts {
   std::vector<std::string> labels;
   Eigen::MatrixXd count;  ///< (next, previous)
+  std::size_t kinds = 0;  ///< different units, with a token of their own or without
+
+  [[nodiscard]] bool has_other() const { return kinds > labels.size(); }
+  /// Of all bigrams, those that go on from `(other)`.
+  [[nodiscard]] double share_of_other() const;
 };
 
 /// Counts the bigrams of a text. With more than `limit` different units the limit - 1 most

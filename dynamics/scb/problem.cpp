@@ -57,6 +57,29 @@ Problem drawn(const Ingredients& ingredients) {
   return problem;
 }
 
+/// What of a text or a table the tokens are, and whether that is enough to tell P.
+std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
+                           const std::string& units) {
+  std::vector<Note> notes;
+  const auto tokens = static_cast<double>(counts.labels.size());
+  if (counts.has_other()) {
+    std::ostringstream text;
+    text.precision(2);
+    text << path << ": " << counts.kinds << " different " << units << ", the "
+         << counts.labels.size() - 1 << " most frequent kept; (other) holds "
+         << 100 * counts.share_of_other() << "% of the text (--vocab-size keeps more)";
+    notes.push_back({text.str()});
+  }
+  // P has one added to each count: with fewer bigrams than entries it is mostly what was added.
+  if (counts.count.sum() < tokens * tokens) {
+    std::ostringstream text;
+    text << path << " has " << counts.count.sum() << " pairs of " << units << " for the "
+         << tokens * tokens << " entries of P, each of which counts one more: too few to tell P by";
+    notes.push_back({text.str(), true});
+  }
+  return notes;
+}
+
 Problem counted(const Ingredients& ingredients) {
   Parameters& own = ingredients.own;
   const bool from_text = own.has("text");
@@ -81,6 +104,10 @@ Problem counted(const Ingredients& ingredients) {
   problem.Q = positions_of(ingredients, found);
   problem.P = transition_matrix(counts);
   problem.mu = stationary_distribution(problem.P, path + ": P");
+  problem.notes = notes_on(counts, path,
+                           !from_text               ? "units"
+                           : unit == TextUnit::word ? "words"
+                                                    : "characters");
   problem.labels = std::move(counts.labels);
   return problem;
 }

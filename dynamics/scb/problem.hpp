@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "popflow/setting.hpp"
+#include "popflow/system.hpp"
 
 namespace popflow::scb {
 
@@ -30,6 +31,7 @@ struct Problem {
   /// tr(V' P Sigma)/K_P of the pretrained V that this V0 was made from.
   std::optional<double> transfer_correlation = {};
   std::vector<std::string> labels = {};  ///< of the tokens, when they come from text
+  std::vector<Note> notes = {};          ///< on what was counted
   [[nodiscard]] Eigen::Index vocabulary() const { return P.rows(); }
 };
 

@@ -177,7 +177,11 @@ void Reader::for_each_dense_entry(Visit visit) const {
 void Reader::read_dense() {
   const Eigen::Index N = problem_.vocabulary();
   const std::vector<std::size_t> size = shape("Q");
-  require_shape("Q", size.empty() ? 0 : size[0], static_cast<std::size_t>(N), as_P_has());
+  const auto tokens = static_cast<std::size_t>(N);
+  if (size.size() == 2 && size[0] == tokens && size[1] != tokens)
+    throw bad("Q has shape " + in_words(size) + "; its columns belong to the " +
+              std::to_string(tokens) + " tokens of P: it seems to be transposed");
+  require_shape("Q", size.empty() ? 0 : size[0], tokens, as_P_has());
   const auto length = static_cast<std::int64_t>(size[0]);
   if (const auto stated = context_length(); stated && *stated != length) {
     throw bad("Q has " + std::to_string(length) + " rows, but attribute context_length is " +
@@ -222,6 +226,7 @@ void Reader::compare_with_dense() const {
 }
 
 Problem Reader::read() {
+  refuse_misspelt({"P", "mu", "Q", "Q_value", "Q_position", "V0"});
   read_transitions();
   read_stationary();
   const bool sparse = has("Q_value") || has("Q_position");

@@ -263,7 +263,7 @@ double Scb::default_end() const {
 }
 
 std::vector<Note> Scb::notes() const {
-  std::vector<Note> notes;
+  std::vector<Note> notes = problem_.notes;
   for (std::string& remark : remarks()) notes.push_back({std::move(remark)});
   for (std::string& warning : warnings()) notes.push_back({std::move(warning), true});
   return notes;

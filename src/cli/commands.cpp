@@ -6,16 +6,20 @@
 #include <optional>
 #include <stdexcept>
 
+#include "cli/experiments.hpp"
 #include "cli/system_json.hpp"
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
 #include "compare/sweeps.hpp"
 #include "merge/merge.hpp"
+#include "options/config_file.hpp"
+#include "options/experiments.hpp"
 #include "options/run_config.hpp"
 #include "options/tokens.hpp"
 #include "plot/figure.hpp"
 #include "plot/picture.hpp"
+#include "report/csv.hpp"
 #include "report/file_json.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
@@ -85,8 +89,9 @@ ParameterTable info_options() {
       {.name = "csv",
        .kind = Kind::flag,
        .default_text = "",
-       .meaning = "print times and observables as comma-separated values, to the last digit; "
-                  "of a sweep, a line for each cell and run"},
+       .meaning = "print times, observables, outcome and the parameters that are not at their "
+                  "defaults as comma-separated values, to the last digit; of a sweep, a line for "
+                  "each cell and run"},
       {.name = "cell",
        .kind = Kind::text,
        .default_text = "",
@@ -161,7 +166,9 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  return Screen::standard(program.name, options.flag("quiet"),
+  // What a dry run shows is all that it is for.
+  const bool dry_run = options.find("dry-run") != nullptr && options.flag("dry-run");
+  return Screen::standard(program.name, options.flag("quiet") && !dry_run,
                           progress == "always"  ? Screen::Progress::always
                           : progress == "never" ? Screen::Progress::never
                           : progress == "json"  ? Screen::Progress::json
@@ -208,21 +215,56 @@ std::string as_typed(const Program& program, const std::string& command,
   return line;
 }
 
-/// The system that the first word names.
-const SystemInfo& system_of(const Program& program, const std::string& command,
-                            const std::vector<std::string>& args) {
-  if (args.empty() || args.front().starts_with('-'))
+/// The value of an option among the words; empty if it is not there.
+std::string value_of(const std::vector<std::string>& args, const std::string& option) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == option && i + 1 < args.size()) return args[i + 1];
+    if (args[i].starts_with(option + "=")) return args[i].substr(option.size() + 1);
+  }
+  return "";
+}
+
+/// A system and the words that are its options.
+struct Addressed {
+  const SystemInfo& system;
+  std::vector<std::string> options;
+};
+
+/// The system that the first word names or, where that is an option, the configuration.
+Addressed address(const Program& program, const std::string& command,
+                  const std::vector<std::string>& args) {
+  if (!args.empty() && !args.front().starts_with('-'))
+    return {program.catalogue.info(args.front()), {args.begin() + 1, args.end()}};
+  const std::string config = value_of(args, "--config");
+  if (config.empty())
     throw UsageError(program.name + " " + command +
-                     " needs the name of a system before its options; " +
+                     " needs the name of a system before its options, or --config FILE that has "
+                     "one; " +
                      system_names(program.catalogue));
-  return program.catalogue.info(args.front());
+  const std::string path = options::config_path(config);
+  const std::string name = options::system_in_config(path);
+  if (name.empty())
+    throw UsageError("the configuration " + path +
+                     " has no 'system = NAME'; give the name of a system before the options");
+  try {
+    return {program.catalogue.info(name), args};
+  } catch (const UsageError& error) {
+    throw InputError(path + ": system = " + name + ": " + error.what());
+  }
+}
+
+/// Says what in the configuration is passed over.
+void remark(Screen& screen, const RunConfig& config, const std::string& command) {
+  const std::string keys = remark_on_config(config, command);
+  if (!keys.empty() && !config.options.flag("quiet")) screen.message(keys);
 }
 
 ExitCode run(const Program& program, const std::vector<std::string>& args) {
-  const SystemInfo& system = system_of(program, "run", args);
-  RunConfig config = parse_run(system, {args.begin() + 1, args.end()});
+  const auto [system, options] = address(program, "run", args);
+  RunConfig config = parse_run(system, options);
   config.command_line = as_typed(program, "run", args);
   Screen screen = screen_for_one(program, "run", config.options);
+  remark(screen, config, "run");
   return run_experiment(config, program.catalogue, screen);
 }
 
@@ -250,29 +292,43 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
   if (has_option(args, "--from")) return compare_finished(program, args);
-  const SystemInfo& system = system_of(program, "compare", args);
-  RunConfig config = parse_compare(system, {args.begin() + 1, args.end()});
+  const auto [system, options] = address(program, "compare", args);
+  RunConfig config = parse_compare(system, options);
   if (config.options.has("from"))
     throw UsageError("from = " + config.options.word("from") +
                      " in a configuration has no place: it runs nothing, give --from on the "
                      "command line");
   config.command_line = as_typed(program, "compare", args);
   Screen screen = screen_for_one(program, "compare", config.options);
+  remark(screen, config, "compare");
   return compare(config, program.catalogue, screen);
 }
 
 ExitCode sweep(const Program& program, const std::vector<std::string>& args) {
-  const SystemInfo& system = system_of(program, "sweep", args);
-  RunConfig config = parse_sweep(system, {args.begin() + 1, args.end()});
+  const auto [system, options] = address(program, "sweep", args);
+  RunConfig config = parse_sweep(system, options);
   config.command_line = as_typed(program, "sweep", args);
   Screen screen = screen_for(program, config.options);
+  remark(screen, config, "sweep");
   return run_sweep(config, program.catalogue, screen);
 }
 
+ExitCode experiments(const Program& program, const std::vector<std::string>& args) {
+  if (args.empty()) {
+    std::cout << experiment_list(program.name);
+    return ExitCode::success;
+  }
+  const auto [name, options] =
+      parse(program, find_command("experiments"), args, "the name of one experiment");
+  std::cout << experiment_page(name);
+  return ExitCode::success;
+}
+
 ExitCode verify_one(const Program& program, const std::vector<std::string>& args) {
-  const SystemInfo& system = system_of(program, "verify", args);
-  const RunConfig config = parse_verify(system, {args.begin() + 1, args.end()});
+  const auto [system, options] = address(program, "verify", args);
+  const RunConfig config = parse_verify(system, options);
   Screen screen = screen_for_one(program, "verify", config.options);
+  remark(screen, config, "verify");
   return verify_system(config, program.catalogue, screen);
 }
 
@@ -302,9 +358,9 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
     std::cout << describe_verdicts(file);
   } else if (is_comparison(file)) {
     if (options.flag("csv"))
-      throw UsageError("--csv is for files of one run; " + path +
-                       " is a comparison, with a group per rung");
-    std::cout << describe_comparison(file);
+      write_comparison_csv(file, std::cout);
+    else
+      std::cout << describe_comparison(file);
   } else if (options.flag("csv")) {
     write_csv(file, std::cout);
   } else {
@@ -364,6 +420,8 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
     throw UsageError(program.name + " merge needs the names of the files to be merged");
   if (!options.has("output"))
     throw UsageError(program.name + " merge needs -o FILE, the file to write");
+  if (options.word("output") == "-")
+    throw UsageError("--output - : the file can't be written to standard output; give its name");
   Screen screen = screen_for(program, options);
   return merge({.files = words.positional,
                 .output = options.word("output"),
@@ -407,6 +465,16 @@ const std::vector<Command>& commands() {
        "that 'info FILE --cell A=VALUE,...' prints. Interrupted at any moment it is resumed with "
        "'resume FILE'.",
        true, false, sweep_options(), sweep},
+      {"experiments",
+       "[NAME]",
+       "the configurations that come along, each with its claim",
+       "Without a name: all configurations that come along with the program, each with the command "
+       "that runs it and the claim that it checks. With one: that configuration, as it is. "
+       "--config takes such a name too.",
+       false,
+       false,
+       {},
+       experiments},
       {"verify", "NAME [options]", "does a system hold what it declares of itself?",
        "Makes the problem that the options say and checks what the system declares: its gradient, "
        "Jacobian, samples, covariance, invariants, exact solution and reductions, and that "

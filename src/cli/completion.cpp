@@ -76,8 +76,11 @@ std::string bash_completion(const Catalogue& catalogue) {
     values.add(command.options);
     const std::string options = options_of(command.options);
     command_cases += "    " + command.name + ") options='" + options +
-                     (options.empty() ? "" : " ") +
-                     "--help'; first=" + (command.takes_system ? "system" : "file") + " ;;\n";
+                     (options.empty() ? "" : " ") + "--help'; first=" +
+                     (command.takes_system ? "system"
+                      : command.takes_file ? "file"
+                                           : "word") +
+                     " ;;\n";
   }
   return "# bash completion for popflow; written by its build\n\n"
          "_popflow_files() {\n"
@@ -103,7 +106,7 @@ std::string bash_completion(const Catalogue& catalogue) {
          command_cases +
          "    *) return ;;\n"
          "  esac\n"
-         "  if [[ $command == run ]]; then\n"
+         "  if [[ $first == system && $command != systems ]]; then\n"
          "    case ${COMP_WORDS[2]} in\n" +
          own_cases +
          "    esac\n"

@@ -44,7 +44,7 @@ bool asks_for_help(const std::vector<std::string>& args) {
 
 ExitCode show_help(const Program& program, const Command& command,
                    const std::vector<std::string>& args) {
-  const bool names_system = command.takes_system && !args.front().starts_with('-');
+  const bool names_system = command.takes_system && !args.empty() && !args.front().starts_with('-');
   const SystemInfo* system = names_system ? &program.catalogue.info(args.front()) : nullptr;
   std::cout << command_help(program, command, system);
   return ExitCode::success;
@@ -65,6 +65,12 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
     throw UsageError("unknown option " + first +
                      "; only --help and --version can stand before a command");
   }
+  if (first == "help" && words.size() == 1) {
+    std::cout << program_help(program);
+    return ExitCode::success;
+  }
+  if (first == "help")
+    return show_help(program, find_command(words[1]), {words.begin() + 2, words.end()});
   const Command& command = find_command(first);
   const std::vector<std::string> args(words.begin() + 1, words.end());
   return asks_for_help(args) ? show_help(program, command, args) : command.run(program, args);

@@ -14,6 +14,7 @@
 #include "run/specs.hpp"
 #include "run/status.hpp"
 #include "text/screen.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -91,6 +92,26 @@ GroupSpec ComparisonPlan::layout() const {
 }
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
+
+/// What the rungs' systems warn of, once each, with the rungs that it concerns unless all.
+std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  for (const Rung& rung : rungs) {
+    for (const Note& note : rung.experiment->system->notes()) {
+      if (!note.warning) continue;
+      const auto same = std::find_if(found.begin(), found.end(),
+                                     [&](const auto& other) { return other.first == note.text; });
+      if (same == found.end())
+        found.push_back({note.text, {rung.word}});
+      else
+        same->second.push_back(rung.word);
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [text, words] : found)
+    warnings.push_back((words.size() == rungs.size() ? "" : text::join(words, ", ") + ": ") + text);
+  return warnings;
+}
 
 bool is_done(const DataFile& group) {
   const std::string status = group.text_attribute("", "status").value_or("");
@@ -199,7 +220,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
   }
   screen.result(describe_comparison(DataFile(file.path())));
   if (!ends_at_a_limit(runs.kind)) return ExitCode::success;
-  screen.warning(runs.message + "; what is compared ends there");
+  screen.warning(file.path() + ": " + runs.message + "; what is compared ends there");
   return exit_code(runs.kind);
 }
 
@@ -235,9 +256,8 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
     return ExitCode::success;
   }
   const Provenance provenance;
-  for (const Rung& rung : plan.ladders.front().rungs)
-    for (const Note& note : rung.experiment->system->notes())
-      if (note.warning) screen.warning(rung.word + ": " + note.text);
+  for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
+    screen.warning(path + ": " + warning);
   require_disk(path, file_bytes(layout));
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;

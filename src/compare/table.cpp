@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "compare/compare.hpp"
@@ -57,7 +58,8 @@ class Section {
     std::vector<std::string> changing, kept;
     for (const std::string& name : text::split_words(attribute(first_rung_, "", "observables")))
       (attribute(first_rung_, name, "invariant").empty() ? changing : kept).push_back(name);
-    return head() + table(changing) + spreads(changing) + invariants(kept) + caveats(changing);
+    return head() + table(changing) + verdicts(changing) + spreads(changing) + invariants(kept) +
+           caveats(changing) + conclusion(changing);
   }
 
  private:
@@ -81,11 +83,9 @@ class Section {
   /// first.
   [[nodiscard]] std::vector<std::size_t> shown_pairs() const {
     std::vector<std::size_t> shown;
-    const auto sgd = std::find(words_.begin(), words_.end(), "sgd") - words_.begin();
-    const auto centre =
-        sgd == static_cast<std::ptrdiff_t>(words_.size()) ? 0 : static_cast<std::size_t>(sgd);
+    const std::size_t middle = centre();
     for (std::size_t p = 0; p < pairs_.size(); ++p)
-      if (words_.size() <= 3 || pairs_[p].first == centre || pairs_[p].second == centre)
+      if (words_.size() <= 3 || pairs_[p].first == middle || pairs_[p].second == middle)
         shown.push_back(p);
     return shown;
   }
@@ -129,22 +129,43 @@ class Section {
     return place;
   }
 
-  [[nodiscard]] std::string verdict_cell(const std::string& name, std::size_t pair) const {
+  /// "agree", "differ" or "undecided"; empty where there is no verdict.
+  [[nodiscard]] std::string verdict_word(const std::string& name, std::size_t pair) const {
     const std::int64_t verdict = file_.read(name + "_verdict").integers.at(pair);
-    if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "-";
-    if (verdict_words[static_cast<std::size_t>(verdict)] != "undecided")
-      return verdict_words[static_cast<std::size_t>(verdict)];
+    if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "";
+    return verdict_words[static_cast<std::size_t>(verdict)];
+  }
+
+  /// The largest difference of the means over time, in percent of the range over the flow, where
+  /// it is certain that there is one; else nothing.
+  [[nodiscard]] std::string certain_difference(const std::string& name, std::size_t pair) const {
+    constexpr double kOfSolvers = 1e-6;  // of the range: what two integrations may differ by
+    const double range = numbers(name + "_margin").front() / delta();
+    const double p_value = numbers(name + "_p_value").at(pair);
+    const bool both_exact = exact(pairs_[pair].first) && exact(pairs_[pair].second);
+    const auto difference = numbers(name + "_difference");
+    double most = 0;
+    for (std::size_t t = 0; t < time_.size(); ++t)
+      most = std::max(most, std::abs(at(difference, pair, t)));
+    const bool certain = both_exact ? most > kOfSolvers * range : p_value <= 1 - level();
+    if (!certain || !(range > 0)) return "";
+    return digits(100 * most / range, 2) + "%";
+  }
+
+  /// Agreement within the margin is one statement, and that there is a difference another.
+  [[nodiscard]] std::string verdict_cell(const std::string& name, std::size_t pair) const {
+    const std::string word = verdict_word(name, pair), size = certain_difference(name, pair);
+    if (word.empty()) return "-";
+    if (word == "differ") return word + (size.empty() ? "" : " by " + size);
+    if (word == "agree") return word + (size.empty() ? "" : ", differs by " + size);
     const double needed = numbers(name + "_runs_needed").at(pair);
     if (!std::isfinite(needed) || needed > 1e7) return "too few runs";
     return "needs ~" + rounded(std::round(needed)) + " runs";
   }
 
   [[nodiscard]] std::string table(const std::vector<std::string>& names) const {
-    const std::vector<std::size_t> shown = shown_pairs();
     Rows rows = {{"observable", "", "t"}};
     for (const std::string& word : words_) rows[0].push_back(word);
-    for (const std::size_t p : shown)
-      rows[0].push_back(words_[pairs_[p].second] + "-" + words_[pairs_[p].first]);
     for (const std::string& name : names) {
       const auto mean = numbers(name + "_mean"), error = numbers(name + "_mean_error");
       if (std::none_of(mean.begin(), mean.end(), [](double m) { return std::isfinite(m); }))
@@ -159,11 +180,28 @@ class Section {
                                         rounded(time_[t])};
         for (std::size_t r = 0; r < words_.size(); ++r)
           row.push_back(with_error(at(mean, r, t), exact(r) ? 0 : at(error, r, t)));
-        for (const std::size_t p : shown) row.push_back(first ? verdict_cell(name, p) : "");
         rows.push_back(row);
       }
     }
     return "\n" + text::columns(rows);
+  }
+
+  [[nodiscard]] std::string verdicts(const std::vector<std::string>& names) const {
+    const std::vector<std::size_t> shown = shown_pairs();
+    if (shown.empty()) return "";
+    Rows rows = {{"means, in % of the range"}};
+    for (const std::size_t p : shown) rows[0].push_back(pair_name(p));
+    for (const std::string& name : names) {
+      std::vector<std::string> row = {name};
+      for (const std::size_t p : shown) row.push_back(verdict_cell(name, p));
+      if (std::any_of(row.begin() + 1, row.end(), [](const auto& word) { return word != "-"; }))
+        rows.push_back(row);
+    }
+    return "\n" + text::columns(rows);
+  }
+
+  [[nodiscard]] std::string pair_name(std::size_t pair) const {
+    return words_[pairs_[pair].second] + "-" + words_[pairs_[pair].first];
   }
 
   /// Standard deviations, with the test of equal laws, at the end.
@@ -176,8 +214,7 @@ class Section {
     if (noisy.empty()) return "";
     Rows rows = {{"standard deviation at the end"}};
     for (const std::size_t r : noisy) rows[0].push_back(words_[r]);
-    for (const std::size_t p : shown)
-      rows[0].push_back("equal law " + words_[pairs_[p].second] + "-" + words_[pairs_[p].first]);
+    for (const std::size_t p : shown) rows[0].push_back("equal law " + pair_name(p));
     for (const std::string& name : names) {
       const auto deviation = numbers(name + "_std"), low = numbers(name + "_std_low"),
                  high = numbers(name + "_std_high"), p_value = numbers(name + "_energy_p_value");
@@ -198,10 +235,20 @@ class Section {
     return rows.size() > 1 ? "\n" + text::columns(rows) : "";
   }
 
-  [[nodiscard]] static std::string digits(double value) {
+  [[nodiscard]] static std::string digits(double value, int number = 3) {
     char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.3g", value);
+    std::snprintf(buffer, sizeof buffer, "%.*g", number, value);
     return buffer;
+  }
+
+  /// Does the mean of an invariant move, beyond what its error allows?
+  [[nodiscard]] std::string drift_verdict(std::size_t rung, double drift, double error) const {
+    if (exact(rung)) return "";  // that it is kept is how it was chosen
+    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    const auto degrees = static_cast<double>(runs[rung] - diverged[rung] - 1);
+    if (!(error > 0) || degrees < 1) return "";
+    const double z = std::abs(drift) / error;
+    return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2) : ": kept";
   }
 
   /// What the flow conserves: its systematic drift, and its fluctuation.
@@ -219,7 +266,7 @@ class Section {
         std::string cell = with_error(drift, exact(r) ? 0 : at(error, r, end));
         const double spread = at(deviation, r, end);
         if (!exact(r) && std::isfinite(spread)) cell += ", sd " + digits(spread);
-        row.push_back(cell);
+        row.push_back(cell + drift_verdict(r, drift, at(error, r, end)));
       }
       rows.push_back(row);
     }
@@ -227,18 +274,18 @@ class Section {
   }
 
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
-    const double level = file_.number_attribute("", "level").value_or(std::nan(""));
-    const double delta = file_.number_attribute("", "delta").value_or(std::nan(""));
     std::string page =
-        "\n" +
-        text::paragraph("agree: the difference of the means stays within " + shortest(100 * delta) +
-                        "% of the observable's range over the flow at all times, at level " +
-                        shortest(level) +
-                        ". differ: it does not, and equal means are rejected at that level. "
-                        "Each verdict holds individually: of " +
-                        std::to_string(names.size() * pairs_.size()) + " about " +
-                        rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level)) +
-                        " would read 'differ' by chance alone. Errors are standard errors.");
+        "\n" + text::paragraph(
+                   "agree: the difference of the means stays within " + shortest(100 * delta()) +
+                   "% of the observable's range over the flow at all times, at level " +
+                   shortest(level()) +
+                   ". differ: it does not, and equal means are rejected at that level. "
+                   "'agree, differs by' is both: there is a difference, and it is small; the "
+                   "number is the largest over time, in % of the range. "
+                   "Each verdict holds individually: of " +
+                   std::to_string(names.size() * pairs_.size()) + " about " +
+                   rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level())) +
+                   " would find a difference by chance alone. Errors are standard errors.");
     const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
     for (std::size_t r = 0; r < words_.size(); ++r)
       if (diverged[r] > 0)
@@ -249,6 +296,77 @@ class Section {
                                 " (status and stop_time in its group).");
     for (std::size_t r = 0; r < words_.size(); ++r) page += solver(names, r);
     return page;
+  }
+
+  [[nodiscard]] double level() const {
+    return file_.number_attribute("", "level").value_or(std::nan(""));
+  }
+  [[nodiscard]] double delta() const {
+    return file_.number_attribute("", "delta").value_or(std::nan(""));
+  }
+
+  /// The rung that the others are to stand for: sgd, or else the first.
+  [[nodiscard]] std::size_t centre() const {
+    const auto sgd = std::find(words_.begin(), words_.end(), "sgd");
+    return sgd == words_.end() ? 0 : static_cast<std::size_t>(sgd - words_.begin());
+  }
+
+  /// "all of them", "none", or the names.
+  [[nodiscard]] static std::string named(const std::vector<std::string>& names, std::size_t of) {
+    constexpr std::size_t kNamed = 6;
+    if (names.size() == of && of > 1) return "all " + std::to_string(of) + " observables";
+    std::vector<std::string> some(
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)));
+    if (names.size() > kNamed) some.push_back(std::to_string(names.size() - kNamed) + " more");
+    return text::join(some, ", ");
+  }
+
+  /// What a rung is good enough for: which means, and the scatter of the runs.
+  [[nodiscard]] std::string use_of(const std::vector<std::string>& names, std::size_t pair,
+                                   std::size_t rung) const {
+    std::map<std::string, std::vector<std::string>> by_verdict;
+    std::vector<std::string> same_law, other_law;
+    std::size_t judged = 0;
+    for (const std::string& name : names) {
+      const std::string word = verdict_word(name, pair);
+      if (word.empty()) continue;
+      ++judged;
+      by_verdict[word].push_back(name);
+      const double p_value = numbers(name + "_energy_p_value").at(pair);
+      if (std::isfinite(p_value)) (p_value <= 1 - level() ? other_law : same_law).push_back(name);
+    }
+    const auto part = [&](const std::string& word, const std::string& sentence) {
+      const auto& found = by_verdict[word];
+      return found.empty() ? "" : sentence + named(found, judged);
+    };
+    std::vector<std::string> parts;
+    for (std::string text :
+         {part("agree", "good enough for the mean of "), part("differ", "not for that of "),
+          part("undecided", "undecided, for too few runs, on ")})
+      if (!text.empty()) parts.push_back(std::move(text));
+    const std::string& other = words_[centre()];
+    if (exact(rung))
+      parts.emplace_back("it says nothing of how runs scatter");
+    else if (!other_law.empty())
+      parts.push_back("at the end its runs are distributed unlike those of " + other + " in " +
+                      named(other_law, same_law.size() + other_law.size()));
+    else if (!same_law.empty())
+      parts.push_back("at the end the distribution of its runs can't be told from that of " +
+                      other);
+    return words_[rung] + " is " + text::join(parts, "; ");
+  }
+
+  /// Which rung is good enough for what.
+  [[nodiscard]] std::string conclusion(const std::vector<std::string>& names) const {
+    const std::size_t middle = centre();
+    std::vector<std::string> parts;
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      if (pairs_[p].first == middle || pairs_[p].second == middle)
+        parts.push_back(
+            use_of(names, p, pairs_[p].first == middle ? pairs_[p].second : pairs_[p].first));
+    if (parts.empty()) return "";
+    return text::paragraph("In place of " + words_[middle] + ", within " + shortest(100 * delta()) +
+                           "% of the range: " + text::join(parts, ". ") + ".");
   }
 
   /// The largest effect of the solver's step, in standard errors of the mean.

@@ -123,6 +123,19 @@ std::vector<ConfigLine> config_lines(const std::string& text, const std::string&
   return lines;
 }
 
+std::string system_in_config(const std::string& path) {
+  std::error_code unknown;
+  // A pipe can be read once only, and its options are still to be read.
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown) &&
+      !std::filesystem::is_directory(path, unknown))
+    throw UsageError("the configuration " + path +
+                     " is no regular file; give the name of the system before the options");
+  const auto may_repeat = [](const std::string&) { return true; };
+  for (const ConfigLine& line : config_lines(read_config_file(path), path, may_repeat))
+    if (line.key == system_key) return line.value;
+  return "";
+}
+
 std::string config_quoted(const std::string& value) {
   const auto special = [](char character) {
     return is_control(character) || std::strchr("#\n\r\f", character);

@@ -25,6 +25,12 @@ std::vector<ConfigLine> config_lines(
     const std::string& text, const std::string& name,
     const std::function<bool(const std::string&)>& may_repeat = {});
 
+/// The key by which a configuration says what system it is for.
+inline constexpr const char* system_key = "system";
+
+/// The system that a configuration file is for; empty if it doesn't say.
+std::string system_in_config(const std::string& path);
+
 /// A value as config_lines() reads it back: quoted where it must be.
 std::string config_quoted(const std::string& value);
 

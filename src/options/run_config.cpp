@@ -5,7 +5,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "options/alternatives.hpp"
 #include "options/config_file.hpp"
+#include "options/experiments.hpp"
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
@@ -25,11 +27,41 @@ std::vector<const ParameterTable*> tables(const RunConfig& config) {
   return {&config.options.table(), &config.own.table()};
 }
 
+/// The option of that name which another command has; none if none has.
+const Parameter* of_another_command(const std::string& key) {
+  for (const ParameterTable* table :
+       {&run_options(), &compare_options(), &sweep_options(), &verify_options()})
+    for (const Parameter& row : *table)
+      if (row.name == key) return &row;
+  return nullptr;
+}
+
+/// Is a word that this command doesn't know one that `run` takes for the option?
+bool is_word_of_run(const std::string& key, const std::string& value) {
+  const Parameter* row = of_another_command(key);
+  return row != nullptr &&
+         std::find(row->words.begin(), row->words.end(), value) != row->words.end();
+}
+
+void pass_over(RunConfig& config, const std::string& key) {
+  auto& keys = config.passed_over;
+  if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+}
+
+void require_system(const RunConfig& config, const options::ConfigLine& line) {
+  if (line.value != config.system)
+    throw UsageError(line.place + ": system = " + line.value + "; the command line names " +
+                     config.system);
+}
+
 /// Sets one line of a configuration file. A value that repeats the default does not count as
 /// given: so the file of a resolved run, with defaults written out, causes no conflicts.
 void apply(RunConfig& config, const options::ConfigLine& line,
            const std::filesystem::path& folder) {
+  if (line.key == options::system_key) return require_system(config, line);
   Parameters* parameters = owner(config, line.key);
+  if (parameters == nullptr && of_another_command(line.key) != nullptr)
+    return pass_over(config, line.key);
   if (parameters == nullptr) {
     throw InputError(line.place + ": unknown key '" + line.key + "'" +
                      options::suggestion(line.key, options::option_names(tables(config))));
@@ -46,7 +78,8 @@ void apply(RunConfig& config, const options::ConfigLine& line,
   try {
     parameters->set(line.key, value, Origin::config);
   } catch (const InputError& error) {
-    throw InputError(line.place + ": " + error.what());
+    if (!is_word_of_run(line.key, value)) throw InputError(line.place + ": " + error.what());
+    return pass_over(config, line.key);
   }
   if (has_default && parameters->text(line.key) == by_default) {
     parameters->set(line.key, by_default, Origin::defaults);
@@ -56,10 +89,18 @@ void apply(RunConfig& config, const options::ConfigLine& line,
 void apply_text(RunConfig& config, const std::string& text, const std::string& name,
                 const std::filesystem::path& folder) {
   const auto may_repeat = [&](const std::string& key) {
-    return options::repeats(tables(config), key);
+    const Parameter* elsewhere = of_another_command(key);
+    return options::repeats(tables(config), key) || (elsewhere != nullptr && elsewhere->repeats);
   };
   for (const auto& line : options::config_lines(text, name, may_repeat))
     apply(config, line, folder);
+  // The step of the flow's method: to 'compare', which has no --method, --dt is that of the noise.
+  const auto& over = config.passed_over;
+  if (std::find(over.begin(), over.end(), "method") != over.end() &&
+      config.options.origin("dt") == Origin::config) {
+    options::reset(config.options, "dt");
+    pass_over(config, "dt");
+  }
 }
 
 /// Resolves the mode's default method where none is given; refuses a method of another mode.
@@ -94,10 +135,7 @@ void check_step(const Parameters& options) {
 void check_saves(const Parameters& options) {
   if (options.given("save-at")) {
     for (const char* other : {"saves", "save-spacing"}) {
-      if (options.given(other)) {
-        throw UsageError("--save-at and --" + std::string(other) +
-                         " exclude each other; give one of them");
-      }
+      if (options.given(other)) throw options::exclusion(options, "save-at", options, other);
     }
     const auto& times = options.reals("save-at");
     for (std::size_t i = 1; i < times.size(); ++i) {
@@ -154,6 +192,14 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
+/// A file is written in pieces, here and there: it cannot go to a stream.
+void check_output(const Parameters& options) {
+  if (options.find("output") != nullptr && options.has("output") && options.word("output") == "-")
+    throw UsageError(
+        "--output - : the file can't be written to standard output; give its name ('info FILE "
+        "--csv' prints observables as text)");
+}
+
 std::string config_value(const Parameters& parameters, const Parameter& parameter) {
   const std::string text = parameters.text(parameter.name);
   switch (parameter.kind) {
@@ -180,24 +226,31 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   for (const auto& [key, value] : words.options) {
     if (key != "config") continue;
     config.options.set(key, value, Origin::command_line);
-    apply_text(config, options::read_config_file(value), value,
-               std::filesystem::path(value).parent_path());
+    const std::string path = options::config_path(value);
+    apply_text(config, options::read_config_file(path), path,
+               std::filesystem::path(path).parent_path());
   }
   for (const auto& [key, value] : words.options) {
     owner(config, key)->set(key, value, Origin::command_line);
   }
+  options::settle_alternatives(config.options, config.own);
+  check_output(config.options);
   return config;
 }
 
 }  // namespace
 
 void require_own_names(const SystemInfo& system) {
-  for (const Parameter& own : system.parameters)
+  for (const Parameter& own : system.parameters) {
+    if (own.name == options::system_key)
+      throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
+                                  "', by which configurations name their system");
     for (const ParameterTable* table :
          {&run_options(), &compare_options(), &verify_options(), &sweep_options()})
       if (Parameters(*table).find(own.name) != nullptr)
         throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
                                     "', which every system has; give its own another name");
+  }
 }
 
 RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args) {
@@ -238,6 +291,14 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
   settle_method(config.options);
   check_screen(config.options);
   return config;
+}
+
+std::string remark_on_config(const RunConfig& config, const std::string& command) {
+  std::string keys;
+  for (const std::string& key : config.passed_over) keys += (keys.empty() ? "" : ", ") + key;
+  if (keys.empty()) return "";
+  return "the configuration " + config.options.word("config") + " also has " + keys + ", which '" +
+         command + "' has no use for";
 }
 
 std::string without_effect(const RunConfig& config) {

@@ -16,6 +16,8 @@ struct RunConfig {
   Parameters options;        ///< run_options(), the same for every system
   Parameters own;            ///< the system's own parameters
   std::string command_line;  ///< as a shell would take it, for the file's history
+  /// Keys of the configuration file that only another command has a use for.
+  std::vector<std::string> passed_over = {};
 };
 
 /// The options of `popflow run` that every system shares, in the order in which help lists them.
@@ -46,15 +48,15 @@ bool describes_run(std::string_view option);
 bool decides_numbers(std::string_view option);
 
 /// Resolves the words after `popflow run NAME`: defaults, then the file that --config names, then
-/// the words themselves. Throws UsageError for an unknown option or value on the command line and
-/// for options that exclude each other, InputError for anything wrong with the configuration file.
+/// the words themselves. The file may be one that was written for another command. Throws
+/// UsageError for an unknown option or value on the command line and for options that exclude each
+/// other, InputError for anything wrong with the configuration file.
 RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args);
 
 /// The words after `popflow compare NAME`, as parse_run() resolves its own.
 RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// The words after `popflow verify NAME`; the options hold all of `run` too. The file that --config
-/// names may say all that one for `run` may.
+/// The words after `popflow verify NAME`; the options hold all of `run` too.
 RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args);
 
 /// The words after `popflow sweep NAME`. What depends on swept values is settled cell by cell.
@@ -63,6 +65,9 @@ RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& 
 /// Settles what a run's options imply of each other, and refuses those that exclude each other, as
 /// parse_run() does in the end. Throws UsageError.
 void settle_run(Parameters& options);
+
+/// Says which keys of the configuration file `command` has no use for; empty if it has for all.
+std::string remark_on_config(const RunConfig& config, const std::string& command);
 
 /// Names the options that were given and have no effect in this mode and method; empty if all have.
 std::string without_effect(const RunConfig& config);

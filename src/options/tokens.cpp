@@ -8,6 +8,7 @@
 #include <set>
 
 #include "popflow/error.hpp"
+#include "text/text.hpp"
 
 namespace popflow::options {
 namespace {
@@ -69,6 +70,13 @@ std::vector<po::option> split(const std::vector<std::string>& args,
 [[noreturn]] void refuse_unknown(const std::string& token, const std::vector<std::string>& names) {
   const std::string word = token.substr(0, token.find('='));
   const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  // "-q" may be a parameter called q, or the first letter of another option.
+  std::vector<std::string> meant;
+  for (const std::string& name : names)
+    if (!word.starts_with("--") && bare.size() == 1 && name.starts_with(bare))
+      meant.push_back("--" + name);
+  if (meant.size() > 1)
+    throw UsageError("unknown option " + word + ", which might be " + text::join(meant, " or "));
   throw UsageError("unknown option " + word + suggestion(bare, names, "--"));
 }
 

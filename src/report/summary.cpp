@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <ostream>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -97,6 +96,35 @@ std::string reached(const DataFile& file, const std::vector<double>& time, std::
          std::to_string(time.size()) + (time.size() == 1 ? " save" : " saves");
 }
 
+/// The same of the runs of an ensemble, which need not have come equally far.
+std::string reached_by_runs(const DataFile& file, const std::vector<double>& time) {
+  const std::vector<std::int64_t> done = file.read("saves_done").integers;
+  const auto saves = static_cast<std::int64_t>(time.size());
+  const auto all = std::count(done.begin(), done.end(), saves);
+  const auto none = std::count_if(done.begin(), done.end(), [](auto n) { return n <= 0; });
+  const auto least = saves_done(file, time.size());
+  if (all == 0 || all == static_cast<std::ptrdiff_t>(done.size()))
+    return reached(file, time, least);
+  const auto rest = static_cast<std::ptrdiff_t>(done.size()) - all - none;
+  return std::to_string(all) + " of " + std::to_string(done.size()) + " runs have all " +
+         std::to_string(saves) + (saves == 1 ? " save" : " saves") +
+         " to t = " + rounded(time.back()) +
+         (rest > 0 ? ", " + std::to_string(rest) + " have some" : "") +
+         (none > 0 ? ", " + std::to_string(none) + " none yet" : "");
+}
+
+/// A list of numbers by its beginning and its length.
+std::string shortened(const std::string& value) {
+  constexpr std::ptrdiff_t kShownOf = 3, kMost = 12;
+  const auto commas = std::count(value.begin(), value.end(), ',');
+  if (commas < kMost || value.find_first_not_of("0123456789.,eE+-") != std::string::npos)
+    return value;
+  std::size_t end = 0;
+  for (std::ptrdiff_t i = 0; i < kShownOf; ++i) end = value.find(',', end) + 1;
+  return value.substr(0, end) + "..." + value.substr(value.rfind(',')) + " (" +
+         std::to_string(commas + 1) + " values)";
+}
+
 /// The parameters that are not at their defaults; all, where the file does not list these.
 std::string parameters(const DataFile& file) {
   const auto names = file.text_attribute("parameters", "not_default");
@@ -108,7 +136,7 @@ std::string parameters(const DataFile& file) {
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);
     if (names && std::find(changed.begin(), changed.end(), key) == changed.end()) continue;
-    words.push_back(key + " " + line.substr(equals + 3));
+    words.push_back(key + " " + shortened(line.substr(equals + 3)));
   }
   return shown(text::join(words, ", "));
 }
@@ -329,11 +357,13 @@ void add_passages(const DataFile& file, Rows& rows, std::size_t runs, const Coun
 
 std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t saves,
                           const Counted& counted) {
-  Rows rows = {{"observable", "first", "last: mean", "std", "least", "most", "runs"}};
+  // A single save is the end, and no beginning.
+  const bool begins = saves > 1;
+  Rows rows = {{"observable", begins ? "first" : "", "last: mean", "std", "least", "most", "runs"}};
   for (const auto& name : observables(file)) {
     const auto [first, last] = across_runs(file, name, runs, saves, counted);
     std::vector<std::string> row = {name};
-    row.push_back(first.empty() ? "-" : rounded(median(first)));
+    row.push_back(!begins ? "" : first.empty() ? "-" : rounded(median(first)));
     if (last.empty()) {
       row.insert(row.end(), {"-", "-", "-", "-", "0"});
     } else {
@@ -370,18 +400,22 @@ std::optional<double> drift(const std::string& form, const std::vector<double>& 
 
 std::string observable_table(const DataFile& file, std::size_t saves, std::size_t done) {
   if (done == 0) return "";
+  // A single save is the end, and no beginning.
+  const bool begins = saves > 1;
   Rows rows;
   bool any_drift = false;
   for (const auto& name : observables(file)) {
     auto values = series(file, name, saves);
     values.resize(done);
-    const auto moved = drift(attribute(file, name, "invariant"), values);
+    const std::string form = attribute(file, name, "invariant");
+    const auto moved = begins || form == "zero" ? drift(form, values) : std::nullopt;
     any_drift = any_drift || moved;
-    rows.push_back(
-        {name, rounded(values.front()), rounded(values.back()), moved ? rounded(*moved) : ""});
+    rows.push_back({name, begins ? rounded(values.front()) : "", rounded(values.back()),
+                    moved ? rounded(*moved) : ""});
   }
   if (rows.empty()) return "";
-  rows.insert(rows.begin(), {"observable", "first", "last", any_drift ? "invariant's drift" : ""});
+  rows.insert(rows.begin(),
+              {"observable", begins ? "first" : "", "last", any_drift ? "invariant's drift" : ""});
   return "\n" + text::columns(rows);
 }
 
@@ -469,7 +503,7 @@ std::string summarize(const DataFile& file) {
   Rows above;
   add(above, "system", attribute(file, "", "system") + ", mode " + attribute(file, "", "mode"));
   add(above, "status", status(file));
-  add(above, "time", reached(file, time, done));
+  add(above, "time", ensemble(file) > 1 ? reached_by_runs(file, time) : reached(file, time, done));
   add(above, "parameters", parameters(file));
   add(above, "sizes", sizes(file));
   add(above, "constants", constants(file));
@@ -540,33 +574,6 @@ std::string describe(const DataFile& file) {
   add(rows, "history", attribute(file, "", "history"));
   add(rows, "state fields", attribute(file, "", "state_fields"));
   return rows.empty() ? page : page + "\n" + text::columns(rows);
-}
-
-void write_csv(const DataFile& file, std::ostream& out) {
-  require_run(file);
-  const auto names = observables(file);
-  const std::vector<double> time = file.read("time").values;
-  const std::size_t runs = ensemble(file), saves = time.size();
-  const std::vector<std::int64_t> done = file.read("saves_done").integers;
-  const std::vector<std::int64_t> numbers =
-      runs > 0 ? file.read("run").integers : std::vector<std::int64_t>();
-  std::vector<std::vector<double>> columns;
-  columns.reserve(names.size());
-  for (const auto& name : names)
-    columns.push_back(series(file, name, std::max<std::size_t>(runs, 1) * saves));
-  out << (runs > 0 ? "run,time" : "time");
-  for (const auto& name : names) out << ',' << name;
-  out << '\n';
-  for (std::size_t run = 0; run < std::max<std::size_t>(runs, 1); ++run) {
-    const auto last = static_cast<std::size_t>(
-        std::clamp<std::int64_t>(done.at(run), 0, static_cast<std::int64_t>(saves)));
-    for (std::size_t i = 0; i < last; ++i) {
-      std::string line =
-          (runs > 0 ? std::to_string(numbers.at(run)) + "," : "") + shortest(time[i]);
-      for (const auto& column : columns) line += "," + shortest(column[run * saves + i]);
-      out << line << '\n';
-    }
-  }
 }
 
 }  // namespace popflow

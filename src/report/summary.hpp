@@ -1,6 +1,5 @@
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,10 +19,5 @@ std::vector<std::string> warnings_at_end(const DataFile& file);
 
 /// summarize(), and by what, where and when the file was written.
 std::string describe(const DataFile& file);
-
-/// The times and observables of the saves that hold data as comma-separated values, a header line
-/// first, every number to the last bit; of an ensemble run by run, with a column for the run.
-/// Throws InputError as summarize() does.
-void write_csv(const DataFile& file, std::ostream& out);
 
 }  // namespace popflow

@@ -24,11 +24,11 @@ ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen)
   const DataFile file(path);
   screen.result(summarize(file));
   if (outcome.kind != Outcome::Kind::interrupted)
-    for (const std::string& warning : warnings_at_end(file)) screen.warning(warning);
+    for (const std::string& warning : warnings_at_end(file)) screen.warning(path + ": " + warning);
   if (outcome.kind == Outcome::Kind::interrupted)
     screen.warning(how_to_resume(outcome, screen.program(), path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
-    screen.warning(outcome.message);
+    screen.warning(path + ": " + outcome.message);
   return exit_code(outcome.kind);
 }
 
@@ -89,7 +89,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   if (const std::string unused = without_effect(config); !unused.empty()) screen.message(unused);
   for (const Note& note : experiment.system->notes())
     if (note.warning)
-      screen.warning(note.text);
+      screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
   if (experiment.states_were_cut)

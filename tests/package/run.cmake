@@ -18,7 +18,15 @@ file(RENAME "${WORK_DIR}/first" "${prefix}")
 
 require_file("${prefix}/${MANDIR}/man1/popflow.1")
 require_file("${prefix}/share/bash-completion/completions/popflow")
+require_file("${prefix}/share/popflow/docs/numerics.md")
 run("${prefix}/${BINDIR}/popflow" --version)
+# By its name, in the tree that was moved and not in the sources.
+execute_process(COMMAND "${prefix}/${BINDIR}/popflow" run --config scb-two-stages --dry-run
+  OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
+string(FIND "${shown}" "counts = ${prefix}/share/popflow/counts/" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "An installed experiment is not found by its name:\n${shown}")
+endif()
 
 run("${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/build" -G "${GENERATOR}"
     "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"

@@ -1,4 +1,5 @@
 #include "report/summary.hpp"
+#include "report/csv.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -130,10 +131,10 @@ TEST_CASE("observables as text are the saves that are done, to the last bit", "[
   std::ostringstream out;
   write_csv(DataFile(folder.file("a.h5")), out);
   CHECK(out.str() ==
-        "time,loss,sum_error,energy\n"
-        "0,1,0,5\n"
-        "0.1,0.30000000000000004,-2e-15,5.5\n"
-        "0.2,0.25,1e-15,4.75\n");
+        "time,loss,sum_error,energy,status,saves,vocab-size\n"
+        "0,1,0,5,interrupted,4,5\n"
+        "0.1,0.30000000000000004,-2e-15,5.5,interrupted,4,5\n"
+        "0.2,0.25,1e-15,4.75,interrupted,4,5\n");
 }
 
 TEST_CASE("a run with no save done yet has a summary", "[fast][cli]") {
@@ -145,7 +146,7 @@ TEST_CASE("a run with no save done yet has a summary", "[fast][cli]") {
   CHECK_THAT(summarize(file), Contains("nothing recorded of 0.3, 0 of 4 saves"));
   std::ostringstream out;
   write_csv(file, out);
-  CHECK(out.str() == "time,loss,sum_error,energy\n");
+  CHECK(out.str() == "time,loss,sum_error,energy,status,saves,vocab-size\n");
 }
 
 TEST_CASE("a file of another kind has no summary", "[fast][cli]") {

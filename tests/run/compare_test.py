@@ -50,6 +50,40 @@ def test_a_group_per_rung_and_one_that_compares():
         check(popflow("info", path, code=0).out == said, "info shows another table")
 
 
+def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for():
+    with Folder() as folder:
+        path, ended = compare(folder, "markov", "--learning-rate", 0.2, "--batch-size", 4, "--t-end", 8,
+                              "--saves", 5, "--runs", 16)
+        with h5py.File(path) as file:
+            group = file["comparison"]
+            words = group.attrs["rungs"]
+            words = (words.decode() if isinstance(words, bytes) else words).split()
+            pairs = [(words[b], words[a]) for a, b in zip(group["first"][()], group["second"][()])]
+            pair = pairs.index(("sgd", "flow"))
+            lines = ended.out.splitlines()
+            head = next(i for i, line in enumerate(lines) if "in % of the range" in line)
+            column = lines[head].index("sgd-flow")
+            seen = set()
+            for line in lines[head + 1:lines.index("", head)]:
+                name, said = line.split()[0], line[column:].split("  ")[0].strip()
+                size = np.abs(group[name + "_difference"][pair]).max() / group[name + "_margin"][()]
+                certain = group[name + "_p_value"][pair] <= 0.05
+                word = ("agree", "differ", "needs")[group[name + "_verdict"][pair]]
+                check(said.startswith(word), f"{name}: {said}, not {word}")
+                check(("by" in said) == (certain and word != "needs"), f"{name}: {said}")
+                if "by" in said:
+                    check(said.endswith(f" {5 * size:.2g}%"), f"{name}: {said}, not {5 * size}")
+                seen.add((word, certain))
+        # This is what the two statements are for: a small difference that is certain.
+        check({("agree", True), ("differ", True)} <= seen, seen)
+        told = " ".join(ended.out.split())
+        check("drifts, z = " in told and ": kept" in told, "the invariant has verdicts")
+        last = told[told.index("In place of sgd, within 5% of the range: "):]
+        for part in ("flow is good enough for the mean of gradient_norm; not for that of loss",
+                     "it says nothing of how runs scatter", "sde is good enough for"):
+            check(part in last, last)
+
+
 def test_a_rung_is_a_run():
     """The parameters in a rung's group give its numbers again."""
     with Folder() as folder:
@@ -131,7 +165,9 @@ def test_divergence_is_reported():
 def test_one_run_is_not_enough_for_a_verdict():
     with Folder() as folder:
         _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
-        table = [line for line in ended.out.splitlines() if "most" in line]
+        lines = ended.out.splitlines()
+        head = next(i for i, line in enumerate(lines) if "in % of the range" in line)
+        table = lines[head + 1:lines.index("", head)]
         check(table and all(line.endswith("too few runs") for line in table), ended.out)
 
 
@@ -173,7 +209,9 @@ def test_a_comparison_is_a_problem_file():
 
 
 if __name__ == "__main__":
-    run_all([test_a_group_per_rung_and_one_that_compares, test_a_rung_is_a_run,
+    run_all([test_a_group_per_rung_and_one_that_compares,
+             test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for,
+             test_a_rung_is_a_run,
              test_threads_change_no_bit, test_orders_over_learning_rates,
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_one_run_is_not_enough_for_a_verdict, test_only_the_flow_has_reduced_coordinates,

@@ -40,6 +40,12 @@ double activation(double h, const Variant& variant) {
       return h;
     case Activation::square:
       return h * h;
+    case Activation::gelu:
+      return h * (1 + std::erf(h / std::sqrt(2))) / 2;
+    case Activation::silu:
+      return h / (1 + std::exp(-h));
+    case Activation::tanh:
+      return std::sinh(h) / std::cosh(h);
     default:
       if (variant.smoothing > 0)
         return variant.smoothing * std::log(1 + std::exp(h / variant.smoothing));
@@ -53,6 +59,14 @@ double activation_slope(double h, const Variant& variant) {
       return 1;
     case Activation::square:
       return 2 * h;
+    case Activation::gelu:
+      return (1 + std::erf(h / std::sqrt(2))) / 2 + h * std::exp(-h * h / 2) / std::sqrt(2 * M_PI);
+    case Activation::silu: {
+      const double e = std::exp(-h);
+      return (1 + e + h * e) / ((1 + e) * (1 + e));
+    }
+    case Activation::tanh:
+      return 1 / (std::cosh(h) * std::cosh(h));
     default:
       if (variant.smoothing > 0) return 1 / (1 + std::exp(-h / variant.smoothing));
       return h > 0 ? 1 : 0;

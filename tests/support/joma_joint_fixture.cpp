@@ -28,7 +28,8 @@ std::vector<Variant> all_variants() {
   std::vector<Variant> all;
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear})
-    for (const Activation activation : {Activation::identity, Activation::relu, Activation::square})
+    for (const Activation activation : {Activation::identity, Activation::relu, Activation::square,
+                                        Activation::gelu, Activation::silu, Activation::tanh})
       for (const Backprop backprop : {Backprop::cross_entropy, Backprop::stationary})
         all.push_back({attention, activation, backprop, 0.7, 0, false});
   return all;
@@ -36,7 +37,7 @@ std::vector<Variant> all_variants() {
 
 std::string describe(const Variant& variant) {
   const char* attentions[] = {"softmax", "exp", "linear"};
-  const char* activations[] = {"identity", "relu", "square"};
+  const char* activations[] = {"identity", "relu", "square", "gelu", "silu", "tanh"};
   return std::string(attentions[static_cast<int>(variant.attention)]) + ", " +
          activations[static_cast<int>(variant.activation)] + ", " +
          (variant.backprop == Backprop::cross_entropy ? "cross-entropy" : "stationary") +

@@ -59,7 +59,10 @@ TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
     INFO(describe(variant) << ", seed " << seed);
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, seed);
     const auto system = make_system(problem, variant);
-    const double end = variant.attention == AttentionKind::linear ? 3 : 0.1;  // exp blows up
+    // exp blows up, later where phi' is small; before that rk4's error must pass rounding.
+    const bool slow =
+        variant.activation == Activation::gelu || variant.activation == Activation::silu;
+    const double end = variant.attention == AttentionKind::linear ? 3 : slow ? 0.2 : 0.1;
     const FlowRun precise(*system, {.rtol = 1e-12, .atol = 1e-13}, end);
     CHECK(observe(*system, precise.state()).at("theorem_residual") < 1e-10);
     std::vector<double> steps, residuals;

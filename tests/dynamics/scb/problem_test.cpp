@@ -455,7 +455,9 @@ TEST_CASE("A wrong problem file is refused with the first offending entry", "[fa
     file.Q = {0.75, 0, nan, 1, 0.25, 0};
     CHECK_THAT(file.complaint(), Contains(": Q[1,0] is nan"));
     file.Q_shape = {2, 3};
-    CHECK(file.complaint() == ": Q has shape (2, 3); it must be (2, 2), as P has 2 tokens");
+    CHECK(
+        file.complaint() ==
+        ": Q has shape (2, 3); its columns belong to the 2 tokens of P: it seems to be transposed");
   }
   SECTION("both forms that disagree") {
     file.dense = true;

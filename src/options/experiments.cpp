@@ -1,0 +1,51 @@
+#include "options/experiments.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "options/tokens.hpp"
+#include "popflow/error.hpp"
+
+namespace popflow::options {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first that there is of: beside this program, wherever its tree was moved; in the sources;
+/// where it was to be installed.
+fs::path folder() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  for (const fs::path& place :
+       {program.parent_path() / POPFLOW_BIN_TO_EXPERIMENTS, fs::path(POPFLOW_SOURCE_EXPERIMENTS),
+        fs::path(POPFLOW_INSTALLED_EXPERIMENTS)})
+    if (fs::is_directory(place, ignored)) return place.lexically_normal();
+  return {};
+}
+
+}  // namespace
+
+std::vector<ShippedExperiment> shipped_experiments() {
+  std::vector<ShippedExperiment> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder(), ignored))
+    if (entry.path().extension() == ".cfg")
+      found.push_back({entry.path().stem().string(), entry.path().string()});
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return found;
+}
+
+std::string config_path(const std::string& named) {
+  std::error_code ignored;
+  if (fs::exists(named, ignored) || named.find('/') != std::string::npos) return named;
+  std::vector<std::string> names;
+  for (const ShippedExperiment& experiment : shipped_experiments()) {
+    if (named == experiment.name || named == experiment.name + ".cfg") return experiment.path;
+    names.push_back(experiment.name);
+  }
+  throw InputError("there is no configuration file '" + named +
+                   "' here, and no experiment of that name" + suggestion(named, names));
+}
+
+}  // namespace popflow::options

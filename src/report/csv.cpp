@@ -1,0 +1,159 @@
+#include "report/csv.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "options/run_config.hpp"
+#include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+namespace {
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+std::string attribute(const DataFile& file, const std::string& object, const std::string& name) {
+  return file.text_attribute(object, name).value_or("");
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text)
+    quoted += letter == '"' ? std::string("\"\"") : std::string{letter};
+  return quoted + "\"";
+}
+
+/// The words of a variable over runs; none where the file has no such variable.
+std::vector<std::string> words_of_runs(const DataFile& file, const std::string& name) {
+  std::vector<std::string> found;
+  if (!file.has_dataset(name)) return found;
+  const auto words = text::split_words(attribute(file, name, "flag_meanings"));
+  for (const std::int64_t word : file.read(name).integers)
+    found.push_back(word >= 0 && word < static_cast<std::int64_t>(words.size())
+                        ? words[static_cast<std::size_t>(word)]
+                        : "");
+  return found;
+}
+
+/// Names and values of the parameters that are not at their defaults and decide a number. Not so
+/// the save times, which have a column.
+NamedValues parameters(const DataFile& file) {
+  NamedValues found;
+  const auto changed = text::split_words(attribute(file, "parameters", "not_default"));
+  std::istringstream lines(attribute(file, "parameters", "config"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, equals);
+    if (std::find(changed.begin(), changed.end(), key) == changed.end()) continue;
+    if (key != "save-at" && decides_numbers(key)) found.emplace_back(key, line.substr(equals + 3));
+  }
+  return found;
+}
+
+/// The lines of one run's group or file.
+class Lines {
+ public:
+  /// With a column for the run, where there are several or `numbered`.
+  Lines(const DataFile& file, NamedValues parameters, bool numbered = false)
+      : file_(file),
+        names_(text::split_words(attribute(file, "", "observables"))),
+        parameters_(std::move(parameters)) {
+    time_ = file.read("time").values;
+    done_ = file.read("saves_done").integers;
+    if (file.has_dataset("run")) numbers_ = file.read("run").integers;
+    numbered_ = numbered || !numbers_.empty();
+    runs_ = std::max<std::size_t>(numbers_.size(), 1);
+    for (const std::string& name : names_) columns_.push_back(series(name));
+    for (const std::string name : {"status", "outcome"})
+      if (auto words = words_of(name); words.size() == runs_) ends_.emplace_back(name, words);
+  }
+
+  [[nodiscard]] std::string head() const {
+    std::string line = numbered_ ? "run,time" : "time";
+    for (const auto& name : names_) line += "," + name;
+    for (const auto& [name, words] : ends_) line += "," + name;
+    for (const auto& [key, value] : parameters_) line += "," + key;
+    return line;
+  }
+
+  void write(const std::string& before, std::ostream& out) const {
+    for (std::size_t run = 0; run < runs_; ++run) {
+      std::string after;
+      for (const auto& [name, words] : ends_) after += "," + words[run];
+      for (const auto& [key, value] : parameters_) after += "," + cell(value);
+      const auto last = static_cast<std::size_t>(
+          std::clamp<std::int64_t>(done_.at(run), 0, static_cast<std::int64_t>(time_.size())));
+      for (std::size_t i = 0; i < last; ++i) {
+        std::string line = before;
+        if (!numbers_.empty()) line += std::to_string(numbers_[run]);
+        if (numbered_) line += ",";
+        line += shortest(time_[i]);
+        for (const auto& column : columns_) line += "," + shortest(column[run * time_.size() + i]);
+        out << line << after << '\n';
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<double> series(const std::string& name) const {
+    auto values = file_.read(name).values;
+    if (values.size() != runs_ * time_.size())
+      throw InputError("'" + file_.path() + "' is damaged: " + name + " has " +
+                       std::to_string(values.size()) + " elements, time has " +
+                       std::to_string(time_.size()));
+    return values;
+  }
+  /// Of each run; of a single one, as the file says it.
+  [[nodiscard]] std::vector<std::string> words_of(const std::string& name) const {
+    if (!numbers_.empty()) return words_of_runs(file_, name);
+    const auto word = file_.text_attribute("", name);
+    return word && !word->empty() ? std::vector<std::string>{*word} : std::vector<std::string>{};
+  }
+
+  const DataFile& file_;
+  std::vector<std::string> names_;
+  NamedValues parameters_;
+  std::vector<double> time_;
+  std::vector<std::int64_t> done_, numbers_;  ///< of each run; of a single one no number
+  std::size_t runs_ = 1;
+  bool numbered_ = false;
+  std::vector<std::vector<double>> columns_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> ends_;
+};
+
+}  // namespace
+
+void write_csv(const DataFile& file, std::ostream& out) {
+  if (attribute(file, "", "format") != "popflow" || !file.has_dataset("time") ||
+      !file.has_dataset("saves_done"))
+    throw InputError("'" + file.path() + "' is not a file of a popflow run");
+  const Lines lines(file, parameters(file));
+  out << lines.head() << '\n';
+  lines.write("", out);
+}
+
+void write_comparison_csv(const DataFile& file, std::ostream& out) {
+  const auto all = parameters(file);
+  NamedValues shared;
+  for (const auto& parameter : all)
+    if (parameter.first != "learning-rate") shared.push_back(parameter);
+  bool first = true;
+  for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
+    const DataFile rung(file.path(), group);
+    const Lines lines(rung, shared, true);
+    if (first) out << "rung,learning-rate," << lines.head() << '\n';
+    first = false;
+    const auto eta = rung.number_attribute("parameters", "learning-rate");
+    lines.write(attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
+  }
+}
+
+}  // namespace popflow

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "popflow/data_file.hpp"
+
+namespace popflow {
+
+/// The observables of a run's file as comma-separated values, a line for each save that is done,
+/// with how the run ended and the parameters that are not at their defaults. Throws InputError for
+/// another file.
+void write_csv(const DataFile& file, std::ostream& out);
+
+/// The same of all rungs of a comparison, with the group that each line is from.
+void write_comparison_csv(const DataFile& file, std::ostream& out);
+
+}  // namespace popflow

@@ -1,0 +1,44 @@
+#include "cli/completion.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "popflow/systems.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace popflow {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::ScratchFolder;
+
+/// What bash offers for the last of the words, separated by blanks.
+std::string offered(const std::string& words) {
+  const ScratchFolder folder;
+  std::ofstream(folder.file("completion")) << cli::bash_completion(systems());
+  std::ofstream(folder.file("ask"))
+      << "source " << folder.file("completion") << "\nCOMP_WORDS=(" << words
+      << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_popflow\n"
+         "echo \" ${COMPREPLY[*]} \"\n";
+  const std::string answer = folder.file("answer");
+  REQUIRE(std::system(("bash " + folder.file("ask") + " > " + answer).c_str()) == 0);
+  std::ifstream file(answer);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("the completion knows a system's options in every command that takes them",
+          "[fast][cli]") {
+  for (const std::string command : {"run", "compare", "sweep", "verify"}) {
+    CAPTURE(command);
+    CHECK_THAT(offered("popflow " + command + " scb --vocab"), Contains(" --vocab-size "));
+    CHECK_THAT(offered("popflow " + command + " markov --vocab"), !Contains("--vocab-size"));
+  }
+  CHECK_THAT(offered("popflow sweep scb --ov"), Contains(" --over "));
+  CHECK_THAT(offered("popflow systems scb --"), Contains("--json") && !Contains("--vocab-size"));
+}
+
+}  // namespace
+}  // namespace popflow

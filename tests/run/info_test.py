@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# label: fast
+"""What `popflow info` says of files that are not whole, long or short, and its --csv."""
+
+import csv
+import io
+import os
+import re
+
+from runs import Folder, check, h5py, np, popflow, run_all
+
+
+def run(folder, *words, name="run.h5", code=0):
+    path = os.path.join(folder, name)
+    popflow("run", *words, "-o", path, "--force", code=code)
+    return path
+
+
+def info(path):
+    return popflow("info", path, code=0).out
+
+
+def table(path):
+    return list(csv.DictReader(io.StringIO(popflow("info", path, "--csv", code=0).out)))
+
+
+def test_runs_of_an_ensemble_that_have_not_come_equally_far():
+    with Folder() as folder:
+        path = run(folder, "markov", "--mode", "sgd", "--runs", 5, "--t-end", 2, "--saves", 9)
+        check("t = 2 of 2, 9 of 9 saves" in info(path), info(path))
+        with h5py.File(path, "a") as file:
+            file["saves_done"][...] = [9, 9, 0, 4, 0]
+        check("2 of 5 runs have all 9 saves to t = 2, 1 have some, 2 none yet" in
+              " ".join(info(path).split()), info(path))
+        check("nothing recorded" not in info(path), info(path))
+        with h5py.File(path, "a") as file:
+            file["saves_done"][...] = [0, 0, 0, 4, 0]
+        check("nothing recorded" in info(path), info(path))
+
+
+def test_an_extension_does_not_list_its_times():
+    with Folder() as folder:
+        path = run(folder, "markov", "--t-end", 3, "--saves", 31)
+        popflow("resume", path, "--t-end", 4.05, code=0)
+        said = " ".join(info(path).split())
+        found = re.search(r"save-at ([^ ]*) \((\d+) values\)", said)
+        check(found and found[1].startswith("0,0.1,0.2,...,") and found[1].endswith("4.05"), said)
+        with h5py.File(path) as file:
+            check(int(found[2]) == len(file["time"]), "as many as there are")
+        few = run(folder, "markov", "--save-at", "1,2", "--t-end", 3)
+        check("save-at 1,2" in info(few) and "values)" not in info(few), "a short list is shown")
+
+
+def test_a_single_save_has_no_first():
+    with Folder() as folder:
+        for ensemble in ([], ["--mode", "sgd", "--runs", 3]):
+            path = run(folder, "markov", "--t-end", 2, "--saves", 1, *ensemble)
+            check("first" not in info(path) and "last" in info(path), info(path))
+            # The change of what stays constant has no beginning either.
+            check("invariant's drift" not in info(path), info(path))
+            check("first" in info(run(folder, "markov", "--t-end", 2, "--saves", 2, *ensemble)), "two")
+
+
+def test_csv_tells_outcome_and_parameters():
+    with Folder() as folder:
+        rows = table(run(folder, "markov", "--p", 0.3, "--t-end", 200, "--saves", 3))
+        check(len(rows) == 3 and {row["outcome"] for row in rows} == {"global"}, rows)
+        check({(row["p"], row["t-end"], row["status"]) for row in rows}
+              == {("0.3", "200", "complete")}, rows[0])
+        check("threads" not in rows[0] and "q" not in rows[0], "what is at its default")
+        path = run(folder, "markov", "--mode", "sgd", "--runs", 4, "--t-end", 2, "--saves", 3,
+                   "--bias", "free")
+        rows = table(path)
+        check([row["run"] for row in rows] == [str(run) for run in range(4) for _ in range(3)], "runs")
+        check({(row["bias"], row["runs"], row["status"]) for row in rows}
+              == {("free", "4", "complete")}, rows[0])
+
+
+def test_csv_of_a_comparison():
+    with Folder() as folder:
+        path = os.path.join(folder, "compare.h5")
+        popflow("compare", "markov", "--t-end", 2, "--saves", 3, "--runs", 4, "--learning-rates",
+                "0.1,0.05", "-o", path, code=0)
+        rows = table(path)
+        check(len(rows) == 2 * (1 + 4 + 4) * 3, len(rows))
+        for place, eta in ((1, "0.1"), (2, "0.05")):
+            with h5py.File(path) as file:
+                for rung in ("flow", "sgd"):
+                    loss = file[f"learning_rate_{place}/{rung}/loss"][()].ravel()
+                    found = [float(row["loss"]) for row in rows
+                             if row["rung"] == rung and row["learning-rate"] == eta]
+                    check(np.array_equal(loss, found), f"{rung} at {eta} to the last bit")
+        check({row["run"] for row in rows if row["rung"] == "flow"} == {""}, "a flow has no number")
+        check({row["run"] for row in rows if row["rung"] == "sde"} == set("0123"), "runs")
+
+
+if __name__ == "__main__":
+    run_all([test_runs_of_an_ensemble_that_have_not_come_equally_far,
+             test_an_extension_does_not_list_its_times, test_a_single_save_has_no_first,
+             test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison])
