@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """The README's picture is what its script draws."""
 
 import os

@@ -4,6 +4,7 @@
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pytest
 from figure_files import maker
@@ -139,6 +140,9 @@ def test_a_style_has_the_last_word(made, tmp_path):
     style.write_text("axes.labelsize: 14\n")
     loss = drawn(made, "chain", observable="loss", style=style).axes[0]
     assert loss.xaxis.label.get_fontsize() == 14
+    style.write_text("axes.prop_cycle: cycler(color=['red'])\n")
+    loss = drawn(made, "chain", observable="loss", style=style).axes[0]
+    assert loss.lines[0].get_color() == "red"
     style.write_text("axes.labelsizes: 14\n")
     with pytest.raises(popflow.InputError, match="Bad key axes.labelsizes"):
         drawn(made, "chain", style=style)
@@ -168,16 +172,20 @@ def test_the_command_and_its_script(made, tmp_path, monkeypatch, capsys):
     (["FILE", "--nothing"], 2, "unrecognized arguments: --nothing"),
     (["FILE", "-o", "a.png", "--script", "draw.txt"], 2, "must end in .py"),
     (["no.h5"], 3, "no.h5 cannot be read"),
+    (["odd.h5"], 3, "odd.h5 cannot be drawn: "),
     (["nowhere.h5"], 3, "nowhere.h5 does not exist"),
     (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5, "no/a.pdf cannot be written")])
 def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, said):
     path = str(made("chain").popflow.path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "no.h5").write_text("nothing")
+    with h5py.File("odd.h5", "w") as odd:
+        odd.attrs["format"] = "popflow"
+        odd["time"] = 1.0
     assert run([path if word == "FILE" else word for word in words]) == code
     told = capsys.readouterr().err
     assert said in told and told.startswith("popflow: error: ") and told.count("\n") == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["no.h5"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["no.h5", "odd.h5"]
 
 
 def test_matplotlib_is_loaded_for_figures_alone():

@@ -40,7 +40,14 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 def run(words: Sequence[str] | None = None) -> int:
     """Carries it out and returns its exit code; an error is one sentence."""
     try:
-        plot(arguments(words))
+        given = arguments(words)
+        try:
+            plot(given)
+        except Error:
+            raise
+        except Exception as problem:  # a file may be malformed in any way
+            raise InputError(f"{given.file} cannot be drawn: {type(problem).__name__}: "
+                             f"{' '.join(str(problem).split())}") from problem
     except Error as problem:
         print(f"popflow: error: {problem}", file=sys.stderr)
         return next((code for kind, code in CODES.items() if isinstance(problem, kind)), 1)

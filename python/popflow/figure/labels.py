@@ -102,7 +102,8 @@ def key(axes: Any) -> None:
     if found:
         longest = max(map(seen, names)) + 7
         axes.legend(found, [wrapped(name, KEY) for name in names], loc="lower left",
-                    bbox_to_anchor=(0, 1.01), ncol=max(1, (KEY + 7) // longest), borderpad=0)
+                    bbox_to_anchor=(0, 1.01), ncol=max(1, (KEY + 7) // longest),
+                    borderpad=0).set_gid("above")
 
 
 def key_of_page(axes: Any, handles: Any = None) -> None:

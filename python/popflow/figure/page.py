@@ -117,7 +117,8 @@ def above_the_power(axes: Any) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     legend = axes.get_legend()
-    if legend is not None and legend._loc == 3 and axes.yaxis.get_offset_text().get_text():
+    above = legend is not None and legend.get_gid() == "above"
+    if above and axes.yaxis.get_offset_text().get_text():
         lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
         legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
 
