@@ -12,6 +12,8 @@ install(TARGETS popflow_program)
 if(SKBUILD)  # pip: the program alone, inside the Python package
   install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
 endif()
+install(DIRECTORY python/popflow DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow/python"
+        FILES_MATCHING PATTERN "*.py")
 install(TARGETS popflow EXPORT popflowTargets)
 install(DIRECTORY include/popflow TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"

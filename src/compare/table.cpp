@@ -247,6 +247,8 @@ class Section {
     const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
     const auto degrees = static_cast<double>(runs[rung] - diverged[rung] - 1);
     if (!(error > 0) || degrees < 1) return "";
+    constexpr double kRounding = 1e-12;  // of many steps, of numbers of order 1
+    if (std::abs(drift) <= kRounding) return ": kept";
     const double z = std::abs(drift) / error;
     return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2) : ": kept";
   }
@@ -340,9 +342,9 @@ class Section {
       return found.empty() ? "" : sentence + named(found, judged);
     };
     std::vector<std::string> parts;
-    for (std::string text :
-         {part("agree", "good enough for the mean of "), part("differ", "not for that of "),
-          part("undecided", "undecided, for too few runs, on ")})
+    for (std::string text : {part("agree", "good enough for the mean of "),
+                             part("differ", "too far off in the mean of "),
+                             part("undecided", "undecided, with too few runs, on the mean of ")})
       if (!text.empty()) parts.push_back(std::move(text));
     const std::string& other = words_[centre()];
     if (exact(rung))

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "text/text.hpp"
+
 namespace popflow {
 
 namespace {
@@ -63,6 +65,11 @@ int colour_of(std::size_t i) {
 std::string coloured(const std::string& text, int colour, const Look& look) {
   if (!look.colour || colour < 0) return text;
   return "\033[38;5;" + std::to_string(colour) + "m" + text + "\033[0m";
+}
+
+std::string in_a_line(const std::string& title, const Look& look) {
+  const std::vector<std::string> lines = text::wrap(title, look.columns - 12);
+  return lines.size() > 1 ? lines.front() + " ..." : title;
 }
 
 Canvas::Canvas(std::size_t columns, std::size_t rows, Look look)

@@ -24,6 +24,9 @@ int colour_of(std::size_t i);
 /// `text` in a colour, where the look has colours.
 std::string coloured(const std::string& text, int colour, const Look& look);
 
+/// A title in one line, with room for what follows it.
+std::string in_a_line(const std::string& title, const Look& look);
+
 /// A field of characters with dots in it: with Unicode two by four to a character (braille), else
 /// one mark a character. Places are from 0 to 1, to the right and upwards.
 class Canvas {

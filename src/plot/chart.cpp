@@ -108,7 +108,7 @@ std::string drawn(const Chart& chart, const Look& look) {
     const double from_top = (1 - tick.place) * static_cast<double>(chart.rows - 1);
     labels[static_cast<std::size_t>(std::lround(from_top))] = tick.label;
   }
-  std::string text = chart.title + (chart.y.logarithmic() ? " (log)" : "") + "\n";
+  std::string text = in_a_line(chart.title, look) + (chart.y.logarithmic() ? " (log)" : "") + "\n";
   for (std::size_t i = 0; i < chart.rows; ++i) {
     const bool tick = !labels[i].empty();
     text += padded(labels[i], left) + (look.unicode ? (tick ? " ┤" : " │") : (tick ? " +" : " |")) +

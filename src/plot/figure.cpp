@@ -23,6 +23,28 @@ namespace {
 #define POPFLOW_PYTHON_PATH ""
 #endif
 
+/// What Python runs: the package, or a sentence about what it lacks.
+constexpr const char* kProgram = R"(
+import sys
+try:
+    from popflow.figure.command import run
+except ImportError as missing:
+    print(f"popflow: error: figures need more than {sys.executable} has: {missing}; on Debian, "
+          "scripts/setup --python installs it, and the environment variable POPFLOW_PYTHON names "
+          "another Python", file=sys.stderr)
+    sys.exit(2)
+sys.exit(run(sys.argv[1:]))
+)";
+
+/// POPFLOW_PYTHON, else the system's own, to which Debian's packages belong, else the first in
+/// PATH.
+std::string python() {
+  const char* chosen = std::getenv("POPFLOW_PYTHON");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  constexpr const char* kSystems = "/usr/bin/python3";
+  return access(kSystems, X_OK) == 0 ? kSystems : "python3";
+}
+
 /// The environment, with these folders in PYTHONPATH behind the user's own.
 std::vector<std::string> environment() {
   std::vector<std::string> variables;
@@ -49,9 +71,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }  // namespace
 
 ExitCode make_figure(const FigureOptions& options) {
-  const char* chosen = std::getenv("POPFLOW_PYTHON");
-  std::vector<std::string> words = {chosen == nullptr || *chosen == '\0' ? "python3" : chosen, "-m",
-                                    "popflow.figure", options.file};
+  std::vector<std::string> words = {python(), "-c", kProgram, options.file};
   const auto add = [&](const std::string& option, const std::optional<std::string>& value) {
     if (value) words.insert(words.end(), {option, *value});
   };

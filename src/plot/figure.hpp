@@ -17,8 +17,8 @@ struct FigureOptions {
   std::optional<std::string> script = {};  ///< where to write the script that makes the figure
 };
 
-/// Runs Python (POPFLOW_PYTHON, else python3) with the package that belongs to this program. Throws
-/// UsageError where there is no Python; what it lacks else, it says itself.
+/// Runs Python (POPFLOW_PYTHON, else the system's) with the package that belongs to this program.
+/// Throws UsageError where there is no Python; what it lacks else, it says itself.
 ExitCode make_figure(const FigureOptions& options);
 
 }  // namespace popflow

@@ -147,7 +147,7 @@ std::string drawn(const HeatMap& map, const Look& look) {
     const std::size_t i = sampled(places - 1 - from_top, places, down);
     return map.values[i * across + sampled(column, columns, across)];
   };
-  std::string text = map.title + "\n" +
+  std::string text = in_a_line(map.title, look) + "\n" +
                      std::string(left - 1 - std::min(left - 1, map.down.name.size()), ' ') +
                      map.down.name + "\n";
   for (std::size_t row = 0; row < rows; ++row) {

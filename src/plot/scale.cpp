@@ -81,6 +81,9 @@ Scale scale_of(const std::vector<double>& values, bool logarithmic) {
     high = std::max(high, value);
   }
   if (low > high) low = high = 1;
+  // What is below the rounding of the largest would take most of the axis.
+  constexpr double kDecades = 1e-16;
+  if (logarithmic) low = std::max(low, kDecades * high);
   return {low, high, logarithmic};
 }
 

@@ -32,7 +32,8 @@ class Scale {
 /// Do numbers spread over so much that only a logarithm shows all of them? They must be above 0.
 bool asks_for_logarithm(const std::vector<double>& values);
 
-/// The scale that has all finite values on it; of a logarithmic one, those above 0.
+/// The scale that has all finite values on it; of a logarithmic one, those above 0 and above the
+/// rounding of the largest.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);
 
 }  // namespace popflow

@@ -108,11 +108,6 @@ std::string title_of(const DataFile& file, const std::string& name, const std::s
          (meaning.empty() ? "" : ": " + meaning);
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines = text::wrap(text, width - 8);
-  return lines.size() > 1 ? lines.front() + " ..." : text;
-}
-
 /// Should an axis be logarithmic: as `wanted` says, else as the numbers ask for?
 bool logarithmic(const std::optional<std::string>& wanted, char axis, bool asked_for) {
   return wanted ? *wanted != "none" && wanted->find(axis) != std::string::npos : asked_for;
@@ -191,9 +186,8 @@ std::string chart_of_run(const DataFile& file, const Recorded& recorded, const s
                        recorded.of_run(y, run), Canvas::Stroke::solid, run});
   }
   const bool decades = over_time ? in_decades(time) : false;
-  Chart chart =
-      chart_of(shortened(title_of(file, name, name), look.columns),
-               over_time ? "flow time t" : options.against, std::move(lines), options, decades);
+  Chart chart = chart_of(title_of(file, name, name), over_time ? "flow time t" : options.against,
+                         std::move(lines), options, decades);
   if (over_time) chart.marks = marks_of(file);
   return drawn(chart, look);
 }
@@ -267,8 +261,8 @@ std::string picture_of_comparison(const DataFile& file, const PictureOptions& op
                        r});
     }
     text += (text.empty() ? "" : "\n") +
-            drawn(chart_of(shortened(name + ": mean over runs of each rung", look.columns),
-                           "flow time t", std::move(lines), options, in_decades(time)),
+            drawn(chart_of(name + ": mean over runs of each rung", "flow time t", std::move(lines),
+                           options, in_decades(time)),
                   look);
   }
   return text;
