@@ -68,7 +68,7 @@ std::string coloured(const std::string& text, int colour, const Look& look) {
 }
 
 std::string in_a_line(const std::string& title, const Look& look) {
-  const std::vector<std::string> lines = text::wrap(title, look.columns - 12);
+  const std::vector<std::string> lines = text::wrap(title, look.columns - 8);
   return lines.size() > 1 ? lines.front() + " ..." : title;
 }
 
