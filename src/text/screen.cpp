@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "text/text.hpp"
@@ -32,11 +33,9 @@ std::string percent(double fraction) {
   return buffer;
 }
 
-/// "elapsed 1:05, left 2:10"; the rest is unknown until something has been done.
-std::string times(double elapsed, double fraction) {
-  const std::string text = "elapsed " + text::duration(elapsed);
-  if (fraction <= 0) return text;
-  return text + ", left " + text::duration(elapsed * (1 - fraction) / fraction);
+/// "elapsed 1:05, left 2:10".
+std::string times(double elapsed, std::optional<double> left) {
+  return "elapsed " + text::duration(elapsed) + (left ? ", left " + text::duration(*left) : "");
 }
 
 std::string bar(double fraction) {
@@ -105,20 +104,26 @@ bool Screen::due(double elapsed) const {
 void Screen::progress(double fraction, const std::string& note) {
   if (messages_ == nullptr || options_.quiet || options_.progress == Progress::never) return;
   const double time = now();
-  if (begun_ < 0) begun_ = time;
+  const double done = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  if (begun_ < 0) {
+    begun_ = time;
+    before_ = done;
+  }
   const double elapsed = time - begun_;
   if (!due(elapsed)) return;
   shown_ = time;
-  const double done = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  // At the pace since the beginning, of which a resumed work had some done before.
+  const std::optional<double> left =
+      done > before_ ? std::optional<double>(elapsed * (1 - done) / (done - before_))
+                     : std::nullopt;
   if (options_.progress == Progress::json) {
     nlohmann::ordered_json json = {{"done", done}, {"elapsed", elapsed}};
-    json["seconds_left"] =
-        done > 0 ? nlohmann::ordered_json(elapsed * (1 - done) / done) : nlohmann::ordered_json();
+    json["seconds_left"] = left ? nlohmann::ordered_json(*left) : nlohmann::ordered_json();
     json["text"] = note;
     *messages_ << json << std::endl;
     return;
   }
-  const std::string rest = times(elapsed, done) + (note.empty() ? "" : ", " + note);
+  const std::string rest = times(elapsed, left) + (note.empty() ? "" : ", " + note);
   if (options_.terminal) {
     *messages_ << '\r' << bar(done) << ' ' << percent(done) << "  " << rest << "\033[K";
     bar_ = true;

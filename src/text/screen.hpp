@@ -60,6 +60,7 @@ class Screen {
   std::ostream* messages_ = nullptr;
   Options options_;
   double begun_ = -1;  ///< when the current work began; negative: none
+  double before_ = 0;  ///< the share of it that was done then
   double shown_ = -1;  ///< when progress was last shown; negative: not yet
   bool bar_ = false;   ///< a bar is on the terminal's last line
 };

@@ -7,9 +7,11 @@ import sys
 import h5py
 import numpy as np
 import pytest
+import xarray
 from figure_files import maker
 
 import popflow
+from popflow.figure.choice_of_sweeps import turned
 from popflow.figure.command import run
 from popflow.figure.symbols import converted, prose
 
@@ -99,6 +101,13 @@ def test_the_boundary_is_that_of_the_basins(made):
     height = np.interp(basins.w0, w, e, right=0)
     assert np.array_equal(local, basins.e0.values[:, np.newaxis] < height)
     assert 0 < int(local.sum()) < local.size
+
+
+def test_starts_are_drawn_as_in_the_paper_however_they_were_swept():
+    markov, other = (xarray.Dataset(attrs={"system": name}) for name in ("markov", "scb"))
+    assert turned(markov, "e0", "w0") == turned(markov, "w0", "e0") == ("w0", "e0")
+    assert turned(markov, "q", "p") == ("q", "p")
+    assert turned(other, "e0", "w0") == ("e0", "w0")
 
 
 def test_lines_over_an_axis(made):

@@ -87,6 +87,15 @@ TEST_CASE("on a terminal a bar is drawn, and taken away for other lines", "[fast
   CHECK_THAT(fixture.err.str(), Catch::Matchers::EndsWith("\r\033[Kby the way\n"));
 }
 
+TEST_CASE("what was done before counts for nothing in the time that is left", "[fast][cli]") {
+  Fixture fixture;
+  Screen screen = fixture.screen({.terminal = true});
+  screen.progress(0.5, "");
+  fixture.time = 60;
+  screen.progress(0.75, "");
+  CHECK_THAT(fixture.err.str(), Contains("elapsed 1:00, left 1:00"));
+}
+
 TEST_CASE("invalid fractions are drawn all the same", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.progress = Screen::Progress::always, .terminal = true});

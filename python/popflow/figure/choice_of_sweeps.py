@@ -128,13 +128,19 @@ def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str]
 def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -> list[Panel]:
     """A map over the two longest axes, or one for each value of the third."""
     third = min(axes, key=lambda axis: data.sizes[axis]) if len(axes) == 3 else None
-    x, y = (axis for axis in axes if axis != third)
+    x, y = turned(data, *(axis for axis in axes if axis != third))
     exact = [step(own) for own in exact_over(data, x, y, axes)]
     chosen_word = word(data, name)
     if third is None:
         return [[step(heat_map, name, x, y, word=chosen_word, log=log), *exact]]
     return [[step(heat_map, name, x, y, word=chosen_word, at={third: place}, log=log), *exact]
             for place in range(min(data.sizes[third], MOST_MAPS))]
+
+
+def turned(data: xarray.Dataset, x: str, y: str) -> tuple[str, str]:
+    """What goes to the right and up: of markov's starts w and e, as in its paper, however they were
+    swept."""
+    return ("w0", "e0") if data.attrs["system"] == "markov" and {x, y} == {"w0", "e0"} else (x, y)
 
 
 def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Callable]:
@@ -147,7 +153,7 @@ def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Ca
 
 
 def of_samples(data: xarray.Dataset, name: str, log: str | None) -> Panel:
-    x, y = swept(data, "sample")
+    x, y = turned(data, *swept(data, "sample"))
     exact = exact_over(data, x, y, ["sample"])
     return [step(scatter, name, x, y, log=log), *(step(own) for own in exact)]
 
