@@ -79,7 +79,8 @@ def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for
         told = " ".join(ended.out.split())
         check("drifts, z = " in told and ": kept" in told, "the invariant has verdicts")
         last = told[told.index("In place of sgd, within 5% of the range: "):]
-        for part in ("flow is good enough for the mean of gradient_norm; not for that of loss",
+        for part in ("flow is good enough for the mean of gradient_norm; too far off in the "
+                     "mean of loss",
                      "it says nothing of how runs scatter", "sde is good enough for"):
             check(part in last, last)
 
