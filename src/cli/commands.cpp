@@ -175,13 +175,6 @@ Screen screen_for(const Program& program, const Parameters& options) {
                                                 : Screen::Progress::automatic);
 }
 
-void check_screen(const Parameters& options) {
-  const std::string& progress = options.word("progress");
-  if (options.flag("quiet") && (progress == "always" || progress == "json"))
-    throw UsageError("--quiet and --progress " + progress +
-                     " exclude each other; give one of them");
-}
-
 /// For a command that does not share its work among ranks.
 Screen screen_for_one(const Program& program, const std::string& command,
                       const Parameters& options) {

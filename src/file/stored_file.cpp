@@ -346,4 +346,11 @@ std::vector<PlacedVariable> variables_of(const GroupSpec& root) {
   return found;
 }
 
+std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name) {
+  const GroupSpec* owner = group.empty() ? &root : find_group(root, group);
+  const Attribute* attribute = owner == nullptr ? nullptr : find_attribute(*owner, name);
+  const auto* text = attribute == nullptr ? nullptr : std::get_if<std::string>(&attribute->value);
+  return text == nullptr ? "" : *text;
+}
+
 }  // namespace popflow

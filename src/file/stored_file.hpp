@@ -53,6 +53,8 @@ Attribute* find_attribute(GroupSpec& group, const std::string& name);
 /// The group of that name directly below; null if there is none.
 const GroupSpec* find_group(const GroupSpec& group, const std::string& name);
 GroupSpec* find_group(GroupSpec& group, const std::string& name);
+/// Text attribute of a layout's group (of the root: ""); empty if there is none.
+std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name);
 
 /// A variable of a layout with its path and the groups around it.
 struct PlacedVariable {

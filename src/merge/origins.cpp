@@ -7,13 +7,6 @@
 
 namespace popflow {
 
-std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name) {
-  const GroupSpec* owner = group.empty() ? &root : find_group(root, group);
-  const Attribute* attribute = owner == nullptr ? nullptr : find_attribute(*owner, name);
-  const auto* text = attribute == nullptr ? nullptr : std::get_if<std::string>(&attribute->value);
-  return text == nullptr ? "" : *text;
-}
-
 void Origins::Lines::add(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)

@@ -7,9 +7,6 @@
 
 namespace popflow {
 
-/// Text attribute of a layout's group (of the root: ""); empty if there is none.
-std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name);
-
 /// Where the parts of a merged file come from, for its history and its group `provenance`.
 class Origins {
  public:

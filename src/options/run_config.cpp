@@ -11,6 +11,7 @@
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 namespace {
@@ -177,13 +178,6 @@ void check_part(const Parameters& options) {
                      "or none");
 }
 
-void check_screen(const Parameters& options) {
-  const std::string& progress = options.word("progress");
-  if (options.flag("quiet") && (progress == "always" || progress == "json"))
-    throw UsageError("--quiet and --progress " + progress +
-                     " exclude each other; give one of them");
-}
-
 /// Refuses options that exclude each other.
 void check(const Parameters& options) {
   check_step(options);
@@ -240,6 +234,13 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
 
 }  // namespace
 
+void check_screen(const Parameters& options) {
+  const std::string& progress = options.word("progress");
+  if (options.flag("quiet") && (progress == "always" || progress == "json"))
+    throw UsageError("--quiet and --progress " + progress +
+                     " exclude each other; give one of them");
+}
+
 void require_own_names(const SystemInfo& system) {
   for (const Parameter& own : system.parameters) {
     if (own.name == options::system_key)
@@ -294,11 +295,9 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
 }
 
 std::string remark_on_config(const RunConfig& config, const std::string& command) {
-  std::string keys;
-  for (const std::string& key : config.passed_over) keys += (keys.empty() ? "" : ", ") + key;
-  if (keys.empty()) return "";
-  return "the configuration " + config.options.word("config") + " also has " + keys + ", which '" +
-         command + "' has no use for";
+  if (config.passed_over.empty()) return "";
+  return "the configuration " + config.options.word("config") + " also has " +
+         text::join(config.passed_over, ", ") + ", which '" + command + "' has no use for";
 }
 
 std::string without_effect(const RunConfig& config) {

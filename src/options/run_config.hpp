@@ -47,6 +47,9 @@ bool describes_run(std::string_view option);
 /// and where it is done, or which part of it.
 bool decides_numbers(std::string_view option);
 
+/// Throws UsageError where --quiet and --progress contradict each other.
+void check_screen(const Parameters& options);
+
 /// Resolves the words after `popflow run NAME`: defaults, then the file that --config names, then
 /// the words themselves. The file may be one that was written for another command. Throws
 /// UsageError for an unknown option or value on the command line and for options that exclude each

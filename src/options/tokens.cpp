@@ -132,6 +132,13 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return near.empty() ? "" : "; did you mean '" + prefix + near + "'?";
 }
 
+void require_one_of(const std::string& option, const std::string& word,
+                    const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), word) == names.end())
+    throw UsageError(option + " is '" + word + "'; it must be one of " + text::join(names, ", ") +
+                     suggestion(word, names));
+}
+
 std::string shell_quoted(const std::string& word) {
   constexpr auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;

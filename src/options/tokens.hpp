@@ -34,6 +34,11 @@ std::vector<std::string> option_names(const std::vector<const ParameterTable*>& 
 std::string suggestion(const std::string& word, const std::vector<std::string>& names,
                        const std::string& prefix = "");
 
+/// Throws UsageError, "OPTION is 'WORD'; it must be one of ...", with the nearest, if `word` is
+/// none of `names`.
+void require_one_of(const std::string& option, const std::string& word,
+                    const std::vector<std::string>& names);
+
 /// `word` as a POSIX shell takes it: quoted where it must be.
 std::string shell_quoted(const std::string& word);
 

@@ -58,13 +58,9 @@ std::string over_one_axis(const DataFile& file, const Axis& axis, const std::str
       rows.push_back({labels.labels[i], values.together(i * each, each)});
     return text::columns(rows, 0);
   }
-  const bool log_x = options.log
-                         ? *options.log != "none" && options.log->find('x') != std::string::npos
-                         : asks_for_logarithm(swept.numbers);
-  const bool log_y = options.log
-                         ? *options.log != "none" && options.log->find('y') != std::string::npos
-                         : asks_for_logarithm(numbers);
-  std::vector<double> x = swept.numbers, y = numbers;
+  const std::vector<double>& x = swept.numbers;
+  const bool log_x = options.logarithmic('x', asks_for_logarithm(x));
+  const bool log_y = options.logarithmic('y', asks_for_logarithm(numbers));
   // Sampled and listed values need not be in order.
   std::vector<std::size_t> order(x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -72,14 +68,10 @@ std::string over_one_axis(const DataFile& file, const Axis& axis, const std::str
   Line line{"", {}, {}};
   for (const std::size_t i : order) {
     line.x.push_back(x[i]);
-    line.y.push_back(y[i]);
+    line.y.push_back(numbers[i]);
   }
-  const Chart chart{title_of(file, name, several),
-                    swept.name(),
-                    {line},
-                    {},
-                    scale_of(x, log_x),
-                    scale_of(y, log_y)};
+  const Chart chart{title_of(file, name, several), swept.name(), {line}, {}, scale_of(x, log_x),
+                    scale_of(numbers, log_y)};
   return drawn(chart, look);
 }
 
@@ -99,9 +91,7 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   if (names.empty()) names = {main_variable(known)};
   std::string text;
   for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError("--observable is '" + name + "'; it must be one of " +
-                       text::join(known, ", ") + options::suggestion(name, known));
+    options::require_one_of("--observable", name, known);
     const SweepValues values(file, name);
     const std::vector<double> numbers = of_cells(values, cells);
     const bool several = values.size() > cells.size();

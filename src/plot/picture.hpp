@@ -17,6 +17,11 @@ struct PictureOptions {
   std::string against = "time";               ///< of runs: what goes to the right
   /// Logarithmic axes: "x", "y", "xy" or "none"; not given: as the numbers ask for.
   std::optional<std::string> log = {};
+
+  /// Is axis 'x' or 'y' to be logarithmic, where its numbers do or do not ask for it?
+  [[nodiscard]] bool logarithmic(char axis, bool asked_for) const {
+    return log ? *log != "none" && log->find(axis) != std::string::npos : asked_for;
+  }
 };
 
 /// A file of ours as characters: lines over time of a run, bands over the runs of an ensemble,

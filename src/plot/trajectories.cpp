@@ -92,12 +92,8 @@ std::vector<std::string> along_time(const DataFile& file) {
   return names;
 }
 
-void require_names(const std::vector<std::string>& wanted, const std::vector<std::string>& known,
-                   const std::string& option) {
-  for (const std::string& name : wanted)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError(option + " is '" + name + "'; it must be one of " + text::join(known, ", ") +
-                       options::suggestion(name, known));
+void require_names(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
+  for (const std::string& name : wanted) options::require_one_of("--observable", name, known);
 }
 
 /// "loss (L): cross-entropy"
@@ -106,11 +102,6 @@ std::string title_of(const DataFile& file, const std::string& name, const std::s
   const std::string meaning = file.text_attribute(path, "long_name").value_or("");
   return name + (symbol.empty() || symbol == name ? "" : " (" + symbol + ")") +
          (meaning.empty() ? "" : ": " + meaning);
-}
-
-/// Should an axis be logarithmic: as `wanted` says, else as the numbers ask for?
-bool logarithmic(const std::optional<std::string>& wanted, char axis, bool asked_for) {
-  return wanted ? *wanted != "none" && wanted->find(axis) != std::string::npos : asked_for;
 }
 
 /// Were the saves spread over decades?
@@ -135,8 +126,8 @@ std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
 Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
                const PictureOptions& options, bool x_in_decades) {
   const std::vector<double> x = all_of(lines, true), y = all_of(lines, false);
-  const bool log_x = logarithmic(options.log, 'x', x_in_decades);
-  const bool log_y = logarithmic(options.log, 'y', asks_for_logarithm(y));
+  const bool log_x = options.logarithmic('x', x_in_decades);
+  const bool log_y = options.logarithmic('y', asks_for_logarithm(y));
   return {std::move(title),   std::move(x_name), std::move(lines), {},
           scale_of(x, log_x), scale_of(y, log_y)};
 }
@@ -215,8 +206,8 @@ std::string picture_of_run(const DataFile& file, const PictureOptions& options, 
   const std::vector<std::string> names = observables_of(file, "");
   const std::vector<std::string> all = along_time(file);
   if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
-  require_names(options.observables, all, "--observable");
-  if (options.against != "time") require_names({options.against}, all, "--against");
+  require_names(options.observables, all);
+  if (options.against != "time") options::require_one_of("--against", options.against, all);
   if (recorded.longest() == 0)
     throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
   const std::vector<std::string> charted =
@@ -241,7 +232,7 @@ std::string picture_of_comparison(const DataFile& file, const PictureOptions& op
   std::vector<std::string> names;
   for (const std::string& name : file.members(group))
     if (name.ends_with("_mean")) names.push_back(name.substr(0, name.size() - 5));
-  require_names(options.observables, names, "--observable");
+  require_names(options.observables, names);
   if (names.empty()) throw InputError("'" + file.path() + "' holds no finished comparison");
   std::string text;
   for (const std::string& name : options.observables.empty()

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -303,10 +302,7 @@ std::string Cells::hash() const {
   for (std::string line; std::getline(lines, line);) {
     if (decides_numbers(line.substr(0, line.find(' ')))) all += line + "\n";
   }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(all.data(), all.size())));
-  return digits.data();
+  return text::hexadecimal(XXH3_64bits(all.data(), all.size()));
 }
 
 }  // namespace popflow

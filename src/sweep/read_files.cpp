@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -12,6 +11,7 @@
 #include <sstream>
 
 #include "popflow/error.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -28,10 +28,7 @@ std::string hash_of(const std::string& path) {
   std::vector<char> piece(std::size_t{1} << 20);
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
     XXH3_64bits_update(state.get(), piece.data(), static_cast<std::size_t>(file.gcount()));
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits_digest(state.get())));
-  return digits.data();
+  return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
 /// Paths of the options and of the axes, each once.

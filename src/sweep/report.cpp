@@ -83,12 +83,6 @@ std::string table(const DataFile& file, const Cells& cells, const std::string& o
   return title + text::columns(rows);
 }
 
-void require_name(const std::string& of, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), of) == names.end())
-    throw UsageError("--of is '" + of + "'; it must be one of " + text::join(names, ", ") +
-                     options::suggestion(of, names));
-}
-
 /// An event's time is what it is; that the run diverged later is said.
 std::string events_line(const DataFile& file, const std::string& event, const SweepValues& status,
                         const std::string& what) {
@@ -119,7 +113,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
     return file.text_attribute(object, name).value_or("");
   };
   const std::vector<std::string> names = numbers_of_cells(file, cells);
-  if (!of.empty()) require_name(of, names);
+  if (!of.empty()) options::require_one_of("--of", of, names);
   Rows rows = {{"system", attribute("", "system") + ", mode " + attribute("", "mode")}};
   for (const Axis& axis : cells.axes())
     rows.push_back({"axis", axis_names(axis) + ": " + describe_axis(axis)});

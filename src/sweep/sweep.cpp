@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cores.hpp"
+#include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
@@ -403,8 +404,6 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                          "the hash " +
                          before->text_attribute("sweep", "hash").value_or("(none)") +
                          ", here it is " + made->cells.hash());
-      require_same_contents(before->text_attribute("sweep", "files").value_or(""),
-                            "when the sweep was begun", contents_of_files(made->cells), "now");
       return made;
     });
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
@@ -417,8 +416,11 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     Ledger ledger;
     const auto file = on_all(ranks, [&] {
       const std::vector<bool> again = statuses_again(retry);
+      const GroupSpec layout = sweep->layout(workers->threads());
+      require_same_contents(before->text_attribute("sweep", "files").value_or(""),
+                            "when the sweep was begun", text_of(layout, "sweep", "files"), "now");
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
-      opened->require(sweep->layout(workers->threads()));
+      opened->require(layout);
       find_missing(*before, *sweep, again, ledger);
       return opened;
     });

@@ -170,6 +170,12 @@ std::string shown_default(const Parameter& parameter) {
 
 std::string rounded(double value) { return formatted("%.6g", value); }
 
+std::string hexadecimal(std::uint64_t number) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+  return digits;
+}
+
 std::string duration(double seconds) {
   // Beyond this the number of seconds is of no use and might overflow.
   constexpr double longest = 1e9;

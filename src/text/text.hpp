@@ -55,6 +55,9 @@ std::string shown_default(const Parameter& parameter);
 /// A number for people: six digits.
 std::string rounded(double value);
 
+/// Sixteen digits, for a hash.
+std::string hexadecimal(std::uint64_t number);
+
 /// Seconds as 0:07, 12:34 or 1:02:03.
 std::string duration(double seconds);
 
