@@ -388,7 +388,7 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   if (options.has("observable")) what.observables = text::split(options.word("observable"), ',');
   what.against = options.word("against");
   if (options.has("log")) what.log = options.word("log");
-  const auto given = [&](const std::string& name) {
+  const auto given = [&options = options](const std::string& name) {
     return options.has(name) ? std::optional<std::string>(options.word(name)) : std::nullopt;
   };
   const DataFile file(path);

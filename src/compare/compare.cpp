@@ -108,6 +108,7 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
     }
   }
   std::vector<std::string> warnings;
+  warnings.reserve(found.size());
   for (const auto& [text, words] : found)
     warnings.push_back((words.size() == rungs.size() ? "" : text::join(words, ", ") + ": ") + text);
   return warnings;
