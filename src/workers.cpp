@@ -1,8 +1,11 @@
 #include "popflow/workers.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
+#include <limits>
 #include <mutex>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -22,17 +25,38 @@ constexpr int kSpins = 2000;
 
 thread_local bool inside_task = false;
 
+/// What is claimed, in one word: the number of the job, and its next task. Whoever wakes late, when
+/// the job is over, thus claims nothing of it.
+class Claim {
+ public:
+  Claim(std::uint32_t job, std::uint32_t task) : bits_(std::uint64_t{job} << 32 | task) {}
+  explicit Claim(std::uint64_t bits) : bits_(bits) {}
+  [[nodiscard]] std::uint64_t bits() const { return bits_; }
+  [[nodiscard]] std::uint32_t job() const { return static_cast<std::uint32_t>(bits_ >> 32); }
+  [[nodiscard]] std::uint32_t task() const { return static_cast<std::uint32_t>(bits_); }
+
+ private:
+  std::uint64_t bits_;
+};
+
+/// No job has as many tasks: while one is prepared none can be claimed.
+constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
+
 }  // namespace
 
+/// A job is over when its tasks are, however many threads have come to it: on a machine that does
+/// other work too, the calling thread does them all rather than wait for one that gets no core.
 struct Workers::Impl {
+  using Task = std::function<void(std::size_t)>;
+
   std::vector<std::thread> threads;
-  std::atomic<unsigned> generation{0};
-  std::atomic<std::size_t> next{0};
-  std::atomic<unsigned> busy{0};
+  std::atomic<std::uint32_t> job{0};  ///< its number; what sleeping threads wait for
+  std::atomic<std::uint64_t> claims{Claim(0, kClosed).bits()};
+  std::atomic<std::uint32_t> tasks{0};
+  std::atomic<const Task*> task{nullptr};
+  std::atomic<std::uint32_t> done{0};  ///< tasks of the job that are
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
-  std::size_t tasks = 0;
-  const std::function<void(std::size_t)>* task = nullptr;
   std::mutex mutex;
   std::exception_ptr error;
 
@@ -40,7 +64,7 @@ struct Workers::Impl {
   /// thread that is about to begin may hold locks of the run-time library, which a process forked
   /// meanwhile would wait for in vain.
   bool start(unsigned more) {
-    const unsigned now = generation.load();
+    const std::uint32_t now = job.load();
     bool enough = true;
     try {
       for (unsigned i = 0; i < more; ++i) threads.emplace_back([this, now] { loop(now); });
@@ -55,38 +79,79 @@ struct Workers::Impl {
   /// Ends all of them.
   void end() {
     stop.store(true);
-    generation.fetch_add(1);
-    generation.notify_all();
+    job.fetch_add(1);
+    job.notify_all();
     for (std::thread& thread : threads) thread.join();
     threads.clear();
     begun.store(0);
     stop.store(false);
   }
 
-  void work() {
-    inside_task = true;
-    try {
-      for (std::size_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) (*task)(i);
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!error) error = std::current_exception();
-      next.store(tasks);
+  /// Does all tasks, with the help of those threads that come.
+  void run(std::uint32_t count, const Task& what) {
+    const std::uint32_t number = job.load() + 1;
+    // Closed before its fields change: who has read a new one then fails to claim by an old word.
+    claims.store(Claim(number, kClosed).bits());
+    task.store(&what);
+    tasks.store(count);
+    done.store(0);
+    claims.store(Claim(number, 0).bits());
+    job.store(number);
+    job.notify_all();
+    work();
+    // Others are at their last tasks: they take microseconds, where giving the core away may take
+    // milliseconds on a machine that does other work too.
+    for (int spin = 0; spin < kSpins && done.load() != count; ++spin) {
     }
-    inside_task = false;
+    for (std::uint32_t now = done.load(); now != count; now = done.load()) done.wait(now);
+    if (error) std::rethrow_exception(std::exchange(error, nullptr));
   }
 
-  /// `seen`: the generation before the first that it works for.
-  void loop(unsigned seen) {
+  /// Claims tasks and does them until none is left.
+  void work() {
+    inside_task = true;
+    std::uint32_t finished = 0;
+    for (std::uint64_t bits = claims.load();;) {
+      const Claim next(bits);
+      const std::uint32_t count = tasks.load();
+      const Task* const what = task.load();
+      if (next.task() >= count) break;
+      if (!claims.compare_exchange_weak(bits, bits + 1)) continue;
+      ++finished;
+      try {
+        (*what)(next.task());
+      } catch (...) {
+        finished += give_up(count);
+      }
+      bits = claims.load();
+    }
+    inside_task = false;
+    if (finished == 0) return;  // the job may be over, and another prepared
+    const std::uint32_t count = tasks.load();
+    if (done.fetch_add(finished) + finished == count) done.notify_one();
+  }
+
+  /// Keeps the first exception of a job's; the number of its tasks that nobody will do.
+  std::uint32_t give_up(std::uint32_t count) {
+    const std::scoped_lock lock(mutex);
+    if (!error) error = std::current_exception();
+    std::uint64_t bits = claims.load();
+    while (!claims.compare_exchange_weak(bits, Claim(Claim(bits).job(), count).bits())) {
+    }
+    return count - Claim(bits).task();
+  }
+
+  /// `seen`: the job before the first that it works for.
+  void loop(std::uint32_t seen) {
     begun.fetch_add(1);
     begun.notify_one();
     for (;;) {
-      for (int spin = 0; spin < kSpins && generation.load() == seen; ++spin) {
+      for (int spin = 0; spin < kSpins && job.load() == seen; ++spin) {
       }
-      generation.wait(seen);
-      seen = generation.load();
+      job.wait(seen);
+      seen = job.load();
       if (stop.load()) return;
       work();
-      if (busy.fetch_sub(1) == 1) busy.notify_one();
     }
   }
 };
@@ -110,16 +175,8 @@ void Workers::run(std::size_t tasks, const std::function<void(std::size_t)>& tas
     for (std::size_t i = 0; i < tasks; ++i) task(i);
     return;
   }
-  Impl& pool = *impl_;
-  pool.task = &task;
-  pool.tasks = tasks;
-  pool.next.store(0);
-  pool.busy.store(static_cast<unsigned>(pool.threads.size()));
-  pool.generation.fetch_add(1);
-  pool.generation.notify_all();
-  pool.work();
-  for (unsigned left = pool.busy.load(); left != 0; left = pool.busy.load()) pool.busy.wait(left);
-  if (pool.error) std::rethrow_exception(std::exchange(pool.error, nullptr));
+  if (tasks >= kClosed) throw std::length_error("a job has too many tasks");
+  impl_->run(static_cast<std::uint32_t>(tasks), task);
 }
 
 void Workers::run(std::size_t tasks, std::size_t work,

@@ -17,13 +17,13 @@ SYSTEMS = {
 
 def run(folder, name, *args, code=0):
     path = os.path.join(folder, name + ".h5")
-    popflow("run", *args, "-o", path, "--force", code=code, timeout=300)
+    popflow("run", *args, "-o", path, "--force", code=code)
     return path
 
 
 def compared(folder, name, *args, code=0):
     path = os.path.join(folder, name + ".h5")
-    return path, popflow("compare", *args, "-o", path, code=code, timeout=300)
+    return path, popflow("compare", *args, "-o", path, code=code)
 
 
 def rung_alone(folder, comparison, system, rung, *more):

@@ -18,7 +18,7 @@ RUNGS = ["flow", "sde", "sde2", "gd", "sgd", "svag:4"]
 
 def compare(folder, system, *args, code=0, name="compare.h5"):
     path = os.path.join(folder, name)
-    return path, popflow("compare", system, *args, "-o", path, "--force", code=code, timeout=300)
+    return path, popflow("compare", system, *args, "-o", path, "--force", code=code)
 
 
 def test_a_group_per_rung_and_one_that_compares():
@@ -141,7 +141,7 @@ def test_killed_comparisons_resume():
             process.wait()
             if not os.path.exists(path):
                 continue
-            popflow("resume", path, code=0, timeout=300)
+            popflow("resume", path, code=0)
             check_equal(whole, path, **FREE)
         said = popflow("resume", path, code=0)
         check("is finished" in said.err, said.err)

@@ -231,7 +231,7 @@ def test_a_thousand_runs():
     with Folder() as folder:
         path = os.path.join(folder, "many.h5")
         popflow("run", "markov", "--mode", "sgd", "--runs", 1000, "--t-end", 2, "--saves", 5,
-                "--learning-rate", 0.1, "-o", path, code=0, timeout=300)
+                "--learning-rate", 0.1, "-o", path, code=0)
         with h5py.File(path) as file:
             check(file["loss"].shape == (1000, 5), file["loss"].shape)
             check((file["status"][()] == 1).all(), "status")

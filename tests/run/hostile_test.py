@@ -246,7 +246,7 @@ def sweep(uses_of, count, allowed, prepare=good_run):
         for seed in range(count):
             damaged(path, whole, seed)
             for words in uses_of(path, out):
-                done = popflow(*words, folder=folder, timeout=20)
+                done = popflow(*words, folder=folder)
                 said = f"seed {seed}: popflow {' '.join(map(str, words))} ended with {done.code}: " \
                        f"{done.err[:1000]}"
                 codes[done.code] = codes.get(done.code, 0) + 1

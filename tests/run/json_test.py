@@ -67,7 +67,7 @@ def test_dry_run():
 
 def test_progress():
     with Folder() as folder:
-        said = popflow("run", "markov", "--mode", "sgd", "--steps", "20000", "--saves", "201",
+        said = popflow("run", "markov", "--mode", "sgd", "--steps", "5000", "--saves", "201",
                        "--progress", "json", "-o", os.path.join(folder, "run.h5")).err
         lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
         check(len(lines) >= 1, f"no progress: {said}")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from runs import BINARY, Folder, attribute, check, h5py, popflow, run_all
+from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, popflow, run_all
 from sweeps import check_same_data
 
 LAUNCHER = shutil.which("mpirun")
@@ -37,7 +37,7 @@ def mpi(ranks, *args, folder):
 
 def on_ranks(ranks, *args, folder, code=0):
     done = subprocess.run(mpi(ranks, *args, folder=folder), cwd=folder, env=SURROUNDINGS,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE)
     check(done.returncode == code, f"{ranks} ranks, {args}: {done.returncode}\n{done.stderr}")
     return done
 
@@ -76,7 +76,7 @@ def test_a_killed_rank_loses_no_finished_cell():
                     os.kill(int(rank), by)
                 except ProcessLookupError:
                     pass
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE)
             popflow("info", path, code=0)
             on_ranks(2 + attempt % 2, "resume", path, folder=folder)
             check(attribute(path, "status") == "complete", "status")

@@ -7,8 +7,8 @@ import shutil
 import signal
 import time
 
-from runs import (Folder, attribute, check, check_equal, check_refused, cut, h5py, np, popflow,
-                  run_all, start)
+from runs import (PATIENCE, Folder, attribute, check, check_equal, check_refused, cut, h5py, np,
+                  popflow, run_all, start)
 
 # Two systems; the second has events, stages, states of several fields and numbers of its end.
 CASES = {
@@ -27,7 +27,7 @@ EXTENDED = dict(FREE, free_attributes=("output", "force", "started"))
 
 def run(folder, name, *args, code=0):
     path = os.path.join(folder, name + ".h5")
-    popflow("run", *args, "-o", path, "--force", code=code, timeout=300)
+    popflow("run", *args, "-o", path, "--force", code=code)
     return path
 
 
@@ -134,7 +134,7 @@ def test_interrupted_parts_are_merged_and_the_whole_is_resumed():
         # Late parts replace what had not ended.
         complete, _ = merge(folder, "complete", merged, late)
         check_equal(whole, complete, **FREE)
-        popflow("resume", merged, code=0, timeout=300)
+        popflow("resume", merged, code=0)
         check_equal(whole, merged, **dict(FREE, free_groups=("provenance", "restart")))
 
 
@@ -282,7 +282,7 @@ def test_an_interrupted_merge_leaves_nothing():
             process = start("merge", *files, "-o", folder + "/merged.h5")
             time.sleep(0.01 * (attempt + 1))
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
             check(process.returncode in (0, 130, -2), process.returncode)
             if os.path.exists(folder + "/merged.h5"):
                 os.remove(folder + "/merged.h5")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all,
+from runs import (BINARY, PATIENCE, Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all,
                   start, xarray)
 
 FULL = ["--vocab-size", 15, "--context-length", 2000, "--threads", 1]
@@ -340,7 +340,7 @@ def test_two_processes_never_write_one_file():
             check(file.attrs["status"] in (b"running", "running", np.bytes_(b"running")),
                   f"status {file.attrs['status']}")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         check(process.returncode == 130, f"code {process.returncode}")
         popflow("resume", "run.h5", folder=folder, code=0)
 

@@ -19,6 +19,10 @@ except ImportError as missing:
     print(f"not checked: {missing}")
     sys.exit(0)
 
+# Seconds after which a program is taken to hang. On a machine with much other work, under the
+# sanitizers, what takes a second may take a minute.
+PATIENCE = 300
+
 # What may differ between an interrupted run and an uninterrupted one.
 FREE_GROUPS = ("provenance", "restart")
 FREE_ATTRIBUTES = ("history",)
@@ -70,13 +74,39 @@ def same_problem(system, words, path):
     return ["--problem", path] if reads else words
 
 
-def popflow(*args, folder=None, code=None, timeout=60, **surroundings):
-    done = subprocess.run([BINARY, *map(str, args)], cwd=folder, capture_output=True, text=True,
-                          errors="replace", timeout=timeout, **surroundings)
-    if code is not None and done.returncode != code:
-        raise AssertionError(f"popflow {' '.join(map(str, args))}\nended with {done.returncode}, "
-                             f"not {code}:\n{done.stdout}{done.stderr}")
-    return Ended(done.returncode, done.stdout, done.stderr)
+def popflow(*args, folder=None, code=None, timeout=PATIENCE, input=None, **surroundings):
+    if input is not None:
+        surroundings["stdin"] = subprocess.PIPE
+    process = subprocess.Popen([BINARY, *map(str, args)], cwd=folder, text=True, errors="replace",
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **surroundings)
+    said = f"popflow {' '.join(map(str, args))}"
+    try:
+        out, err = process.communicate(input, timeout)
+    except subprocess.TimeoutExpired:
+        at = doing(process.pid)
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"{said}\nhas not ended after {timeout} s:\n{at}{out}{err}") from None
+    if code is not None and process.returncode != code:
+        raise AssertionError(f"{said}\nended with {process.returncode}, not {code}:\n{out}{err}")
+    return Ended(process.returncode, out, err)
+
+
+def doing(process):
+    """What the threads of a process wait for, and the ticks that they have used of processors."""
+    lines = []
+    for thread in sorted(os.listdir(f"/proc/{process}/task")):
+        told = {}
+        for name in ("stat", "wchan", "syscall"):
+            try:
+                with open(f"/proc/{process}/task/{thread}/{name}") as file:
+                    told[name] = file.read().strip()
+            except OSError:
+                told[name] = "?"
+        state, *fields = told["stat"].rpartition(")")[2].split() or "?"
+        lines.append(f"  thread {thread}: {state}, user and system ticks {fields[10:12]}, "
+                     f"in {told['wchan']}, system call {told['syscall']}\n")
+    return "".join(lines)
 
 
 def start(*args, folder=None):
@@ -89,7 +119,7 @@ def cut(args, folder, after, by=signal.SIGINT):
     process = start(*args, folder=folder)
     time.sleep(after)
     process.send_signal(by)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     return process.returncode
 
 

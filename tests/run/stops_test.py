@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from runs import Folder, attribute, check, h5py, np, popflow, run_all, start
+from runs import PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all, start
 
 SMALL = ["--vocab-size", 5, "--context-length", 30]
 # The explicit step is too long for the flow.
@@ -192,7 +192,7 @@ def test_signals():
             while not os.path.exists(path):
                 time.sleep(0.001)
             process.send_signal(number)
-            message = process.communicate(timeout=60)[1]
+            message = process.communicate(timeout=PATIENCE)[1]
             check(process.returncode == code, f"code {process.returncode}")
             check("resume" in message, message)
             with h5py.File(path, "r") as file:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from runs import (Folder, attribute, check, check_refused, h5py, np, plain, popflow, run_all,
+from runs import (PATIENCE, Folder, attribute, check, check_refused, h5py, np, plain, popflow, run_all,
                   start, xarray)
 from sweeps import check_cell, check_same_data, datasets, measured, words
 
@@ -386,7 +386,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
             time.sleep(0.01)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        err = process.communicate(timeout=60)[1]
+        err = process.communicate(timeout=PATIENCE)[1]
         check(process.returncode == 130, f"ended with {process.returncode}")
         check(f"resume {path}' continues from there" in err, err)
         status = datasets(path)["status"]

@@ -5,7 +5,7 @@
 import os
 import shutil
 
-from runs import BINARY, Folder, attribute, check, run_all
+from runs import BINARY, PATIENCE, Folder, attribute, check, run_all
 
 import subprocess
 
@@ -15,7 +15,7 @@ def threads(*before):
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         subprocess.run([*before, BINARY, "run", "markov", "--t-end", "1", "-o", path], check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True, timeout=PATIENCE)
         return int(attribute(path, "threads", "provenance"))
 
 

@@ -190,7 +190,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
         pipe = path(folder, "pipe")
         os.mkfifo(pipe)
         for option in ("--config", "--counts"):
-            said = popflow("run", "scb", option, pipe, "--dry-run", code=3, timeout=20).err
+            said = popflow("run", "scb", option, pipe, "--dry-run", code=3).err
             check(f"'{pipe}' is a pipe that nobody writes to" in said, said)
         for option in ("--text", "--problem", "--init-from"):
             refused("run", "scb", option, pipe, "--dry-run", code=3)
@@ -199,7 +199,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
                 # The writer may come late, and take its time.
                 writer = subprocess.Popen(["sh", "-c", f"sleep {late}; (sleep {late}; printf '{text}') "
                                            f"> {pipe}"])
-                popflow("run", "scb", option, pipe, "--dry-run", code=0, timeout=20)
+                popflow("run", "scb", option, pipe, "--dry-run", code=0)
                 writer.wait()
                 popflow("run", "scb", option, "/dev/stdin", "--dry-run", code=0, input=text)
                 done = subprocess.run(["bash", "-c", f"{BINARY} run scb {option} <(sleep {late}; printf "
