@@ -63,6 +63,7 @@ class FlowDriver : public Driver {
   [[nodiscard]] bool at_rest() const;
   /// Takes a fraction `part` of the step of length h from here; its result is in x_new_.
   StateView probe(double part, double h);
+  /// Locates the passages of the step to x_new_; true if the step must be repeated for that.
   bool find_passages(double h, double t_new);
   [[nodiscard]] bool find_switch(double h, double t_new);
   void switch_now();

@@ -42,6 +42,7 @@ struct FlowDriver::Internals {
   Pace pace;
   Capability<Switching> switching;
   std::vector<double> switch_values;
+  State between;  ///< a point of a step
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -60,6 +61,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           Steadiness(options_.steady_tolerance.value_or(0)),
                           Pace(),
                           can.switching,
+                          {},
                           {}});
   in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
   if (can.proximal) {
@@ -308,8 +310,17 @@ bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
   if (passages.none_left()) return false;
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  passages.locate(t_, h, [&](double part) { return probe(part, h); });
-  return true;
+  const Stepper& stepper = *in_->stepper;
+  State& between = in_->between;
+  const bool continuous = stepper.interpolate(x_, h, x_new_, 0.5, between);
+  passages.locate(t_, h, [&](double part) {
+    if (!continuous) return probe(part, h);
+    stepper.interpolate(x_, h, x_new_, part, between);
+    return StateView{between, regime_};
+  });
+  if (!continuous) return true;
+  passages.step_to({x_new_, regime_}, t_new);
+  return false;
 }
 
 // ---- regimes

@@ -190,8 +190,11 @@ double Experiment::memory_doubles() const {
   const Capability<Switching> switching = system->capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
   constexpr double kNoisy = 6;  // states that the drivers of noisy modes hold
-  return plan.ensemble ? kNoisy * size * static_cast<double>(together)
-                       : size * stepper_states(config.options.word("method"), size) + 2 * regime;
+  if (plan.ensemble) return kNoisy * size * static_cast<double>(together);
+  const std::string& method = config.options.word("method");
+  // Passages are looked for between the ends of a step.
+  const double between = !system->shape().passages.empty() && method == "dopri5" ? 1 : 0;
+  return size * (stepper_states(method, size) + between) + 2 * regime;
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {

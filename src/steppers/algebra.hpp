@@ -29,69 +29,69 @@ class ThreadedAlgebra {
 
   // odeint calls for_eachN(s1, ..., sN, op).
   template <class... A>
-  void for_each1(A&&... a) {
+  void for_each1(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each2(A&&... a) {
+  void for_each2(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each3(A&&... a) {
+  void for_each3(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each4(A&&... a) {
+  void for_each4(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each5(A&&... a) {
+  void for_each5(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each6(A&&... a) {
+  void for_each6(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each7(A&&... a) {
+  void for_each7(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each8(A&&... a) {
+  void for_each8(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each9(A&&... a) {
+  void for_each9(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each10(A&&... a) {
+  void for_each10(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each11(A&&... a) {
+  void for_each11(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each12(A&&... a) {
+  void for_each12(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each13(A&&... a) {
+  void for_each13(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each14(A&&... a) {
+  void for_each14(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
   template <class... A>
-  void for_each15(A&&... a) {
+  void for_each15(A&&... a) const {
     each(std::forward_as_tuple(a...));
   }
 
  private:
   template <class... A>
-  void each(std::tuple<A...> all) {
+  void each(std::tuple<A...> all) const {
     constexpr std::size_t inputs = sizeof...(A) - 2;  // besides the first state and the operation
     auto& out = std::get<0>(all);
     const auto& op = std::get<sizeof...(A) - 1>(all);
@@ -105,7 +105,7 @@ class ThreadedAlgebra {
   }
 
   template <class Op, class... In>
-  void combine(State& out, const Op& op, const In*... in) {
+  void combine(State& out, const Op& op, const In*... in) const {
     const bool stream = out.size() >= kStreamFrom;
     in_stretches(*workers_, out.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
       if (stream)
@@ -137,7 +137,7 @@ class ThreadedAlgebra {
   }
 
   template <class Op, class... In>
-  void error_norm(ErrorNorm& norm, const Op& op, const In*... in) {
+  void error_norm(ErrorNorm& norm, const Op& op, const In*... in) const {
     norm.value =
         largest_of_stretches(*workers_, norm.x.size(), [&](std::size_t begin, std::size_t end) {
           double worst = 0;

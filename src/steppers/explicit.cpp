@@ -53,6 +53,13 @@ class Dopri5 : public Stepper {
     return judge(error, h, kDopri5Error);
   }
 
+  bool interpolate(const State& x, double h, const State& x_new, double part,
+                   State& out) const override {
+    out.resize(x.size());
+    method_.calc_state(part * h, out, x, dxdt_, 0.0, x_new, dxdt_new_, h);
+    return true;
+  }
+
   void accept() override { dxdt_.swap(dxdt_new_); }
   void reset() override { known_ = false; }
   [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }

@@ -47,6 +47,9 @@ std::vector<double> passages(const Toy& toy, double end, FlowDriver::Options opt
 TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][flow]") {
   CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
   CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-5);
+  // dopri5's passages cost no right-hand side, and follow the tolerance like its steps.
+  for (const double rtol : {1e-5, 1e-7, 1e-9})
+    CHECK(worst_error(passages(relaxations(), 4, {.rtol = rtol, .atol = 1e-3 * rtol})) < 5 * rtol);
   std::vector<double> steps, errors;
   for (const double dt : {0.1, 0.05, 0.025}) {
     steps.push_back(dt);
@@ -81,6 +84,7 @@ TEST_CASE("passages do not change the trajectory", "[fast][flow]") {
   b.advance(4);
   CHECK(std::memcmp(a.state().data(), b.state().data(), kItems * sizeof(double)) == 0);
   CHECK(a.statistics().accepted == b.statistics().accepted);
+  CHECK(a.statistics().evaluations == b.statistics().evaluations);
 }
 
 }  // namespace
