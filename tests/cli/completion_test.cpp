@@ -40,5 +40,16 @@ TEST_CASE("the completion knows a system's options in every command that takes t
   CHECK_THAT(offered("popflow systems scb --"), Contains("--json") && !Contains("--vocab-size"));
 }
 
+TEST_CASE("the completion knows the experiments by name", "[fast][cli]") {
+  for (const std::string command : {"run", "run scb", "compare", "sweep --force"}) {
+    CAPTURE(command);
+    CHECK_THAT(offered("popflow " + command + " --config scb-l"),
+               Contains(" scb-ladder ") && !Contains("markov"));
+  }
+  CHECK_THAT(offered("popflow experiments markov-"), Contains(" markov-basins "));
+  CHECK_THAT(offered("popflow systems markov-"), !Contains("markov-basins"));
+  CHECK_THAT(offered("popflow run --config /us"), Contains(" /usr "));
+}
+
 }  // namespace
 }  // namespace popflow
