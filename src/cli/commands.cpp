@@ -166,9 +166,12 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  // What a dry run shows is all that it is for.
-  const bool dry_run = options.find("dry-run") != nullptr && options.flag("dry-run");
-  return Screen::standard(program.name, options.flag("quiet") && !dry_run,
+  // What a dry run shows, or JSON, is all that they are for.
+  const auto asked_for = [&](const char* name) {
+    return options.find(name) != nullptr && options.flag(name);
+  };
+  const bool shown = asked_for("dry-run") || asked_for("json");
+  return Screen::standard(program.name, options.flag("quiet") && !shown,
                           progress == "always"  ? Screen::Progress::always
                           : progress == "never" ? Screen::Progress::never
                           : progress == "json"  ? Screen::Progress::json
