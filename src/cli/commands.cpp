@@ -483,7 +483,8 @@ const std::vector<Command>& commands() {
        false, true, info_options(), info},
       {"plot", "FILE [options]", "a picture of a file, in the terminal or for a paper",
        "Draws what the file is about: observables over time with what happened, bands over the "
-       "runs of an ensemble, the means of a comparison, lines or maps of a sweep. In a terminal it "
+       "runs of an ensemble, the means of a comparison and their differences, lines or maps of a "
+       "sweep, verdicts of a comparison of sweeps. In a terminal it "
        "needs nothing; -o FIGURE.pdf makes a figure by Python and matplotlib.",
        false, true, plot_options(), plot},
       {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",
