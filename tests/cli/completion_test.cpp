@@ -20,7 +20,8 @@ std::string offered(const std::string& words) {
   const ScratchFolder folder;
   std::ofstream(folder.file("completion")) << cli::bash_completion(systems());
   std::ofstream(folder.file("ask"))
-      << "source " << folder.file("completion") << "\nCOMP_WORDS=(" << words
+      << "source " << folder.file("completion")
+      << "\ncompopt() { :; }  # there is no completion to set an option of\nCOMP_WORDS=(" << words
       << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_popflow\n"
          "echo \" ${COMPREPLY[*]} \"\n";
   const std::string answer = folder.file("answer");
