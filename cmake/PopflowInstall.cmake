@@ -9,8 +9,9 @@ if(BUILD_SHARED_LIBS)
 endif()
 
 install(TARGETS popflow_program)
-if(SKBUILD)  # pip: the program alone, inside the Python package
+if(SKBUILD)  # pip: the program and its experiments, inside the Python package
   install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
+  install(DIRECTORY data/experiments data/counts DESTINATION popflow/share/popflow COMPONENT python)
 endif()
 install(DIRECTORY python/popflow DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow/python"
         FILES_MATCHING PATTERN "*.py")

@@ -13,7 +13,7 @@ numbers of maps.
 
 from . import accessors as _accessors  # registers .popflow and .time_of
 from .axes import linear, logarithmic, sampled
-from .commands import compare, plan, resume, run, sweep
+from .commands import compare, merge, plan, resume, run, sweep, verify
 from .errors import (
                      Diverged,
                      Error,
@@ -35,6 +35,7 @@ systems = _Systems()
 
 __all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "NoProgram",
            "OutputError", "UsageError", "__version__", "compare", "figure", "folder", "linear",
-           "logarithmic", "open", "plan", "program", "resume", "run", "sampled", "sweep", "systems"]
+           "logarithmic", "merge", "open", "plan", "program", "resume", "run", "sampled", "sweep",
+           "systems", "verify"]
 
 del _accessors

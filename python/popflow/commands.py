@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import xarray
@@ -15,7 +17,8 @@ from .errors import InputError, UsageError
 from .files import open_file
 from .folder import place
 from .problem import write_problem
-from .words import words
+from .verification import Verification
+from .words import word, words
 
 # What the package says to the program by itself.
 RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
@@ -69,35 +72,73 @@ def resume(path: PathLike, *, show: bool | None = None, **options: Any) -> xarra
     return open_file(path)
 
 
-def plan(system: str | None = None, *, problem: PathLike | None = None, command: str = "run",
+def merge(*files: PathLike | xarray.Dataset, output: PathLike | None = None,
+          show: bool | None = None, **options: Any) -> xarray.Dataset:
+    """Parts of an ensemble, shards of a sweep or sweeps that differ along one axis, as one file.
+
+    The parts are files, or what was opened of them; they stay as they are. Options are those of
+    `popflow merge`.
+    """
+    reject_reserved("merge", options)
+    path = place(output, "merged")
+    executable.work(["merge", *map(word, files), *words(options), "--output", str(path)],
+                    path, show)
+    return open_file(path)
+
+
+def verify(system: str, *, problem: Problem | None = None, show: bool | None = None,
+           **options: Any) -> Verification:
+    """Does a system hold what it declares of itself? True if it does; shown, a table of checks.
+
+    Options are those of `popflow verify`; `help(popflow.systems.scb.verify)` lists them.
+    """
+    reject_reserved("verify", options)
+    with TemporaryDirectory() as folder:
+        options["problem"] = as_file(problem, Path(folder) / "problem.h5", options)
+        answer = executable.work(["verify", system, *words(options), "--json"], None, show)
+    return Verification.of(json.loads(answer))
+
+
+def plan(system: str | None = None, *, problem: Problem | None = None, command: str = "run",
          **options: Any) -> Any:
     """What a run would be, without running it: its parameters as resolved, its memory and file."""
     named = [] if system is None else [system]
-    options = {"problem": problem, **options, "dry_run": True}
-    return executable.ask_json(command, *named, *words(options))
+    with TemporaryDirectory() as folder:
+        options["problem"] = as_file(problem, Path(folder) / "problem.h5", options)
+        return executable.ask_json(command, *named, *words({**options, "dry_run": True}))
 
 
 def carried_out(command: str, system: str | None, output: PathLike | None, problem: Problem | None,
                 show: bool | None, options: dict[str, Any],
                 more: list[str] | None = None) -> xarray.Dataset:
     """Runs a command and opens the file that it wrote."""
-    for name in RESERVED.keys() & options.keys():
-        raise TypeError(f"{name} is no argument of {command}(). {RESERVED[name]}".strip(". "))
+    __tracebackhide__ = True
+    reject_reserved(command, options)
     path = place(output, file_name(command, system, options))
-    own_problem = None
-    if isinstance(problem, (Mapping, xarray.Dataset)):
-        own_problem = path.with_name(f"{path.stem}-problem.h5")
-        write_problem(own_problem, problem, options)
-        problem = own_problem
+    own_problem = path.with_name(f"{path.stem}-problem.h5")
+    options["problem"] = as_file(problem, own_problem, options)
     named = [] if system is None else [system]
     try:
-        executable.work([command, *named, *(more or []), *words({**options, "problem": problem}),
-                      "--output", str(path)], path, show)
+        executable.work([command, *named, *(more or []), *words(options), "--output", str(path)],
+                        path, show)
     except (UsageError, InputError):
-        if own_problem is not None:
+        if options["problem"] is own_problem:
             own_problem.unlink()
         raise
     return open_file(path)
+
+
+def as_file(problem: Problem | None, path: Path, options: Mapping[str, Any]) -> PathLike | None:
+    """The file of a problem, written to `path` if it is given as arrays."""
+    if not isinstance(problem, (Mapping, xarray.Dataset)):
+        return problem
+    write_problem(path, problem, options)
+    return path
+
+
+def reject_reserved(command: str, options: Mapping[str, Any]) -> None:
+    for name in RESERVED.keys() & options.keys():
+        raise TypeError(f"{name} is no argument of {command}(). {RESERVED[name]}".strip(". "))
 
 
 def file_name(command: str, system: str | None, options: Mapping[str, Any]) -> str:

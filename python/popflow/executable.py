@@ -10,16 +10,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from . import errors
 from .progress import Progress
 from .version import __version__
 
 NOTES = logging.getLogger("popflow")
+FAILED_CHECK = 1  # the exit code of `verify` where something does not hold
 
 
 def program() -> str:
@@ -57,6 +59,7 @@ def main() -> None:
     path = own()
     if path is None:
         raise errors.NoProgram("this package came without its program")
+    os.environ.setdefault("POPFLOW_PYTHON", sys.executable)  # figures are drawn by this Python
     os.execv(path, [path, *sys.argv[1:]])
 
 
@@ -76,6 +79,7 @@ def checked(path: str) -> str:
 
 def ask(*words: str) -> str:
     """What the program prints in answer to a question that takes no time."""
+    __tracebackhide__ = True
     command = [program(), *words]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
@@ -87,17 +91,39 @@ def ask_json(*words: str) -> Any:
     return json.loads(ask(*words, "--json"))
 
 
-def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
+def work(words: Sequence[str], path: Path | None, show: bool | None = None) -> str:
     """Runs the program, which writes to `path`, with a progress bar if `show` (None: if somebody
-    looks). Interrupting Python interrupts the program, which keeps what it has."""
+    looks); returns what it prints. Interrupting Python interrupts the program, which keeps what it
+    has."""
+    __tracebackhide__ = True  # notebooks show what was asked for, and the program's sentence
     command = [program(), *words, "--progress", "json"]
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        code, said, interrupted = followed(command, words[0], show, printed)
+        printed.seek(0)
+        answer = printed.read()
+    # A check that fails is an answer; an error has none.
+    if code != 0 and not (code == FAILED_CHECK and answer):
+        raise errors.of(code, sentence("\n".join(said)), command, path)
+    if interrupted:
+        raise errors.Interrupted("the program had finished", path)
+    for line in said:
+        if line.startswith(("warning: ", "without effect ")):
+            warnings.warn(line.removeprefix("warning: "), stacklevel=level_of_user())
+        elif line:
+            NOTES.info(line)
+    return answer
+
+
+def followed(command: Sequence[str], title: str, show: bool | None,
+             printed: IO[str]) -> tuple[int, list[str], bool]:
+    """The exit code of the program, what it said, and whether it was interrupted."""
     # In a group of its own, so that Ctrl-C reaches it once and from here, in notebooks too.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=printed,
                              stderr=subprocess.PIPE, text=True, errors="replace",
                              start_new_session=True)
     said: list[str] = []
     interrupted = False
-    with child, Progress(words[0], show) as bar:
+    with child, Progress(title, show) as bar:
         try:
             listen(child, bar, said)
         except KeyboardInterrupt:
@@ -109,15 +135,15 @@ def work(words: Sequence[str], path: Path, show: bool | None = None) -> None:
                 child.kill()
         if child.returncode == 0:
             bar.complete()
-    if child.returncode != 0:
-        raise errors.of(child.returncode, sentence("\n".join(said)), command, path)
-    if interrupted:
-        raise errors.Interrupted("the program had finished", path)
-    for line in said:
-        if line.startswith(("warning: ", "without effect ")):
-            warnings.warn(line.removeprefix("warning: "), stacklevel=4)
-        elif line:
-            NOTES.info(line)
+    return child.returncode, said, interrupted
+
+
+def level_of_user() -> int:
+    """How far up from who asks the first frame outside of this package is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("popflow."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 
@@ -61,7 +62,9 @@ def watched() -> bool:
 
 def new_bar(title: str) -> Any:
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a notebook without ipywidgets has a bar of text
+            from tqdm.auto import tqdm
     except ImportError:
         return None
     return tqdm(total=1.0, desc=title, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}"

@@ -43,6 +43,10 @@ class System:
     def compare(self) -> Callable[..., Any]:
         return self._with_options(commands.compare)
 
+    @cached_property
+    def verify(self) -> Callable[..., Any]:
+        return self._with_options(commands.verify)
+
     def _with_options(self, command: Callable[..., Any]) -> Callable[..., Any]:
         """The command for this system, with a signature and a docstring from its description."""
         def bound(*arguments: Any, **options: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import xarray
 
 
 def key(name: str) -> str:
@@ -16,7 +17,8 @@ def key(name: str) -> str:
 
 
 def word(value: Any) -> str:
-    """A value as the program reads it; numbers keep all their digits."""
+    """A value as the program reads it; numbers keep all their digits, and what was opened of a file
+    stands for the file."""
     if isinstance(value, np.generic) or getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, (bool, np.bool_)):
@@ -25,6 +27,8 @@ def word(value: Any) -> str:
         return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, xarray.Dataset):
+        return str(value.attrs["path"])
     if isinstance(value, Mapping):
         return ",".join(f"{name}={word(own)}" for name, own in value.items())
     if isinstance(value, Iterable) and not isinstance(value, str):

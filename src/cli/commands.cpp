@@ -166,9 +166,12 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  // What a dry run shows is all that it is for.
-  const bool dry_run = options.find("dry-run") != nullptr && options.flag("dry-run");
-  return Screen::standard(program.name, options.flag("quiet") && !dry_run,
+  // What a dry run shows, or JSON, is all that they are for.
+  const auto asked_for = [&](const char* name) {
+    return options.find(name) != nullptr && options.flag(name);
+  };
+  const bool shown = asked_for("dry-run") || asked_for("json");
+  return Screen::standard(program.name, options.flag("quiet") && !shown,
                           progress == "always"  ? Screen::Progress::always
                           : progress == "never" ? Screen::Progress::never
                           : progress == "json"  ? Screen::Progress::json
@@ -480,7 +483,8 @@ const std::vector<Command>& commands() {
        false, true, info_options(), info},
       {"plot", "FILE [options]", "a picture of a file, in the terminal or for a paper",
        "Draws what the file is about: observables over time with what happened, bands over the "
-       "runs of an ensemble, the means of a comparison, lines or maps of a sweep. In a terminal it "
+       "runs of an ensemble, the means of a comparison and their differences, lines or maps of a "
+       "sweep, verdicts of a comparison of sweeps. In a terminal it "
        "needs nothing; -o FIGURE.pdf makes a figure by Python and matplotlib.",
        false, true, plot_options(), plot},
       {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",

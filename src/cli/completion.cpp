@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "options/experiments.hpp"
 #include "text/text.hpp"
 
 namespace popflow::cli {
@@ -47,7 +48,10 @@ std::vector<std::string> listed(const std::set<std::string>& set) {
 }
 
 std::string value_cases(const Values& values) {
-  std::string cases;
+  // The first case that fits is taken: a configuration is a file, or an experiment by its name.
+  std::string cases =
+      "    --config) _popflow_files; COMPREPLY+=($(compgen -W \"$experiments\" -- \"$word\")); "
+      "return ;;\n";
   for (const auto& [option, words] : values.words) {
     cases += "    " + option + ") COMPREPLY=($(compgen -W '" + join(listed(words), " ") +
              "' -- \"$word\")); return ;;\n";
@@ -71,15 +75,19 @@ std::string bash_completion(const Catalogue& catalogue) {
     values.add(info.parameters);
     own_cases += "        " + info.name + ") options+=' " + options_of(info.parameters) + "' ;;\n";
   }
+  std::vector<std::string> experiments;
+  for (const auto& experiment : options::shipped_experiments())
+    experiments.push_back(experiment.name);
   for (const auto& command : commands()) {
     command_names.push_back(command.name);
     values.add(command.options);
     const std::string options = options_of(command.options);
     command_cases += "    " + command.name + ") options='" + options +
                      (options.empty() ? "" : " ") + "--help'; first=" +
-                     (command.takes_system ? "system"
-                      : command.takes_file ? "file"
-                                           : "word") +
+                     (command.takes_system            ? "system"
+                      : command.takes_file            ? "file"
+                      : command.name == "experiments" ? "experiment"
+                                                      : "word") +
                      " ;;\n";
   }
   return "# bash completion for popflow; written by its build\n\n"
@@ -91,6 +99,9 @@ std::string bash_completion(const Catalogue& catalogue) {
          "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  local command=${COMP_WORDS[1]} systems='" +
          join(names, " ") +
+         "'\n"
+         "  local experiments='" +
+         join(experiments, " ") +
          "' options first\n"
          "  COMPREPLY=()\n"
          "  if ((COMP_CWORD == 1)); then\n"
@@ -115,6 +126,8 @@ std::string bash_completion(const Catalogue& catalogue) {
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "  elif [[ $first == file ]]; then\n"
          "    _popflow_files\n"
+         "  elif ((COMP_CWORD == 2)) && [[ $first == experiment ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$experiments\" -- \"$word\"))\n"
          "  elif ((COMP_CWORD == 2)); then\n"
          "    COMPREPLY=($(compgen -W \"$systems\" -- \"$word\"))\n"
          "  fi\n"

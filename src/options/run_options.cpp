@@ -378,7 +378,11 @@ const ParameterTable& verify_options() {
                                .kind = Kind::flag,
                                .default_text = "",
                                .meaning = "take time: more states, more samples, all methods, and "
-                                          "gradient descent's order"}};
+                                          "gradient descent's order"},
+                              {.name = "json",
+                               .kind = Kind::flag,
+                               .default_text = "",
+                               .meaning = "print the checks as JSON, for other programs"}};
     constexpr std::array<std::string_view, 11> of_run = {
         "t-end",        "method",    "dt",     "threads", "seed",    "problem",
         "problem-seed", "init-from", "config", "quiet",   "progress"};

@@ -56,7 +56,9 @@ std::vector<std::string> environment() {
     else
       variables.push_back(text);
   }
-  variables.push_back("PYTHONPATH=" + path + (path.empty() ? "" : ":") + POPFLOW_PYTHON_PATH);
+  const std::string own = POPFLOW_PYTHON_PATH;
+  if (!own.empty()) path += (path.empty() ? "" : ":") + own;
+  if (!path.empty()) variables.push_back("PYTHONPATH=" + path);
   return variables;
 }
 

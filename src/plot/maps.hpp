@@ -10,4 +10,9 @@ namespace popflow {
 std::string picture_of_sweep(const DataFile& file, const PictureOptions& options,
                              const Catalogue& catalogue, const Look& look);
 
+/// A comparison of sweeps: verdicts over their axes, over all observables or of those named; or any
+/// other of its variables.
+std::string picture_of_compared_sweeps(const DataFile& file, const PictureOptions& options,
+                                       const Look& look);
+
 }  // namespace popflow

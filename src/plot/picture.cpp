@@ -3,6 +3,7 @@
 #include "compare/compare.hpp"
 #include "compare/sweeps.hpp"
 #include "plot/maps.hpp"
+#include "plot/rungs.hpp"
 #include "plot/trajectories.hpp"
 #include "popflow/error.hpp"
 
@@ -13,10 +14,7 @@ std::string picture(const DataFile& file, const PictureOptions& options, const C
   if (options.against != "time" && (is_sweep(file) || is_comparison(file)))
     throw UsageError("--against is for files of runs; " + file.path() + " is none");
   if (is_sweep(file)) return picture_of_sweep(file, options, catalogue, look);
-  if (is_comparison_of_sweeps(file))
-    throw UsageError(file.path() +
-                     " compares sweeps: its maps are drawn with -o FIGURE, and 'info' counts the "
-                     "verdicts");
+  if (is_comparison_of_sweeps(file)) return picture_of_compared_sweeps(file, options, look);
   if (is_comparison(file)) return picture_of_comparison(file, options, look);
   return picture_of_run(file, options, look);
 }

@@ -25,8 +25,8 @@ struct PictureOptions {
 };
 
 /// A file of ours as characters: lines over time of a run, bands over the runs of an ensemble,
-/// means of a comparison's rungs, lines or maps of a sweep. Throws InputError for any other file,
-/// UsageError for what the file has not.
+/// means of a comparison's rungs, lines or maps of a sweep, verdicts of a comparison of sweeps.
+/// Throws InputError for any other file, UsageError for what the file has not.
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look);
 

@@ -92,26 +92,12 @@ std::vector<std::string> along_time(const DataFile& file) {
   return names;
 }
 
-void require_names(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
-  for (const std::string& name : wanted) options::require_one_of("--observable", name, known);
-}
-
 /// "loss (L): cross-entropy"
 std::string title_of(const DataFile& file, const std::string& name, const std::string& path) {
   const std::string symbol = file.text_attribute(path, "symbol").value_or("");
   const std::string meaning = file.text_attribute(path, "long_name").value_or("");
   return name + (symbol.empty() || symbol == name ? "" : " (" + symbol + ")") +
          (meaning.empty() ? "" : ": " + meaning);
-}
-
-/// Were the saves spread over decades?
-bool in_decades(const std::vector<double>& time) {
-  std::vector<double> positive;
-  for (const double t : time)
-    if (t > 0) positive.push_back(t);
-  const std::size_t n = positive.size();
-  return n >= 3 && positive.back() > 100 * positive.front() &&
-         positive[n / 2] < 0.2 * positive.back();
 }
 
 std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
@@ -121,15 +107,6 @@ std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
-}
-
-Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
-               const PictureOptions& options, bool x_in_decades) {
-  const std::vector<double> x = all_of(lines, true), y = all_of(lines, false);
-  const bool log_x = options.logarithmic('x', x_in_decades);
-  const bool log_y = options.logarithmic('y', asks_for_logarithm(y));
-  return {std::move(title),   std::move(x_name), std::move(lines), {},
-          scale_of(x, log_x), scale_of(y, log_y)};
 }
 
 /// What happened, each kind once: of an ensemble the median of its times.
@@ -201,12 +178,31 @@ std::string sparklines(const Recorded& recorded, const std::vector<std::string>&
 
 }  // namespace
 
+bool in_decades(const std::vector<double>& time) {
+  std::vector<double> positive;
+  for (const double t : time)
+    if (t > 0) positive.push_back(t);
+  const std::size_t n = positive.size();
+  return n >= 3 && positive.back() > 100 * positive.front() &&
+         positive[n / 2] < 0.2 * positive.back();
+}
+
+Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
+               const PictureOptions& options, bool x_in_decades) {
+  const std::vector<double> x = all_of(lines, true), y = all_of(lines, false);
+  const bool log_x = options.logarithmic('x', x_in_decades);
+  const bool log_y = options.logarithmic('y', asks_for_logarithm(y));
+  return {std::move(title),   std::move(x_name), std::move(lines), {},
+          scale_of(x, log_x), scale_of(y, log_y)};
+}
+
 std::string picture_of_run(const DataFile& file, const PictureOptions& options, const Look& look) {
   const Recorded recorded(file);
   const std::vector<std::string> names = observables_of(file, "");
   const std::vector<std::string> all = along_time(file);
   if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
-  require_names(options.observables, all);
+  for (const std::string& name : options.observables)
+    options::require_one_of("--observable", name, all);
   if (options.against != "time") options::require_one_of("--against", options.against, all);
   if (recorded.longest() == 0)
     throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
@@ -216,46 +212,6 @@ std::string picture_of_run(const DataFile& file, const PictureOptions& options, 
   for (const std::string& name : charted)
     text += (text.empty() ? "" : "\n") + chart_of_run(file, recorded, name, options, look);
   if (options.observables.empty()) text += sparklines(recorded, names, charted, look);
-  return text;
-}
-
-std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
-                                  const Look& look) {
-  const std::string group = file.has_group("comparison") && file.has_dataset("comparison/time")
-                                ? "comparison"
-                                : "learning_rate_1/comparison";
-  if (!file.has_dataset(group + "/time"))
-    throw InputError("'" + file.path() + "' holds no finished comparison");
-  const std::vector<double> time = file.read(group + "/time").values;
-  const std::vector<std::string> rungs =
-      text::split_words(file.text_attribute("", "rungs").value_or(""));
-  std::vector<std::string> names;
-  for (const std::string& name : file.members(group))
-    if (name.ends_with("_mean")) names.push_back(name.substr(0, name.size() - 5));
-  require_names(options.observables, names);
-  if (names.empty()) throw InputError("'" + file.path() + "' holds no finished comparison");
-  std::string text;
-  for (const std::string& name : options.observables.empty()
-                                     ? std::vector<std::string>{names.front()}
-                                     : options.observables) {
-    const std::string path = group + "/" + name + "_mean";
-    const std::vector<double> means = file.read(path).values;
-    std::vector<Line> lines;
-    constexpr Canvas::Stroke strokes[] = {Canvas::Stroke::solid, Canvas::Stroke::dashed,
-                                          Canvas::Stroke::dotted};
-    for (std::size_t r = 0; r < rungs.size() && (r + 1) * time.size() <= means.size(); ++r) {
-      const auto begin = means.begin() + static_cast<std::ptrdiff_t>(r * time.size());
-      lines.push_back({rungs[r],
-                       time,
-                       {begin, begin + static_cast<std::ptrdiff_t>(time.size())},
-                       strokes[r % 3],
-                       r});
-    }
-    text += (text.empty() ? "" : "\n") +
-            drawn(chart_of(name + ": mean over runs of each rung", "flow time t", std::move(lines),
-                           options, in_decades(time)),
-                  look);
-  }
   return text;
 }
 

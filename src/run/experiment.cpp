@@ -14,6 +14,7 @@
 #include "run/schedule.hpp"
 #include "run/status.hpp"
 #include "steppers/stepper.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -211,7 +212,7 @@ std::function<void(double)> Progress::of(std::size_t run, double end) {
     double sum = 0;
     for (const auto& part : at_) sum += part.load(std::memory_order_relaxed);
     screen_.progress(sum / static_cast<double>(at_.size()),
-                     at_.size() > 1 ? "" : "t = " + shortest(t));
+                     at_.size() > 1 ? "" : "t = " + text::rounded(t));
   };
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "run/experiment.hpp"
 #include "text/text.hpp"
@@ -48,7 +49,23 @@ bool wanted(const Row& row, const VerifyOptions& options) {
 
 std::string word_of(Check::Verdict verdict) {
   if (verdict == Check::Verdict::ok) return "ok";
-  return verdict == Check::Verdict::fails ? "FAILS" : "skipped";
+  return verdict == Check::Verdict::fails ? "fails" : "skipped";
+}
+
+/// What fails stands out among the lines of a table.
+std::string shown(Check::Verdict verdict) {
+  return verdict == Check::Verdict::fails ? "FAILS" : word_of(verdict);
+}
+
+/// "14 hold, 0 fail, 0 skipped".
+std::string counts(const std::vector<Check>& checks) {
+  const auto count = [&](Check::Verdict verdict) {
+    return std::to_string(std::count_if(checks.begin(), checks.end(), [&](const Check& check) {
+      return check.verdict == verdict;
+    }));
+  };
+  return count(Check::Verdict::ok) + " hold, " + count(Check::Verdict::fails) + " fail, " +
+         count(Check::Verdict::skipped) + " skipped";
 }
 
 }  // namespace
@@ -76,11 +93,25 @@ std::string verification_table(const std::vector<Check>& checks) {
   std::vector<std::vector<std::string>> cells = {{"check", "", "measured", "allowed", ""}};
   for (const Check& check : checks)
     cells.push_back(
-        {check.name, word_of(check.verdict),
+        {check.name, shown(check.verdict),
          std::isnan(check.measured) ? "" : v::digits(check.measured),
          std::isnan(check.measured) ? "" : (check.at_least ? ">= " : "") + v::digits(check.allowed),
          check.note});
   return text::columns(cells);
+}
+
+std::string verification_json(const std::string& system, const std::vector<Check>& checks) {
+  using Json = nlohmann::ordered_json;  // members in the order in which they are written
+  Json json = {{"system", system}, {"holds", holds(checks)}, {"checks", Json::array()}};
+  for (const Check& check : checks)
+    json["checks"].push_back({{"name", check.name},
+                              {"verdict", word_of(check.verdict)},
+                              {"measured", check.measured},
+                              {"allowed", check.allowed},
+                              {"at_least", check.at_least},
+                              {"note", check.note}});
+  json["table"] = verification_table(checks);
+  return json.dump(1);
 }
 
 ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
@@ -92,16 +123,10 @@ ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Scre
   options.progress = [&](double part, const std::string& what) { screen.progress(part, what); };
   const std::vector<Check> checks = verify(config, catalogue, workers, options);
   screen.progress_done();
-  screen.result(verification_table(checks));
-  const auto count = [&](Check::Verdict verdict) {
-    return std::count_if(checks.begin(), checks.end(),
-                         [&](const Check& c) { return c.verdict == verdict; });
-  };
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-  screen.result("\n  " + std::to_string(count(Check::Verdict::ok)) + " hold, " +
-                std::to_string(count(Check::Verdict::fails)) + " fail, " +
-                std::to_string(count(Check::Verdict::skipped)) + " skipped, in " +
-                text::measured(taken.count()) + "\n");
+  screen.result(config.options.flag("json") ? verification_json(config.system, checks)
+                                            : verification_table(checks) + "\n  " + counts(checks) +
+                                                  ", in " + text::measured(taken.count()) + "\n");
   if (holds(checks)) return ExitCode::success;
   screen.warning(config.system + " does not hold all that it declares");
   return ExitCode::failed_check;

@@ -44,6 +44,8 @@ std::vector<Check> verify(const RunConfig& config, const Catalogue& catalogue, W
 bool holds(const std::vector<Check>& checks);
 /// The checks as a table, a line each.
 std::string verification_table(const std::vector<Check>& checks);
+/// The same for other programs, the table included; null where there is no number.
+std::string verification_json(const std::string& system, const std::vector<Check>& checks);
 
 /// The command `verify`: success, or failed_check.
 ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Screen& screen);

@@ -20,7 +20,8 @@ std::string offered(const std::string& words) {
   const ScratchFolder folder;
   std::ofstream(folder.file("completion")) << cli::bash_completion(systems());
   std::ofstream(folder.file("ask"))
-      << "source " << folder.file("completion") << "\nCOMP_WORDS=(" << words
+      << "source " << folder.file("completion")
+      << "\ncompopt() { :; }  # there is no completion to set an option of\nCOMP_WORDS=(" << words
       << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_popflow\n"
          "echo \" ${COMPREPLY[*]} \"\n";
   const std::string answer = folder.file("answer");
@@ -38,6 +39,17 @@ TEST_CASE("the completion knows a system's options in every command that takes t
   }
   CHECK_THAT(offered("popflow sweep scb --ov"), Contains(" --over "));
   CHECK_THAT(offered("popflow systems scb --"), Contains("--json") && !Contains("--vocab-size"));
+}
+
+TEST_CASE("the completion knows the experiments by name", "[fast][cli]") {
+  for (const std::string command : {"run", "run scb", "compare", "sweep --force"}) {
+    CAPTURE(command);
+    CHECK_THAT(offered("popflow " + command + " --config scb-l"),
+               Contains(" scb-ladder ") && !Contains("markov"));
+  }
+  CHECK_THAT(offered("popflow experiments markov-"), Contains(" markov-basins "));
+  CHECK_THAT(offered("popflow systems markov-"), !Contains("markov-basins"));
+  CHECK_THAT(offered("popflow run --config /us"), Contains(" /usr "));
 }
 
 }  // namespace

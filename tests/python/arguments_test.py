@@ -32,6 +32,12 @@ def test_numbers_keep_their_digits():
     assert word(xarray.DataArray(0.25)) == "0.25"
 
 
+def test_what_was_opened_stands_for_its_file():
+    opened = xarray.Dataset(attrs={"path": "/a/b.h5"})
+    assert words({"init_from": opened, "from_": {"flow": opened, "sgd": "c.h5"}}) == [
+        "--init-from", "/a/b.h5", "--from", "flow=/a/b.h5,sgd=c.h5"]
+
+
 def test_axes():
     assert axes({"e0": linear(0.02, 2, 200), "learning_rate": logarithmic(1e-3, 1, 13),
                  "problem_seed": range(1, 21), "bias": ["optimal", "free"], "w0": sampled(-2, 2),

@@ -1,4 +1,5 @@
-"""The package of this checkout, whatever is installed, with the program that is tested."""
+"""The package of this checkout, whatever is installed, with the program that is tested; with
+POPFLOW_TEST_INSTALLED set, the installed package with its own program."""
 
 import os
 import stat
@@ -8,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
-PYTHON = Path(__file__).resolve().parents[2] / "python"
-sys.path.insert(0, str(PYTHON))
+if not os.environ.get("POPFLOW_TEST_INSTALLED"):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 if "POPFLOW_BINARY" in os.environ:
     os.environ["POPFLOW"] = os.environ["POPFLOW_BINARY"]
+
+
+@pytest.fixture
+def package_folder():
+    """Where another Python finds the same package (PYTHONPATH)."""
+    import popflow
+    return str(Path(popflow.__file__).parents[1])
 
 
 @pytest.fixture

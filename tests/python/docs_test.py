@@ -10,14 +10,14 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 
-def test_the_page(tmp_path):
+def test_the_page(tmp_path, package_folder):
     text = PAGE.read_text().replace("/home/me", str(tmp_path)).replace("\n```\n", "\n\n```\n")
     (tmp_path / "python.md").write_text(text)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-glob=*.md",
          "-o", "doctest_optionflags=NUMBER NORMALIZE_WHITESPACE", "python.md"],
         cwd=tmp_path, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MPLBACKEND": "Agg",
+        env={**os.environ, "PYTHONPATH": package_folder, "MPLBACKEND": "Agg",
              "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout

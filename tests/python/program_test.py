@@ -4,8 +4,10 @@
 import inspect
 import json
 import os
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import popflow
@@ -108,6 +110,39 @@ def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
     assert ended.value.path == tmp_path / "x.h5"
 
 
+VERIFIED = {
+    "system": "toy", "holds": False, "table": "  check  measured\n  slope  0.5\n\n", "checks": [
+        {"name": "slope", "verdict": "fails", "measured": 0.5, "allowed": 1e-6, "at_least": False,
+         "note": "off"},
+        {"name": "file", "verdict": "skipped", "measured": None, "allowed": None,
+         "at_least": False, "note": "none"}]}
+
+
+def test_a_check_that_fails_is_an_answer(stand_in):
+    stand_in(f"""
+    assert sys.argv[1:5] == ["verify", "toy", "--seed", "3"] and "--json" in sys.argv, sys.argv
+    print({json.dumps(json.dumps(VERIFIED))})
+    print("warning: toy does not hold all that it declares", file=sys.stderr)
+    sys.exit(1)
+    """)
+    with pytest.warns(UserWarning, match="toy does not hold") as warned:
+        found = popflow.verify("toy", seed=3)
+    assert warned[0].filename == __file__
+    assert not found and not found.holds
+    assert found.checks.check[found.checks.verdict == "fails"].values.tolist() == ["slope"]
+    assert np.isnan(found.checks.measured.sel(check="file"))
+    assert repr(found) == "  check  measured\n  slope  0.5"
+
+
+def test_a_verification_that_breaks_off_is_none(stand_in):
+    stand_in("""
+    print("popflow: error: internal error: lost", file=sys.stderr)
+    sys.exit(1)
+    """)
+    with pytest.raises(popflow.Error, match="internal error: lost"):
+        popflow.verify("toy")
+
+
 def test_a_program_that_is_killed(stand_in, tmp_path):
     stand_in("""
     import os
@@ -139,15 +174,15 @@ def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
 
 
 def test_the_script_is_the_program(stand_in, monkeypatch):
-    path = stand_in("print('hello', *sys.argv[1:])")
+    path = stand_in("import os; print(os.environ['POPFLOW_PYTHON'], *sys.argv[1:])")
     monkeypatch.setattr(executable, "own", lambda: str(path))
+    monkeypatch.delenv("POPFLOW_PYTHON", raising=False)
     read, write = os.pipe()
     if (child := os.fork()) == 0:
         os.dup2(write, 1)
-        import sys
         sys.argv = ["popflow", "systems", "toy"]
         executable.main()
     os.close(write)
     with os.fdopen(read) as out:
-        assert out.read() == "hello systems toy\n"
+        assert out.read() == f"{sys.executable} systems toy\n"
     assert os.waitpid(child, 0)[1] == 0 and path.exists()

@@ -181,12 +181,12 @@ except popflow.Interrupted as ended:
 
 
 @pytest.mark.parametrize("send", [os.kill, os.killpg])
-def test_interrupted_it_can_be_resumed(folder, send):
+def test_interrupted_it_can_be_resumed(folder, package_folder, send):
     """Ctrl-C in the midst of a run, which a notebook's kernel gets alone, and in a terminal the
     whole group of processes. The program would be killed by a second one."""
     path = folder / "long.h5"
     python = subprocess.Popen([sys.executable, "-c", LONG, path], stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                              env={**os.environ, "PYTHONPATH": package_folder},
                               start_new_session=True)
     while not path.exists():
         assert python.poll() is None
@@ -206,6 +206,39 @@ def test_the_program_warns():
         popflow.run("scb", **SMALL, mode="sgd", batch_size=1, learning_rate=1.6, t_end=40, runs=8)
     with pytest.warns(UserWarning, match="without effect in mode flow .*: --batch-size"):
         popflow.run("markov", t_end=1, batch_size=3)
+
+
+def test_parts_are_merged(folder):
+    sgd = {**SMALL, "mode": "sgd", "t_end": 2, "saves": 3, "state": "all", "seed": 5}
+    whole = popflow.run("scb", **sgd, runs=5)
+    first = popflow.run("scb", **sgd, runs=3, output=folder / "first.h5")
+    popflow.run("scb", **sgd, runs=2, first_run=3, output=folder / "second.h5")
+    # What was opened stands for its file.
+    merged = popflow.merge(first, folder / "second.h5", output=folder / "both.h5")
+    assert merged.popflow.path == folder / "both.h5" and merged.sizes["run"] == 5
+    xarray.testing.assert_equal(merged, whole)
+    with pytest.raises(popflow.UsageError, match="exists; --force replaces it"):
+        popflow.merge(first, folder / "second.h5", output=folder / "both.h5")
+    with pytest.raises(popflow.InputError):
+        popflow.merge(first, folder / "nothing.h5")
+    shard = {"t_end": 1, "over": {"e0": [0.1, 0.2, 0.3]}}
+    shards = [popflow.sweep("markov", **shard, shard=f"{i}/2") for i in (1, 2)]
+    assert popflow.merge(*shards).loss.equals(popflow.sweep("markov", **shard).loss)
+
+
+def test_a_system_is_verified(folder):
+    found = popflow.verify("deep-linear")
+    assert found and found.holds and found.system == "deep-linear"
+    assert found.checks.verdict.sel(check="gradient") == "ok"
+    order = found.checks.sel(check="order of rk4")
+    assert order.at_least and order.measured >= order.allowed == 3.5
+    assert "gradient " in repr(found)
+    assert popflow.systems.scb.verify(problem=CHAIN, context_length=20)
+    assert os.listdir(folder) == []
+    with pytest.raises(popflow.UsageError, match="unknown option --saves"):
+        popflow.verify("deep-linear", saves=3)
+    with pytest.raises(TypeError, match=r"json is no argument of verify\(\)"):
+        popflow.verify("deep-linear", json=True)
 
 
 def test_files_without_a_name_are_numbered(folder):
@@ -230,6 +263,8 @@ def test_the_systems():
 def test_a_plan(folder):
     plan = popflow.plan("markov", e0=0.3)
     assert plan["options"]["e0"] == "0.3" and plan["file_bytes"] > 0
+    plan = popflow.plan("scb", problem=CHAIN, context_length=20)
+    assert plan["options"]["vocab-size"] == "3"
     assert os.listdir(folder) == []
     with pytest.raises(AttributeError, match="no system nothing; there are: scb"):
         popflow.systems.nothing

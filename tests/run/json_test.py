@@ -76,5 +76,34 @@ def test_progress():
         check(all("text" in line and "seconds_left" in line for line in lines), f"{lines[0]}")
 
 
+def test_progress_tells_times_in_digits_that_mean_something():
+    with Folder() as folder:
+        said = popflow("run", "markov", "--mode", "sgd", "--learning-rate", "0.0123456789",
+                       "--steps", "200", "--progress", "json", "-o",
+                       os.path.join(folder, "run.h5")).err
+        # The first line is written at once: after 16 steps, at 0.1975308624.
+        first = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+        check(first["text"] == "t = 0.197531", first["text"])
+
+
+def test_verify():
+    done = popflow("verify", "deep-linear", "--json", "--quiet", code=0)
+    told = json.loads(done.out)
+    check(told["system"] == "deep-linear" and told["holds"] is True, f"{told}")
+    names = [row["name"] for row in told["checks"]]
+    check({"gradient", "mean of samples", "order of rk4"} <= set(names), f"{names}")
+    table = popflow("verify", "deep-linear").out
+    for row in told["checks"]:
+        check(any(line.startswith(f"  {row['name']}") for line in table.splitlines()),
+              f"the table lacks {row['name']}:\n{table}")
+        check(row["verdict"] == "ok" and row["note"], f"{row}")
+        beyond = row["measured"] < row["allowed"] if row["at_least"] else \
+            row["measured"] > row["allowed"]
+        check(not beyond, f"{row}")
+    check([row["at_least"] for row in told["checks"] if row["name"] == "order of rk4"] == [True],
+          "an order is bounded from below")
+
+
 if __name__ == "__main__":
-    run_all([test_systems, test_options_of_commands, test_info, test_dry_run, test_progress])
+    run_all([test_systems, test_options_of_commands, test_info, test_dry_run, test_progress,
+             test_progress_tells_times_in_digits_that_mean_something, test_verify])

@@ -3,9 +3,10 @@
 """Pictures in a terminal: what is drawn of each kind of file, and that it fits."""
 
 import os
+import re
 import unicodedata
 
-from runs import Folder, check, popflow, run_all
+from runs import Folder, check, h5py, popflow, run_all
 
 UTF8 = {**os.environ, "LC_ALL": "C.UTF-8"}
 ASCII = {**os.environ, "LC_ALL": "C"}
@@ -64,6 +65,57 @@ def test_a_comparison():
                 "--runs", "8", "--saves", "11", "-o", path, code=0)
         text = drawn(path)
         check(all(rung in text for rung in ("flow", "sde", "sgd")), text)
+        means, differences = text.split("\n\n")
+        check("differences of the means, with simultaneous bands" in differences, text)
+        check("margin" in differences and "sgd - flow: " in differences, differences)
+
+
+def test_bands_and_margin_are_where_they_belong():
+    """A difference far beyond the margin: its line, its band around it, the margin about 0."""
+    with Folder() as folder:
+        path = os.path.join(folder, "compare.h5")
+        popflow("compare", "markov", "--t-end", "4", "--learning-rate", "0.1", "--batch-size", "8",
+                "--runs", "8", "--saves", "11", "--rungs", "flow,sgd", "-o", path, code=0)
+        with h5py.File(path, "r+") as file:
+            file["comparison/loss_difference"][:] = 1.0
+            file["comparison/loss_band"][:] = 0.25
+            file["comparison/loss_margin"][()] = 0.125
+            file["comparison/loss_verdict"][:] = 1
+        chart = drawn(path, env=ASCII).split("\n\n")[1]
+        check("sgd - flow: differ" in chart and "margin 0.125" in chart, chart)
+        rows = chart.splitlines()[1:15]
+        drawn_in = [i for i, row in enumerate(rows) if set(row[12:]) - {" "}]
+        # From 1.25 at the top to -0.125 at the foot: the band around the line, and the margins.
+        check(drawn_in == [0, 2, 5, 11, 13], f"{drawn_in}\n{chart}")
+
+
+def test_a_comparison_of_sweeps():
+    with Folder() as folder:
+        names = {}
+        for rung in ("sde", "sgd"):
+            names[rung] = os.path.join(folder, f"{rung}.h5")
+            popflow("sweep", "markov", "--over", "w0=-1:1:6", "--over", "e0=0.1:1:4", "--mode",
+                    rung, "--batch-size", "8", "--learning-rate", "0.05", "--runs", "4", "--t-end",
+                    "1", "--record", "series", "--saves", "3", "-o", names[rung], code=0)
+        path = os.path.join(folder, "verdicts.h5")
+        done = popflow("compare", "--from", ",".join(f"{k}={v}" for k, v in names.items()), "-o",
+                       path, "--plot", code=0, env=UTF8).out
+        with h5py.File(path, "r+") as file:
+            file["verdict"][:] = 0
+            file["verdict"][:, 3] = 1  # at the largest e0
+            file["loss_verdict"][:] = 2
+        text = drawn(path)
+        check(text.startswith("verdict: do the rungs agree"), text)
+        check(text.splitlines()[0] in done, f"--plot:\n{done}")
+        rows = [line.split()[-1] for line in text.splitlines() if re.search("[adu]{6}$", line)]
+        # The first axis grows upwards, the second to the right.
+        check(len(rows) == 6 and all(re.fullmatch("(a+)(d+)", row) for row in rows), text)
+        check("agree 75%" in text and "differ 25%" in text, text)
+        check("undecided 100%" in drawn(path, "--observable", "loss"), "the observable's verdict")
+        check(drawn(path, "--observable", "loss_difference").startswith("loss_difference"), "no map")
+        check("did you mean 'loss'" in popflow("plot", path, "--observable", "los", code=2).err,
+              "no suggestion")
+        check("--against" in popflow("plot", path, "--against", "w0", code=2).err, "--against")
 
 
 def test_a_sweep():
@@ -97,4 +149,6 @@ def test_what_is_refused():
 
 
 if __name__ == "__main__":
-    run_all([test_a_run, test_an_ensemble, test_a_comparison, test_a_sweep, test_what_is_refused])
+    run_all([test_a_run, test_an_ensemble, test_a_comparison,
+             test_bands_and_margin_are_where_they_belong, test_a_sweep, test_a_comparison_of_sweeps,
+             test_what_is_refused])

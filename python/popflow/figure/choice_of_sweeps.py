@@ -109,7 +109,8 @@ def line_axis(data: xarray.Dataset, axes: list[str]) -> str | None:
         return axes[0]
     few = [axis for axis in axes if data.sizes[axis] <= MOST_LINES or not numeric(data, axis)]
     if len(axes) == 2 and few:
-        rest = [axis for axis in axes if axis not in few] or [max(few, key=data.sizes.get)]
+        longest = max(few, key=lambda axis: data.sizes[axis])
+        rest = [axis for axis in axes if axis not in few] or [longest]
         return rest[0]
     return None
 

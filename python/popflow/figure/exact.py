@@ -52,7 +52,8 @@ def boundary(axes: Any, data: xarray.Dataset) -> None:
 def no_memory(axes: Any, data: xarray.Dataset) -> None:
     """markov, over p and q: on p + q = 1 the chain forgets, and there is nothing to learn; across
     it the basins are exchanged."""
-    p = np.linspace(*axes.get_xlim(), 200)
+    left, right = axes.get_xlim()
+    p = np.linspace(left, right, 200)
     over(axes, p, 1 - p, "$p + q = 1$")
 
 
@@ -60,7 +61,8 @@ def minima(axes: Any, data: xarray.Dataset) -> None:
     """markov: the global minima, (1 + 2w|w|) e^2 = log[(1 - p)(1 - q)/(pq)]."""
     p, q = (data.popflow.parameters[name] for name in "pq")
     slope = np.log((1 - p) * (1 - q) / (p * q))
-    w = np.linspace(*axes.get_xlim(), 800)
+    left, right = axes.get_xlim()
+    w = np.linspace(left, right, 800)
     with np.errstate(divide="ignore", invalid="ignore"):
         e = np.sqrt(slope / (1 + 2 * w * np.abs(w)))
     over(axes, w, e, "global minima", linestyle=(0, (1, 1)))

@@ -26,7 +26,7 @@ def field(axes: Any, data: xarray.Dataset, name: str, colour_by: str | None = No
     if "run" in data[name].dims:
         data = data.isel(run=0)
     saved = next((axis for axis in ("time", "time_state") if axis in data[name].dims), None)
-    own = [dim for dim in data[name].dims if dim != saved and data.sizes[dim] > 1]
+    own = [str(dim) for dim in data[name].dims if dim != saved and data.sizes[dim] > 1]
     if len(own) > 1 or saved is None or data.sizes[saved] < 3:
         matrix(axes, data, name, saved)
     else:

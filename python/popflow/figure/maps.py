@@ -95,7 +95,8 @@ def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
 
 
 def named(axes: Any, data: xarray.Dataset, x: str, y: str) -> None:
-    for place, label, name in ((axes.set_xlabel, axis, x), (axes.set_ylabel, upright, y)):
+    sides: list[tuple[Any, Any, str]] = [(axes.set_xlabel, axis, x), (axes.set_ylabel, upright, y)]
+    for place, label, name in sides:
         _, ticks = places(data, name)
         place(name.replace("_", " ") if ticks is not None else label(data, name))
 

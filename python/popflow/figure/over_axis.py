@@ -42,7 +42,7 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
     for name in names:
         cells = fraction(data, name, word) if word else finished(data, name)
         cells = without_single(cells, over, "run")
-        others = [dim for dim in cells.dims if dim not in (over, "run")]
+        others = [str(dim) for dim in cells.dims if dim not in (over, "run")]
         if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and numeric(data, others[0]):
             graded(axes, data, x, cells, over, others[0])
             heights.append(cells.values.ravel())

@@ -67,7 +67,7 @@ def read(style: str | os.PathLike[str]) -> dict[str, Any]:
 
     said: list[str] = []
     listener = logging.Handler()
-    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[assignment]
     logger = logging.getLogger("matplotlib")
     logger.addHandler(listener)
     heard, logger.propagate = logger.propagate, False

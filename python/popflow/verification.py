@@ -1,0 +1,41 @@
+"""What `popflow verify` found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import xarray
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What a system declares of itself, held against what it does.
+
+    True if all of it holds. `checks` has a row for each check along the dimension `check`: its
+    `verdict` (ok, fails, skipped), what was `measured`, what is `allowed` (from below where
+    `at_least` is true), and a `note` on what the number is. `table` is the same as text.
+    """
+
+    system: str
+    holds: bool
+    checks: xarray.Dataset
+    table: str
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Verification:
+        rows = told["checks"]
+        columns = {name: ("check", [row[name] for row in rows])
+                   for name in ("verdict", "at_least", "note")}
+        numbers = {name: ("check", [float("nan") if row[name] is None else row[name]
+                                    for row in rows]) for name in ("measured", "allowed")}
+        checks = xarray.Dataset({**columns, **numbers},
+                                coords={"check": [row["name"] for row in rows]})
+        return cls(told["system"], told["holds"], checks, told["table"])
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        return self.table.rstrip("\n")

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "plot/picture.hpp"
+
+namespace popflow {
+
+/// A comparison: the means of its rungs, and their differences with simultaneous bands.
+std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
+                                  const Look& look);
+
+}  // namespace popflow
