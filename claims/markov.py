@@ -236,7 +236,7 @@ def initialisation(long: bool) -> list[Number]:
 
     What the paper advises for p + q > 1, w < 0 and an energy above the saddle's, is tested with
     starts around (e, w) = (0.5, -1), with a spread of 0.02."""
-    count = 8000 if long else 1600
+    count = 5000 if long else 1600
     draw = np.random.default_rng(19)
     found: list[Number] = []
     for sigma in (0.02, 0.1, 0.3, 1.0):
