@@ -25,7 +25,7 @@ def energy(long: bool) -> list[Number]:
     """The largest change of the energy along the flow, over starts in the plane and both signs of
     p + q - 1. It is the solver's error, since it falls with the tolerance."""
     del long
-    found = []
+    found: list[Number] = []
     for rtol in (1e-6, 1e-10):
         runs = popflow.sweep("markov", {"e0": popflow.linear(-1.5, 1.5, 8),
                                         "w0": popflow.linear(-1.5, 1.5, 8), "q": [0.3, 0.9]},
@@ -223,8 +223,8 @@ def others(where: str, chain: dict[str, float]) -> Number:
                  "no other points", most=0)
 
 
-@claim(19, MARKOV, "small Gaussian starts learn chains with p + q < 1, and those with p + q > 1 from "
-       "w < 0 above the separatrix only",
+@claim(19, MARKOV, "small Gaussian starts learn chains with p + q < 1, and those with p + q > 1 "
+       "from w < 0 above the separatrix only",
        experiments=["markov-small-start-correlated", "markov-small-start-alternating",
                     "markov-high-energy"], has_long=True)
 def initialisation(long: bool) -> list[Number]:
@@ -307,7 +307,7 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
     """How far from the separatrix SGD ends as the flow does."""
     place = f"B = {batch} with {length} symbols near the separatrix"
 
-    def learned(distance: np.ndarray, runs: int) -> np.ndarray:
+    def learned(distance: np.ndarray, runs: int) -> xarray.DataArray:
         """Share of the runs that have decided, from energies so far from the saddle's."""
         w = -1.5
         e = np.sqrt(SADDLE_ENERGY + distance + w**2 - np.log(-w))

@@ -20,7 +20,7 @@ ITSELF = np.eye(TOPICS * WORDS) > 0
 
 
 def by_class(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The entries of a matrix over the words: of a word with itself, with its topic, with others."""
+    """The entries of a matrix over the words: of a word with itself, its topic, other topics."""
     words = matrix[1:, 1:]
     return words[ITSELF], words[WITHIN & ~ITSELF], words[~WITHIN]
 
@@ -33,9 +33,9 @@ def blocks(long: bool) -> list[Number]:
     with itself among them) differ by no more than 1e-6 of what own topic and others differ by; the
     slowest difference decays as exp(-2 l2 t), to 2e-9.
 
-    So it is for any l2 > 0. Without, the loss does not see what differs within a block, and from the
-    identity these differences stay. SGD on documents of 200 words, where a word's own
-    count tells of it, ends with a larger entry of the word itself."""
+    So it is for any l2 > 0. Without, the loss does not see what differs within a block, and from
+    the identity these differences stay. SGD on documents of 200 words, where a word's own count
+    tells of it, ends with a larger entry of the word itself."""
     found: list[Number] = []
     for l2 in (1e-5, 1e-4, 1e-3):
         for init, scale in (("zero", 0.01), ("identity", 1)):
@@ -50,10 +50,10 @@ def blocks(long: bool) -> list[Number]:
     start = np.random.default_rng(21).normal(0, 0.1, (SYMBOLS, SYMBOLS))
     start[0] = 0
     run = popflow.run("topic", train="value", problem={"W_V": start}, l2=1e-3, t_end=1e4, saves=2)
-    own, topic, other = by_class(run.W_V.values[-1])
+    words, topics, others = by_class(run.W_V.values[-1])
     found.append(Check("differences within blocks, start Gaussian",
-                       max(np.ptp(np.append(own, topic)), np.ptp(other)) / (topic.mean() - other.mean()),
-                       "l2 = 0.001", most=1e-6))
+                       max(np.ptp(np.append(words, topics)), np.ptp(others))
+                       / (topics.mean() - others.mean()), "l2 = 0.001", most=1e-6))
     run = popflow.run("topic", train="value", value_init="identity", init_scale=1, l2=0, t_end=1e5,
                       saves=2)
     found.append(Check("differences within blocks, start identity",
@@ -72,20 +72,22 @@ def blocks(long: bool) -> list[Number]:
 @claim(22, TOPIC, "two stages: the norm of W_V grows first, those of W_K and W_Q later",
        experiments=["topic-two-stages"], has_long=True)
 def two_stages(long: bool) -> list[Number]:
-    """All matrices trained together, from W_V = 0. Stage 1 ends when the norm of W_V is within 1% of
-    its value under uniform attention, stage 2 begins when that of W_K has doubled. Two stages: when the first
-    ends W_K is within a tenth of its start, and from then until the second begins
-    the norm of W_V changes by no more than a tenth.
+    """All matrices trained together, from W_V = 0. Stage 1 ends when the norm of W_V is within 1%
+    of its value under uniform attention, stage 2 begins when that of W_K has doubled. Two stages:
+    when the first ends the norms of W_K and W_Q have changed by no more than a tenth, and from then
+    until the second begins that of W_V has not either.
 
-    From W_K = W_Q = scale times the identity this holds up to a scale of 0.3; from 1 W_V
-    does not rest at a plateau. It holds from small Gaussian matrices, for 1 to 9 topics in a document,
+    From W_K = W_Q = scale times the identity this holds up to a scale of 0.3; from 1 W_V does not
+    rest at a plateau. It holds from small Gaussian W_K and W_Q, for 1 to 9 topics in a document,
     and for l2 between 1e-6 and 0.01."""
     found: list[Number] = []
-    for name, label, place, values in (
-            ("init_scale", "scale", "scales up to 0.3", [0.001, 0.01, 0.1, 0.3]),
-            ("init_scale", "scale", "scale 1", [1.0]),
-            ("topics_per_document", "topics in a document", "1 to 9 topics in a document", [1, 2, 6, 9]),
-            ("l2", "l2", "l2 from 1e-6 to 0.01", [1e-6, 1e-5, 1e-3, 1e-2])):
+    cases: list[tuple[str, str, str, list[float]]] = [
+        ("init_scale", "scale", "scales up to 0.3", [0.001, 0.01, 0.1, 0.3]),
+        ("init_scale", "scale", "scale 1", [1.0]),
+        ("topics_per_document", "topics in a document", "1 to 9 topics in a document",
+         [1, 2, 6, 9]),
+        ("l2", "l2", "l2 from 1e-6 to 0.01", [1e-6, 1e-5, 1e-3, 1e-2])]
+    for name, label, place, values in cases:
         runs = popflow.sweep("topic", {name: values}, method="rosenbrock4", t_end=1e6,
                              record="series", saves=2001, save_spacing="log", save_first=10)
         for value in values:
@@ -101,10 +103,12 @@ def two_stages(long: bool) -> list[Number]:
 
 def stages(run: Any, what: str, place: str) -> list[Number]:
     first, second = (float(run.time_of[name]) for name in ("stage1_end", "stage2_start"))
-    time, key, value = run.time.values, run.norm_key.values, run.norm_value.values
+    time, value = run.time.values, run.norm_value.values
+    factors = [run.norm_key.values, run.norm_query.values]
     between = (time >= first) & (time <= second)
-    return [Check(f"change of the norm of W_K until stage 1 ends, {what}",
-                  abs(float(np.interp(first, time, key) / key[0] - 1)), place, most=0.1),
+    return [Check(f"change of the norms of W_K and W_Q until stage 1 ends, {what}",
+                  max(abs(float(np.interp(first, time, norm) / norm[0] - 1)) for norm in factors),
+                  place, most=0.1),
             Check(f"change of the norm of W_V between the stages, {what}",
                   float(np.ptp(value[between]) / np.interp(first, time, value))
                   if between.any() else np.nan, place, most=0.1),
@@ -115,15 +119,15 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
        experiments=["topic-attention-map", "topic-two-stages", "topic-after-the-plateau"],
        has_long=True)
 def attention_to_the_topic(long: bool) -> list[Number]:
-    """The second stage in two settings: W_V frozen at its optimum under uniform attention, as in the
-    paper's theorem, and trained along. For 2 to 9 topics in a document (of one topic, or all ten,
-    nothing can be told) and several l2, to t = 1e7: the weight of a word of the own topic, relative
-    to its frequency, must exceed that of a word of another topic by a tenth or more. Of these sizes
-    it is counted where it does not.
+    """The second stage in two settings: W_V frozen at its optimum under uniform attention, as in
+    the paper's theorem, and trained along. For 2 to 9 topics in a document (with one topic or all
+    ten there is nothing to tell) and several l2, to t = 1e7: the weight of a word of the own topic,
+    relative to its frequency, must exceed that of a word of another topic by a tenth or more.
 
     Frozen, it does unless l2 is so large that W_V has hardly any topics left. Trained along, it
-    does in a band of l2 only. Below, the state with attention to the topic is a saddle: the contrast
-    is there for long, and then each word turns to itself. Above, attention turns to [MASK]."""
+    does in a band of l2 only. Below, the state with attention to the topic is a saddle: the
+    contrast is there for long, and then each word turns to itself. Above, attention turns to
+    [MASK]."""
     sizes = range(2, 10) if long else [2, 4, 6, 9]
     groups = {"l2 up to 1e-5": [1e-6, 1e-5], "l2 1e-4 to 1e-3": [1e-4, 1e-3],
               "l2 from 0.01": [0.01, 0.1]}
@@ -153,13 +157,13 @@ def attention_contrast(runs: Any) -> np.ndarray:
 
 
 @claim(24, TOPIC, "the loss over (alpha, beta) is least where words attend more to their own topic",
-       experiments=["topic-landscape"], has_long=True)
+       experiments=["topic-landscape"], picture="claim-24.png", has_long=True)
 def landscape(long: bool) -> list[Number]:
     """Another word of the query's topic has alpha times, the queried word itself beta times the
-    weight of a word of another topic. W_V is frozen in either of the two forms that are optimal
-    under uniform attention: with equal entries in a topic's block, which is the optimum with l2,
-    or with the same sums of rows on the diagonal alone, which is as good if there is no l2. The least loss over
-    the plane is found by grids that are refined around their best point.
+    weight of a word of another topic. W_V is frozen in either of two forms that are optimal under
+    uniform attention: with equal entries in a topic's block, which is the optimum with l2, or with
+    the block's sums on the diagonal alone, which is as good without l2. The least loss over the
+    plane is found by grids that are refined around their best point.
 
     With blocks the loss depends on (v-1) alpha + beta alone: its minima are a valley, along which
     the mean weight of the own topic, ((v-1) alpha + beta)/v, is far above that of uniform
@@ -204,8 +208,8 @@ def loss_over(topics: int, form: str) -> Loss:
     def loss(log_alpha: Sequence[float], log_beta: Sequence[float]) -> np.ndarray:
         return popflow.sweep("topic", {"init_logit_same_topic": list(map(float, log_alpha)),
                                        "init_logit_same_word": list(map(float, log_beta))},
-                             topics_per_document=topics, train="attention", t_end=0, problem=problem,
-                             parameterization="direct").loss.values
+                             topics_per_document=topics, train="attention", t_end=0,
+                             problem=problem, parameterization="direct").loss.values
 
     return loss
 
@@ -243,9 +247,9 @@ def minimum(loss: Loss) -> tuple[float, float, float]:
 def embeddings(long: bool) -> list[Number]:
     """Embeddings trained with uniform attention, from scale times the identity and from Gaussian
     matrices: the products of words of one topic must exceed those of two topics by a tenth of
-    themselves or more, on the mean and from Gaussian starts for every pair. Over 1 to 9 topics in a
-    document, scales and l2; if documents have all ten topics there is nothing to tell, and
-    with an l2 of 0.01 too little is left of it where they have eight or nine."""
+    themselves or more; from Gaussian matrices, where they differ, for every pair. If documents have
+    all ten topics there is nothing to tell, and with an l2 of 0.01 and nine topics in a
+    document too little is left of it."""
     found: list[Number] = []
     for l2 in (1e-6, 1e-4, 1e-2):
         for scale in (0.01, 0.3):
@@ -253,13 +257,13 @@ def embeddings(long: bool) -> list[Number]:
                                  init_scale=scale, l2=l2)
             excess = 1 - runs.value_other_topic / runs.value_same_topic
             place = f"l2 = {l2:g}"
-            found += [Check(f"excess of one topic over two, least for 1 to 9 topics, scale {scale:g}",
-                            float(excess[:9].min()), place, least=0.1),
+            found += [Check("excess of one topic over two, least for 1 to 9 topics in a document, "
+                            f"scale {scale:g}", float(excess[:9].min()), place, least=0.1),
                       Number(f"the same with 4 topics, scale {scale:g}", float(excess[3]), place),
                       Number(f"the same with all ten, scale {scale:g}", float(excess[9]), place)]
     start = np.random.default_rng(25).normal(0, 0.01, (SYMBOLS, SYMBOLS))
     run = popflow.run("topic", train="embedding", problem={"W_E": start}, saves=2)
     factor = run.W_E.values[-1]
     _, topic, other = by_class(factor.T @ factor)
-    return [*found, Check("least product of one topic's words, less the largest of two, over the former",
-                          1 - other.max() / topic.min(), "Gaussian start", least=0.1)]
+    return [*found, Check("least product of one topic's words, less the largest of two, over the "
+                          "former", 1 - other.max() / topic.min(), "Gaussian start", least=0.1)]
