@@ -33,9 +33,9 @@ def theorem(long: bool) -> list[Number]:
     with the theorem's z must be 1.
 
     Softmax is the approximation. Nearly is taken to mean that the theorem explains nine tenths of
-    the variance of z over tokens: a correlation of 0.95. It does, least well with 5 nodes. It is the
-    pattern over tokens that follows, and not its size: the constant changes by several times the
-    logits' range, though by less the more nodes there are.
+    the variance of z over tokens: a correlation of 0.95. It does, least well with 5 nodes. It is
+    the pattern over tokens that follows, and not its size: the constant changes by several times
+    the logits' range, though by less the more nodes there are.
 
     The theorem is one of flows. Gradient steps of size eta move the constants of linear and exp
     attention by amounts that go as eta. Exp attention makes the flow stiff as its logits grow, and

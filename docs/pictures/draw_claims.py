@@ -11,9 +11,9 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from claims import topic
 
 import popflow
-from claims import topic
 
 COLOURS = {"identity": "#1f4e79", "silu": "#2a9d8f", "relu": "#e6ab02", "square": "#d95f02"}
 
@@ -53,8 +53,9 @@ def landscapes(figure):
         else:
             axes.plot(alpha, beta, "o", color="white")
         axes.plot(1, 1, "+", color="white")
-        axes.set(xscale="log", yscale="log", ylim=np.exp(logs[[0, -1]]), xlabel=r"$\alpha$, other words of the topic",
-                 title=f"$W_V$ with {form}" if form == "blocks" else "$W_V$ diagonal")
+        axes.set(xscale="log", yscale="log", ylim=np.exp(logs[[0, -1]]),
+                 xlabel=r"$\alpha$, other words of the topic",
+                 title="$W_V$ with blocks" if form == "blocks" else "$W_V$ diagonal")
         figure.colorbar(shades, ax=axes, label=r"$\log_{10}$ of the loss above its least")
     figure.axes[0].set_ylabel(r"$\beta$, the word itself")
 
