@@ -58,7 +58,7 @@ def labelled(variable: xarray.DataArray) -> xarray.DataArray:
 def decoded(variable: xarray.DataArray) -> xarray.DataArray:
     """The words that a variable's numbers stand for; the empty word where there is none."""
     words = variable.attrs["flag_meanings"].split()
-    flags = np.asarray(variable.attrs.get("flag_values", range(len(words))))
+    flags = np.atleast_1d(variable.attrs.get("flag_values", range(len(words))))
     numbers = variable.values
     result = variable.copy(data=np.select([numbers == flag for flag in flags], words, ""))
     result.attrs = {name: value for name, value in variable.attrs.items()

@@ -122,6 +122,8 @@ def test_a_sweep():
     assert basins.time_of.loss_settled.dims == ("e0", "w0", "bias")
     together = popflow.sweep("markov", {"chain": {"p": [0.1, 0.2], "q": [0.3, 0.5]}})
     assert together.p.dims == ("chain",) and together.q[1] == 0.5
+    one_word = popflow.sweep("markov", {"bias": ["free"]}, t_end=1)
+    assert one_word.bias.values.tolist() == ["free"]
 
 
 @pytest.mark.parametrize("options, said", [

@@ -1,0 +1,362 @@
+"""JoMA: attention that follows the MLP above it (claims 10 to 15)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+import popflow
+from popflow.analysis import Estimate, power_law
+
+from .claim import Check, Number, claim
+from .papers import JOMA
+from .share import share
+
+#: The set-up of the paper's figures 2 and 3.
+FIGURE_2 = {"tokens": 20, "temperature": 0.5, "activation": "identity",
+            "backprop": "cross-entropy", "data": "gaussian", "init_scale": 0.01}
+
+
+def as_wide(*widths: int) -> dict[str, Any]:
+    """Cross-entropy has as many hidden nodes as classes."""
+    return {"width": {"classes": list(widths), "nodes": list(widths)}}
+
+
+@claim(10, JOMA, "theorem 1: logits follow the weights, exactly with linear and exp attention, "
+       "nearly with softmax", experiments=["joma-figure2", "joma-joint-correlation"], has_long=True)
+def theorem(long: bool) -> list[Number]:
+    """Figure 2's flow with each attention. What the theorem says is constant may change by no more
+    than the integration's error, which falls with the tolerance; the correlation over tokens of z
+    with the theorem's z must be 1.
+
+    Softmax is the approximation. Nearly is taken to mean that the theorem explains nine tenths of
+    the variance of z over tokens: a correlation of 0.95. It does, least well with 5 nodes. It is
+    the pattern over tokens that follows, and not its size: the constant changes by several times
+    the logits' range, though by less the more nodes there are.
+
+    The theorem is one of flows. Gradient steps of size eta move the constants of linear and exp
+    attention by amounts that go as eta. Exp attention makes the flow stiff as its logits grow, and
+    larger steps are unstable: of the theorem nothing is left then. Softmax does not mind them."""
+    widths = (5, 10, 20, 40) if long else (5, 10, 20)
+    found = [number for attention in ("linear", "exp") for number in exact(attention, widths)]
+    found += [number for width in widths for number in approximate(width, 16 if long else 6)]
+    return found + [number for attention in ("linear", "exp", "softmax")
+                    for number in with_steps(attention)]
+
+
+def exact(attention: str, widths: tuple[int, ...]) -> list[Number]:
+    place = f"{attention} attention"
+    found: list[Number] = []
+    for rtol in (1e-6, 1e-8):
+        flow = popflow.sweep("joma-joint", as_wide(*widths), attention=attention, t_end=100,
+                             record="series", saves=51, rtol=rtol, atol=rtol / 100, **FIGURE_2)
+        change, correlation = flow.theorem_residual.max(), flow.correlation[..., 1:].min()
+        found += [Check(f"largest change of the constant, rtol = {rtol:g}", float(change), place,
+                        most=100 * rtol),
+                  Check(f"1 - correlation, rtol = {rtol:g}", float(1 - correlation), place,
+                        most=100 * rtol)]
+    return found
+
+
+def approximate(width: int, seeds: int) -> list[Number]:
+    def flow(rtol: float) -> Any:
+        return popflow.sweep("joma-joint", {**as_wide(width), "problem_seed": range(1, seeds + 1)},
+                             attention="softmax", t_end=200, record="series", saves=101, rtol=rtol,
+                             **FIGURE_2)
+
+    fine = flow(1e-8)
+    least, coarser = (run.correlation[..., 1:].min(run.correlation.dims[-1]).values.ravel()
+                      for run in (fine, flow(1e-6)))
+    change = fine.theorem_residual.isel(time=-1) / (fine.z.max("token") - fine.z.min("token"))
+    place = f"softmax attention with {width} nodes"
+    return [Check("least correlation over time, mean over draws", mean_of(least), place,
+                  least=0.95),
+            Number("its change with a hundred times the tolerance",
+                   float(abs(least - coarser).max()), place),
+            Number("change of the constant over the logits' range at the end, mean over draws",
+                   float(change.mean()), place)]
+
+
+def with_steps(attention: str) -> list[Number]:
+    """What gradient steps make of the theorem."""
+    def trained(steps: list[float], t_end: float) -> Any:
+        return popflow.sweep("joma-joint", {"dt": steps}, attention=attention, method="euler",
+                             t_end=t_end, record="series", saves=21, **FIGURE_2, classes=10)
+
+    found: list[Number] = []
+    if attention != "softmax":
+        small = trained([0.0125, 0.025, 0.05], 20)
+        power = power_law(small.dt, small.theorem_residual.max("time")).exponent
+        found.append(Number("power of the step with which the constant changes", power,
+                            f"{attention} attention, gradient steps"))
+    for step, run in trained([0.05, 0.2, 1], 100).groupby("dt"):
+        found.append(Number(f"correlation after steps of {step:g}", run.correlation[..., -1].item(),
+                            f"{attention} attention, gradient steps"))
+    return found
+
+
+@claim(11, JOMA, "the correlation of the logits with the theorem's stays near 1 under "
+       "cross-entropy SGD",
+       experiments=["joma-figure2-sgd", "joma-joint-correlation"], has_long=True)
+def correlation(long: bool) -> list[Number]:
+    """Figure 2: 2000 steps of 0.1 with softmax attention, here on batches of 20 contexts of 100
+    tokens, for several draws of problem and start; the least correlation over time must be 0.95 or
+    more, on the mean over runs (nine tenths of the variance over tokens).
+
+    It is with a larger learning rate, with contexts of 10 tokens, whose shares are noisy, and with
+    10 nodes, too; with 5 it is near the bound. With Dirichlet data, where contexts have no common
+    shape, it falls lower."""
+    draws = 24 if long else 10
+    found: list[Number] = []
+
+    def least(where: str, **options: Any) -> None:
+        options = {**FIGURE_2, "learning_rate": 0.1, "context_length": 100, "classes": 20,
+                   "batch_size": 20, **options}
+        runs = popflow.sweep("joma-joint", {"problem_seed": range(1, draws + 1)}, mode="sgd",
+                             record="series", saves=101, t_end=200, state="none", **options)
+        low = runs.correlation[..., 1:].min(runs.correlation.dims[-1]).values.ravel()
+        found.append(Check("least correlation over time, mean over runs", mean_of(low), where,
+                           least=0.95))
+
+    least("figure 2")
+    least("learning rate 1", learning_rate=1)
+    least("Dirichlet data", data="dirichlet")
+    least("contexts of 10 tokens", context_length=10)
+    least("10 nodes", classes=10)
+    least("5 nodes", classes=5)
+    return found
+
+
+def mean_of(values: Any) -> Estimate:
+    values = np.asarray(values, float)
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)),
+                    values.size - 1)
+
+
+@claim(12, JOMA, "with linear activation weights grow by the error function, and attention only "
+       "sparsifies",
+       experiments=["joma-erf-law"], has_long=True)
+def error_function(long: bool) -> list[Number]:
+    """Theorem 3, exp attention and one node: erf(v/(sqrt 2 tau)) of every token grows evenly, at a
+    rate proportional to its drive, until the first weight blows up. Measured along the flow up to
+    99% of that time, at several temperatures: the distance from the law, which is the solver's
+    error, and the largest rise of the entropy from one record to the next.
+
+    That it only falls takes weights that start equal, as the paper's do. From weights of either
+    sign it can rise."""
+    draws = 32 if long else 8
+    found: list[Number] = []
+    for tau in (0.5, 1.0, 2.0):
+        place = f"temperature {tau:g}"
+        for rtol in (1e-6, 1e-9):
+            off, rise, left = law(tau, rtol, draws)
+            found.append(Check(f"distance from the law, rtol = {rtol:g}", off, place,
+                               most=100 * rtol))
+        found += [Check("largest rise of the entropy", rise, place, most=1e-6),
+                  Number("largest entropy at the end, of log 10 = 2.303", left, place)]
+    for attention in ("softmax", "linear"):
+        runs = popflow.sweep("joma", {"problem_seed": range(1, draws + 1)}, activation="linear",
+                             attention=attention, record="series", saves=401)
+        found.append(Check("largest rise of the entropy",
+                           float(runs.attention_entropy.diff("save").max()),
+                           f"{attention} attention", most=1e-6))
+    unequal = [rise_from_unequal(seed) for seed in range(draws)]
+    return [*found, Number("share in which the entropy rises by 0.01",
+                           share(np.array(unequal) > 0.01), "starts that differ")]
+
+
+def law(tau: float, rtol: float, draws: int) -> tuple[float, float, float]:
+    """Distance from the law, the entropy's largest rise, its largest value at the end."""
+    off, rise, left = 0.0, -np.inf, 0.0
+    for seed in range(1, draws + 1):
+        ask = {"activation": "linear", "attention": "exp", "temperature": tau, "problem_seed": seed}
+        blow_up = popflow.run("joma", t_end=1e-9, **ask).attrs["blow_up_time"]
+        run = popflow.run("joma", t_end=0.99 * blow_up, saves=201, rtol=rtol, atol=rtol / 100,
+                          coordinates="full", **ask)
+        drive = run.popflow.group("problem").drive.values[0]
+        grown = special.erf(run.v.values[:, 0] / (math.sqrt(2) * tau))
+        expected = grown[0] + math.sqrt(2 / math.pi) / tau * np.outer(run.time, drive)
+        entropy = run.attention_entropy.values
+        off = max(off, float(np.abs(grown - expected).max()))
+        rise, left = max(rise, float(np.diff(entropy).max())), max(left, float(entropy[-1]))
+    return off, rise, left
+
+
+def rise_from_unequal(seed: int) -> float:
+    """The entropy's largest rise above what it was, from starts of either sign."""
+    draw = np.random.default_rng(seed)
+    run = popflow.run("joma", problem={"drive": draw.uniform(1, 4, 10),
+                                       "v0": draw.normal(0, 1, (1, 10))}, saves=201)
+    entropy = run.attention_entropy.values
+    return float((entropy - np.minimum.accumulate(entropy)).max())
+
+
+@claim(13, JOMA, "with nonlinear activation entropy falls and rises again, salient tokens first",
+       experiments=["joma-figure4", "joma-salient-first", "joma-first-learned"], has_long=True)
+def entropy_bounce(long: bool) -> list[Number]:
+    """Figure 4's integrated flow: one node, ten targets uniform on (1, 4), softmax attention of
+    exp(v^2/3), to t = 100, for many draws of the targets. A bounce: the entropy falls by 0.1 nats
+    or more, and ends 0.1 or more above its least. The claim is taken to hold where nine draws of
+    ten bounce. Tokens must come to 90% of their targets in the
+    order of these, and near its target a token must relax, with exp attention, at a rate
+    proportional to exp(mu^2/(2 tau^2)).
+
+    Several nodes share a token's attention, whose logit is then a sum over nodes: the first token
+    holds the attention for a time of the order of exp(sum of mu^2/(2 tau^2)). So the entropy falls
+    lower, and rises later, the more nodes there are; by t = 1e6 it has risen in nearly all draws
+    with up to 3 nodes, and in hardly any with 8.
+
+    Trained together with its attention (cross-entropy, figure 2's data) the MLP shows the bounce
+    seldom until t = 1000: the entropy falls as long as the classes are being learned. With squared
+    activation and temperature 1 it rises again, by more than 0.1 in the mean over draws; at
+    temperature 0.5, or with relu, it does not."""
+    draws = 400 if long else 150
+    seeds = range(1, draws + 1)
+    orders = range(1, 33 if long else 9)
+    found: list[Number] = []
+    figure = {"activation": "nonlinear", "attention": "softmax", "temperature": math.sqrt(1.5),
+              "record": "series"}
+    one = popflow.sweep("joma", {"problem_seed": seeds}, t_end=100, saves=401, **figure)
+    rough = popflow.sweep("joma", {"problem_seed": seeds}, t_end=100, saves=401, rtol=1e-6,
+                          **figure)
+    found += bounces(one.attention_entropy.values, "figure 4")
+    found.append(Number("largest change of an entropy with a hundred times the tolerance",
+                        float(np.abs(one.attention_entropy - rough.attention_entropy).max()),
+                        "figure 4"))
+    found.append(Check(f"of {len(orders)} draws, have another order than the targets'",
+                       sum(out_of_order(seed) for seed in orders), "figure 4", most=0))
+    found.append(Check("ratio of rates, over the formula's, its largest distance from 1",
+                       off_the_ratio(), "exp attention", most=0.03))
+    for nodes in (2, 3, 5, 8):
+        runs = popflow.sweep("joma", {"problem_seed": seeds}, nodes=nodes, t_end=1e6, saves=401,
+                             save_spacing="log", save_first=1e-2, **figure)
+        entropy = runs.attention_entropy.values
+        place = f"{nodes} nodes until t = 1e6"
+        found += bounces(entropy, place)
+        turned = runs.time_of.entropy_minimum.fillna(np.inf)
+        found += [Number("median of the least entropy", float(np.median(entropy.min(axis=-1))),
+                         place),
+                  Number("median time from which it rises", float(np.median(turned)), place)]
+    for activation, tau in (("square", 1.0), ("square", 0.5), ("relu", 1.0)):
+        runs = popflow.sweep("joma-joint", {"problem_seed": range(1, 33 if long else 9)},
+                             t_end=1000, record="series", saves=201, state="none",
+                             **{**FIGURE_2, "activation": activation, "temperature": tau,
+                                "classes": 20 if activation == "square" else 10})
+        rise = runs.attention_entropy[:, -1] - runs.attention_entropy.min("time")
+        found.append(Check("rise from the least to the end, mean over draws", mean_of(rise),
+                           f"trained with its attention ({activation} and temperature {tau:g})",
+                           least=0.1))
+    return found
+
+
+def bounces(entropy: np.ndarray, place: str) -> list[Number]:
+    least = entropy.min(axis=-1)
+    bounced = (entropy[..., 0] - least >= 0.1) & (entropy[..., -1] - least >= 0.1)
+    return [Check("share of draws that bounce", share(bounced), place, least=0.9),
+            Number("rise from the least to the end, mean", float((entropy[..., -1] - least).mean()),
+                   place)]
+
+
+def out_of_order(seed: int) -> bool:
+    """Whether a token is learned before one with a larger target."""
+    run = popflow.run("joma", activation="nonlinear", attention="softmax", t_end=100,
+                      temperature=math.sqrt(1.5), problem_seed=seed)
+    target = run.popflow.group("problem").target.values[0]
+    times = run.time_to_90.values[0][np.argsort(-target)]
+    return bool((np.diff(np.where(np.isfinite(times), times, 1e9)) < 0).any())
+
+
+def off_the_ratio() -> float:
+    """Over pairs of tokens of joma-salient-first, each when it is within 1e-6 of its target."""
+    run = popflow.run(config="joma-salient-first")
+    target = run.popflow.group("problem").target.values[0]
+    rates = {}
+    for mu, v in zip(target, run.v.values[:, 0].T):
+        left = mu - v
+        near = np.flatnonzero((left < 1e-3) & (left > 1e-9))
+        if len(near) > 2:
+            rates[mu] = np.log(left[near[-2]] / left[near[-1]]) / float(run.time[1] - run.time[0])
+    largest = max(rates)
+    return max(abs(rates[largest] / rate / math.exp((largest**2 - mu**2) / 2) - 1)
+               for mu, rate in rates.items() if mu != largest)
+
+
+#: What bounces alike, one of each in the short form.
+ACTIVATIONS = {"smooth activation": ["identity", "silu", "gelu", "tanh"], "relu": ["relu"],
+               "square": ["square"]}
+
+
+@claim(14, JOMA, "the stable rank of the MLP's weights falls and rises again",
+       picture="claim-14.png", has_long=True)
+def stable_rank(long: bool) -> list[Number]:
+    """The paper saw it in pretrained language models; here it is looked for in an MLP trained with
+    the attention below it (softmax, cross-entropy), over activations (smooth ones: identity, silu,
+    in the long form also gelu and tanh), data, temperatures and draws, until t = 1000. A bounce, as
+    defined before looking: the rank falls by a tenth or more below its start, and ends a tenth or
+    more above its least. The claim is taken to hold where nine runs of ten bounce.
+
+    That depends on the activation and the data. With Dirichlet data, whose classes have nothing in
+    common, the squared activation always bounces; with others about half of the draws do, or
+    fewer. With Gaussian data, whose classes lie along a curve, the weights come close to rank 1.
+    Smooth activations keep it there; the square leaves it again at temperatures of 1 and 2, and
+    the relu in some draws, in more of them with 10 nodes (short form) than with 20.
+
+    The picture has the draws at temperature 1, and their medians."""
+    draws, classes = (16, 20) if long else (12, 10)
+    of = {"smooth activation": draws, "relu": draws, "square": 2 * draws}
+    found: list[Number] = []
+    for kind, activations in ACTIVATIONS.items():
+        for data, name in (("gaussian", "Gaussian"), ("dirichlet", "Dirichlet")):
+            runs = popflow.sweep("joma-joint", {"activation": activations[:None if long else 2],
+                                                "temperature": [0.5, 1, 2],
+                                                "problem_seed": range(1, of[kind] + 1)},
+                                 data=data, classes=classes, t_end=1000, record="series", saves=201,
+                                 state="none")
+            first, last = runs.stable_rank[..., 0], runs.stable_rank[..., -1]
+            least = runs.stable_rank.min(runs.stable_rank.dims[-1])
+            bounced = (least <= 0.9 * first) & (last >= 1.1 * least)
+            place = f"{kind} with {name} data"
+            found.append(Check("share of runs that bounce", share(bounced), place, least=0.9))
+            found += [Number(f"share of these runs at temperature {tau:g}",
+                             float(bounced.sel(temperature=tau).mean()), place)
+                      for tau in (0.5, 1, 2)]
+            found += [Number("median of the least rank over the start's",
+                             float((least / first).median()), place),
+                      Number("median of the end's over the least",
+                             float((last / least).median()), place)]
+    return found
+
+
+@claim(15, JOMA, "co-occurrence in the latent tree sets the order in which tokens are learned",
+       experiments=["joma-tree"])
+def tree(long: bool) -> list[Number]:
+    """Tokens are the leaves of a binary latent tree; the target of one is its probability to occur
+    together with the query, (1 + rho^(2H))/2 at height H of their common ancestor. The
+    integrated flow (nonlinear, exp attention) must learn them level by level: the query, its
+    sibling, its cousins, and so on; those of a level at the same time.
+
+    So it is while the temperature is low. Targets below (v(0) tau^2)^(1/3), as all of them
+    are at high temperature, are learned in the opposite order: they are nearer to the start,
+    and attention does not yet tell tokens apart."""
+    del long
+    found: list[Number] = []
+    for tau in (0.3, 1.0, 3.0, 10.0):
+        place = f"temperature {tau:g}"
+        runs = popflow.sweep("joma", {"tree_correlation": [0.5, 0.8, 0.95], "init": [0.01, 0.05]},
+                             temperature=tau, activation="nonlinear", attention="exp", data="tree",
+                             tree_depth=6)
+        times = runs.time_to_90.squeeze("node").values
+        level = np.array([int(leaf).bit_length() for leaf in range(64)])
+        within = max(float(np.ptp(times[..., level == one], axis=-1).max()) for one in range(7))
+        by_level = np.stack([times[..., level == one][..., 0] for one in range(7)], axis=-1)
+        wrong = np.diff(by_level, axis=-1) <= 0
+        found += [Check(f"of {wrong.size} steps to the next level, are not later", int(wrong.sum()),
+                        place, most=0),
+                  Check("spread within a level, over the time", within / times.max(), place,
+                        most=1e-7),
+                  Number("last level's time over the query's, least",
+                         float((by_level[..., -1] / by_level[..., 0]).min()), place)]
+    return found

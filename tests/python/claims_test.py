@@ -1,0 +1,67 @@
+# label: fast
+"""Claims: verdicts follow from numbers, and docs/claims.md from what was measured."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popflow.analysis import Estimate
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from claims import CLAIMS, Check, Number, page, results, verdict  # noqa: E402
+from claims.share import share  # noqa: E402
+
+
+def test_a_check_holds_where_its_whole_interval_does():
+    assert Check("slope", 6.4, least=6, most=7).holds() is True
+    assert Check("slope", 5.9, least=6, most=7).holds() is False
+    assert Check("slope", Estimate(6.5, 0.1), least=6, most=7).holds() is True
+    assert Check("slope", Estimate(6.1, 0.1), least=6, most=7).holds() is None
+    assert Check("slope", Estimate(5.5, 0.1), least=6, most=7).holds() is False
+    assert Check("slope", float("nan"), most=7).holds() is False
+
+
+def test_a_verdict_names_conditions_only_where_they_differ():
+    assert verdict([Check("a", 1, "N = 3", most=2), Check("a", 1, "N = 5", most=2)]) == "holds"
+    assert verdict([Check("a", 3, "N = 3", most=2), Check("a", 3, "N = 5", most=2)]) == \
+        "does not hold"
+    mixed = [Check("a", 1, "N = 3", most=2), Check("a", 3, "N = 5", most=2),
+             Check("b", 1, "N = 5", most=2), Check("a", Estimate(2, 1), "N = 7", most=2)]
+    assert verdict(mixed) == "holds: N = 3; does not hold: N = 5; undecided: N = 7"
+    assert verdict([*mixed[:1], Number("told", 100)]) == "holds"
+
+
+def test_the_interval_of_a_share_holds_the_probability():
+    """Also where none or all of few runs succeed, which leaves Wald's interval without a width."""
+    draw = np.random.default_rng(1)
+    for probability in (0.02, 0.3, 0.5, 0.9):
+        inside = 0
+        for successes in draw.binomial(20, probability, 1000):
+            low, high = share(np.arange(20) < successes).interval()
+            inside += low <= probability <= high
+        # 958 at least here; Wald's interval holds 0.02 in 339 of these.
+        assert inside > 920, probability
+
+
+def test_what_is_kept_is_what_was_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    numbers = [Number("told", 1.5), Check("slope", Estimate(2.0, 0.5), "N = 3", least=1.0)]
+    results.keep(99, "short", results.Result(numbers, 3.0))
+    assert results.load(99) == {"short": results.Result(numbers, 3.0)}
+
+
+@pytest.mark.parametrize("number", range(1, 26))
+def test_every_claim_is_measured_and_kept(number):
+    """All 25, each with a number that decides."""
+    claim, kept = CLAIMS[number], results.load(number)
+    assert "short" in kept and set(kept) <= {"short", "long"}
+    assert ("long" in kept) <= claim.has_long
+    for result in kept.values():
+        assert any(isinstance(one, Check) for one in result.numbers)
+
+
+def test_the_page_is_made_from_what_is_kept():
+    text = page.PLACE.read_text()
+    assert page.page(text) == text, "scripts/claims --page makes it anew"
