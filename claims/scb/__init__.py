@@ -1,3 +1,3 @@
 """Sparse contextual bigrams (claims 1 to 9)."""
 
-from . import penalty, samples, stages, start, transfer  # noqa: F401
+from . import penalty, samples, size, softmax, stages, start, transfer, valley  # noqa: F401

@@ -39,13 +39,6 @@ def mean(values: Any) -> Estimate:
                     len(values) - 1)
 
 
-def ratio(one: Estimate, other: Estimate) -> Estimate:
-    """Of two independent means whose errors are small against them."""
-    value = one.value / other.value
-    relative = np.hypot(one.error / one.value, other.error / other.value)
-    return Estimate(value, value * float(relative), min(one.freedom, other.freedom))
-
-
 def flow(T: int, **options: Any) -> xarray.Dataset:
     return popflow.run("scb", context_length=T, **SUPPORT, **{"saves": 2, "show": False, **options})
 
@@ -62,3 +55,11 @@ def stage2_bound(mu: Any, T: int) -> float:
     """The learning rate above which stage 2 is unstable: without the projection the attention's
     sums relax at rate T |mu|^2."""
     return 2 / (T * float((np.asarray(mu)**2).sum()))
+
+def stands_out(runs: xarray.Dataset) -> xarray.DataArray:
+    """Whether in every column the positions of Q have the largest weights at the end."""
+    places = runs.popflow.group("problem").Q_position
+    weights = runs.A.isel(time_state=-1).transpose("run", "query", "position")
+    largest = np.argsort(-weights.values, axis=-1)[..., :places.sizes["slot"]]
+    wanted = np.sort(places.transpose("query", "slot").values, axis=-1)
+    return xarray.DataArray((np.sort(largest, axis=-1) == wanted).all((-1, -2)), dims="run")

@@ -36,7 +36,7 @@ def l1(long: bool) -> list[Number]:
     common = {**SMALL, "context_length": T, "t_end": 3 * start.time_of.boosted, "saves": 121,
               "learning_rate": stage2_bound(start.popflow.group("problem").mu, T) / 4,
               "plateau_time": 0, "runs": 8}
-    batches = (64, 128, 256) if long else (8, 64)
+    batches = (64, 128, 256) if long else (4, 64)
     plain = noisy({"batch_size": batches, "project": ["none", "attention"]}, **common)
     staged = noisy({"batch_size": batches, "l1": LAMBDAS}, **common, **TWO_STAGES)
     found: list[Number] = []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import popflow
-import xarray
 from popflow.analysis import Estimate, Threshold, log_line, spearman_kaerber
 
 from ..claim import Check, Number, claim
 from ..papers import BIGRAM
 from .chance import at_most
-from .common import SMALL, completed, flow, mean, noisy
+from .common import SMALL, completed, flow, mean, noisy, stands_out
 
 
 @claim(6, BIGRAM, "transfer skips stage 1", experiments=["scb-transfer", "scb-fine-tuning"],
@@ -111,12 +110,3 @@ def samples(long: bool) -> list[Number]:
 def growth(lengths: tuple[int, ...], doses: list[Threshold]) -> Estimate:
     logs = [dose.log_dose for dose in doses]
     return log_line(lengths, [one.value for one in logs], [one.error for one in logs]).slope
-
-
-def stands_out(runs: xarray.Dataset) -> xarray.DataArray:
-    """Whether in every column the positions of Q have the largest weights at the end."""
-    places = runs.popflow.group("problem").Q_position
-    weights = runs.A.isel(time_state=-1).transpose("run", "query", "position")
-    largest = np.argsort(-weights.values, axis=-1)[..., :places.sizes["slot"]]
-    wanted = np.sort(places.transpose("query", "slot").values, axis=-1)
-    return xarray.DataArray((np.sort(largest, axis=-1) == wanted).all((-1, -2)), dims="run")
