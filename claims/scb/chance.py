@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from popflow.analysis import Estimate
 from scipy import optimize, stats
+
+from popflow.analysis import Estimate
 
 
 def power_of_length(length: Any, batch: Any, right: Any, trials: Any) -> Estimate:
     """The power of T with which the batch grows that keeps the chance of the right sign.
 
-    A signal that noise pushes about at its start, while a drift pulls it one way, has the sign of
-    the drift with a chance Phi(a B^b / T^c); the batch at a given chance then grows as T^(c/b).
-    a, b and c by greatest likelihood, the error from its curvature.
-    """
+    A signal that noise pushes about at its start, while a drift pulls it one way, has the sign
+    of the drift with a chance Phi(a B^b / T^c); the batch at a given chance then grows as
+    T^(c/b). a, b and c by greatest likelihood, the error from its curvature."""
     x, y = np.log(np.asarray(batch, float)), np.log(np.asarray(length, float))
     x, y = x - x.mean(), y - y.mean()
     right, wrong = np.asarray(right), np.asarray(trials) - np.asarray(right)

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import numpy as np
+
 import popflow
 from popflow.analysis import log_line, power_law
 
 from ..claim import Check, Number, claim
 from ..papers import BIGRAM
 from .chance import power_of_length
-from .common import SMALL, SUPPORT, TWO_STAGES, completed, flow, noisy, stage2_bound, thresholded
+from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound, thresholded
 
 
 @claim(2, BIGRAM, "stage 1 lasts about log T; its samples grow polynomially with T, those of "
-       "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"], has_long=True)
+       "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"],
+       picture="claim-02.png", has_long=True)
 def lengths_and_samples(long: bool) -> list[Number]:
-    """Length: the flow's time until the signals are boosted is log T / sqrt(kappa K_P) plus a
-    constant, for T from 10^6 to 10^12 and alphabets of 5 to 80 tokens.
+    """Length (picture: `popflow sweep --config scb-boosting-time`): the flow's time until the
+    signals are boosted is log T / sqrt(kappa K_P) plus a constant, for T from 10^6 to 10^12 and
+    alphabets of 5 to 80 tokens.
 
-    Samples of stage 1: at a fixed learning rate, what limits training is the *sign* of the signals.
-    A drift of order 1/T has to win against noise that has no sign; where it loses, both signals
-    grow towards -P and -Q. The chance of that is measured over T and B (N = 3, SGD at a rate of
-    0.1, to the flow's boosting time), and the batch that keeps it fixed grows about as T. The rate
-    does not have to fall with T for stability, and noise depends on the rate over the batch
-    alone, so the samples (batch times steps) grow in the same way.
+    Samples of stage 1: at a fixed learning rate, what limits training is the *sign* of the
+    signals. A drift of order 1/T has to win against noise that has no sign; where it loses, both
+    signals grow towards -P and -Q. The chance of that is measured over T and B (N = 3, SGD at a
+    rate of 0.1, to the flow's boosting time), and the batch that keeps it fixed grows about as
+    T. The rate does not have to fall with T for stability, and noise depends on the rate over
+    the batch alone, so the samples (batch times steps) grow in the same way.
 
     Samples of stage 2: from the flow's thresholded state, all else fixed, the rate a quarter of
     what the longest context allows. With a lambda above the noise of a batch, as the paper
-    prescribes, weights off the positions stay at zero, and the excess loss that training settles at
-    hardly depends on T; without l1 it grows as T. That has two prices. The loss with such a
-    lambda is mostly l1's own bias, more than ten times the loss without l1 at these T. And stage 2,
-    which works without the projection, is stable only below a rate of 2/(T |mu|^2): at a fixed
-    batch its steps, and so its samples, grow as T all the same. `popflow` has one lambda for all
-    columns; it is set by the noisiest, measured with single steps."""
+    prescribes, weights off the positions stay at zero, and the excess loss that training settles
+    at hardly depends on T; without l1 it grows as T. That has two prices. The loss with such a
+    lambda is mostly l1's own bias, more than ten times the loss without l1 at these T. And stage
+    2, which works without the projection, is stable only below a rate of 2/(T |mu|^2): at a
+    fixed batch its steps, and so its samples, grow as T all the same. `popflow` has one lambda
+    for all columns; it is set by the noisiest, measured with single steps."""
     return [*length(), *first_stage(long), *second_stage(long)]
 
 
@@ -90,11 +93,12 @@ def second_stage(long: bool) -> list[Number]:
                  t_end=30, saves=31, runs=3)
     losses = runs.excess_loss.isel(time=slice(16, None)).mean("time")
     found = [Number("noise of one sample in the attention of the rarest query", noise, "stage 2")]
-    for name, penalty in (("without l1", 0), ("lambda twice a batch's noise", above)):
+    for name, penalty in (("without l1", 0), ("with lambda twice a batch's noise", above)):
         own = losses.sel(l1=penalty, method="nearest")
         middle = own.mean("run")
-        power = power_law(lengths, middle.values, (own.std("run", ddof=1) / np.sqrt(3)).values).exponent
-        where = f"stage 2, {name}"
+        error = own.std("run", ddof=1) / np.sqrt(own.sizes["run"])
+        power = power_law(lengths, middle.values, error.values).exponent
+        where = f"samples of stage 2 {name}"
         # "Only with N and the sparsity" leaves powers of log T, which grows as T^0.25 here.
         found.append(Check("power of T of the excess loss", power, where, most=0.25)
                      if penalty == above else
@@ -104,8 +108,8 @@ def second_stage(long: bool) -> list[Number]:
 
 
 def attention_noise(T: int, start: str) -> float:
-    """The standard deviation of one sample's gradient in the attention of the rarest query, where
-    it is greatest: from single steps of length 1."""
+    """The standard deviation of one sample's gradient in the attention of the rarest query,
+    where it is greatest: from single steps of length 1."""
     step = noisy(**SMALL, **TWO_STAGES, context_length=T, init_from=start, steps=1, learning_rate=1,
                  batch_size=1, l1=0, plateau_time=0, runs=2000, saves=2, state="ends")
     return float(step.A.diff("time_state").std("run").mean("position").max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 import popflow
 
 from ..claim import Check, Number, claim
@@ -12,12 +13,12 @@ from ..papers import BIGRAM
 @claim(1, BIGRAM, "training reduces to a system of two signals that is linear in stage 1",
        experiments=["scb-two-stages"])
 def two_signals(long: bool) -> list[Number]:
-    """The flow of all weights beside that of the two signals, from the same start to its end: they
-    differ by far less than the tolerance of a step. In stage 1 both signals should
-    grow at the rate sqrt(kappa K_P) of the linear system, once the drift that starts it has
-    been left behind and before the product signal_V signal_A matters; this is measured at
-    T = 10^6, between signal_A = 10^-4 and 10^-2, where a fit of the exponential is off by
-    what is left of the drift."""
+    """The flow of all weights beside that of the two signals, from the same start to its end:
+    they differ by far less than the tolerance of a step. In stage 1 both signals should grow at
+    the rate sqrt(kappa K_P) of the linear system, once the drift that starts it has been left
+    behind and before the product signal_V signal_A matters; this is measured at T = 10^6,
+    between signal_A = 10^-4 and 10^-2, where a fit of the exponential is off by what is left of
+    the drift."""
     del long
     found: list[Number] = []
     for rtol in (1e-6, 1e-9):
@@ -27,7 +28,7 @@ def two_signals(long: bool) -> list[Number]:
         for item in ("signal_V", "signal_A"):
             apart = float(np.abs(runs["full"][item] - runs["signal"][item]).max())
             found.append(Check(f"largest difference of {item}, all weights against two signals",
-                               apart, f"reduction, rtol = {rtol:g}", most=100 * rtol))
+                               apart, f"reduction at rtol = {rtol:g}", most=100 * rtol))
     for rtol in (1e-8, 1e-9):
         run = popflow.run("scb", context_length=1_000_000, coordinates="signal", saves=4001,
                           t_end=60, rtol=rtol, atol=rtol / 100, show=False)
@@ -36,5 +37,5 @@ def two_signals(long: bool) -> list[Number]:
         for item in ("signal_V", "signal_A"):
             slope = np.polyfit(stage.time, np.log(stage[item]), 1)[0] / rate
             found.append(Check(f"growth of {item}, in units of sqrt(kappa K_P)", float(slope),
-                               f"linear in stage 1, rtol = {rtol:g}", least=0.98, most=1.02))
+                               f"linear in stage 1 at rtol = {rtol:g}", least=0.98, most=1.02))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 import popflow
 from popflow.analysis import Estimate, Threshold, log_line, spearman_kaerber
 
@@ -24,10 +25,11 @@ def transfer(long: bool) -> list[Number]:
 
     Samples (N = 3, V = 0.7 V_pre + 0.3 mu 1', SGD at a rate of 0.1 for 20 units of time): from
     scratch the signals may grow with the wrong sign, the more often the longer the context
-    (claim 2); after a transfer none does. Q is found where its positions have the largest weights of
-    their columns at the end. Without l1 the batch that takes grows with T: noise in the attention
-    at T positions lets V decay before the attention has grown. With an l1 from the start it grows
-    little more than log T does (which itself goes as T^0.2 here; the bound leaves room for that)."""
+    (claim 2); after a transfer none does. Q is found where its positions have the largest
+    weights of their columns at the end. Without l1 the batch that takes grows with T: noise in
+    the attention at T positions lets V decay before the attention has grown. With an l1 from the
+    start it grows little more than log T does (which itself goes as T^0.2 here; the bound leaves
+    room for that)."""
     return [*wait(), *shortened(), *samples(long)]
 
 
@@ -54,8 +56,8 @@ def wait() -> list[Number]:
 
 def shortened() -> list[Number]:
     """All of the time until the signals are boosted, against that from scratch: other positions,
-    and a share of other transitions. V may by chance be correlated negatively with the new chain;
-    then it goes to -P, and nothing is boosted."""
+    and a share of other transitions. V may by chance be correlated negatively with the new
+    chain; then it goes to -P, and nothing is boosted."""
     shares = (0, 0.5, 0.75)
     ratios: dict[float, list[float]] = {share: [] for share in shares}
     chain = {"vocab_size": 10, "transition_concentration": 0.1, "sparsity": 2}
@@ -72,7 +74,7 @@ def shortened() -> list[Number]:
             if tuned.attrs["transfer_correlation"] > 0:
                 ratios[share].append(tuned.time_of.boosted / scratch.time_of.boosted)
     return [Check("time until boosted, of that from scratch", mean(values),
-                  f"all of stage 1, {share:.0%} new transitions", most=0.1)
+                  f"all of stage 1 with {share:.0%} new transitions", most=0.1)
             for share, values in ratios.items()]
 
 
@@ -81,7 +83,7 @@ def samples(long: bool) -> list[Number]:
     lengths, trials = ((50, 200, 800, 3200, 12800), 32) if long else ((50, 200, 800), 32)
     batches = (4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 64)
     found: list[Number] = []
-    for name, penalty in (("without l1", 0), ("lambda = 0.01", 0.01)):
+    for name, penalty in (("without l1", 0), ("with lambda = 0.01", 0.01)):
         wrong, trusted, doses = 0, 0, []
         for T in lengths:
             start = flow(T, **SMALL).popflow.path
@@ -97,12 +99,12 @@ def samples(long: bool) -> list[Number]:
                     trusted += trials
                 met.append(float((well & stands_out(runs)).mean()))
             doses.append(spearman_kaerber(batches, met, trials, ends="extend"))
-        where = f"samples of a transfer, {name}"
+        where = f"samples of a transfer {name}"
         found += [Check("share of runs that grow with the wrong sign, at most (95%)",
                         at_most(wrong, trusted), where, most=0.05),
                   Check("power of T of the batch that finds Q", growth(lengths, doses), where,
                         most=0.3)]
-        found += [Number("batch at which half of the runs find Q", dose.dose, f"T = {T}, {name}")
+        found += [Number("batch at which half of the runs find Q", dose.dose, f"{name} at T = {T}")
                   for T, dose in zip(lengths, doses)]
     return found
 
