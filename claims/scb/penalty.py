@@ -29,8 +29,8 @@ def l1(long: bool) -> list[Number]:
     Against plain SGD with the projection that the paper uses in stage 1, two stages still come
     nearer to Q, but at the smallest batch their loss is higher: what the projection saves in
     noise is more than what l1 does. P is further away there, too: where training stands on the
-    valley (cP, Q/c) at the end is not what l1 decides. docs/scb-claims.md has what comes out where each
-    has its own largest learning rate."""
+    valley (cP, Q/c) at the end is not what l1 decides. docs/scb-claims.md has what comes out
+    where each has its own largest learning rate."""
     T = 5000 if long else 200
     start = flow(T, **SMALL)
     common = {**SMALL, "context_length": T, "t_end": 3 * start.time_of.boosted, "saves": 121,
