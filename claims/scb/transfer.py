@@ -25,11 +25,11 @@ def transfer(long: bool) -> list[Number]:
 
     Samples (N = 3, V = 0.7 V_pre + 0.3 mu 1', SGD at a rate of 0.1 for 20 units of time): from
     scratch the signals may grow with the wrong sign, the more often the longer the context
-    (claim 2); after a transfer none does. Q is found where its positions have the largest
-    weights of their columns at the end. Without l1 the batch that takes grows with T: noise in
-    the attention at T positions lets V decay before the attention has grown. With an l1 from the
-    start it grows little more than log T does (which itself goes as T^0.2 here; the bound leaves
-    room for that)."""
+    (claim 2); after a transfer none does (with l1: a few, at the smallest batches). Q is found
+    where its positions have the largest weights of their columns at the end. Without l1 the
+    batch that takes grows with T: noise in the attention at T positions lets V decay before the
+    attention has grown. With an l1 from the start it grows little more than log T does (which
+    itself goes as T^0.2 here; the bound leaves room for that)."""
     return [*wait(), *shortened(), *samples(long)]
 
 
