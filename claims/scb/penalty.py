@@ -67,7 +67,8 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
                              Number(what, of, where))
         largest = lambdas[-1]
         found += [Number(f"ratio of the {words} to that without l1",
-                         mean(scan[largest][item] / scan[0][item]), f"lambda = {largest:g} at {place}")
+                         mean(scan[largest][item] / scan[0][item]),
+                         f"lambda = {largest:g} at {place}")
                   for item, words in ITEMS.items()]
     return found
 

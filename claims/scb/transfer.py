@@ -34,7 +34,7 @@ def transfer(long: bool) -> list[Number]:
 
 
 def wait() -> list[Number]:
-    """The time until the signals are boosted, from scratch and from V = 0.7 P + 0.3 mu 1'."""
+    """The time until the signals are boosted, from scratch and from V_pre/2 + mu 1'/2."""
     lengths = (1e2, 1e4, 1e6, 1e9)
     times: dict[str, list[float]] = {"scratch": [], "transfer": []}
     for T in lengths:
