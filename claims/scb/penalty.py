@@ -31,7 +31,7 @@ def l1(long: bool) -> list[Number]:
     stages still come nearer to Q, but at the smallest batch and at the smallest K_P their loss is
     higher: the projection then saves more noise than l1 does. P is further away there, too:
     where training stands on the valley (cP, Q/c) at the end is not what l1 decides.
-    docs/scb-claims.md has what comes out where each has its own largest learning rate."""
+    [scb-claims](scb-claims.md) has what comes out where each has its own largest learning rate."""
     if long:
         return compared(2, 5000, (64, 128, 256), (0, 3e-4, 1e-3, 3e-3), 8)
     return [*compared(2, 200, (4, 64), (0, 1e-3, 3e-3), 8),
@@ -56,13 +56,15 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
         scan = {penalty: settled(staged.sel(batch_size=B, l1=penalty)) for penalty in lambdas}
         best = min(lambdas[1:], key=lambda penalty: float(scan[penalty].excess_loss.mean()))
         found.append(Number("lambda of the least loss", best, place))
-        for name, other in (
-                ("plain SGD", settled(plain.sel(batch_size=B, project="none"))),
-                ("projected plain SGD", settled(plain.sel(batch_size=B, project="attention"))),
-                ("the same without l1", scan[0])):
+        # Conditions stand apart where the answer depends on them.
+        for where, other in (
+                ("against plain SGD", settled(plain.sel(batch_size=B, project="none"))),
+                ("against the same without l1", scan[0]),
+                (f"against projected plain SGD at {place}",
+                 settled(plain.sel(batch_size=B, project="attention")))):
             for item, words in ITEMS.items():
-                what, of = f"ratio of the {words}", mean(scan[best][item] / other[item])
-                where = f"against {name} at {place}"
+                what = f"ratio of the {words}" + ("" if place in where else f", {place}")
+                of = mean(scan[best][item] / other[item])
                 found.append(Check(what, of, where, most=MOST[item]) if item in MOST else
                              Number(what, of, where))
         largest = lambdas[-1]

@@ -24,8 +24,8 @@ def lengths_and_samples(long: bool) -> list[Number]:
     Samples of stage 1: at a fixed learning rate, what limits training is the *sign* of the
     signals. A drift of order 1/T has to win against noise that has no sign; where it loses, both
     signals grow towards -P and -Q. The chance of that is measured over T and B (N = 3, SGD at a
-    rate of 0.1, to the flow's boosting time), and the batch that keeps it fixed grows about as
-    T. The rate does not have to fall with T for stability, and noise depends on the rate over
+    rate of 0.1, to the flow's boosting time), and the batch that keeps it fixed grows nearly
+    as T. The rate does not have to fall with T for stability, and noise depends on the rate over
     the batch alone, so the samples (batch times steps) grow in the same way.
 
     Samples of stage 2: from the flow's thresholded state, all else fixed, the rate a quarter of

@@ -29,12 +29,11 @@ def large(long: bool) -> list[Number]:
     samples themselves are far kinder: near the start their noise is small, because a context
     averages T tokens, and SGD with a batch of 64 trains where isotropic noise needs one of 10^5.
     So the scale of the simulated noise decides this claim: one of 10^-4 with B = 128, as in
-    data/experiments/scb-large.cfg, stands for batches of some 10^9 (docs/scb-claims.md has what
-    comes out with it)."""
+    data/experiments/scb-large.cfg, stands for batches of some 10^9 ([scb-claims](scb-claims.md)
+    has what comes out with it)."""
     found = trained(20, 1000, (1e3, 1e4, 1e5, 1e6)) + smaller_rate() + sampled(20, 1000, 0.02)
     if long:
-        found += trained(100, 100_000, (1e6, 1e8, 1e10)) + sampled(100, 100_000, 0.001)
-        return found + trained(500, 100_000, (1e8, 1e10))
+        return found + trained(100, 100_000, (1e6, 1e8)) + trained(500, 100_000, (1e6, 1e8))
     return found + first_stages(100, 100_000, (1e6, 1e8, 1e10))
 
 

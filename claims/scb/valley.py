@@ -16,11 +16,12 @@ def growing_distances(long: bool) -> list[Number]:
     without the stop on a plateau, to t = 1600. The loss counts as converged when it is within a
     factor of two of its last value; from then on, the largest growth of the distance to P is
     measured, and at the end P and Q after rounding and normalising, as shares of their norms.
-    The state slides along the valley (cP, Q/c), through (P, Q) and beyond, faster with more l1.
+    The state slides along the valley (cP, Q/c), through (P, Q) and beyond, faster with more l1;
+    with a lambda of 1e-5 it is still on its way to (P, Q) at the end.
 
     Normalising finds Q always. It finds P once the attention off the positions rests at zero, a
-    time that goes as 1/lambda (docs/scb-claims.md): with the default lambda that is longer than
-    the run, nothing grows by then, and normalising leaves P as it is."""
+    time that goes as 1/lambda ([scb-claims](scb-claims.md)): with the default lambda that is
+    longer than the run, nothing grows by then, and normalising leaves P as it is."""
     del long
     found: list[Number] = []
     for penalty in (None, 1e-5, 1e-4, 1e-3):
