@@ -81,7 +81,7 @@ def shortened() -> list[Number]:
 def samples(long: bool) -> list[Number]:
     """The sign of signal_A, and the batch at which the positions of Q have the largest weights."""
     lengths, trials = ((50, 200, 800, 3200, 12800), 32) if long else ((50, 200, 800), 32)
-    batches = (4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 64)
+    batches = (4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 64, *((80, 100, 128) if long else ()))
     found: list[Number] = []
     for name, penalty in (("without l1", 0), ("with lambda = 0.01", 0.01)):
         wrong, trusted, doses = 0, 0, []
