@@ -33,7 +33,8 @@ def large(long: bool) -> list[Number]:
     has what comes out with it)."""
     found = trained(20, 1000, (1e3, 1e4, 1e5, 1e6)) + smaller_rate() + sampled(20, 1000, 0.02)
     if long:
-        return found + trained(100, 100_000, (1e6, 1e8)) + trained(500, 100_000, (1e6, 1e8))
+        found += trained(100, 100_000, (1e6, 1e8)) + trained(500, 100_000, (1e6, 1e8))
+        return found + sampled(100, 100_000, 0.001)
     return found + first_stages(100, 100_000, (1e6, 1e8, 1e10))
 
 
