@@ -21,10 +21,10 @@ def uniform_start(long: bool) -> list[Number]:
     mean over problems, and the power of N with which that falls (T = 100).
 
     With the projection, as the paper trains, V's mean relaxes by itself and the signals do not
-    differ at all: what is found is rounding. The excess loss then differs by e^(-2t) |1/N -
-    mu|^2 / 2, which falls faster than 1/N; that was derived, and is checked at the start.
-    Without the projection signal_V differs along the flow as 1/N. SGD on the same samples
-    differs by less than the claim allows, in both."""
+    differ at all: what is found is rounding. The excess loss then differs by
+    e^(-2t) |1/N - mu|^2 / 2, which falls as 1/N^2. Without the projection signal_V differs along
+    the flow, by what falls a little faster than 1/N. SGD on the same samples differs by less
+    than the claim allows, in both."""
     vocabularies, problems = ((5, 10, 20, 40, 80, 160), 40) if long else ((5, 10, 20, 40, 80), 12)
     seeds = range(1, problems + 1)
     times = popflow.sweep("scb", {"vocab_size": vocabularies, "problem_seed": seeds},
