@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The claims of the sparse contextual bigram's paper (Ren, Wang, Lee 2024) that take minutes or
-hours, each as a table: what comes out, with its uncertainty.
+"""Long tables beside the claims of the sparse contextual bigram's paper (Ren, Wang, Lee 2024),
+whose verdicts are in docs/claims.md: what comes out, with its uncertainty.
 
   bench/scb_claims.py            all of them, in short forms of at most half an hour each
   bench/scb_claims.py l1 size    some of them
@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import popflow  # noqa: E402
-from popflow.analysis import Estimate, power_law, spearman_kaerber  # noqa: E402
+from popflow.analysis import Estimate  # noqa: E402
 
 SMALL = {"vocab_size": 3, "transition_concentration": 0.3, "problem_seed": 2}
 SUPPORT = {"coordinates": "support"}
@@ -205,77 +205,7 @@ def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
            "P, rounded and normalised", "Q, rounded and normalised"], rows)
 
 
-# ---- 4: sample complexity
-
-
-def successes(title, lengths, met, trials):
-    """A table of how many runs met a criterion, with thresholds in B and their power of T."""
-    half = spearman_kaerber(met.batch_size, met.mean("run"), trials, ends="extend",
-                            undetermined="nan")
-    low, high = half.interval()
-    known = int(half.dose.count())
-    order = f"of order T^({power_law(lengths, half).exponent})" if known > 2 else "of unknown order"
-    rows = [[T, *(int(count) for count in met[row].sum("run")),
-             f"{half.dose[row]:.3g} [{low[row]:.3g}, {high[row]:.3g}]" if half.dose[row] > 0 else
-             "not in this range"] for row, T in enumerate(lengths)]
-    table(f"4. {title}. Successes of {trials}; half at a batch size {order}",
-          ["T", *(f"B = {B}" for B in met.batch_size.values), "half succeed at B"], rows)
-
-
-def samples(long, lengths=(50, 200, 800, 3200), trials=32,
-            batch_sizes=(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)):
-    """The batch size at which half of the runs succeed, against T."""
-    if long:
-        lengths, trials = (50, 200, 800, 3200, 12800), 64
-    base = {**SMALL, "sparsity": 2, "rounding": 0.125}
-
-    def flows(suffix, **options):
-        """The files of flows that others go on from."""
-        return [popflow.run("scb", **base, context_length=T, saves=2,
-                            output=popflow.folder() / f"{suffix}-{T}.h5",
-                            **{name: of[T] if isinstance(of, dict) else of
-                               for name, of in options.items()}) for T in lengths]
-
-    def scan(sizes, along_T, **options):
-        """What the runs met: loss, pattern, and P as well."""
-        data = noisy({"T": {"context_length": lengths, **along_T}, "batch_size": sizes},
-                         saves=2, runs=trials, **base, **options)
-        well = completed(data)
-        pattern = well & (data.distance_Q_after < 0.1 * norm["Q"])
-        return (well & (data.excess_loss[..., -1] < 0.5 * data.excess_loss[..., 0]), pattern,
-                pattern & (data.distance_P_after < 0.1 * norm["P"]))
-
-    pretrained = flows("pretrained", **SUPPORT)
-    problem = pretrained[0].popflow.group("problem")
-    norm = {name: float(np.sqrt((problem[name]**2).sum())) for name in "P"}
-    norm["Q"] = float(np.sqrt((problem.Q_value**2).sum()))
-
-    halved, pattern, _ = scan(batch_sizes,
-                              {"t_end": [1.5 * run.time_of.boosted for run in pretrained]},
-                              learning_rate=0.02)
-    title = "Stage 1, to 1.5 times the flow's boosting time"
-    successes(f"{title}: the excess loss is halved", lengths, halved, trials)
-    successes(f"{title}: rounding finds Q", lengths, pattern, trials)
-
-    switch = flows("switch", **TWO_STAGES, **SUPPORT, t_end=100)
-    thresholded = flows("thresholded", **TWO_STAGES, t_end={
-        T: run.time_of.stage2 + 0.05 for T, run in zip(lengths, switch)})
-    _, pattern, both = scan([B for B in batch_sizes if B <= 24],
-                            {"init_from": [run.popflow.path for run in thresholded]},
-                            learning_rate=0.001, t_end=20, **TWO_STAGES)
-    title = "Stage 2 from the flow's thresholded state, for 20 units of time"
-    successes(f"{title}: P to 10% and Q, rounded and normalised", lengths, both, trials)
-    successes(f"{title}: rounding finds Q", lengths, pattern, trials)
-
-    # V = P up to its mixture with mu 1': what a pretraining on the same chain would hand on.
-    halved, pattern, _ = scan(batch_sizes, {"init_from": [run.popflow.path for run in pretrained]},
-                              init_mix=0.7, learning_rate=0.02, t_end=20)
-    title = "Transfer (theta = 0.7), for 20 units of time"
-    successes(f"{title}: the excess loss is halved", lengths, halved, trials)
-    successes(f"{title}: rounding finds Q", lengths, pattern, trials)
-
-
-# ---- transfer
+# ---- 5: transfer
 
 
 def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
@@ -319,14 +249,14 @@ def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
         *numbers, scratch, tuned = zip(*(values for values in found if values))
         rows.append([f"{share:g}", found.count(None), *map(spread, numbers),
                      f"{sum(scratch)}, {sum(tuned)}"])
-    table(f"Transfer, theta = 1/2, N = 10, T = {T}, {pairs} pairs of chains: mean time at which "
+    table(f"5. Transfer, theta = 1/2, N = 10, T = {T}, {pairs} pairs of chains: mean time at which "
           "the signals are boosted; pairs that go to (-P, -Q) are left out",
           ["share of new transitions", "pairs left out", "tr(V'P Sigma)/K_P", "flow, scratch",
            "flow, transfer", "their ratio", "SGD, scratch", "SGD, transfer",
            "runs of SGD diverged"], rows)
 
 
-# ---- 5: softmax
+# ---- 4: softmax
 
 
 def softmax(long, lengths=(100, 400), runs=8):
@@ -357,51 +287,15 @@ def softmax(long, lengths=(100, 400), runs=8):
             sampled.append([T, name, rate, end, spread(run.excess_loss[:, -1]),
                           spread(share.mean("query")), spread(run.distance_P[:, -1]),
                           spread(run.distance_Q[:, -1])])
-    table("5. N = 5, the flow, without l1",
+    table("4. N = 5, the flow, without l1",
           ["T", "attention", "boosted at t", "end", "excess loss", "distance to P",
            "distance to Q"], rows)
-    table("5. N = 5, SGD with B = 64, 8 runs, to three times the flow's boosting time",
+    table("4. N = 5, SGD with B = 64, 8 runs, to three times the flow's boosting time",
           ["T", "attention", "learning rate", "end", "excess loss", "share of |A| where Q is",
            "distance to P", "distance to Q"], sampled)
 
 
-# ---- 6: uniform and stationary starts
-
-
-def start(long, vocabularies=(5, 10, 20, 40, 80), seeds=range(1, 13)):
-    """Uniform against stationary start: the largest differences along the flow, and in sampled SGD
-    on the same samples."""
-    if long:
-        vocabularies, seeds = (5, 10, 20, 40, 80, 160), range(1, 41)
-    flow = popflow.sweep("scb", {"vocab_size": vocabularies, "problem_seed": seeds},
-                         context_length=100, **SUPPORT)
-    chains = flow.time_of.boosted.stack(chain=("vocab_size", "problem_seed"))
-    over = {"chain": {"vocab_size": chains.vocab_size.values, "t_end": 2 * chains.values,
-                      "problem_seed": chains.problem_seed.values},
-            "init_value": ["stationary", "uniform"]}
-    found = {}
-    for name, options in (("flow", {**SUPPORT, "rtol": 1e-11}),
-                          ("no projection", {"project": "none", "rtol": 1e-9}),
-                          ("SGD", {"mode": "sgd", "batch_size": 64, "learning_rate": 0.05,
-                                   "same_seed": True})):
-        data = popflow.sweep("scb", over, record="series", saves=101, context_length=100,
-                             state="none", **options)
-        for item in ("signal_V", "excess_loss"):
-            both = data[item].squeeze()
-            apart = np.abs(both.sel(init_value="stationary") - both.sel(init_value="uniform"))
-            found[f"{name}: {item}"] = apart.max("save").groupby(data.vocab_size)
-    means = {name: [mean(values) for _, values in groups] for name, groups in found.items()}
-    powers = [str(power_law(vocabularies, [of.value for of in row],
-                            np.array([of.error for of in row])).exponent)
-              if row[0].value > 1e-10 else "none" for row in means.values()]
-    table(f"6. T = 100, {len(seeds)} problems each, to twice the boosting time: largest difference "
-          "between the two starts", ["N", *means],
-          [*([N, *(f"{row[place].value:.3g} ± {row[place].error:.2g}" for row in means.values())]
-             for place, N in enumerate(vocabularies)), ["power of N", *powers]])
-
-
-CLAIMS = {"l1": l1, "growth": growth, "size": size, "samples": samples, "transfer": transfer,
-          "softmax": softmax, "start": start}
+CLAIMS = {"l1": l1, "growth": growth, "size": size, "transfer": transfer, "softmax": softmax}
 
 
 def main():

@@ -55,15 +55,6 @@ def test_size(rows):
     assert float(noise2[8]) < 1e-3 * float(noise1[8])  # excess loss
 
 
-def test_samples(rows):
-    found = rows(scb_claims.samples, lengths=(50, 200), trials=8, batch_sizes=(1, 4, 12, 24))
-    assert len(found) == 6 * 3
-    for table in (found[0:3], found[12:15]):  # the loss, in stage 1 and after a transfer
-        counts = [list(map(int, row[1:5])) for row in table[1:]]
-        assert counts[0][0] < 8 and counts[0][3] == 8
-        assert sum(counts[1]) < sum(counts[0])  # longer contexts take more samples
-
-
 def test_transfer(rows):
     (_, values) = rows(scb_claims.transfer, T=200, pairs=2, shares=(0,))
     assert values[1] == "0"
@@ -75,9 +66,3 @@ def test_softmax(rows):
     assert [row[1] for row in found] == ["attention", "linear", "softmax", "attention", "linear",
                                          "linear, two stages", "softmax"]
     assert 20 < float(found[2][2]) / float(found[1][2])  # T times more slowly
-
-
-def test_start(rows):
-    found = rows(scb_claims.start, vocabularies=(5, 10), seeds=range(1, 13))
-    assert found[1][3] == "0.071 ± 0.021" and found[1][5] == "0.00857 ± 0.0036"
-    assert found[2][3] == "0.0446 ± 0.01" and found[3][1] == "none"
