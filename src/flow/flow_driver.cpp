@@ -310,13 +310,12 @@ bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
   if (passages.none_left()) return false;
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  const Stepper& stepper = *in_->stepper;
-  State& between = in_->between;
-  const bool continuous = stepper.interpolate(x_, h, x_new_, 0.5, between);
+  Stepper& stepper = *in_->stepper;
+  const bool continuous = stepper.extend(x_, t_, h, x_new_);
   passages.locate(t_, h, [&](double part) {
     if (!continuous) return probe(part, h);
-    stepper.interpolate(x_, h, x_new_, part, between);
-    return StateView{between, regime_};
+    stepper.between(x_, h, x_new_, part, in_->between);
+    return StateView{in_->between, regime_};
   });
   if (!continuous) return true;
   passages.step_to({x_new_, regime_}, t_new);

@@ -54,13 +54,14 @@ class Stepper {
   [[nodiscard]] virtual bool adaptive() const = 0;
   /// Tries a step of length h from (t, x), and writes the result to x_new.
   virtual Trial attempt(const State& x, double t, double h, State& x_new) = 0;
-  /// The state after a fraction (0 to 1) of the last attempt, of length h from x to x_new, by the
-  /// method's continuous extension: at the cost of no right-hand side, with an error of the order
-  /// of the error estimate. False if the method has none.
-  virtual bool interpolate(const State& /*x*/, double /*h*/, const State& /*x_new*/,
-                           double /*part*/, State& /*out*/) const {
+  /// Prepares between() for the last attempt, of length h from (t, x) to x_new. False if the method
+  /// has no continuous extension that is as accurate as its steps.
+  virtual bool extend(const State& /*x*/, double /*t*/, double /*h*/, const State& /*x_new*/) {
     return false;
   }
+  /// The state after a fraction (0 to 1) of that attempt, without a right-hand side.
+  virtual void between(const State& /*x*/, double /*h*/, const State& /*x_new*/, double /*part*/,
+                       State& /*out*/) const {}
   /// The last attempt was taken: x_new is now x.
   virtual void accept() {}
   /// Discards step memory: x is not the result of the last accepted step.

@@ -47,7 +47,7 @@ std::vector<double> passages(const Toy& toy, double end, FlowDriver::Options opt
 TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][flow]") {
   CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
   CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-5);
-  // dopri5's passages cost no right-hand side, and follow the tolerance like its steps.
+  // dopri5's are as accurate as its steps.
   for (const double rtol : {1e-5, 1e-7, 1e-9})
     CHECK(worst_error(passages(relaxations(), 4, {.rtol = rtol, .atol = 1e-3 * rtol})) < 5 * rtol);
   std::vector<double> steps, errors;
@@ -84,7 +84,9 @@ TEST_CASE("passages do not change the trajectory", "[fast][flow]") {
   b.advance(4);
   CHECK(std::memcmp(a.state().data(), b.state().data(), kItems * sizeof(double)) == 0);
   CHECK(a.statistics().accepted == b.statistics().accepted);
-  CHECK(a.statistics().evaluations == b.statistics().evaluations);
+  // Two right-hand sides for each step in which any item passes: that is in most of them here.
+  CHECK(a.statistics().evaluations > b.statistics().evaluations);
+  CHECK(a.statistics().evaluations <= b.statistics().evaluations + 2 * a.statistics().accepted);
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <array>
+
+namespace popflow {
+
+/// The weights of a polynomial of degree five over a step (0 to 1), made of the states at its two
+/// ends and the slopes at the ends and at two points within: value(part) = (1 - end) x(0) +
+/// end x(1) + h sum_i slopes[i] f_i, the slopes in order of time.
+struct ExtensionWeights {
+  double end = 0;
+  std::array<double, 4> slopes = {};
+};
+
+ExtensionWeights extension_weights(const std::array<double, 2>& inner, double part);
+
+}  // namespace popflow
