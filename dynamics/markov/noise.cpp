@@ -8,37 +8,6 @@
 
 namespace popflow::markov {
 
-namespace {
-
-/// Sums over k = 0 .. n-1 of g(k) = (1 - lambda^k)/(1 - lambda) and of its square, with g(n) and
-/// lambda^n.
-struct PathSums {
-  double power = 1;
-  double g = 0;
-  double sum = 0;
-  double squares = 0;
-  double length = 0;
-};
-
-/// Of length a + b, by g(a + j) = g(a) + lambda^a g(j): for positive lambda nothing cancels.
-PathSums joined(const PathSums& a, const PathSums& b) {
-  return {a.power * b.power, a.g + a.power * b.g, a.sum + b.length * a.g + a.power * b.sum,
-          a.squares + a.g * (b.length * a.g + 2 * a.power * b.sum) + a.power * a.power * b.squares,
-          a.length + b.length};
-}
-
-PathSums path_sums(double lambda, std::int64_t n) {
-  const PathSums one{lambda, 1, 0, 0, 1};
-  PathSums sums;
-  for (int bit = 62; bit >= 0; --bit) {
-    sums = joined(sums, sums);
-    if ((n >> bit & 1) != 0) sums = joined(sums, one);
-  }
-  return sums;
-}
-
-}  // namespace
-
 void Markov::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                          std::span<const double> weights, std::span<double> out) const {
   const Surprises of = sampler_.sum(key, weights);
@@ -65,7 +34,7 @@ void Markov::covariance(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c
   const Eigen::Vector3d d0 = f0_by;
   const Eigen::Vector3d d1 = f1_by;
   const Eigen::Vector3d between = (g.g0 / chain_.pi0) * d0 - (g.g1 / chain_.pi1) * d1;
-  const PathSums sums = path_sums(chain_.correlation, sampler_.transitions());
+  const PathSums& sums = path_sums_;
   const double N = sums.length;
   const double mean = sums.sum / N;
   const double spread = std::max(sums.squares - sums.sum * mean, 0.0);

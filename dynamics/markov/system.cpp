@@ -45,6 +45,7 @@ Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes
       limit_point_(markov::limit_point(chain, start.e, start.w)),
       noisy_(sampling.noisy),
       sampler_(chain, sampling.context_length, workers),
+      path_sums_(path_sums(chain.correlation, sampler_.transitions())),
       events_({}) {
   describe();
 }

@@ -6,6 +6,7 @@
 #include "dynamics/markov/chain.hpp"
 #include "dynamics/markov/landscape.hpp"
 #include "dynamics/markov/look.hpp"
+#include "dynamics/markov/path_sums.hpp"
 #include "dynamics/markov/sampler.hpp"
 #include "popflow/system.hpp"
 
@@ -91,6 +92,7 @@ class Markov : public System,
   bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
   bool noisy_;
   TransitionSampler sampler_;
+  PathSums path_sums_;  ///< of a sampled chain
   Shape shape_;
   BoundTable<EventInfo, EventLook> events_;
 };

@@ -193,13 +193,25 @@ class ExactNoise : public NoiseModel {
       result += covariance_ * increment;
       return;
     }
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
-    const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
-    result +=
-        solver.eigenvectors() * roots.cwiseProduct(solver.eigenvectors().transpose() * increment);
+    // Matrices whose size the compiler knows take no memory, which would be most of the work.
+    if (size == 2) return add_root<2>(increment, result);
+    if (size == 3) return add_root<3>(increment, result);
+    add_root<Eigen::Dynamic>(increment, result);
   }
 
  private:
+  /// Adds C^(1/2) dW.
+  template <int Size>
+  void add_root(const Eigen::Map<const Eigen::VectorXd>& increment,
+                Eigen::Map<Eigen::VectorXd>& result) const {
+    using Square = Eigen::Matrix<double, Size, Size>;
+    using Vector = Eigen::Matrix<double, Size, 1>;
+    const Eigen::SelfAdjointEigenSolver<Square> solver{Square(covariance_)};
+    const Vector roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+    const Vector along = solver.eigenvectors().transpose() * Vector(increment);
+    result += solver.eigenvectors() * roots.cwiseProduct(along);
+  }
+
   Capability<Covariance> exact_;
   Workers& workers_;
   SdeDriver::Options options_;

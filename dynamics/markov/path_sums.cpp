@@ -1,0 +1,26 @@
+#include "dynamics/markov/path_sums.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+/// Of length a + b, by g(a + j) = g(a) + lambda^a g(j): for positive lambda nothing cancels.
+PathSums joined(const PathSums& a, const PathSums& b) {
+  return {a.power * b.power, a.g + a.power * b.g, a.sum + b.length * a.g + a.power * b.sum,
+          a.squares + a.g * (b.length * a.g + 2 * a.power * b.sum) + a.power * a.power * b.squares,
+          a.length + b.length};
+}
+
+}  // namespace
+
+PathSums path_sums(double lambda, std::int64_t n) {
+  const PathSums one{lambda, 1, 0, 0, 1};
+  PathSums sums;
+  for (int bit = 62; bit >= 0; --bit) {
+    sums = joined(sums, sums);
+    if ((n >> bit & 1) != 0) sums = joined(sums, one);
+  }
+  return sums;
+}
+
+}  // namespace popflow::markov
