@@ -9,6 +9,7 @@ namespace popflow {
 
 namespace {
 constexpr std::size_t kGroup = 64;
+constexpr std::size_t kFirst = 16;  ///< of a group: from blocks of their own
 constexpr std::uint64_t kBlocksOfGroup = 16;
 
 // Minimax polynomials: 4 artanh(sqrt z) / sqrt z for z up to tan(pi/8)^4, and with z up to 1/4
@@ -64,6 +65,18 @@ void write_groups(const PhiloxKey& key, std::uint64_t first, std::size_t groups,
   baseline::normals_of_groups(key, first, groups, out);
 }
 
+void write_first(const PhiloxKey& key, std::uint64_t group, double* out, Lanes lanes) {
+#if POPFLOW_HAS_AVX2
+  if (use_avx2(lanes)) {
+    avx2::first_normals_of_group(key, group, out);
+    return;
+  }
+#else
+  (void)lanes;
+#endif
+  baseline::first_normals_of_group(key, group, out);
+}
+
 }  // namespace
 
 void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) const {
@@ -75,7 +88,11 @@ void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) co
   const auto piece = [&] {
     const std::size_t within = (first + done) % kGroup;
     const std::size_t count = std::min(kGroup - within, out.size() - done);
-    write_groups(key_, (first + done) / kGroup, 1, group, lanes);
+    const std::uint64_t number = (first + done) / kGroup;
+    if (within + count <= kFirst)
+      write_first(key_, number, group, lanes);
+    else
+      write_groups(key_, number, 1, group, lanes);
     std::copy_n(group + within, count, out.data() + done);
     done += count;
   };

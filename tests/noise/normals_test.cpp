@@ -88,10 +88,12 @@ TEST_CASE("all versions of the normals are bit-for-bit identical", "[fast][noise
   const std::vector<double> baseline = normals(5, 0, 10'000, Lanes::baseline);
   CHECK(std::memcmp(best.data(), baseline.data(), best.size() * sizeof(double)) == 0);
   // Element j is the same from wherever one starts, and on any number of threads.
-  for (const std::size_t first : {1, 63, 64, 100, 1000}) {
-    for (const std::size_t count : {1, 30, 64, 65, 1000}) {
-      const std::vector<double> part = normals(5, first, count);
-      CHECK(std::memcmp(part.data(), best.data() + first, count * sizeof(double)) == 0);
+  for (const std::size_t first : {0, 1, 15, 63, 64, 70, 100, 1000}) {
+    for (const std::size_t count : {1, 2, 16, 17, 30, 64, 65, 1000}) {
+      for (const Lanes lanes : {Lanes::baseline, Lanes::best}) {
+        const std::vector<double> part = normals(5, first, count, lanes);
+        CHECK(std::memcmp(part.data(), best.data() + first, count * sizeof(double)) == 0);
+      }
     }
   }
   for (const unsigned threads : {1U, 3U}) {
