@@ -77,7 +77,7 @@ def measured(claim: Claim, long: bool) -> results.Result:
         rule = page.must(number)
         print(f"   {number.what}{page.at(number)}: {page.value(number.found)}"
               + (f"; must be {rule}: {page.mark(number)}" if rule else ""))
-    print(f"   {result.verdict().upper()} ({page.lasted(result.seconds)})", flush=True)
+    print(f"   => {result.verdict()} ({page.lasted(result.seconds)})", flush=True)
     return result
 
 
