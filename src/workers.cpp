@@ -19,9 +19,9 @@ namespace {
 
 // Waking a sleeping thread costs about 10 us; below this many elements one thread is faster.
 constexpr std::size_t kWorthWaking = 32 * 1024;
-// How often a waiting thread looks before it asks the system to put it to sleep: right-hand sides
-// follow one another within microseconds.
-constexpr int kSpins = 2000;
+// How often a waiting thread looks before it asks the system to put it to sleep: for some 10 us,
+// which is what waking costs. Right-hand sides and steps follow one another more closely.
+constexpr int kSpins = 20000;
 
 thread_local bool inside_task = false;
 
