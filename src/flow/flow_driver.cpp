@@ -311,7 +311,7 @@ bool FlowDriver::find_passages(double h, double t_new) {
   if (passages.none_left()) return false;
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
   Stepper& stepper = *in_->stepper;
-  const bool continuous = stepper.extend(x_, t_, h, x_new_);
+  const bool continuous = stepper.extend(x_, t_, h, x_new_, in_->between);
   passages.locate(t_, h, [&](double part) {
     if (!continuous) return probe(part, h);
     stepper.between(x_, h, x_new_, part, in_->between);

@@ -60,15 +60,15 @@ class Dopri5 : public Stepper {
     return judge(error, h, kDopri5Error);
   }
 
-  bool extend(const State& x, double t, double h, const State& x_new) override {
+  bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
     // The method's own extension errs by h^5, more than its steps do. But derivatives at two points
     // of it err by no more, and weigh h times: with what is known of the ends they make a
     // polynomial of degree five that errs by h^6 (Enright, Jackson, Norsett, Thomsen 1986).
-    State here(x.size());
+    scratch.resize(x.size());
     for (std::size_t i = 0; i < inner_.size(); ++i) {
       inner_[i].resize(x.size());
-      method_.calc_state(kInner[i] * h, here, x, dxdt_, 0.0, x_new, dxdt_new_, h);
-      rhs_(here, inner_[i], t + kInner[i] * h);
+      method_.calc_state(kInner[i] * h, scratch, x, dxdt_, 0.0, x_new, dxdt_new_, h);
+      rhs_(scratch, inner_[i], t + kInner[i] * h);
     }
     return true;
   }

@@ -55,8 +55,9 @@ class Stepper {
   /// Tries a step of length h from (t, x), and writes the result to x_new.
   virtual Trial attempt(const State& x, double t, double h, State& x_new) = 0;
   /// Prepares between() for the last attempt, of length h from (t, x) to x_new. False if the method
-  /// has no continuous extension that is as accurate as its steps.
-  virtual bool extend(const State& /*x*/, double /*t*/, double /*h*/, const State& /*x_new*/) {
+  /// has no continuous extension that is as accurate as its steps. What `scratch` holds is lost.
+  virtual bool extend(const State& /*x*/, double /*t*/, double /*h*/, const State& /*x_new*/,
+                      State& /*scratch*/) {
     return false;
   }
   /// The state after a fraction (0 to 1) of that attempt, without a right-hand side.
