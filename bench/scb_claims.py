@@ -19,29 +19,12 @@ import time
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path[:0] = [ROOT, os.path.join(ROOT, "python")]
+from claims.scb.common import SMALL, SUPPORT, TWO_STAGES, completed, noisy  # noqa: E402
+
 import popflow  # noqa: E402
 from popflow.analysis import Estimate  # noqa: E402
-
-SMALL = {"vocab_size": 3, "transition_concentration": 0.3, "problem_seed": 2}
-SUPPORT = {"coordinates": "support"}
-TWO_STAGES = {"schedule": "two-stage"}
-
-
-def noisy(over=None, **options):
-    """Sampled SGD, or another mode with noise, whose runs may diverge. A sweep has observables at
-    all saves, and the same seed in every cell: a run then has the bits that it has alone."""
-    options = {"mode": "sgd", "state": "none", **options}
-    try:
-        if over is None:
-            return popflow.run("scb", **options)
-        return popflow.sweep("scb", over, record="series", same_seed=True, **options)
-    except popflow.Diverged as ended:
-        return popflow.open(ended.path)
-
-
-def completed(data):
-    return data.popflow.words("status") == "complete"
 
 
 def table(title, head, rows):
