@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "random/bits.hpp"
+
 namespace popflow::markov {
 
 namespace {
@@ -19,6 +21,45 @@ Surprises& operator+=(Surprises& sum, const Surprises& more) {
   sum.excess1 += more.excess1;
   return sum;
 }
+
+/// Words of 64 bits, two of 32 each, low half first.
+struct GivenWords {
+  const std::uint32_t* next;
+  std::uint64_t operator()() {
+    const std::uint64_t word = std::uint64_t{next[1]} << 32 | next[0];
+    next += 2;
+    return word;
+  }
+};
+
+/// The first words of a stream, as RandomStream gives them, drawn many at a time.
+class StreamWords {
+ public:
+  /// There is room for kChains blocks.
+  StreamWords(const PhiloxKey& key, std::int64_t words, std::uint32_t* room)
+      : key_(key), left_(static_cast<std::size_t>(words + 1) / 2), room_(room) {}
+  std::uint64_t operator()() {
+    if (given_.next == end_) refill();
+    return given_();
+  }
+
+ private:
+  void refill() {
+    const std::size_t blocks = std::min(left_, kChains);
+    stream_words(key_, first_, blocks, room_);
+    first_ += blocks;
+    left_ -= blocks;
+    given_.next = room_;
+    end_ = room_ + 4 * blocks;
+  }
+
+  PhiloxKey key_;
+  std::size_t left_;  ///< blocks
+  std::uint64_t first_ = 0;
+  std::uint32_t* room_;
+  GivenWords given_{nullptr};
+  const std::uint32_t* end_ = nullptr;
+};
 
 }  // namespace
 
@@ -90,12 +131,14 @@ TransitionNumbers TransitionSampler::draw(RandomStream random) const {
   return draw(blocks(), random);
 }
 
-TransitionNumbers TransitionSampler::draw(const Blocks& blocks, RandomStream random) const {
+/// `words`: called for the next 64 bits of the chain's stream.
+template <class Words>
+TransitionNumbers TransitionSampler::draw(const Blocks& blocks, Words& words) const {
   TransitionNumbers all;
-  std::size_t symbol = random.uniform() < chain_.pi1 ? 1 : 0;
+  std::size_t symbol = uniform_of(words()) < chain_.pi1 ? 1 : 0;
   const auto add = [&](const std::vector<Block>& with) {
     const Block& block = with[symbol];
-    const Block::Numbers drawn = block.numbers[block.distribution(random())];
+    const Block::Numbers drawn = block.numbers[block.distribution(words())];
     const std::int64_t back = drawn.changes / 2;
     const std::int64_t away = drawn.changes - back;
     all.from1 += drawn.ones;
@@ -109,19 +152,32 @@ TransitionNumbers TransitionSampler::draw(const Blocks& blocks, RandomStream ran
   return all;
 }
 
+Surprises TransitionSampler::times(double weight, const TransitionNumbers& drawn) const {
+  weight /= static_cast<double>(transitions_);
+  const auto from0 = static_cast<double>(drawn.from0);
+  const auto from1 = static_cast<double>(drawn.from1);
+  return {weight * from0, weight * from1,
+          weight * (static_cast<double>(drawn.up) - chain_.p * from0),
+          weight * (chain_.q * from1 - static_cast<double>(drawn.down))};
+}
+
 Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double> weights,
                                     std::size_t begin, std::size_t end) const {
   Surprises sum;
-  const auto n = static_cast<double>(transitions_);
   const Blocks& of_chain = blocks();
+  const std::int64_t draws = (transitions_ + kBlock - 1) / kBlock;
+  std::uint32_t words[4 * kChains];
+  if (draws == 1) {  // the first block of a chain's stream is all that it needs
+    first_words({key.seed, key.purpose, key.run, key.first + begin}, end - begin, words);
+    for (std::size_t i = begin; i < end; ++i) {
+      GivenWords given{words + 4 * (i - begin)};
+      sum += times(weights[i], draw(of_chain, given));
+    }
+    return sum;
+  }
   for (std::size_t i = begin; i < end; ++i) {
-    const TransitionNumbers drawn = draw(of_chain, key.stream(i));
-    const double weight = weights[i] / n;
-    const auto from0 = static_cast<double>(drawn.from0);
-    const auto from1 = static_cast<double>(drawn.from1);
-    sum += {weight * from0, weight * from1,
-            weight * (static_cast<double>(drawn.up) - chain_.p * from0),
-            weight * (chain_.q * from1 - static_cast<double>(drawn.down))};
+    StreamWords stream({key.seed, key.purpose, key.run, key.first + i}, 1 + draws, words);
+    sum += times(weights[i], draw(of_chain, stream));
   }
   return sum;
 }

@@ -59,7 +59,9 @@ class TransitionSampler {
   /// Made when they are needed first, since a flow never does; samplers of the same chains share
   /// them.
   [[nodiscard]] const Blocks& blocks() const;
-  [[nodiscard]] TransitionNumbers draw(const Blocks& blocks, RandomStream random) const;
+  template <class Words>
+  TransitionNumbers draw(const Blocks& blocks, Words& words) const;
+  [[nodiscard]] Surprises times(double weight, const TransitionNumbers& drawn) const;
   [[nodiscard]] Surprises sum_of(const SampleKey& key, std::span<const double> weights,
                                  std::size_t begin, std::size_t end) const;
 

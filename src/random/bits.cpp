@@ -26,7 +26,7 @@ PhiloxKey::PhiloxKey(std::uint64_t seed_of_all, Purpose purpose, std::uint32_t r
                      std::uint64_t step)
     : counter{step & 0xffffffff, run, step >> 32 << 8 | static_cast<std::uint64_t>(purpose)},
       seed{static_cast<std::uint32_t>(seed_of_all), static_cast<std::uint32_t>(seed_of_all >> 32)} {
-  if (step >> 56 != 0) throw std::out_of_range("the step of a random stream must be below 2^56");
+  if (step >= kSteps) throw std::out_of_range("the step of a random stream must be below 2^56");
   std::uint32_t low = seed[0], high = seed[1];
   for (auto& round : rounds) {
     round[0] = low;
@@ -36,25 +36,48 @@ PhiloxKey::PhiloxKey(std::uint64_t seed_of_all, Purpose purpose, std::uint32_t r
   }
 }
 
+namespace {
+
+/// One block, in the order of RandomStream's words.
+void one_block(const PhiloxKey& key, std::uint64_t number, std::uint64_t step, std::uint32_t* out) {
+  const auto high = static_cast<std::uint32_t>(step >> 32 << 8 | (key.counter[2] & 0xff));
+  const r123::Philox4x32::ctr_type block =
+      r123::Philox4x32{}({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(step),
+                           static_cast<std::uint32_t>(key.counter[1]), high}},
+                         {{key.seed[0], key.seed[1]}});
+  std::memcpy(out, block.data(), 4 * sizeof *out);
+}
+
+template <bool streams>
+std::size_t whole_groups(const PhiloxKey& key, std::uint64_t first, std::size_t blocks,
+                         std::uint32_t* out, [[maybe_unused]] Lanes lanes) {
+#if POPFLOW_HAS_AVX2
+  if (use_avx2(lanes)) return avx2::words<streams>(key, first, blocks, out);
+#endif
+  return baseline::words<streams>(key, first, blocks, out);
+}
+
+}  // namespace
+
+std::uint64_t PhiloxKey::step() const { return counter[2] >> 8 << 32 | counter[0]; }
+
 void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
                   Lanes lanes) {
   if (first + blocks > kBlocksOfStream)
     throw std::length_error("a random stream is exhausted after 2^33 words");
-#if POPFLOW_HAS_AVX2
-  std::size_t done = use_avx2(lanes) ? avx2::words(key, first, blocks, out)
-                                     : baseline::words(key, first, blocks, out);
-#else
-  (void)lanes;
-  std::size_t done = baseline::words(key, first, blocks, out);
-#endif
-  for (; done < blocks; ++done) {
-    const auto number = static_cast<std::uint32_t>(first + done);
-    const r123::Philox4x32::ctr_type block = r123::Philox4x32{}(
-        {{number, static_cast<std::uint32_t>(key.counter[0]),
-          static_cast<std::uint32_t>(key.counter[1]), static_cast<std::uint32_t>(key.counter[2])}},
-        {{key.seed[0], key.seed[1]}});
-    std::memcpy(out + 4 * done, block.data(), 4 * sizeof *out);
-  }
+  for (std::size_t done = whole_groups<false>(key, first, blocks, out, lanes); done < blocks;
+       ++done)
+    one_block(key, first + done, key.step(), out + 4 * done);
+}
+
+void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out, Lanes lanes) {
+  if (key.step() + streams > kSteps)
+    throw std::out_of_range("the step of a random stream must be below 2^56");
+  // Groups do not carry into the high half of the step.
+  const bool carries = key.counter[0] + streams > std::uint64_t{1} << 32;
+  for (std::size_t done = carries ? 0 : whole_groups<true>(key, 0, streams, out, lanes);
+       done < streams; ++done)
+    one_block(key, 0, key.step() + done, out + 4 * done);
 }
 
 }  // namespace popflow

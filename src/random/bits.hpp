@@ -15,6 +15,7 @@ namespace popflow {
 struct PhiloxKey {
   /// Throws std::out_of_range as RandomStream does.
   PhiloxKey(std::uint64_t seed, Purpose purpose, std::uint32_t run, std::uint64_t step);
+  [[nodiscard]] std::uint64_t step() const;
   std::uint64_t rounds[10][2];  ///< 32 bits each
   std::uint64_t counter[3];     ///< 32 bits each
   std::uint32_t seed[2];
@@ -22,10 +23,22 @@ struct PhiloxKey {
 
 /// Blocks in a stream.
 inline constexpr std::uint64_t kBlocksOfStream = std::uint64_t{1} << 32;
+/// Steps that a stream's name can have.
+inline constexpr std::uint64_t kSteps = std::uint64_t{1} << 56;
+
+/// RandomStream::uniform() of a word of 64 bits.
+inline double uniform_of(std::uint64_t word) {
+  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
+}
 
 /// Writes the 32-bit words of the blocks first, ..., first + blocks - 1 of a stream: the words
 /// 4 first, ..., 4 (first + blocks) - 1. Throws std::length_error beyond the stream's 2^32 blocks.
 void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
                   Lanes lanes = Lanes::best);
+
+/// Writes the four words of the first block of each of `streams` streams, whose steps are the key's
+/// and those that follow. Throws std::out_of_range where a step would be 2^56 or more.
+void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out,
+                 Lanes lanes = Lanes::best);
 
 }  // namespace popflow

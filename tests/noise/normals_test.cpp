@@ -57,6 +57,36 @@ TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random
   CHECK_THROWS_AS(PhiloxKey(1, Purpose::noise, 0, std::uint64_t{1} << 56), std::out_of_range);
 }
 
+TEST_CASE("first words of successive streams are the streams', in every version",
+          "[fast][noise][random]") {
+  // The last: a carry into the high half of the step, within a group.
+  for (const std::uint64_t step : {0x0ull, 0x3'7385'a308'd3ull, 0x5'ffff'fffdull}) {
+    const PhiloxKey key(0x299f31d0a4093822u, Purpose::samples, 0xfffffff3, step);
+    for (const std::size_t streams : {1, 7, 8, 37}) {
+      std::vector<std::uint32_t> expected, words(4 * streams);
+      for (std::size_t i = 0; i < streams; ++i) {
+        RandomStream stream(0x299f31d0a4093822u, Purpose::samples, 0xfffffff3, step + i);
+        for (int half = 0; half < 2; ++half) {
+          const std::uint64_t word = stream();
+          expected.push_back(static_cast<std::uint32_t>(word));
+          expected.push_back(static_cast<std::uint32_t>(word >> 32));
+        }
+        RandomStream again(0x299f31d0a4093822u, Purpose::samples, 0xfffffff3, step + i);
+        const std::uint64_t first = std::uint64_t{expected[4 * i + 1]} << 32 | expected[4 * i];
+        CHECK(uniform_of(first) == again.uniform());
+      }
+      first_words(key, streams, words.data());
+      CHECK(words == expected);
+      first_words(key, streams, words.data(), Lanes::baseline);
+      CHECK(words == expected);
+    }
+  }
+  std::uint32_t words[4 * 2];
+  const PhiloxKey last(1, Purpose::noise, 0, (std::uint64_t{1} << 56) - 1);
+  CHECK_NOTHROW(first_words(last, 1, words));
+  CHECK_THROWS_AS(first_words(last, 2, words), std::out_of_range);
+}
+
 TEST_CASE("normals are Box and Muller's of the documented bits", "[fast][noise][random]") {
   constexpr std::size_t kGroups = 512;
   std::vector<std::uint32_t> words(4 * 16 * kGroups);

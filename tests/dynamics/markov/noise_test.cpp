@@ -166,6 +166,37 @@ TEST_CASE("markov: transitions occur as often as in sequences drawn symbol by sy
   }
 }
 
+TEST_CASE("markov: a batch's chains are those of their streams, bit for bit",
+          "[fast][markov][noise]") {
+  // Words that are drawn many at a time against a stream for each chain. A length of 10 000 takes
+  // more words than are drawn at once.
+  Workers workers(1);
+  const Chain chain(0.2, 0.3);
+  const SampleKey key{7, Purpose::samples, 5, 0xffff'fff0};
+  const std::vector<double> weights = {0.5, 1,   0.25, 0.1, 3,    0.7, 0.3, 0.2,  0.9, 1.7,
+                                       0.4, 0.6, 0.8,  2,   0.15, 1.1, 1.3, 0.05, 1.9};
+  for (const std::int64_t length : {2, 20, 65, 66, 129, 1024, 10'000}) {
+    const TransitionSampler sampler(chain, length, workers);
+    const auto n = static_cast<double>(length - 1);
+    Surprises expected;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const TransitionNumbers drawn = sampler.draw(key.stream(i));
+      const auto from0 = static_cast<double>(drawn.from0), from1 = static_cast<double>(drawn.from1);
+      const double weight = weights[i] / n;
+      expected.visits0 += weight * from0;
+      expected.visits1 += weight * from1;
+      expected.excess0 += weight * (static_cast<double>(drawn.up) - chain.p * from0);
+      expected.excess1 += weight * (chain.q * from1 - static_cast<double>(drawn.down));
+    }
+    const Surprises sum = sampler.sum(key, weights);
+    INFO("length " << length);
+    CHECK(sum.visits0 == expected.visits0);
+    CHECK(sum.visits1 == expected.visits1);
+    CHECK(sum.excess0 == expected.excess0);
+    CHECK(sum.excess1 == expected.excess1);
+  }
+}
+
 TEST_CASE("markov: sampled gradients have the flow for mean and the exact covariance",
           "[fast][markov][noise]") {
   // Lengths that are a rest alone, one block, blocks and a rest. 40 000 samples; first moments and
