@@ -248,7 +248,7 @@ def minimum(loss: Loss) -> tuple[float, float, float]:
 
 
 @claim(25, TOPIC, "embeddings of words of one topic have larger inner products than those of two",
-       experiments=["topic-embedding"], has_long=True)
+       experiments=["topic-embedding"])
 def embeddings(long: bool) -> list[Number]:
     """Embeddings trained with uniform attention, from scale times the identity and from Gaussian
     matrices: the products of words of one topic must exceed those of two topics by a tenth of
