@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "noise/normals.hpp"
+#include "noise/symmetric_root.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "steppers/tolerance.hpp"
@@ -194,7 +195,10 @@ class ExactNoise : public NoiseModel {
       return;
     }
     // Matrices whose size the compiler knows take no memory, which would be most of the work.
-    if (size == 2) return add_root<2>(increment, result);
+    if (size == 2) {
+      result += symmetric_root(covariance_) * increment;
+      return;
+    }
     if (size == 3) return add_root<3>(increment, result);
     add_root<Eigen::Dynamic>(increment, result);
   }

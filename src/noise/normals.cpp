@@ -107,6 +107,7 @@ void fill_normals(Workers& workers, std::uint64_t seed, std::uint32_t run, std::
                   std::span<double> out) {
   const NormalPart part(seed, run, number);
   constexpr std::size_t kTask = std::size_t{1} << 14;
+  if (out.size() <= kTask) return part.write(0, out);
   workers.run((out.size() + kTask - 1) / kTask, 4 * out.size(), [&](std::size_t task) {
     const std::size_t begin = task * kTask;
     part.write(begin, out.subspan(begin, std::min(kTask, out.size() - begin)));
