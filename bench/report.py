@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs the benchmarks and prints what docs/performance.md reports: ratios measured in one run.
 
-usage: bench/report.py [BUILD_FOLDER]     (default build/bench; see bench/README.md)
+usage: bench/report.py [BUILD_FOLDER] [--only NAME ...]     (default build/bench, all of them)
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -53,7 +54,8 @@ def peer(script: str) -> dict:
 STEPS = 64  # of an iteration of the kernels sgd/... and sde_isotropic
 
 
-def noisy_modes(k: dict) -> None:
+def noisy_modes(build: pathlib.Path) -> None:
+    k = kernels(build)
     step = k["sgd/paper"][0] / STEPS
     torch = peer("scb_sgd_torch.py")
     row("SGD step, N=20 T=5000 B=256",
@@ -78,16 +80,11 @@ def row(what: str, value: str, wanted: str = "") -> None:
     print(f"| {what} | {value} | {wanted} |")
 
 
-def main() -> None:
-    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bench").resolve()
-    size = ["--vocab-size", "500", "--context-length", "100000", "--sparsity", "3"]
+def weights(build: pathlib.Path) -> None:
     k = kernels(build)
     tuned, as_it_reads = map(float, subprocess.run(
         ["/usr/bin/python3", ROOT / "bench" / "rhs_numpy.py"], check=True, capture_output=True,
         text=True).stdout.split())
-    binary = build / "popflow"
-
-    print("| what | measured | wanted |\n| --- | --- | --- |")
     row("y = c x over the same arrays", f"{k['scale'][1] / 1e9:.1f} GB/s")
     row("right-hand side, full, N=500 T=100000",
         f"{k['rhs'][0] * 1e3:.1f} ms, {k['scale'][0] / k['rhs'][0]:.0%} of y = c x", "70%")
@@ -108,8 +105,10 @@ def main() -> None:
         f"{k['create_and_record'][1] / k['plain_write'][1]:.0%} of a plain write")
     row("softmax right-hand side, full", f"{k['rhs_softmax'][0] * 1e3:.0f} ms")
 
-    noisy_modes(k)
 
+def programs(build: pathlib.Path) -> None:
+    binary = build / "popflow"
+    size = ["--vocab-size", "500", "--context-length", "100000", "--sparsity", "3"]
     seconds, peak, file = program(binary, *size, "--t-end", "0.05", "--saves", "1",
                                   "--state", "none")
     state = 8 * (500 * 500 + 500 * 100000)
@@ -123,6 +122,21 @@ def main() -> None:
                                   "--method", "rosenbrock4", "--t-end", "1e11",
                                   "--save-spacing", "log")
     row("T = 1e9, signal, rosenbrock4, to t = 1e11", f"{seconds:.2f} s")
+
+
+
+PARTS = {"kernels": weights, "noisy-modes": noisy_modes, "programs": programs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Prints what docs/performance.md reports.")
+    parser.add_argument("build", nargs="?", type=pathlib.Path, default=ROOT / "build" / "bench")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="NAME",
+                        help=f"one or more of {', '.join(PARTS)}; default: all")
+    arguments = parser.parse_args()
+    print("| what | measured | wanted |\n| --- | --- | --- |")
+    for name in arguments.only:
+        PARTS[name](arguments.build.resolve())
 
 
 if __name__ == "__main__":
