@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dynamics/common/products.hpp"
+
 namespace popflow::joma_joint {
 namespace {
 
@@ -12,6 +14,12 @@ using Eigen::Index;
 // Task sizes. They are constants, so sums have the same order on any number of threads.
 constexpr Index kContexts = 32;  ///< classes of one task of the product forward
 constexpr Index kTokens = 128;   ///< tokens of one task of the product backward
+
+// The columns of a matrix from `first` on, their rows from `row` on.
+template <typename M>
+Columns columns_from(const M& m, Index first, Index row = 0) {
+  return {m.data() + first * m.rows() + row, static_cast<std::size_t>(m.rows())};
+}
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 
@@ -96,16 +104,19 @@ void Attention::multiply(const Matrix& V) {
     const Matrix& V;
     std::size_t groups;
   } call{*this, V, static_cast<std::size_t>(pieces(X_.rows(), kContexts))};
-  workers_.run(
-      partial_.size() * call.groups, static_cast<std::size_t>(V.size()), [&call](std::size_t task) {
-        Attention& a = call.self;
-        const Index first = static_cast<Index>(task / call.groups) * kStretch;
-        const Index count = std::min(kStretch, a.X_.cols() - first);
-        const Index c = static_cast<Index>(task % call.groups) * kContexts;
-        const Index contexts = std::min(kContexts, a.X_.rows() - c);
-        a.partial_[task / call.groups].middleCols(c, contexts).noalias() =
-            call.V.middleCols(first, count) * a.B_.block(c, first, contexts, count).transpose();
-      });
+  workers_.run(partial_.size() * call.groups, static_cast<std::size_t>(V.size()),
+               [&call](std::size_t task) {
+                 Attention& a = call.self;
+                 const Index first = static_cast<Index>(task / call.groups) * kStretch;
+                 const Index count = std::min(kStretch, a.X_.cols() - first);
+                 const Index c = static_cast<Index>(task % call.groups) * kContexts;
+                 const Index contexts = std::min(kContexts, a.X_.rows() - c);
+                 const auto nodes = static_cast<std::size_t>(call.V.rows());
+                 product_with_transpose(nodes, static_cast<std::size_t>(contexts),
+                                        static_cast<std::size_t>(count),
+                                        columns_from(call.V, first), columns_from(a.B_, first, c),
+                                        a.partial_[task / call.groups].col(c).data(), nodes);
+               });
   products_ = partial_[0];
   for (std::size_t i = 1; i < partial_.size(); ++i) products_ += partial_[i];
 }
@@ -132,7 +143,10 @@ void Attention::backward(const Matrix& V, const Vector& z, const Eigen::MatrixXd
                  auto moved = all.middleCols(first, count);
                  const bool linear = a.kind_ == AttentionKind::linear;
                  // With linear attention first what z gains, dV/z: z itself may be 0.
-                 moved.noalias() = call.w * (linear ? a.X_ : a.B_).middleCols(first, count);
+                 const auto nodes = static_cast<std::size_t>(call.V.rows());
+                 product(nodes, static_cast<std::size_t>(count),
+                         static_cast<std::size_t>(call.w.cols()), columns_from(call.w, 0),
+                         columns_from(linear ? a.X_ : a.B_, first), moved.data(), nodes);
                  for (Index i = 0; i < count; ++i) {
                    const Index l = first + i;
                    const double along = call.V.col(l).dot(moved.col(i));

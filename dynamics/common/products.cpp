@@ -1,0 +1,121 @@
+#include "dynamics/common/products.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+// Each instruction set has vectors and tiles of its own size, so the choice is made here rather
+// than by target_clones, whose versions share one body. Multiplications and additions are never
+// fused (-ffp-contract=off), so all versions round alike. Inlined, the loops are compiled for the
+// instruction set of their caller.
+#define POPFLOW_INLINE inline __attribute__((always_inline))
+
+namespace popflow {
+namespace {
+
+using std::size_t;
+
+typedef double Two __attribute__((vector_size(16)));
+typedef double Four __attribute__((vector_size(32)));
+typedef double Eight __attribute__((vector_size(64)));
+
+constexpr size_t kColumns = 4;  // of the result, held in registers together
+constexpr size_t kInner = 128;  // columns of A whose tile stays in the nearest cache
+
+// Element (k, j) of the right factor lies at data[k * along + j * across].
+struct Right {
+  const double* data;
+  size_t along, across;
+};
+
+// Adds `inner` terms to a tile of `vectors` vectors x `columns`.
+template <typename V, size_t vectors, size_t columns>
+POPFLOW_INLINE void tile(size_t inner, Columns a, Right b, double* c, size_t c_stride) {
+  constexpr size_t width = sizeof(V) / sizeof(double);
+  V sums[columns][vectors];
+  for (size_t j = 0; j < columns; ++j)
+    for (size_t i = 0; i < vectors; ++i)
+      std::memcpy(&sums[j][i], c + j * c_stride + i * width, sizeof(V));
+  for (size_t k = 0; k < inner; ++k) {
+    V left[vectors];
+    for (size_t i = 0; i < vectors; ++i)
+      std::memcpy(&left[i], a.data + k * a.stride + i * width, sizeof(V));
+    for (size_t j = 0; j < columns; ++j) {
+      const double right = b.data[k * b.along + j * b.across];
+      for (size_t i = 0; i < vectors; ++i) sums[j][i] += left[i] * right;
+    }
+  }
+  for (size_t j = 0; j < columns; ++j)
+    for (size_t i = 0; i < vectors; ++i)
+      std::memcpy(c + j * c_stride + i * width, &sums[j][i], sizeof(V));
+}
+
+// All tiles of this height that fit from `row` on; returns the first row left.
+template <typename V, size_t vectors>
+POPFLOW_INLINE size_t bands(size_t row, size_t rows, size_t columns, size_t inner, Columns a,
+                            Right b, double* c, size_t c_stride) {
+  constexpr size_t height = vectors * sizeof(V) / sizeof(double);
+  for (; row + height <= rows; row += height) {
+    const Columns left{a.data + row, a.stride};
+    size_t j = 0;
+    for (; j + kColumns <= columns; j += kColumns)
+      tile<V, vectors, kColumns>(inner, left, {b.data + j * b.across, b.along, b.across},
+                                 c + row + j * c_stride, c_stride);
+    for (; j < columns; ++j)
+      tile<V, vectors, 1>(inner, left, {b.data + j * b.across, b.along, b.across},
+                          c + row + j * c_stride, c_stride);
+  }
+  return row;
+}
+
+template <typename V, size_t vectors>
+POPFLOW_INLINE void multiply(size_t rows, size_t columns, size_t inner, Columns a, Right b,
+                             double* c, size_t c_stride) {
+  for (size_t j = 0; j < columns; ++j) std::fill_n(c + j * c_stride, rows, 0.0);
+  for (size_t first = 0; first < inner; first += kInner) {
+    const size_t count = inner - first < kInner ? inner - first : kInner;
+    const Columns left{a.data + first * a.stride, a.stride};
+    const Right right{b.data + first * b.along, b.along, b.across};
+    size_t row = bands<V, vectors>(0, rows, columns, count, left, right, c, c_stride);
+    row = bands<V, 1>(row, rows, columns, count, left, right, c, c_stride);
+    if constexpr (sizeof(V) > sizeof(Four))
+      row = bands<Four, 1>(row, rows, columns, count, left, right, c, c_stride);
+    bands<double, 1>(row, rows, columns, count, left, right, c, c_stride);
+  }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) void multiply_avx512(size_t rows, size_t columns, size_t inner,
+                                                        Columns a, Right b, double* c,
+                                                        size_t c_stride) {
+  multiply<Eight, 4>(rows, columns, inner, a, b, c, c_stride);
+}
+
+__attribute__((target("avx2"))) void multiply_avx2(size_t rows, size_t columns, size_t inner,
+                                                   Columns a, Right b, double* c, size_t c_stride) {
+  multiply<Four, 2>(rows, columns, inner, a, b, c, c_stride);
+}
+#endif
+
+void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right b, double* c,
+                     size_t c_stride) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return multiply_avx512(rows, columns, inner, a, b, c, c_stride);
+  if (__builtin_cpu_supports("avx2")) return multiply_avx2(rows, columns, inner, a, b, c, c_stride);
+#endif
+  multiply<Two, 2>(rows, columns, inner, a, b, c, c_stride);
+}
+
+}  // namespace
+
+void product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,
+                            double* c, size_t c_stride) {
+  multiply_widest(rows, columns, inner, a, {b.data, b.stride, 1}, c, c_stride);
+}
+
+void product(size_t rows, size_t columns, size_t inner, Columns a, Columns b, double* c,
+             size_t c_stride) {
+  multiply_widest(rows, columns, inner, a, {b.data, 1, b.stride}, c, c_stride);
+}
+
+}  // namespace popflow

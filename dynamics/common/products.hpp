@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+
+/// Products of column-major matrices in the widest vectors that the machine has. Every element is
+/// one sum over the inner index in order, from 0, never fused: the same bits for every width and
+/// however the result is cut into blocks.
+namespace popflow {
+
+/// A column-major matrix's first element and the distance between its columns.
+struct Columns {
+  const double* data;
+  std::size_t stride;
+};
+
+/// C = A B', with A rows x inner, B columns x inner and C rows x columns.
+void product_with_transpose(std::size_t rows, std::size_t columns, std::size_t inner, Columns a,
+                            Columns b, double* c, std::size_t c_stride);
+
+/// C = A B, with A rows x inner, B inner x columns and C rows x columns.
+void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a, Columns b,
+             double* c, std::size_t c_stride);
+
+}  // namespace popflow

@@ -1,0 +1,60 @@
+#include <Eigen/Core>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <limits>
+
+#include "dynamics/common/products.hpp"
+
+using namespace popflow;
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+namespace {
+
+// Columns lie this much further apart than their rows need; what is between is not touched.
+constexpr Index kGap = 3;
+constexpr double kUntouched = 7;
+
+std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+
+Columns top(const MatrixXd& m) { return {m.data(), size(m.rows())}; }
+
+MatrixXd matrix(Index rows, Index columns, bool integers) {
+  const MatrixXd m = MatrixXd::Random(rows + kGap, columns);
+  return integers ? MatrixXd((8 * m).array().round()) : m;
+}
+
+void check(Index rows, Index columns, Index inner, bool transposed, bool integers) {
+  CAPTURE(rows, columns, inner, transposed, integers);
+  const MatrixXd a = matrix(rows, inner, integers);
+  const MatrixXd b =
+      transposed ? matrix(columns, inner, integers) : matrix(inner, columns, integers);
+  MatrixXd c = MatrixXd::Constant(rows + kGap, columns, kUntouched);
+  const MatrixXd left = a.topRows(rows);
+  const MatrixXd right = transposed ? MatrixXd(b.topRows(columns).transpose()) : b.topRows(inner);
+  (transposed ? product_with_transpose : product)(size(rows), size(columns), size(inner), top(a),
+                                                  top(b), c.data(), size(c.rows()));
+  const MatrixXd expected = left * right;
+  const double tolerance =
+      integers ? 0 : 2 * static_cast<double>(inner) * std::numeric_limits<double>::epsilon();
+  CHECK(((c.topRows(rows) - expected).array().abs() <= tolerance).all());
+  CHECK((c.bottomRows(kGap).array() == kUntouched).all());
+  // Each element is a sum in order, whatever the instruction set: the same bits.
+  for (Index j = 0; j < columns; ++j)
+    for (Index i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (Index k = 0; k < inner; ++k) sum += left(i, k) * right(k, j);
+      if (c(i, j) != sum) FAIL("element " << i << ", " << j << ": " << c(i, j) << " != " << sum);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("products of matrices are Eigen's, each element summed in order", "[fast][products]") {
+  for (const Index rows : {0, 1, 3, 5, 17, 33, 100})
+    for (const Index columns : {0, 1, 3, 4, 7, 32})
+      for (const Index inner : {0, 1, 2, 127, 129, 300})
+        for (const bool transposed : {false, true})
+          for (const bool integers : {false, true})
+            check(rows, columns, inner, transposed, integers);
+}
