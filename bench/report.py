@@ -5,6 +5,7 @@ usage: bench/report.py [BUILD_FOLDER] [--only NAME ...]     (default build/bench
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+@functools.cache
 def kernels(build: pathlib.Path) -> dict:
     """Median seconds (and bytes a second) of every kernel."""
     out = subprocess.run(

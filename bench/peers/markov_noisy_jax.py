@@ -13,30 +13,14 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
+from markov_gradient import PI0, PI1, P, Q, slope_gradient
 
 jax.config.update("jax_enable_x64", True)
 
-P, Q = 0.2, 0.3
-PI0, PI1 = Q / (P + Q), P / (P + Q)
-BEST_SLOPE = np.log((1 - P) * (1 - Q) / (P * Q))
-CHANGE = P * Q / (P + Q)
-STAY = PI0 * (1 - P) * PI1 * (1 - Q)
 RATE, BATCH, SYMBOLS, RUNS = 0.01, 16, 32, 1000
 TRANSITIONS = SYMBOLS - 1
+START = np.array([0.1, 0.1])
 REPETITIONS = 5
-
-
-def slope_gradient(slope):
-    """dL/ds with the optimal bias, by the formulas of dynamics/markov/chain.cpp (P <= Q)."""
-    less = jnp.exp(-jnp.abs(slope) / 2)
-    a, b = jnp.where(slope > 0, less, 1.0), jnp.where(slope > 0, 1.0, less)
-    D = (Q - P) / (P + Q) * a
-    S = jnp.sqrt(D * D + 4 * PI0 * PI1 * b * b)
-    change, stay = 2 * PI0 * PI1 * a / (a + S), PI0 * (D + S) / (a + S)
-    d = slope - BEST_SLOPE
-    less = jnp.expm1(-jnp.abs(d))
-    above = jnp.where(d < 0, a * a * STAY * less, -b * b * CHANGE * CHANGE * less)
-    return above / (a * a * (stay + PI1 * (1 - Q)) + b * b * (change + CHANGE))
 
 
 def slopes(x):
@@ -62,8 +46,8 @@ def sampled_step(x, key):
         symbol, from1, up, down = carry
         rises = ~symbol & (word < below(P))
         falls = symbol & (word < below(Q))
-        return ((symbol ^ (rises | falls)), from1 + symbol.sum(dtype=jnp.int32), up + rises.sum(dtype=jnp.int32),
-                down + falls.sum(dtype=jnp.int32)), None
+        return (symbol ^ (rises | falls), from1 + symbol.sum(dtype=jnp.int32),
+                up + rises.sum(dtype=jnp.int32), down + falls.sum(dtype=jnp.int32)), None
 
     nothing = jnp.zeros((), jnp.int32)
     (_, from1, up, down), _ = jax.lax.scan(
@@ -110,9 +94,6 @@ def sde(key, steps=10_000):
         return (noisy_step(x, jax.random.normal(now, (2,)))[0], key), None
 
     return jax.lax.scan(step, (START, key), None, length=steps)[0][0]
-
-
-START = jnp.array([0.1, 0.1])
 
 
 def main():
