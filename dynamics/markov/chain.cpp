@@ -113,27 +113,35 @@ ModelPairs model_pairs(const Chain& chain, double slope) {
   return {at.change(), stay0, stay1, at.g1(), at.S > 0 ? stay0 * (stay1 / at.S) * at.a : 0};
 }
 
-Logits optimal_logits(const Chain& chain, double e, double w) {
-  const double s = slope(e, w);
-  const double ww = w * std::abs(w);
-  // e^2/2 and s together: sums of them cancel where w is large.
-  if (chain.p == chain.q) return {-s / 2, s / 2, -e * e * ww};
-  const auto [a, b] = half_powers(s);
+namespace {
+
+/// The logits at a slope, and what they have in common: the logarithm of the odds of the symbol that
+/// is rarer, with the smaller of 1 and e^s taken apart.
+struct LogitsAtSlope {
+  double f0 = 0, f1 = 0, common = 0;
+};
+LogitsAtSlope logits_at(const Chain& chain, double slope) {
+  if (chain.p == chain.q) return {-slope / 2, slope / 2, 0};
+  const auto [a, b] = half_powers(slope);
   const double D = chain.asymmetry * a;
   const double S = discriminant(chain, D, b);
   const double r = std::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
-  const double log_a = -std::max(s, 0.0) / 2;
-  Logits logits;
-  if (chain.p < chain.q) {
-    logits.f0 = r + log_a;
-    logits.f1 = r + (s + log_a);
-    logits.bias = r + (s > 0 ? -e * e * ww : e * e / 2);
-  } else {
-    logits.f1 = -r - log_a;
-    logits.f0 = -r - (s + log_a);
-    logits.bias = -r - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
-  }
-  return logits;
+  const double log_a = -std::max(slope, 0.0) / 2;
+  if (chain.p < chain.q) return {r + log_a, r + (slope + log_a), r};
+  return {-r - (slope + log_a), -r - log_a, r};
+}
+
+}  // namespace
+
+Logits optimal_logits(const Chain& chain, double e, double w) {
+  const double s = slope(e, w);
+  const double ww = w * std::abs(w);
+  const LogitsAtSlope at = logits_at(chain, s);
+  // e^2/2 and s together: sums of them cancel where w is large.
+  const double bias = chain.p == chain.q  ? -e * e * ww
+                      : chain.p < chain.q ? at.common + (s > 0 ? -e * e * ww : e * e / 2)
+                                          : -at.common - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
+  return {at.f0, at.f1, bias};
 }
 
 double excess_loss(const Chain& chain, const Logits& logits) {
@@ -146,6 +154,29 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
   return chain.slope_at_line * (logits.f1 - logits.f0) +
          chain.pi0 * coin_divergence(chain.pi1, logits.f0 - line) +
          chain.pi1 * coin_divergence(chain.pi1, logits.f1 - line);
+}
+
+SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share) {
+  const auto loss = [&](double slope) {
+    const LogitsAtSlope at = logits_at(chain, slope);
+    return above(chain, {at.f0, at.f1});
+  };
+  const double level = share * loss(start);
+  if (!(level > 0)) return {};
+  // The loss is convex, so that Newton's steps from where it is above the level approach the end of
+  // the range without passing it. (From within they pass it once.)
+  const auto end_from = [&](double slope) {
+    for (int i = 0; i < 100; ++i) {
+      const double next = slope - (loss(slope) - level) / slope_gradient(chain, slope);
+      constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+      if (!(std::abs(next - slope) > kRounding * std::abs(slope))) break;
+      slope = next;
+    }
+    return slope;
+  };
+  const double near = end_from(start);
+  const double far = end_from(chain.best_slope + (chain.best_slope - near));
+  return {std::min(near, far), std::max(near, far)};
 }
 
 }  // namespace popflow::markov

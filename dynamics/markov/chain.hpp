@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -67,5 +69,20 @@ double excess_loss(const Chain& chain, const Logits& logits);
 
 /// L - H(pi), by the divergences from the stationary distribution: exact where it is small, too.
 double loss_above_line(const Chain& chain, const Logits& logits);
+
+/// One of the two.
+using LossAbove = double (*)(const Chain& chain, const Logits& logits);
+
+/// Slopes from `low` to `high`; by default all.
+struct SlopeRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  /// How far a slope lies inside; negative outside.
+  [[nodiscard]] double depth(double slope) const { return std::min(slope - low, high - slope); }
+};
+
+/// Where the loss with the optimal bias, a convex function of the slope alone, lies above its limit
+/// by no more than a share of what it does at the slope `start`.
+SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share);
 
 }  // namespace popflow::markov

@@ -201,13 +201,11 @@ const BoundTable<ObservableInfo, Look>& observables() {
 }
 
 const BoundTable<EventInfo, EventLook>& events() {
-  // The share of the way to the limit that is left when the loss counts as settled.
-  static constexpr double kSettled = 0.01;
   static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
       {{"loss_settled",
         "the loss has covered 99% of the way from its start to the limit of the flow from there "
         "(optimal bias; not for starts at rest)"},
-       [](const EventLook& look) { return kSettled * look.at_start - look.now; }}};
+       [](const EventLook& look) { return look.settled.depth(look.slope); }}};
   return table;
 }
 

@@ -23,11 +23,16 @@ struct Look {
 };
 const BoundTable<ObservableInfo, Look>& observables();
 
-/// The quantities from which the events are computed: the loss above its limit.
+/// The quantities from which the events are computed. The loss with the optimal bias depends on the
+/// slope alone, so that it need not be evaluated.
 struct EventLook {
-  double at_start = 0;
-  double now = 0;
+  double slope = 0;
+  SlopeRange settled;  ///< slopes at which the loss is near its limit
 };
+
+/// The share of the way to the limit that is left when the loss counts as settled.
+inline constexpr double kSettled = 0.01;
+
 const BoundTable<EventInfo, EventLook>& events();
 
 }  // namespace popflow::markov

@@ -86,9 +86,8 @@ void Markov::describe() {
   if (rests()) return;
   shape_.events = {"loss_settled"};
   events_ = events().select(shape_.events);
-  std::vector<double> x(shape_.state_size());
-  this->start(x);
-  start_above_limit_ = above_limit(x);
+  settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
+                           markov::slope(start_.e, start_.w), kSettled);
 }
 
 /// On the way to the limit, below what a double holds.
@@ -270,7 +269,7 @@ double Markov::above_limit(std::span<const double> x) const {
 }
 
 void Markov::event_functions(StateView x, double /*t*/, std::span<double> values) const {
-  if (!values.empty()) events_.evaluate({start_above_limit_, above_limit(x)}, values);
+  if (!values.empty()) events_.evaluate({markov::slope(x[0], x[1]), settled_}, values);
 }
 
 std::string Markov::outcome(StateView x, double /*t*/) const {

@@ -88,7 +88,7 @@ class Markov : public System,
   std::vector<Note> notes_;
   Limit limit_;
   LimitPoint limit_point_;
-  double start_above_limit_ = 0;
+  SlopeRange settled_;
   bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
   bool noisy_;
   TransitionSampler sampler_;
