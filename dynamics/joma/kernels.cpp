@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/common/exponential.hpp"
 
 // Multiplications and additions are never fused (-ffp-contract=off), so all versions round alike.
 // Sanitizers start up too late for the choice between them.

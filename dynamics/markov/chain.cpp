@@ -115,8 +115,8 @@ ModelPairs model_pairs(const Chain& chain, double slope) {
 
 namespace {
 
-/// The logits at a slope, and what they have in common: the logarithm of the odds of the symbol that
-/// is rarer, with the smaller of 1 and e^s taken apart.
+/// The logits at a slope, and what they have in common: the logarithm of the odds of the symbol
+/// that is rarer, with the smaller of 1 and e^s taken apart.
 struct LogitsAtSlope {
   double f0 = 0, f1 = 0, common = 0;
 };

@@ -62,6 +62,13 @@ Logits optimal_logits(const Chain& chain, double e, double w);
 /// s = e^2 (1 + 2w|w|).
 inline double slope(double e, double w) { return e * e * (1 + 2 * w * std::abs(w)); }
 
+/// The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
+/// this it is kept constant, as it is at 0, before rounding could change its sign.
+inline constexpr double kVanishing = 1e-270;
+
+/// w as the right-hand side takes it.
+inline double acting(double w) { return std::abs(w) < kVanishing ? 0 : w; }
+
 // ---- The loss.
 
 /// L - H(x_{n+1} | x_n), by the divergences from the chain's own transitions.

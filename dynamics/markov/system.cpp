@@ -7,19 +7,14 @@
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "dynamics/markov/lanes.hpp"
 
 namespace popflow::markov {
 
 namespace {
 
-// The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
-// kVanishing it is kept constant, as it is at 0, before rounding could change its sign; no
-// block's scale is below kSmallest, whose absolute tolerance is far less than that.
-constexpr double kVanishing = 1e-270;
+// No block's scale is below this, whose absolute tolerance is far less than kVanishing.
 constexpr double kSmallest = 1e-280;
-
-/// w as the right-hand side takes it.
-double acting(double w) { return std::abs(w) < kVanishing ? 0 : w; }
 
 /// The scale of a block that begins or ends at `value`.
 double natural_scale(double value) {
@@ -62,7 +57,19 @@ Capabilities Markov::capabilities() const {
     can.gradient_flow =
         Lacking{"w is kept where it is: at 0, or once it is too small to be integrated"};
   if (!shape_.events.empty()) can.events = this;
+  can.in_lanes = this;
   return can;
+}
+
+const LaneFormulas& Markov::lane_formulas() const {
+  return free_bias_ ? free_lanes() : optimal_lanes();
+}
+
+void Markov::lane_parameters(std::span<double> of) const {
+  if (free_bias_)
+    free_parameters(chain_, of);
+  else
+    optimal_parameters(chain_, path_sums_, settled_, of);
 }
 
 void Markov::describe() {

@@ -31,7 +31,8 @@ class Markov : public System,
                public Events,
                public Sampled,
                public Covariance,
-               public Outcomes {
+               public Outcomes,
+               public InLanes {
  public:
   /// `notes` say where the chain comes from.
   Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
@@ -57,6 +58,8 @@ class Markov : public System,
   void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override;
   void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override;
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override;
+  void lane_parameters(std::span<double> of) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// Where a start with the optimal bias ends.

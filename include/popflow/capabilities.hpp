@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "popflow/lanes.hpp"
 #include "popflow/random.hpp"
 #include "popflow/state_view.hpp"
 
@@ -211,6 +212,7 @@ struct Capabilities {
   Capability<Outcomes> outcomes = {};
   Capability<FinalValues> final_values = {};
   Capability<StepsInPlace> steps_in_place = {};
+  Capability<InLanes> in_lanes = {};
   /// Why noise is not exact in law in these coordinates, so that none is allowed; empty: it is.
   std::string no_noise = {};
   SamplingBias sampling_bias = {};  ///< of `sampled`

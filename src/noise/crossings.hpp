@@ -16,6 +16,7 @@ class Crossings {
   explicit Crossings(const System& system);
   void update(StateView x, double t);
 
+  [[nodiscard]] bool happened(std::size_t event) const { return happened_[event]; }
   [[nodiscard]] const std::vector<FoundEvent>& events() const { return events_; }
   [[nodiscard]] const std::vector<double>& passages() const { return passages_; }
 

@@ -103,6 +103,17 @@ void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) co
   if (done < out.size()) piece();
 }
 
+void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
+                        std::uint64_t number, std::size_t variables, double* out, Lanes lanes) {
+  const PhiloxKey key(seed, Purpose::noise, 0, number);
+#if POPFLOW_HAS_AVX2
+  if (use_avx2(lanes)) return avx2::first_normals_of_runs(key, runs.data(), variables, out);
+#else
+  (void)lanes;
+#endif
+  baseline::first_normals_of_runs(key, runs.data(), variables, out);
+}
+
 void fill_normals(Workers& workers, std::uint64_t seed, std::uint32_t run, std::uint64_t number,
                   std::span<double> out) {
   const NormalPart part(seed, run, number);

@@ -114,6 +114,15 @@ const std::vector<Row>& rows() {
         .default_note = "chosen by adaptive methods; sde: a tenth of the learning rate",
         .modes = kWithMethods},
        {.meaning = "step of the sde rungs", .default_note = "a tenth of the learning rate"}},
+      {{.name = "kernel",
+        .kind = Kind::word,
+        .default_text = "auto",
+        .meaning =
+            "how trajectories are computed: one by one, or side by side in vector registers, "
+            "for small states that have such formulas; auto: lanes where there are any, but "
+            "a single flow by Odeint's steppers",
+        .words = {"auto", "scalar", "lanes"},
+        .modes = kWithMethods}},
       {{.name = "max-steps",
         .kind = Kind::integer,
         .default_text = "1e8",

@@ -22,56 +22,103 @@ namespace {
 
 constexpr double kAllStates = 1024.0 * 1024 * 1024;
 
-/// The whole run from save `next` on: the only place where driver and recorder meet.
-Outcome drive(Driver& driver, Recorder& recorder, std::size_t next) {
-  const Schedule& schedule = recorder.schedule();
-  for (; next < schedule.size(); ++next) {
-    const Outcome outcome = driver.advance(schedule[next]);
-    if (outcome.kind == Outcome::Kind::interrupted) {
-      recorder.checkpoint(next, driver);
-      return outcome;
-    }
-    if (outcome.kind != Outcome::Kind::reached) {
-      recorder.stop(next, driver);
-      return outcome;
-    }
-    recorder.save(next, driver);
-  }
-  Outcome outcome;
-  outcome.time = driver.time();
-  return outcome;
-}
+/// A run on its way from save to save: the only place where driver and recorder meet.
+class OneRun {
+ public:
+  OneRun(std::unique_ptr<Driver> driver, Recorder recorder)
+      : driver_(std::move(driver)), recorder_(std::move(recorder)) {}
 
-Ending run_one(Experiment& experiment, const TrajectoryGroup& file, std::size_t run,
-               const RecordedRuns* before, Progress& progress, std::size_t place) {
-  std::optional<Restart> from;
-  if (before != nullptr) from = before->restart(run);
+  [[nodiscard]] bool ended() const { return outcome_.has_value(); }
+  /// From where it was recorded last, or from the start.
+  void begin(std::optional<Restart> from) {
+    const bool at_start = !from || from->saves == 0;
+    if (from) driver_->restore(std::move(from->x), std::move(from->regime), from->t, from->data);
+    if (at_start && driver_->time() == 0) recorder_.start_state(*driver_);
+  }
+  void advance(std::size_t save) {
+    const Outcome outcome = driver_->advance(recorder_.schedule()[save]);
+    if (outcome.kind == Outcome::Kind::reached) return recorder_.save(save, *driver_);
+    if (outcome.kind == Outcome::Kind::interrupted)
+      recorder_.checkpoint(save, *driver_);
+    else
+      recorder_.stop(save, *driver_);
+    outcome_ = outcome;
+  }
+  Ending end(const System& system) {
+    Ending ended;
+    ended.outcome = outcome_.value_or(Outcome{Outcome::Kind::reached, driver_->time(), ""});
+    if (const auto outcomes = system.capabilities().outcomes)
+      ended.where = outcomes->outcome(driver_->view(), driver_->time());
+    if (ended.outcome.kind != Outcome::Kind::interrupted) recorder_.finish(ended.outcome, *driver_);
+    return ended;
+  }
+
+ private:
+  std::unique_ptr<Driver> driver_;
+  Recorder recorder_;
+  std::optional<Outcome> outcome_;  ///< where it did not reach a save
+};
+
+/// Runs `first` and following of the file, side by side: as many as have an `ended`. They stand at
+/// the same time: at the start, or where `from` says.
+void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size_t first,
+                  std::span<Ending> ended, std::vector<std::optional<Restart>> from,
+                  Progress& progress, std::size_t place) {
   const System& system = *experiment.system;
   const Parameters& options = experiment.config.options;
-  const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; },
-                          progress.of(place, experiment.plan.schedule.back()),
-                          [&progress](const std::string& sentence) { progress.warn(sentence); }};
-  const std::size_t number = experiment.plan.first_run + run;
-  const std::unique_ptr<Driver> driver =
-      make_driver(system, experiment.workers, options, static_cast<std::uint32_t>(number), hooks);
-  Recorder recorder(system, file, experiment.plan.schedule,
-                    {.state = experiment.plan.saves,
-                     .checkpoint_every = options.real("checkpoint-every"),
-                     .next_sequence = from ? from->sequence + 1 : 1,  // the start's is written
-                     .ensemble = experiment.plan.ensemble,
-                     .run = run,
-                     .number = number});
-  std::size_t next = 0;
-  if (from) {
-    next = static_cast<std::size_t>(from->saves);
-    driver->restore(std::move(from->x), std::move(from->regime), from->t, from->data);
+  const Schedule& schedule = experiment.plan.schedule;
+  std::vector<std::uint32_t> numbers;
+  std::vector<DriverHooks> hooks;
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    numbers.push_back(static_cast<std::uint32_t>(experiment.plan.first_run + first + i));
+    hooks.push_back({[] { return InterruptGuard::signal() != 0; },
+                     progress.of(place + i, schedule.back()),
+                     [&progress](const std::string& sentence) { progress.warn(sentence); }});
   }
-  if (next == 0 && driver->time() == 0) recorder.start_state(*driver);
-  Ending ended{drive(*driver, recorder, next)};
-  if (const auto outcomes = system.capabilities().outcomes)
-    ended.where = outcomes->outcome(driver->view(), driver->time());
-  if (ended.outcome.kind != Outcome::Kind::interrupted) recorder.finish(ended.outcome, *driver);
-  return ended;
+  std::vector<std::unique_ptr<Driver>> drivers =
+      make_drivers(system, experiment.workers, options, numbers, std::move(hooks));
+  std::size_t next = 0;
+  std::vector<OneRun> runs;
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    if (from[i]) next = static_cast<std::size_t>(from[i]->saves);
+    runs.emplace_back(
+        std::move(drivers[i]),
+        Recorder(system, file, schedule,
+                 {.state = experiment.plan.saves,
+                  .checkpoint_every = options.real("checkpoint-every"),
+                  .next_sequence = from[i] ? from[i]->sequence + 1 : 1,  // the start's is written
+                  .ensemble = experiment.plan.ensemble,
+                  .run = first + i,
+                  .number = numbers[i]}));
+    runs.back().begin(std::move(from[i]));
+  }
+  for (; next < schedule.size(); ++next)
+    for (OneRun& run : runs)
+      if (!run.ended()) run.advance(next);
+  for (std::size_t i = 0; i < ended.size(); ++i) ended[i] = runs[i].end(system);
+}
+
+/// Neighbouring runs that are to be computed, in stretches that may go side by side.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+std::vector<Stretch> stretches(const Experiment& experiment, const RecordedRuns* before) {
+  // As many as there are lanes, but no thread without any.
+  const std::size_t runs = experiment.plan.runs;
+  const std::size_t threads = experiment.workers.threads();
+  const std::size_t most = std::min(runs_together(experiment.config.options),
+                                    std::max<std::size_t>(1, (runs + threads - 1) / threads));
+  std::vector<Stretch> all;
+  for (std::size_t run = 0; run < runs; ++run) {
+    if (before != nullptr && before->ended(run)) continue;
+    const bool follows = !all.empty() && all.back().first + all.back().count == run;
+    if (follows && all.back().count < most)
+      ++all.back().count;
+    else
+      all.push_back({run, 1});
+  }
+  return all;
 }
 
 }  // namespace
@@ -158,6 +205,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   system = std::move(made.system);
   config.own = std::move(made.own);
   settle_end(options, *system);
+  settle_kernel(options, *system);
   plan.schedule = make_schedule(options, options.real("t-end"));
   plan.spacing = spacing_of(plan.schedule, options);
   plan.ensemble = is_ensemble(options);
@@ -273,21 +321,40 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
                Progress& progress, std::size_t first_run) {
   std::vector<Ending> ended(experiment.plan.runs);
-  const auto one = [&](std::size_t run) {
-    if (const auto earlier = before != nullptr ? before->ended(run) : std::nullopt) {
+  for (std::size_t run = 0; before != nullptr && run < ended.size(); ++run)
+    if (const auto earlier = before->ended(run)) {
       ended[run] = *earlier;
-    } else if (experiment.plan.runs > 1 && InterruptGuard::signal() != 0) {
-      ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
-    } else {
-      ended[run] = run_one(experiment, file, run, before, progress, first_run + run);
+      progress.done(first_run + run);
     }
-    progress.done(first_run + run);
+  const std::vector<Stretch> left = stretches(experiment, before);
+  const auto compute = [&](std::size_t number) {
+    const Stretch& stretch = left[number];
+    const std::size_t end = stretch.first + stretch.count;
+    if (ended.size() > 1 && InterruptGuard::signal() != 0) {
+      for (std::size_t run = stretch.first; run < end; ++run)
+        ended[run].outcome = {Outcome::Kind::interrupted, 0, "interrupted before all runs began"};
+      return;
+    }
+    for (std::size_t run = stretch.first; run < end;) {
+      // Runs that were stopped at different times cannot go side by side.
+      std::vector<std::optional<Restart>> from;
+      do {
+        from.emplace_back();
+        if (before != nullptr) from.back() = before->restart(run + from.size() - 1);
+      } while (run + from.size() < end && (before == nullptr || from.back()->t == from.front()->t));
+      if (before != nullptr && from.back()->t != from.front()->t) from.pop_back();
+      const std::size_t count = from.size();
+      run_together(experiment, file, run, std::span(ended).subspan(run, count), std::move(from),
+                   progress, first_run + run);
+      run += count;
+    }
+    for (std::size_t run = stretch.first; run < end; ++run) progress.done(first_run + run);
   };
   // A single run has the threads for itself.
-  if (ended.size() == 1)
-    one(0);
+  if (ended.size() == 1 && left.size() == 1)
+    compute(0);
   else
-    experiment.workers.run(ended.size(), one);
+    experiment.workers.run(left.size(), compute);
   Together all;
   for (const Ending& run : ended) all.add(run);
   return all.ending();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "noise/sde_lanes.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/sde_driver.hpp"
@@ -142,6 +144,19 @@ void settle_end(Parameters& options, const System& system) {
   options.resolve("t-end", static_cast<double>(steps) * h);
 }
 
+void settle_kernel(Parameters& options, const System& system) {
+  const std::string& mode = options.word("mode");
+  if (mode == "sgd") return;
+  const bool lanes = mode == "sde" && has_noisy_lanes(system, sde_options(options, 0, {}));
+  const std::string& kernel = options.word("kernel");
+  if (kernel == "lanes" && !lanes)
+    throw UsageError("--kernel lanes: " + system.info().name + " with --method " +
+                     options.word("method") +
+                     (mode == "sde" ? " and --noise " + options.word("noise") : "") +
+                     " has none; take auto or scalar");
+  if (kernel == "auto") options.resolve("kernel", std::string(lanes ? "lanes" : "scalar"));
+}
+
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
                                     const Parameters& options, std::uint32_t run,
                                     DriverHooks hooks) {
@@ -149,10 +164,30 @@ std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
   if (mode == "sgd")
     return std::make_unique<SgdDriver>(system, workers,
                                        sgd_options(options, run, std::move(hooks)));
-  if (mode == "sde")
-    return std::make_unique<SdeDriver>(system, workers,
-                                       sde_options(options, run, std::move(hooks)));
-  return std::make_unique<FlowDriver>(system, workers, flow_options(options, std::move(hooks)));
+  if (mode == "flow")
+    return std::make_unique<FlowDriver>(system, workers, flow_options(options, std::move(hooks)));
+  SdeDriver::Options sde = sde_options(options, run, std::move(hooks));
+  if (!has_noisy_lanes(system, sde))
+    return std::make_unique<SdeDriver>(system, workers, std::move(sde));
+  // Alone in its lanes a run has the bits that it has beside others.
+  std::vector<DriverHooks> alone = {std::move(sde.hooks)};
+  return std::move(noisy_lanes(system, sde, {&run, 1}, std::move(alone)).front());
+}
+
+std::size_t runs_together(const Parameters& options) {
+  return options.has("kernel") && options.word("kernel") == "lanes" ? kLanes : 1;
+}
+
+std::vector<std::unique_ptr<Driver>> make_drivers(const System& system, Workers& workers,
+                                                  const Parameters& options,
+                                                  std::span<const std::uint32_t> runs,
+                                                  std::vector<DriverHooks> hooks) {
+  if (runs_together(options) > 1)
+    return noisy_lanes(system, sde_options(options, 0, {}), runs, std::move(hooks));
+  std::vector<std::unique_ptr<Driver>> drivers;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    drivers.push_back(make_driver(system, workers, options, runs[i], std::move(hooks[i])));
+  return drivers;
 }
 
 std::unique_ptr<Driver> make_coarse_driver(const System& system, Workers& workers,

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
@@ -25,10 +27,22 @@ Setting make_setting(const Parameters& options, const LastState* start);
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
 
+/// Fills in the kernel where it is left to the program. Throws UsageError where there are no lanes.
+void settle_kernel(Parameters& options, const System& system);
+
 /// What moves the state in this mode, at its start.
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
                                     const Parameters& options, std::uint32_t run,
                                     DriverHooks hooks);
+
+/// How many runs of an ensemble are best moved together.
+std::size_t runs_together(const Parameters& options);
+/// The drivers of runs that move together: all must be advanced to a time before one is advanced to
+/// the next. Each run's numbers are those that its driver alone would give.
+std::vector<std::unique_ptr<Driver>> make_drivers(const System& system, Workers& workers,
+                                                  const Parameters& options,
+                                                  std::span<const std::uint32_t> runs,
+                                                  std::vector<DriverHooks> hooks);
 
 /// A run of mode sde with its steps taken two at a time, along the same path.
 std::unique_ptr<Driver> make_coarse_driver(const System& system, Workers& workers,

@@ -8,6 +8,7 @@
 
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
+#include "steppers/largest_entry.hpp"
 
 namespace popflow {
 
@@ -74,12 +75,12 @@ template <class Of>
 double largest(std::size_t begin, std::size_t end, Of&& value) {
   // Lanes let the compiler vectorise a maximum whose order does not matter; 0 * value is NaN for
   // every value that is not finite, and 0 otherwise.
-  constexpr std::size_t kLanes = 8;
-  double high[kLanes] = {};
-  double poison[kLanes] = {};
+  constexpr std::size_t kSums = 8;
+  double high[kSums] = {};
+  double poison[kSums] = {};
   std::size_t i = begin;
-  for (; i + kLanes <= end; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+  for (; i + kSums <= end; i += kSums) {
+    for (std::size_t lane = 0; lane < kSums; ++lane) {
       const double v = std::abs(value(i + lane));
       high[lane] = v > high[lane] ? v : high[lane];
       poison[lane] += 0 * v;
@@ -90,9 +91,9 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
     high[0] = v > high[0] ? v : high[0];
     poison[0] += 0 * v;
   }
-  if (end - begin < kLanes) return high[0] + poison[0];
+  if (end - begin < kSums) return high[0] + poison[0];
   double result = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane)
+  for (std::size_t lane = 0; lane < kSums; ++lane)
     result = std::max(result, high[lane]) + poison[lane];
   return result;
 }
@@ -133,10 +134,6 @@ inline double largest_entry(Workers& workers, std::span<const double> x) {
 inline bool all_finite(Workers& workers, std::span<const double> x) {
   return std::isfinite(largest_entry(workers, x));
 }
-
-/// A state with an entry beyond this counts as non-finite: losses are products of four entries, and
-/// the last ones recorded should be finite.
-constexpr double kLargestEntry = 1e70;
 
 /// Is every entry finite and within the bound on states?
 inline bool is_state(Workers& workers, std::span<const double> x) {

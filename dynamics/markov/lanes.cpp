@@ -1,0 +1,203 @@
+#include "dynamics/markov/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "dynamics/common/exponential.hpp"
+#include "dynamics/common/widest.hpp"
+#include "dynamics/markov/bernoulli.hpp"
+
+namespace popflow::markov {
+
+namespace {
+
+using std::size_t;
+
+/// Rows of the parameters with the optimal bias.
+enum Optimal : size_t {
+  kPairs,      // 2 pi0 pi1
+  kAsymmetry,  // of Chain, as some more
+  kTwiceRoot,
+  kCommon,  // max(pi0, pi1)
+  kRare,    // 4 pi0 pi1 min(pi0, pi1)
+  kFirst,   // 1 where 0 is the common symbol, 0 elsewhere
+  kBestSlope,
+  kBestChange,
+  kBestStay,
+  kBestStay1,  // pi1 (1 - q)
+  kSettledLow,
+  kSettledHigh,
+  kInverse0,  // 1/pi0
+  kInverse1,
+  kMean,    // of PathSums, over positions
+  kNoise0,  // pi0 p (1 - p) / N
+  kNoise1,
+  kBetween,  // what the correlation of positions adds
+  kOptimal
+};
+
+/// ... and with a free one.
+enum Free : size_t { kP, kQ, kPi0, kPi1, kLogitP, kLogitQ, kFree };
+
+inline double at(const double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
+
+/// dL/ds at slope s; see PairsAt in chain.cpp.
+inline double gradient_by_slope(const double* of, size_t l, double s) {
+  const double less = exponential(-0.5 * std::abs(s));
+  // Not chosen but weighted by 0 and 1, which is exact: with a constant among the choices, gcc
+  // makes branches of them.
+
+  const double a = s > 0 ? less : 1;
+  const double b = s > 0 ? 1 : less;
+  const double D = at(of, kAsymmetry, l) * a;
+  const double E = at(of, kTwiceRoot, l) * b;
+  const double root = std::sqrt(D * D + E * E);
+  const double S = root > E ? root : E;  // where squares vanish
+  const double share = 1 / (a + S);
+  const double change = at(of, kPairs, l) * a * share;
+  const double common = at(of, kCommon, l) * (D + S) * share;
+  const double rare = at(of, kRare, l) * (b / (S + D)) * (b * share);
+  const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
+  const double best = at(of, kBestChange, l);
+  const double d = s - at(of, kBestSlope, l);
+  const double less_by = exponential_m1(-std::abs(d));
+  const double aa = a * a;
+  const double bb = b * b;
+  // Both are computed before one is chosen: what is loaded in a branch is not vectorised.
+  const double below_best = aa * at(of, kBestStay, l) * less_by;
+  const double above_best = -(bb * best * best * less_by);
+  const double above = d < 0 ? below_best : above_best;
+  return above / (aa * (stay0 + at(of, kBestStay1, l)) + bb * (change + best));
+}
+
+// gcc gives up where it would have to tell too many arrays apart: hence __restrict.
+POPFLOW_WIDEST void optimal_flow(const double* __restrict of, const double* __restrict x,
+                                 double* __restrict dxdt) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double e = x[l];
+    const double w = acting(x[kLanes + l]);
+    const double g1 = gradient_by_slope(of, l, slope(e, w));
+    dxdt[l] = -e * (2 + 4 * w * std::abs(w)) * g1;
+    dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1;
+  }
+}
+
+POPFLOW_WIDEST void optimal_flow_and_covariance(const double* __restrict of,
+                                                const double* __restrict x, double* __restrict dxdt,
+                                                double* __restrict covariance) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double e = x[l];
+    const double w = acting(x[kLanes + l]);
+    const double g1 = gradient_by_slope(of, l, slope(e, w));
+    // The logits' derivatives by (e, w): (-e, 0) and (d1e, d1w).
+    const double d1e = e * (1 + 4 * w * std::abs(w));
+    const double d1w = 4 * e * e * std::abs(w);
+    dxdt[l] = -(e + d1e) * g1;
+    dxdt[kLanes + l] = -d1w * g1;
+    const double g0_by = -g1 * at(of, kInverse0, l);
+    const double g1_by = g1 * at(of, kInverse1, l);
+    const double between_e = -g0_by * e - g1_by * d1e;
+    const double between_w = -g1_by * d1w;
+    const double mean = at(of, kMean, l);
+    const double u0e = mean * between_e - e;
+    const double u0w = mean * between_w;
+    const double u1e = mean * between_e + d1e;
+    const double u1w = mean * between_w + d1w;
+    const double n0 = at(of, kNoise0, l);
+    const double n1 = at(of, kNoise1, l);
+    const double n = at(of, kBetween, l);
+    covariance[l] = n0 * u0e * u0e + n1 * u1e * u1e + n * between_e * between_e;
+    covariance[kLanes + l] = n0 * u0e * u0w + n1 * u1e * u1w + n * between_e * between_w;
+    covariance[2 * kLanes + l] = n0 * u0w * u0w + n1 * u1w * u1w + n * between_w * between_w;
+  }
+}
+
+POPFLOW_WIDEST void optimal_events(const double* __restrict of, const double* __restrict x,
+                                   double* __restrict values) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double s = slope(x[l], x[kLanes + l]);
+    const double above = s - at(of, kSettledLow, l);
+    const double below = at(of, kSettledHigh, l) - s;
+    values[l] = above < below ? above : below;
+  }
+}
+
+/// sigmoid(logit(p) + d) - p; see bernoulli.hpp.
+inline double change_of_coin(double p, double d) {
+  const auto [power, rest] = split_exponential(-std::abs(d));
+  const double less = power + power * rest;
+  const double less_by = power * rest + (power - 1);
+  const double other = 1 - p;
+  const double from = d > 0 ? p : other;
+  const double to = d > 0 ? other : p;
+  const double change = p * other * less_by / (from + to * less);
+  return d > 0 ? -change : change;
+}
+
+POPFLOW_WIDEST void free_flow(const double* __restrict of, const double* __restrict x,
+                              double* __restrict dxdt) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double e = x[l];
+    const double w = acting(x[kLanes + l]);
+    const double f0 = x[2 * kLanes + l] - e * e / 2;
+    const double f1 = f0 + slope(e, x[kLanes + l]);
+    const double g0 = at(of, kPi0, l) * change_of_coin(at(of, kP, l), f0 - at(of, kLogitP, l));
+    const double g1 = at(of, kPi1, l) * change_of_coin(1 - at(of, kQ, l), f1 + at(of, kLogitQ, l));
+    dxdt[l] = -e * ((1 + 4 * w * std::abs(w)) * g1 - g0);
+    dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1;
+    dxdt[2 * kLanes + l] = -(g0 + g1);
+  }
+}
+
+}  // namespace
+
+const LaneFormulas& optimal_lanes() {
+  static const LaneFormulas formulas{kOptimal, optimal_flow, optimal_flow_and_covariance,
+                                     optimal_events};
+  return formulas;
+}
+
+const LaneFormulas& free_lanes() {
+  static const LaneFormulas formulas{kFree, free_flow, nullptr, nullptr};
+  return formulas;
+}
+
+void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
+                        std::span<double> of) {
+  const double pairs = 2 * (chain.pi0 * chain.pi1);
+  const double N = sums.length;
+  const double mean = sums.sum / N;
+  const double spread = std::max(sums.squares - sums.sum * mean, 0.0);
+  const double v0 = chain.pi0 * chain.p * (1 - chain.p);
+  const double v1 = chain.pi1 * chain.q * (1 - chain.q);
+  of[kPairs] = pairs;
+  of[kAsymmetry] = chain.asymmetry;
+  of[kTwiceRoot] = chain.twice_root;
+  of[kCommon] = std::max(chain.pi0, chain.pi1);
+  of[kRare] = 2 * pairs * std::min(chain.pi0, chain.pi1);
+  of[kFirst] = chain.pi0 >= chain.pi1 ? 1 : 0;
+  of[kBestSlope] = chain.best_slope;
+  of[kBestChange] = chain.pair_change;
+  of[kBestStay] = chain.pair_stay;
+  of[kBestStay1] = chain.pi1 * (1 - chain.q);
+  of[kSettledLow] = settled.low;
+  of[kSettledHigh] = settled.high;
+  of[kInverse0] = 1 / chain.pi0;
+  of[kInverse1] = 1 / chain.pi1;
+  of[kMean] = mean;
+  of[kNoise0] = v0 / N;
+  of[kNoise1] = v1 / N;
+  of[kBetween] = ((v0 + v1) * spread + pairs / 2 * sums.g * sums.g) / (N * N);
+}
+
+void free_parameters(const Chain& chain, std::span<double> of) {
+  of[kP] = chain.p;
+  of[kQ] = chain.q;
+  of[kPi0] = chain.pi0;
+  of[kPi1] = chain.pi1;
+  of[kLogitP] = logit(chain.p);
+  of[kLogitQ] = logit(chain.q);
+}
+
+}  // namespace popflow::markov

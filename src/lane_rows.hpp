@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "popflow/lanes.hpp"
+
+namespace popflow {
+
+/// Rows of kLanes numbers, as LaneFormulas take them; each begins where a cache line does.
+class LaneRows {
+ public:
+  explicit LaneRows(std::size_t rows) : rows_(rows) {}
+
+  [[nodiscard]] double* data() { return rows_.empty() ? nullptr : rows_.front().numbers; }
+  [[nodiscard]] const double* data() const {
+    return rows_.empty() ? nullptr : rows_.front().numbers;
+  }
+  [[nodiscard]] double& at(std::size_t row, std::size_t lane) { return rows_[row].numbers[lane]; }
+
+  /// One number for each row.
+  void read(std::size_t lane, std::span<double> column) const {
+    for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows_[i].numbers[lane];
+  }
+  void write(std::size_t lane, std::span<const double> column) {
+    for (std::size_t i = 0; i < column.size(); ++i) rows_[i].numbers[lane] = column[i];
+  }
+
+ private:
+  struct alignas(64) Row {
+    double numbers[kLanes] = {};
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace popflow

@@ -1,0 +1,303 @@
+#include "noise/sde_lanes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "lane_rows.hpp"
+#include "noise/crossings.hpp"
+#include "noise/lane_step.hpp"
+#include "noise/normals.hpp"
+#include "popflow/parameter.hpp"
+#include "steppers/largest_entry.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Steps after which it is asked for interruptions, and progress is shown.
+constexpr std::int64_t kBetweenHooks = 64;
+
+/// Where runs are in their steps.
+struct Place {
+  double t = 0;
+  double begin = 0;         ///< of the current interval between targets
+  std::int64_t inside = 0;  ///< steps taken in it
+  std::int64_t steps = 0;   ///< in all
+  IntervalSteps interval = {};
+};
+
+struct Run {
+  explicit Run(const System& system) : x(system.shape().state_size()), crossings(system) {
+    system.start(x);
+    crossings.update({x, {}}, 0);
+  }
+  // As of the last target, or of where the run has ended.
+  State x;
+  Place place;
+  Crossings crossings;
+  DriverHooks hooks = {};
+  Outcome outcome = {};
+  bool ended = false;
+};
+
+/// Up to kLanes runs of one System.
+class Group {
+ public:
+  Group(const System& system, const SdeDriver::Options& options,
+        std::span<const std::uint32_t> numbers, std::vector<DriverHooks> hooks);
+
+  /// Moves all runs that have not ended, unless they are there.
+  void advance(double target);
+  [[nodiscard]] Run& run(std::size_t lane) { return runs_[lane]; }
+  void restore(Run& run, const Place& place);
+
+ private:
+  [[nodiscard]] Outcome walk(double target);
+  void step(double h, double scale);
+  void take_out_diverged();
+  void load(std::size_t lane);
+  void look_for_events();
+
+  const LaneFormulas& formulas_;
+  SdeDriver::Options options_;
+  std::size_t entries_, events_;
+  std::vector<Run> runs_;
+  std::array<std::uint64_t, kLanes> numbers_;  ///< of the runs; lanes without one repeat the first
+  LaneRows of_, x_, before_, f_, covariance_, normals_, values_;
+  LaneRows watched_;  ///< 1 where an event of a run has not happened yet
+  Place now_;
+  double target_ = -1;
+  bool restored_ = false;
+};
+
+std::size_t events_of(const System& system) {
+  const bool any = system.capabilities().in_lanes->lane_formulas().events != nullptr;
+  return any ? system.shape().events.size() : 0;
+}
+
+Group::Group(const System& system, const SdeDriver::Options& options,
+             std::span<const std::uint32_t> numbers, std::vector<DriverHooks> hooks)
+    : formulas_(system.capabilities().in_lanes->lane_formulas()),
+      options_(options),
+      entries_(system.shape().state_size()),
+      events_(events_of(system)),
+      of_(formulas_.parameters),
+      x_(entries_),
+      before_(entries_),
+      f_(entries_),
+      covariance_(entries_ * (entries_ + 1) / 2),
+      normals_(entries_),
+      values_(events_),
+      watched_(events_) {
+  if (numbers.empty() || numbers.size() > kLanes || hooks.size() != numbers.size())
+    throw std::invalid_argument("lanes hold 1 to " + std::to_string(kLanes) + " runs");
+  std::vector<double> of(formulas_.parameters);
+  system.capabilities().in_lanes->lane_parameters(of);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    of_.write(lane, of);
+    numbers_[lane] = numbers[lane < numbers.size() ? lane : 0];
+  }
+  runs_.reserve(numbers.size());
+  for (DriverHooks& hook : hooks) runs_.emplace_back(system).hooks = std::move(hook);
+}
+
+void Group::restore(Run& run, const Place& place) {
+  if (restored_ && (place.steps != now_.steps || place.t != now_.t))
+    throw std::invalid_argument("runs that have stopped apart cannot go on side by side");
+  restored_ = true;
+  run.place = now_ = place;
+}
+
+/// Fills a lane from its run. One without a run under way goes along with another's state.
+void Group::load(std::size_t lane) {
+  std::size_t from = lane;
+  if (lane >= runs_.size() || runs_[lane].ended)
+    from = static_cast<std::size_t>(
+        std::find_if(runs_.begin(), runs_.end(), [](const Run& run) { return !run.ended; }) -
+        runs_.begin());
+  x_.write(lane, runs_[from].x);
+  for (std::size_t event = 0; event < events_; ++event)
+    watched_.at(event, lane) = from == lane && !runs_[lane].crossings.happened(event) ? 1 : 0;
+}
+
+void Group::advance(double target) {
+  if (target == target_) return;
+  target_ = target;
+  const auto left =
+      std::count_if(runs_.begin(), runs_.end(), [](const Run& r) { return !r.ended; });
+  if (left == 0) return;
+  if (now_.inside == 0) {
+    now_.begin = now_.t;
+    now_.interval = {};
+  }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) load(lane);
+  const Outcome outcome = walk(target);
+  if (outcome.kind == Outcome::Kind::reached) {
+    now_.t = target;
+    now_.inside = 0;
+  }
+  for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+    Run& run = runs_[lane];
+    if (run.ended) continue;
+    x_.read(lane, run.x);
+    run.place = now_;
+    run.outcome = outcome;
+    run.ended = outcome.kind == Outcome::Kind::step_limit;
+  }
+}
+
+Outcome Group::walk(double target) {
+  const double span = target - now_.begin;
+  const auto number = static_cast<std::int64_t>(std::ceil(span / options_.dt * (1 - 1e-9)));
+  const double h = number > 0 ? span / static_cast<double>(number) : 0;
+  const double scale =
+      std::sqrt(options_.learning_rate / static_cast<double>(options_.batch_size) * h);
+  const auto all_ended = [&] {
+    return std::all_of(runs_.begin(), runs_.end(), [](const Run& run) { return run.ended; });
+  };
+  while (now_.inside < number) {
+    if (now_.inside % kBetweenHooks == 0) {
+      for (const Run& run : runs_) {
+        if (run.hooks.interrupted && run.hooks.interrupted())
+          return {Outcome::Kind::interrupted, now_.t, "interrupted at t = " + shortest(now_.t)};
+        if (run.hooks.on_step) run.hooks.on_step(now_.t);
+      }
+    }
+    if (options_.max_steps > 0 && now_.steps >= options_.max_steps)
+      return {Outcome::Kind::step_limit, now_.t,
+              "the limit of " + std::to_string(options_.max_steps) +
+                  " steps (--max-steps) was reached at t = " + shortest(now_.t)};
+    now_.interval.smallest = now_.interval.largest = h;
+    step(h, scale);
+    if (all_ended()) break;
+    ++now_.interval.number;
+    ++now_.steps;
+    ++now_.inside;
+    now_.t = now_.inside < number ? now_.begin + static_cast<double>(now_.inside) * h : target;
+    if (events_ == 0) continue;
+    formulas_.events(of_.data(), x_.data(), values_.data());
+    if (any_reached(events_, values_.data(), watched_.data())) look_for_events();
+  }
+  return {Outcome::Kind::reached, target, ""};
+}
+
+void Group::step(double h, double scale) {
+  before_ = x_;
+  write_lane_normals(options_.seed, numbers_, static_cast<std::uint64_t>(now_.steps), entries_,
+                     normals_.data());
+  formulas_.flow_and_covariance(of_.data(), x_.data(), f_.data(), covariance_.data());
+  if (!step_lanes(entries_, h, scale, f_.data(), covariance_.data(), normals_.data(), x_.data()))
+    take_out_diverged();
+}
+
+/// Runs whose step led to what is no state end before it.
+void Group::take_out_diverged() {
+  for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+    Run& run = runs_[lane];
+    if (run.ended) continue;
+    x_.read(lane, run.x);
+    const bool good = std::all_of(run.x.begin(), run.x.end(),
+                                  [](double entry) { return std::abs(entry) <= kLargestEntry; });
+    if (good) continue;
+    before_.read(lane, run.x);
+    run.place = now_;
+    run.outcome = {Outcome::Kind::diverged, now_.t,
+                   "the trajectory became non-finite after t = " + shortest(now_.t)};
+    run.outcome.diverged_at = now_.t;
+    run.ended = true;
+  }
+  const bool left =
+      std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.ended; });
+  for (std::size_t lane = 0; left && lane < kLanes; ++lane)
+    if (lane >= runs_.size() || runs_[lane].ended) load(lane);
+}
+
+void Group::look_for_events() {
+  for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+    Run& run = runs_[lane];
+    if (run.ended) continue;
+    x_.read(lane, run.x);
+    run.crossings.update({run.x, {}}, now_.t);
+    load(lane);
+  }
+}
+
+/// One of the runs.
+class LaneDriver : public Driver {
+ public:
+  LaneDriver(std::shared_ptr<Group> group, std::size_t lane)
+      : group_(std::move(group)), run_(group_->run(lane)) {}
+
+  Outcome advance(double target) override {
+    if (!run_.ended) group_->advance(target);
+    return run_.outcome;
+  }
+  [[nodiscard]] const State& state() const override { return run_.x; }
+  [[nodiscard]] const Regime& regime() const override { return regime_; }
+  [[nodiscard]] double time() const override { return run_.place.t; }
+  [[nodiscard]] StepStatistics statistics() const override {
+    return {run_.place.steps, run_.place.steps, 0, 0};
+  }
+  [[nodiscard]] const IntervalSteps& interval() const override { return run_.place.interval; }
+  [[nodiscard]] const std::vector<FoundEvent>& events() const override {
+    return run_.crossings.events();
+  }
+  [[nodiscard]] const std::vector<double>& passages() const override {
+    return run_.crossings.passages();
+  }
+  [[nodiscard]] ResumePoint resume_point() const override {
+    return {&run_.x, &regime_, run_.place.t, data()};
+  }
+  void restore(State x, Regime regime, double t, const DriverData& data) override {
+    if (x.size() != run_.x.size() || !regime.empty() || data.layout() != this->data().layout())
+      throw std::invalid_argument("a resume point of another system");
+    group_->restore(run_, {t, data.number("begin"), data.count("inside"), data.count("steps"),
+                           data.interval("interval")});
+    run_.x = std::move(x);
+    run_.crossings.restore(data);
+  }
+
+ private:
+  /// As that of SdeDriver, so that a run in lanes and one alone can be resumed as either.
+  [[nodiscard]] DriverData data() const {
+    DriverData data;
+    data.add("steps", run_.place.steps);
+    data.add("evaluations", run_.place.steps);
+    data.add("samples", std::int64_t{0});
+    data.add("begin", run_.place.begin);
+    data.add("inside", run_.place.inside);
+    data.add("interval", run_.place.interval);
+    run_.crossings.remember(data);
+    return data;
+  }
+
+  std::shared_ptr<Group> group_;
+  Run& run_;
+  Regime regime_;
+};
+
+}  // namespace
+
+bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
+  const Capability<InLanes> lanes = system.capabilities().in_lanes;
+  return lanes && lanes->lane_formulas().flow_and_covariance != nullptr &&
+         system.shape().state_size() <= kLargestNoisyLane &&
+         (options.method == "euler_maruyama" || options.method == "gradient_descent") &&
+         options.noise == "batch" && options.modified_equation == 1 && options.coarsen == 1;
+}
+
+std::vector<std::unique_ptr<Driver>> noisy_lanes(const System& system,
+                                                 const SdeDriver::Options& options,
+                                                 std::span<const std::uint32_t> runs,
+                                                 std::vector<DriverHooks> hooks) {
+  const auto group = std::make_shared<Group>(system, options, runs, std::move(hooks));
+  std::vector<std::unique_ptr<Driver>> drivers;
+  for (std::size_t lane = 0; lane < runs.size(); ++lane)
+    drivers.push_back(std::make_unique<LaneDriver>(group, lane));
+  return drivers;
+}
+
+}  // namespace popflow
