@@ -59,7 +59,6 @@ class FlowDriver : public Driver {
  private:
   [[nodiscard]] DriverData data() const;
   void begin_interval();
-  [[nodiscard]] double first_step(double target);
   [[nodiscard]] bool at_rest() const;
   /// Takes a fraction `part` of the step of length h from here; its result is in x_new_.
   StateView probe(double part, double h);
@@ -68,7 +67,6 @@ class FlowDriver : public Driver {
   [[nodiscard]] bool find_switch(double h, double t_new);
   void switch_now();
   [[nodiscard]] bool rhs_is_finite();
-  [[nodiscard]] Outcome underflow(bool finite);
   [[nodiscard]] bool steady(double h);
   /// Is the end out of reach? Then says so, unless the run stops for it or was told of it before.
   [[nodiscard]] bool stuck();

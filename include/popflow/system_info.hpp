@@ -138,6 +138,7 @@ struct SystemInfo {
   /// coordinates are tested against it. Empty: there are no reduced coordinates.
   std::vector<OptionSetting> unreduced = {};
   std::vector<RungInfo> rungs = {};  ///< besides those that every system has
+  bool flow_in_lanes = false;        ///< in all its coordinates (InLanes)
 };
 
 // ---- What one instance (a problem in chosen coordinates) holds.

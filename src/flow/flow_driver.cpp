@@ -11,6 +11,7 @@
 #include "flow/pace.hpp"
 #include "flow/passages.hpp"
 #include "flow/steadiness.hpp"
+#include "flow/step_length.hpp"
 #include "popflow/error.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
@@ -20,9 +21,6 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// A step this small no longer moves the time by more than its rounding.
-double smallest_step(double t) { return std::max(8 * kEpsilon * std::abs(t), 1e-300); }
-
 std::string at(double t) {
   std::ostringstream text;
   text.precision(10);
@@ -116,7 +114,10 @@ Outcome FlowDriver::advance(double target) {
     inside_interval_ = false;
     return ended(Outcome::Kind::reached, "");
   }
-  if (dt_ <= 0) dt_ = first_step(target);
+  if (dt_ <= 0) {
+    in_->rhs(x_, x_new_, t_);
+    dt_ = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
+  }
   const bool adaptive = in_->stepper->adaptive();
   bool repeats = false;  // a trial step that was not taken
   bool rejected = false;
@@ -124,12 +125,13 @@ Outcome FlowDriver::advance(double target) {
 
   while (t_ < target) {
     // Not between a trial step and its repetition, which share data that a restart does not keep.
-    if (!repeats && options_.interrupted && options_.interrupted())
-      return ended(Outcome::Kind::interrupted, "interrupted at " + at(t_));
+    if (!repeats && options_.interrupted && options_.interrupted()) return interrupted_at(t_);
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
-      return ended(Outcome::Kind::step_limit, "the limit of " + std::to_string(options_.max_steps) +
-                                                  " steps (--max-steps) was reached at " + at(t_));
-    if (adaptive && dt_ < smallest_step(t_)) return underflow(finite);
+      return too_many_steps(options_.max_steps, t_);
+    if (adaptive && dt_ < smallest_step(t_)) {
+      in_->rhs(x_, x_new_, t_);
+      return step_underflow(workers_, in_->tolerance, x_, x_new_, t_, finite);
+    }
 
     const double remaining = target - t_;
     double h = dt_;
@@ -147,12 +149,7 @@ Outcome FlowDriver::advance(double target) {
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
-      if (!trial.finite && (!adaptive || (finite && !rhs_is_finite()))) {
-        Outcome outcome =
-            ended(Outcome::Kind::diverged, "the trajectory became non-finite after " + at(t_));
-        outcome.diverged_at = t_;
-        return outcome;
-      }
+      if (!trial.finite && (!adaptive || (finite && !rhs_is_finite()))) return not_finite_after(t_);
       finite = trial.finite;
       rejected = true;
       dt_ = std::min(trial.next, h);
@@ -198,54 +195,9 @@ Outcome FlowDriver::advance(double target) {
   return ended(Outcome::Kind::reached, "");
 }
 
-double FlowDriver::first_step(double target) {
-  // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
-  // small in units of the tolerance. Wrong guesses cost a few rejections.
-  in_->rhs(x_, x_new_, t_);
-  double size = 0;
-  double speed = 0;
-  const Tolerance& tolerance = in_->tolerance;
-  tolerance.each_piece(0, x_.size(), [&](std::size_t begin, std::size_t end, double scale) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const double weight = tolerance.atol() * scale + tolerance.rtol() * std::abs(x_[i]);
-      size = std::max(size, std::abs(x_[i]) / weight);
-      speed = std::max(speed, std::abs(x_new_[i]) / weight);
-    }
-  });
-  // The numbers of a regime count as entries of order 1: a System that has any is under way.
-  for (const double number : regime_)
-    size =
-        std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
-  if (!(speed > 0) || !std::isfinite(speed)) return target - t_;
-  return size > 1e-5 ? 0.01 * size / speed : std::pow(0.01 / speed, 0.2);
-}
-
 bool FlowDriver::rhs_is_finite() {
   in_->rhs(x_, x_new_, t_);
   return all_finite(workers_, x_new_);
-}
-
-Outcome FlowDriver::underflow(bool finite) {
-  in_->rhs(x_, x_new_, t_);
-  // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
-  // at a kink or a jump it does not.
-  double outwards = 0;
-  for (std::size_t i = 0; i < x_.size(); ++i) outwards += x_[i] * x_new_[i];
-  const double own_time =
-      scaled_norm(workers_, in_->tolerance, x_) / scaled_norm(workers_, in_->tolerance, x_new_);
-  const bool blow_up = own_time < 1e-8 * std::max(std::abs(t_), smallest_step(t_)) && outwards > 0;
-  if (blow_up || !finite) {
-    // The blow-up is within a few of the smallest steps, that is to the rounding of t.
-    Outcome outcome = ended(
-        Outcome::Kind::diverged,
-        (blow_up ? "the state grows without bound at " : "the trajectory became non-finite at ") +
-            at(t_));
-    outcome.diverged_at = t_;
-    return outcome;
-  }
-  return ended(Outcome::Kind::underflow,
-               "the step size underflowed at " + at(t_) +
-                   " although the state does not grow: the right-hand side may jump there");
 }
 
 bool FlowDriver::steady(double h) {

@@ -336,9 +336,19 @@ std::string config_text(const RunConfig& config) {
   return text;
 }
 
+namespace {
+
+/// What is not there was not known yet when the file was written.
+void settle_unknown(Parameters& options, const std::string& text) {
+  if (text.find("kernel = ") == std::string::npos) options.resolve("kernel", std::string("scalar"));
+}
+
+}  // namespace
+
 RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
   RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
   apply_text(config, text, "the stored configuration", {});
+  settle_unknown(config.options, text);
   settle_method(config.options);
   return config;
 }
@@ -346,6 +356,7 @@ RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
 RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text) {
   RunConfig config{system.name, Parameters(sweep_options()), Parameters(system.parameters), {}};
   apply_text(config, text, "the stored configuration", {});
+  settle_unknown(config.options, text);
   return config;
 }
 

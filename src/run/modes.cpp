@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "flow/flow_lanes.hpp"
 #include "noise/sde_lanes.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
@@ -13,23 +14,6 @@
 namespace popflow {
 
 namespace {
-
-FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
-  FlowDriver::Options options;
-  options.method = o.word("method");
-  options.rtol = o.real("rtol");
-  options.atol = o.real("atol");
-  if (o.has("dt")) options.dt = o.real("dt");
-  options.max_steps = o.integer("max-steps");
-  const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";
-  if (stop == "steady" || stop == "either") options.steady_tolerance = o.real("steady-tolerance");
-  options.stop_when_stuck = stop == "stuck" || stop == "either";
-  if (o.has("t-end")) options.end = o.real("t-end");
-  options.interrupted = std::move(hooks.interrupted);
-  options.on_step = std::move(hooks.on_step);
-  options.warn = std::move(hooks.warn);
-  return options;
-}
 
 /// Noisy runs know how many steps they take, so they have no limit by default.
 std::int64_t noisy_step_limit(const Parameters& o) {
@@ -64,6 +48,23 @@ SgdDriver::Options sgd_options(const Parameters& o, std::uint32_t run, DriverHoo
 }
 
 }  // namespace
+
+FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
+  FlowDriver::Options options;
+  options.method = o.word("method");
+  options.rtol = o.real("rtol");
+  options.atol = o.real("atol");
+  if (o.has("dt")) options.dt = o.real("dt");
+  options.max_steps = o.integer("max-steps");
+  const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";
+  if (stop == "steady" || stop == "either") options.steady_tolerance = o.real("steady-tolerance");
+  options.stop_when_stuck = stop == "stuck" || stop == "either";
+  if (o.has("t-end")) options.end = o.real("t-end");
+  options.interrupted = std::move(hooks.interrupted);
+  options.on_step = std::move(hooks.on_step);
+  options.warn = std::move(hooks.warn);
+  return options;
+}
 
 SdeDriver::Options sde_options(const Parameters& o, std::uint32_t run, DriverHooks hooks) {
   SdeDriver::Options options;
@@ -144,17 +145,32 @@ void settle_end(Parameters& options, const System& system) {
   options.resolve("t-end", static_cast<double>(steps) * h);
 }
 
-void settle_kernel(Parameters& options, const System& system) {
-  const std::string& mode = options.word("mode");
-  if (mode == "sgd") return;
-  const bool lanes = mode == "sde" && has_noisy_lanes(system, sde_options(options, 0, {}));
+namespace {
+
+void settle_kernel(Parameters& options, bool lanes, bool by_default, const std::string& what) {
   const std::string& kernel = options.word("kernel");
   if (kernel == "lanes" && !lanes)
-    throw UsageError("--kernel lanes: " + system.info().name + " with --method " +
-                     options.word("method") +
-                     (mode == "sde" ? " and --noise " + options.word("noise") : "") +
-                     " has none; take auto or scalar");
-  if (kernel == "auto") options.resolve("kernel", std::string(lanes ? "lanes" : "scalar"));
+    throw UsageError("--kernel lanes: there are none for " + what + "; take auto or scalar");
+  if (kernel == "auto")
+    options.resolve("kernel", std::string(lanes && by_default ? "lanes" : "scalar"));
+}
+
+}  // namespace
+
+void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep) {
+  const bool lanes =
+      info.flow_in_lanes && options.word("method") == "dopri5" && !options.has("stop-when");
+  settle_kernel(options, lanes, of_sweep,
+                "the flow of " + info.name +
+                    (info.flow_in_lanes ? " with this --method, or with --stop-when" : ""));
+}
+
+void settle_kernel(Parameters& options, const System& system, bool of_sweep) {
+  const std::string& mode = options.word("mode");
+  if (mode == "flow") return settle_flow_kernel(options, system.info(), of_sweep);
+  if (mode != "sde") return;
+  settle_kernel(options, has_noisy_lanes(system, sde_options(options, 0, {})), true,
+                "the noise of " + system.info().name + " with these options");
 }
 
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
@@ -164,8 +180,13 @@ std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
   if (mode == "sgd")
     return std::make_unique<SgdDriver>(system, workers,
                                        sgd_options(options, run, std::move(hooks)));
-  if (mode == "flow")
-    return std::make_unique<FlowDriver>(system, workers, flow_options(options, std::move(hooks)));
+  if (mode == "flow") {
+    FlowDriver::Options flow = flow_options(options, std::move(hooks));
+    if (options.word("kernel") != "lanes")
+      return std::make_unique<FlowDriver>(system, workers, std::move(flow));
+    const std::function<bool()> interrupted = flow.interrupted;
+    return std::move(FlowLanes({{&system, std::move(flow)}}, interrupted).drivers().front());
+  }
   SdeDriver::Options sde = sde_options(options, run, std::move(hooks));
   if (!has_noisy_lanes(system, sde))
     return std::make_unique<SdeDriver>(system, workers, std::move(sde));
@@ -175,7 +196,8 @@ std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
 }
 
 std::size_t runs_together(const Parameters& options) {
-  return options.has("kernel") && options.word("kernel") == "lanes" ? kLanes : 1;
+  const bool lanes = options.word("mode") == "sde" && options.word("kernel") == "lanes";
+  return lanes ? kLanes : 1;
 }
 
 std::vector<std::unique_ptr<Driver>> make_drivers(const System& system, Workers& workers,

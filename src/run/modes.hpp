@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "popflow/driver.hpp"
+#include "popflow/flow_driver.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/setting.hpp"
@@ -27,8 +28,12 @@ Setting make_setting(const Parameters& options, const LastState* start);
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
 
-/// Fills in the kernel where it is left to the program. Throws UsageError where there are no lanes.
-void settle_kernel(Parameters& options, const System& system);
+/// Fills in the kernel of a flow where it is left to the program: lanes, where there are any, for
+/// those of a sweep, Odeint's steppers for a single one. Throws UsageError where there are no
+/// lanes.
+void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep);
+/// The same in any mode.
+void settle_kernel(Parameters& options, const System& system, bool of_sweep = false);
 
 /// What moves the state in this mode, at its start.
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
@@ -48,6 +53,8 @@ std::vector<std::unique_ptr<Driver>> make_drivers(const System& system, Workers&
 std::unique_ptr<Driver> make_coarse_driver(const System& system, Workers& workers,
                                            const Parameters& options, std::uint32_t run,
                                            DriverHooks hooks);
+/// What a flow is integrated with.
+FlowDriver::Options flow_options(const Parameters& options, DriverHooks hooks);
 /// What an sde run's noise is made from.
 SdeDriver::Options sde_options(const Parameters& options, std::uint32_t run, DriverHooks hooks);
 

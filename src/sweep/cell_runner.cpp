@@ -58,21 +58,12 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
   return false;
 }
 
-void CellRunner::enter(std::uint64_t number) {
-  if (current_ && current_->number == number) return;
-  Current next{number, false, cells_.base()};
-  next.refused = !accepted(number, [&] { make(next); });
-  current_ = std::move(next);
-}
-
-std::unique_ptr<Driver> CellRunner::driver(std::uint64_t run) {
-  if (current_->refused) return nullptr;
-  std::unique_ptr<Driver> driver;
-  current_->refused = !accepted(current_->number, [&] {
-    driver = make_driver(*current_->system, workers_, current_->config.options,
-                         static_cast<std::uint32_t>(run), {interrupted_, {}});
-  });
-  return driver;
+const CellRunner::Current& CellRunner::enter(std::uint64_t number) {
+  if (current_ && current_->number == number) return *current_;
+  const auto next = std::make_shared<Current>(Current{number, false, cells_.base()});
+  next->refused = !accepted(number, [&] { make(*next); });
+  current_ = next;
+  return *current_;
 }
 
 void CellRunner::make(Current& next) {
@@ -80,15 +71,15 @@ void CellRunner::make(Current& next) {
   settle_run(next.config.options);
   settle_steps(next.config.options);
   if (current_ && current_->system && same_system(current_->number, next.number)) {
-    next.system = std::move(current_->system);
-    next.config.own = std::move(current_->config.own);
-    current_.reset();
+    next.system = current_->system;
+    next.config.own = current_->config.own;
   } else {
     Made made = make_system(next.config, catalogue_, workers_);
     next.system = std::move(made.system);
     next.config.own = std::move(made.own);
   }
   settle_end(next.config.options, *next.system);
+  settle_kernel(next.config.options, *next.system, true);
   next.schedule = make_schedule(next.config.options, next.config.options.real("t-end"));
   const std::vector<EventInfo>& known = columns_.info.events;
   for (const std::string& name : next.system->shape().events)
@@ -98,46 +89,117 @@ void CellRunner::make(Current& next) {
         known.begin()));
 }
 
-bool CellRunner::compute(std::uint64_t number, std::uint64_t run, std::span<double> run_row,
-                         std::span<double> cell_row) {
-  enter(number);
-  const Current& cell = *current_;
-  std::fill(run_row.begin(), run_row.end(), std::nan(""));
-  const std::unique_ptr<Driver> driver = this->driver(run);
-  write_cell(cell_row);
-  if (!driver) {
-    run_row[columns_.status] = static_cast<double>(CellStatus::refused);
-    return true;
+std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
+  // Some lanes' worth of flows, since a lane whose flow has arrived takes the next.
+  constexpr std::size_t kFlows = 4 * kLanes;
+  const auto in_lanes = [](const Current& cell) {
+    return !cell.refused && cell.config.options.word("mode") != "sgd" &&
+           cell.config.options.word("kernel") == "lanes";
+  };
+  const auto formulas = [](const Current& cell) {
+    return &cell.system->capabilities().in_lanes->lane_formulas();
+  };
+  enter(runs.front().number);
+  std::vector<Job> jobs;
+  jobs.push_back({runs.front(), current_});
+  const std::shared_ptr<const Current> first = current_;
+  together_ = !in_lanes(*first) ? 1 : cells_.noisy() ? kLanes : kFlows;
+  while (jobs.size() < std::min(together_, runs.size())) {
+    const CellRun& next = runs[jobs.size()];
+    if (cells_.noisy() && next.number != first->number) break;
+    const Current& cell = enter(next.number);
+    if (!in_lanes(cell) || formulas(cell) != formulas(*first)) break;
+    jobs.push_back({next, current_});
   }
-  Outcome outcome;
-  for (std::size_t save = 0; save < cell.schedule.size(); ++save) {
-    outcome = driver->advance(cell.schedule[save]);
-    if (outcome.kind == Outcome::Kind::interrupted) return false;
-    const bool reached = outcome.kind == Outcome::Kind::reached;
-    // As in a run's file: one that stops early has its last values in the first save that it did
-    // not reach.
-    if (reached || save == 0 || cell.schedule[save - 1] != driver->time())
-      write_save(*driver, save, run_row, cell_row);
-    if (!reached) break;
-  }
-  write_end(*driver, outcome, run_row);
-  write_state(*driver, run_row);
+  return jobs;
+}
+
+bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
+  const Current& first = *jobs.front().cell;
+  if (first.refused) return false;
+  return accepted(first.number, [&] {
+    std::vector<std::unique_ptr<Driver>> drivers;
+    if (!cells_.noisy() && first.config.options.word("kernel") == "lanes") {
+      std::vector<FlowLanes::Flow> flows;
+      for (const Job& job : jobs)
+        flows.push_back({job.cell->system.get(), flow_options(job.cell->config.options, {})});
+      lanes_.emplace(std::move(flows), interrupted_);
+      drivers = lanes_->drivers();
+    } else {
+      std::vector<std::uint32_t> numbers;
+      for (const Job& job : jobs) numbers.push_back(static_cast<std::uint32_t>(job.of.run));
+      drivers = make_drivers(*first.system, workers_, first.config.options, numbers,
+                             std::vector<DriverHooks>(jobs.size(), {interrupted_, {}}));
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].driver = std::move(drivers[i]);
+  });
+}
+
+bool CellRunner::move_to(Job& job, std::size_t save) const {
+  const Schedule& schedule = job.cell->schedule;
+  if (job.over || save >= schedule.size()) return true;
+  const Driver& driver = *job.driver;
+  job.outcome = job.driver->advance(schedule[save]);
+  if (job.outcome.kind == Outcome::Kind::interrupted) return false;
+  job.over = job.outcome.kind != Outcome::Kind::reached;
+  // As in a run's file: one that stops early has its last values in the first save that it did not
+  // reach.
+  if (!job.over || save == 0 || schedule[save - 1] != driver.time()) write_save(job, save);
   return true;
 }
 
-void CellRunner::write_save(const Driver& driver, std::size_t save, std::span<double> run_row,
-                            std::span<double> cell_row) const {
-  if (!columns_.series || save >= columns_.saves) return;
-  std::vector<double> values(columns_.info.observables.size());
-  current_->system->observe(driver.view(), driver.time(), values);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    run_row[columns_.series_at + i * columns_.saves + save] = values[i];
-  if (columns_.own_times && !cells_.noisy()) cell_row[columns_.cell_times + save] = driver.time();
+bool CellRunner::move(std::vector<Job>& jobs) {
+  std::size_t saves = 0;
+  for (const Job& job : jobs) saves = std::max(saves, job.cell->schedule.size());
+  for (std::size_t save = 0; save < saves; ++save) {
+    if (lanes_) {
+      std::vector<double> targets;
+      for (const Job& job : jobs) {
+        const Schedule& schedule = job.cell->schedule;
+        targets.push_back(schedule[std::min(save, schedule.size() - 1)]);
+      }
+      lanes_->advance(targets);
+    }
+    for (Job& job : jobs)
+      if (!move_to(job, save)) return false;
+  }
+  return true;
 }
 
-void CellRunner::write_end(const Driver& driver, const Outcome& outcome,
-                           std::span<double> row) const {
-  const System& system = *current_->system;
+std::size_t CellRunner::compute(std::span<const CellRun> runs) {
+  std::vector<Job> jobs = this->jobs(runs);
+  lanes_.reset();
+  const bool accepted = make_drivers_of(jobs);
+  for (const Job& job : jobs) {
+    std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
+    write_cell(*job.cell, job.of.cell_row);
+    if (!accepted) job.of.run_row[columns_.status] = static_cast<double>(CellStatus::refused);
+  }
+  if (!accepted) return jobs.size();
+  if (!move(jobs)) return 0;
+  for (const Job& job : jobs) {
+    write_end(job);
+    write_state(job);
+  }
+  return jobs.size();
+}
+
+void CellRunner::write_save(const Job& job, std::size_t save) const {
+  if (!columns_.series || save >= columns_.saves) return;
+  const Driver& driver = *job.driver;
+  std::vector<double> values(columns_.info.observables.size());
+  job.cell->system->observe(driver.view(), driver.time(), values);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    job.of.run_row[columns_.series_at + i * columns_.saves + save] = values[i];
+  if (columns_.own_times && !cells_.noisy())
+    job.of.cell_row[columns_.cell_times + save] = driver.time();
+}
+
+void CellRunner::write_end(const Job& job) const {
+  const System& system = *job.cell->system;
+  const Driver& driver = *job.driver;
+  const Outcome& outcome = job.outcome;
+  const std::span<double> row = job.of.run_row;
   const Capabilities can = system.capabilities();
   row[columns_.stop_time] = driver.time();
   row[columns_.status] = static_cast<double>(cell_status(outcome.kind));
@@ -152,14 +214,16 @@ void CellRunner::write_end(const Driver& driver, const Outcome& outcome,
   system.observe(driver.view(), driver.time(),
                  row.subspan(columns_.observables, columns_.info.observables.size()));
   for (const FoundEvent& event : driver.events())
-    row[columns_.events + current_->events[event.event]] = event.time;
+    row[columns_.events + job.cell->events[event.event]] = event.time;
   if (columns_.has_finals && system.shape().finals && ended_well(cell_status(outcome.kind)))
     can.final_values->final_values(driver.view(), driver.time(),
                                    row.subspan(columns_.finals, columns_.info.finals.size()));
 }
 
-void CellRunner::write_state(const Driver& driver, std::span<double> row) const {
-  const System& system = *current_->system;
+void CellRunner::write_state(const Job& job) const {
+  const System& system = *job.cell->system;
+  const Driver& driver = *job.driver;
+  const std::span<double> row = job.of.run_row;
   // A cell whose states have another shape than the others' keeps none.
   if (!columns_.passage_names.empty() && system.shape().passages == columns_.passage_names &&
       driver.passages().size() == columns_.fields - columns_.passages)
@@ -177,9 +241,8 @@ void CellRunner::write_state(const Driver& driver, std::span<double> row) const 
   }
 }
 
-void CellRunner::write_cell(std::span<double> row) const {
+void CellRunner::write_cell(const Current& cell, std::span<double> row) const {
   std::fill(row.begin(), row.end(), std::nan(""));
-  const Current& cell = *current_;
   if (columns_.has_seed)
     row[columns_.seed] = static_cast<double>(cell.config.options.integer("seed"));
   if (cell.refused) return;

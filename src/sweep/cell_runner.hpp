@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "flow/flow_lanes.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/driver.hpp"
 #include "sweep/cells.hpp"
@@ -14,19 +15,28 @@
 
 namespace popflow {
 
-/// Computes runs of cells, one after another. What neighbouring cells have in common is made once:
-/// a new System only where an option differs that Systems know of. For one thread; `workers` serve
-/// what is parallel within a run.
+/// A run of a cell, by the cell's number, and where its results go.
+struct CellRun {
+  std::uint64_t number = 0;
+  std::uint64_t run = 0;
+  std::span<double> run_row;
+  std::span<double> cell_row;  ///< the cell's own; runs of a cell may share it
+};
+
+/// Computes runs of cells, side by side where there are lanes. What neighbouring cells have in
+/// common is made once: a new System only where an option differs that Systems know of. For one
+/// thread; `workers` serve what is parallel within a run.
 class CellRunner {
  public:
   CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
              Workers& workers, std::function<bool()> interrupted);
 
-  /// Computes run `run` of the cell of that number and writes its row, and the cell's own. Returns
-  /// false, without a meaning of the rows, if it was interrupted. Throws what the system refuses,
-  /// with the cell, unless such cells are to be marked.
-  bool compute(std::uint64_t number, std::uint64_t run, std::span<double> run_row,
-               std::span<double> cell_row);
+  /// Computes as many of `runs` as go together, from the first on, and writes their rows. Returns
+  /// how many; 0, without a meaning of the rows, if it was interrupted. Throws what the system
+  /// refuses, with the cell, unless such cells are to be marked.
+  std::size_t compute(std::span<const CellRun> runs);
+  /// How many would go together where the last ones did.
+  [[nodiscard]] std::size_t together() const { return together_; }
 
  private:
   /// A cell's System and what its runs have in common.
@@ -34,23 +44,35 @@ class CellRunner {
     std::uint64_t number = 0;
     bool refused = false;
     RunConfig config;
-    std::unique_ptr<System> system = {};
+    std::shared_ptr<const System> system = {};
     Schedule schedule = {};
     std::vector<std::size_t> events = {};  ///< of the system, among those of its description
   };
-  void enter(std::uint64_t number);
+  /// A run under way.
+  struct Job {
+    CellRun of;
+    std::shared_ptr<const Current> cell;
+    std::unique_ptr<Driver> driver = {};
+    Outcome outcome = {};
+    bool over = false;
+  };
+  const Current& enter(std::uint64_t number);
   void make(Current& next);
-  /// Of a run of the current cell; none if the cell is refused and is to be marked.
-  std::unique_ptr<Driver> driver(std::uint64_t run);
+  /// Those of `runs` that go together, beginning with the first.
+  [[nodiscard]] std::vector<Job> jobs(std::span<const CellRun> runs);
+  /// Gives all their drivers; false if the cell is refused and is to be marked.
+  bool make_drivers_of(std::vector<Job>& jobs);
+  /// Moves all to their ends; false if they were interrupted.
+  [[nodiscard]] bool move(std::vector<Job>& jobs);
+  bool move_to(Job& job, std::size_t save) const;
   /// Calls `make` for a cell. Returns false if it refuses the cell and such cells are to be marked.
   template <class Make>
   bool accepted(std::uint64_t number, Make make) const;
   /// What --record series keeps of one save.
-  void write_save(const Driver& driver, std::size_t save, std::span<double> run_row,
-                  std::span<double> cell_row) const;
-  void write_end(const Driver& driver, const Outcome& outcome, std::span<double> row) const;
-  void write_state(const Driver& driver, std::span<double> row) const;
-  void write_cell(std::span<double> row) const;
+  void write_save(const Job& job, std::size_t save) const;
+  void write_end(const Job& job) const;
+  void write_state(const Job& job) const;
+  void write_cell(const Current& cell, std::span<double> row) const;
   [[nodiscard]] bool same_system(std::uint64_t a, std::uint64_t b) const;
 
   const Cells& cells_;
@@ -60,7 +82,9 @@ class CellRunner {
   std::function<bool()> interrupted_;
   /// For each axis: does a System know of what changes along it?
   std::vector<bool> makes_system_;
-  std::optional<Current> current_;
+  std::shared_ptr<const Current> current_;
+  std::optional<FlowLanes> lanes_;  ///< of the flows that are under way together
+  std::size_t together_ = 1;
 };
 
 }  // namespace popflow

@@ -20,36 +20,36 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Computes a stretch as far as patience lasts, at least one run.
+/// Computes a stretch as far as patience lasts, at least what goes together.
 Batch compute(CellRunner& runner, const Crew& crew, Stretch stretch) {
   const Cells& cells = crew.cells;
-  const Columns& columns = crew.columns;
+  const std::size_t width = crew.columns.of_run.width, cell_width = crew.columns.of_cell.width;
   const Clock::time_point begin = Clock::now();
-  const std::uint64_t first_cell = stretch.first / cells.runs();
+  const auto cell_of = [&](std::uint64_t run) { return run / cells.runs(); };
+  const std::uint64_t first_cell = cell_of(stretch.first);
   Batch batch{{stretch.first, 0}, {}, {}};
-  batch.run_rows.reserve(stretch.count * columns.of_run.width);
-  for (std::uint64_t run = stretch.first; run < stretch.end(); ++run) {
-    const std::uint64_t cell = run / cells.runs();
-    batch.run_rows.resize(batch.run_rows.size() + columns.of_run.width);
-    batch.cell_rows.resize((cell - first_cell + 1) * columns.of_cell.width);
-    const bool done = runner.compute(cells.number(cell), run % cells.runs(),
-                                     std::span(batch.run_rows).last(columns.of_run.width),
-                                     std::span(batch.cell_rows).last(columns.of_cell.width));
-    if (!done) {
-      batch.run_rows.resize(batch.run_rows.size() - columns.of_run.width);
-      // The last cell's row may be there without a run of it.
-      const std::uint64_t whole =
-          batch.runs.count == 0 ? 0 : (run - 1) / cells.runs() - first_cell + 1;
-      batch.cell_rows.resize(whole * columns.of_cell.width);
-      return batch;
-    }
-    ++batch.runs.count;
-    if (seconds_since(begin) > kPatience) break;
+  batch.run_rows.resize(stretch.count * width);
+  batch.cell_rows.resize((cell_of(stretch.end() - 1) - first_cell + 1) * cell_width);
+  std::vector<CellRun> runs;
+  for (std::uint64_t run = stretch.first; run < stretch.end(); ++run)
+    runs.push_back(
+        {cells.number(cell_of(run)), run % cells.runs(),
+         std::span(batch.run_rows).subspan((run - stretch.first) * width, width),
+         std::span(batch.cell_rows).subspan((cell_of(run) - first_cell) * cell_width, cell_width)});
+  while (batch.runs.count < stretch.count) {
+    const std::size_t done = runner.compute(std::span(runs).subspan(batch.runs.count));
+    batch.runs.count += done;
+    if (done == 0 || seconds_since(begin) > kPatience) break;
   }
+  batch.run_rows.resize(batch.runs.count * width);
+  const std::uint64_t whole =
+      batch.runs.count == 0 ? 0 : cell_of(batch.runs.end() - 1) - first_cell + 1;
+  batch.cell_rows.resize(whole * cell_width);
   return batch;
 }
 
-void work(Exchange& exchange, const Crew& crew) {
+/// `fair` is how many runs each thread would have if all had equally many.
+void work(Exchange& exchange, const Crew& crew, std::uint64_t fair) {
   CellRunner runner(crew.cells, crew.columns, crew.catalogue, crew.workers,
                     [&] { return exchange.stopped(); });
   std::uint64_t most = 1;
@@ -61,6 +61,8 @@ void work(Exchange& exchange, const Crew& crew) {
     most = static_cast<std::uint64_t>(
         std::clamp(kClaim / std::max(each, 1e-9), 1.0,
                    static_cast<double>(std::min(kMostRuns, 4 * most + 4))));
+    // Runs that go together are claimed together, unless that leaves other threads idle.
+    most = std::max(most, std::min<std::uint64_t>(runner.together(), fair));
     exchange.deliver(std::move(batch));
   }
 }
@@ -68,15 +70,17 @@ void work(Exchange& exchange, const Crew& crew) {
 }  // namespace
 
 void compute_all(Exchange& exchange, const Crew& crew, bool together) {
+  const unsigned threads = crew.workers.threads();
+  const std::uint64_t fair =
+      std::max<std::uint64_t>(1, crew.cells.size() * crew.cells.runs() / threads);
   const auto guarded_work = [&](const Crew& part) {
     try {
-      work(exchange, part);
+      work(exchange, part, fair);
     } catch (...) {
       exchange.stop();
       throw;
     }
   };
-  const unsigned threads = crew.workers.threads();
   if (together || threads == 1) return guarded_work(crew);
   crew.workers.run(threads, [&](std::size_t) {
     Workers alone(1);

@@ -7,6 +7,7 @@
 
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
+#include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
@@ -141,12 +142,15 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
     throw UsageError("--cell is for files of sweeps; " + file.path() + " is none");
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
-  const RunConfig config = cells.config(number);
+  RunConfig config = cells.config(number);
+  if (!cells.noisy()) settle_flow_kernel(config.options, catalogue.info(config.system), true);
   std::string command = program + " run " + config.system;
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {
       const bool seed = row.name == "seed" && cells.own_seeds();
-      if (!decides_numbers(row.name) || (!table->given(row.name) && !seed)) continue;
+      // A flow of a sweep is integrated as one alone is when it is asked for.
+      const bool lanes = row.name == "kernel" && table->text(row.name) == "lanes";
+      if (!decides_numbers(row.name) || (!table->given(row.name) && !seed && !lanes)) continue;
       if (row.kind == Kind::flag) {
         if (table->flag(row.name)) command += " --" + row.name;
         continue;

@@ -202,7 +202,8 @@ Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
   for (std::uint64_t i = 0; i < count && InterruptGuard::signal() == 0; ++i) {
     const std::uint64_t cell = count == 1 ? 0 : i * (sweep.cells.size() - 1) / (count - 1);
     begin = std::chrono::steady_clock::now();
-    if (!runner.compute(sweep.cells.number(cell), 0, run_row, cell_row)) result.cut = true;
+    const CellRun run{sweep.cells.number(cell), 0, run_row, cell_row};
+    if (runner.compute({&run, 1}) == 0) result.cut = true;
     sum += seconds();
     ++result.cells;
   }

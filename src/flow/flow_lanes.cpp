@@ -1,0 +1,409 @@
+#include "flow/flow_lanes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "flow/event_watch.hpp"
+#include "flow/lane_dopri5.hpp"
+#include "flow/step_length.hpp"
+#include "steppers/extension.hpp"
+#include "steppers/tolerance.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Steps after which it is asked for interruptions, and progress is shown.
+constexpr std::int64_t kBetweenHooks = 64;
+
+// As in Dopri5 (steppers/explicit.cpp): where the extension takes two further slopes.
+constexpr std::array<double, 2> kInner = {0.2, 0.8};
+
+/// One step of one flow, to be looked into.
+class StepWithin {
+ public:
+  StepWithin(const System& system, double t, double h, const State& x, const State& x_new,
+             std::vector<std::array<double, 7>> slopes)
+      : x_(x), x_new_(x_new), slopes_(std::move(slopes)), between_(x.size()), h_(h) {
+    for (std::size_t place = 0; place < kInner.size(); ++place) {
+      inner_[place].resize(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i)
+        between_[i] = dopri5_between(x[i], x_new[i], h, slopes_[i], kInner[place]);
+      system.rhs({between_, {}}, t + kInner[place] * h, inner_[place]);
+    }
+  }
+  /// The state after a fraction of the step.
+  StateView at(double part) {
+    const ExtensionWeights w = extension_weights(kInner, part);
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      between_[i] = (1 - w.end) * x_[i] + w.end * x_new_[i] +
+                    h_ * (w.slopes[0] * slopes_[i][0] + w.slopes[1] * inner_[0][i] +
+                          w.slopes[2] * inner_[1][i] + w.slopes[3] * slopes_[i][6]);
+    return {between_, {}};
+  }
+
+ private:
+  const State& x_;
+  const State& x_new_;
+  std::vector<std::array<double, 7>> slopes_;
+  std::array<State, 2> inner_;
+  State between_;
+  double h_;
+};
+
+struct Trajectory {
+  explicit Trajectory(FlowLanes::Flow flow)
+      : system(flow.system),
+        options(std::move(flow.options)),
+        tolerance(system->shape().blocks, options.rtol, options.atol),
+        events(*system),
+        x(system->shape().state_size()),
+        dt(options.dt.value_or(0)) {
+    system->start(x);
+    events.start({x, {}}, 0);
+  }
+  const System* system;
+  FlowDriver::Options options;
+  Tolerance tolerance;
+  EventWatch events;
+  State x;
+  double t = 0;
+  double dt;              ///< to try next; 0: none chosen yet
+  bool rejected = false;  ///< since the last step that was taken
+  bool finite = true;     ///< of the last that was tried
+  bool inside = false;    ///< an interval between targets
+  double target = 0;
+  StepStatistics counts = {};
+  IntervalSteps interval = {};
+  Outcome outcome = {};
+  bool ended = false;
+
+  /// Is it to move on?
+  [[nodiscard]] bool under_way() const { return !ended && t < target; }
+  /// The length of the next step, as in FlowDriver.
+  [[nodiscard]] double length() const {
+    const double remaining = target - t;
+    if (dt >= remaining * (1 - 1e-9)) return remaining;
+    return dt > 0.5 * remaining ? 0.5 * remaining : dt;
+  }
+  void end(Outcome how) {
+    outcome = std::move(how);
+    ended = outcome.kind != Outcome::Kind::interrupted;
+  }
+};
+
+}  // namespace
+
+class FlowLanes::Group {
+ public:
+  Group(std::vector<Flow> flows, std::function<bool()> interrupted);
+  void advance(std::span<const double> targets);
+  /// Of one flow alone.
+  void advance_one(std::size_t flow, double target);
+  [[nodiscard]] Trajectory& flow(std::size_t i) { return flows_[i]; }
+  [[nodiscard]] std::size_t size() const { return flows_.size(); }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  void walk(std::size_t first, std::size_t end);
+  /// Gives the lane the next flow that is under way.
+  void fill(std::size_t lane);
+  void begin_fresh();
+  /// Prepares a flow's next step; false if there is none, since the flow has ended.
+  bool prepare(std::size_t lane);
+  void judge(std::size_t lane);
+  void look_for_events(std::size_t lane, double t_new);
+  [[nodiscard]] bool stop_if_interrupted();
+
+  std::vector<Trajectory> flows_;
+  std::function<bool()> interrupted_;
+  const LaneFormulas& formulas_;
+  std::size_t entries_, events_;
+  Workers alone_{1};
+  LaneDopri5 steps_;
+  LaneRows fresh_{1}, accepted_{1}, values_;
+  std::array<std::size_t, kLanes> in_lane_;
+  std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
+  bool any_fresh_ = false;
+  State x_new_;
+  std::vector<double> of_;
+};
+
+FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupted)
+    : interrupted_(std::move(interrupted)),
+      formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
+      entries_(flows[0].system->shape().state_size()),
+      events_(formulas_.events != nullptr ? flows[0].system->shape().events.size() : 0),
+      steps_(formulas_, entries_),
+      values_(events_),
+      x_new_(entries_),
+      of_(formulas_.parameters) {
+  in_lane_.fill(kNone);
+  flows_.reserve(flows.size());
+  for (Flow& flow : flows) {
+    const Capability<InLanes> lanes = flow.system->capabilities().in_lanes;
+    if (!lanes || &lanes->lane_formulas() != &formulas_)
+      throw std::invalid_argument("flows of different formulas cannot go side by side");
+    if (formulas_.events != nullptr)
+      events_ = std::max(events_, flow.system->shape().events.size());
+    flows_.emplace_back(std::move(flow));
+  }
+  values_ = LaneRows(events_);
+}
+
+void FlowLanes::Group::advance(std::span<const double> targets) {
+  for (std::size_t i = 0; i < flows_.size(); ++i) flows_[i].target = targets[i];
+  walk(0, flows_.size());
+}
+
+void FlowLanes::Group::advance_one(std::size_t flow, double target) {
+  flows_[flow].target = target;
+  walk(flow, flow + 1);
+}
+
+void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
+  next_ = first;
+  end_ = end;
+  for (std::size_t i = first; i < end; ++i) {
+    Trajectory& flow = flows_[i];
+    if (flow.ended) continue;
+    if (!flow.inside) {
+      flow.interval = {};
+      flow.rejected = false;
+    }
+    flow.inside = true;
+    flow.outcome = {Outcome::Kind::reached, flow.target, ""};
+  }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) fill(lane);
+  for (std::int64_t steps = 0;; ++steps) {
+    if (steps % kBetweenHooks == 0 && stop_if_interrupted()) return;
+    if (any_fresh_) begin_fresh();
+    bool any = false;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      while (in_lane_[lane] != kNone && !prepare(lane)) {
+        fill(lane);
+        if (any_fresh_) begin_fresh();
+      }
+      any = any || in_lane_[lane] != kNone;
+    }
+    if (!any) break;
+    steps_.attempt();
+    if (events_ > 0) formulas_.events(steps_.of.data(), steps_.x_new.data(), values_.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      accepted_.at(0, lane) = 0;
+      if (in_lane_[lane] != kNone) judge(lane);
+    }
+    steps_.accept(accepted_);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if (in_lane_[lane] == kNone) continue;
+      Trajectory& flow = flows_[in_lane_[lane]];
+      if (flow.under_way()) continue;
+      steps_.x.read(lane, flow.x);
+      flow.inside = false;
+      fill(lane);
+    }
+  }
+  for (std::size_t i = first; i < end; ++i) flows_[i].inside = flows_[i].inside && flows_[i].ended;
+}
+
+void FlowLanes::Group::fill(std::size_t lane) {
+  while (next_ < end_ && !flows_[next_].under_way()) ++next_;
+  in_lane_[lane] = next_ < end_ ? next_++ : kNone;
+  if (in_lane_[lane] == kNone) {
+    steps_.h.at(0, lane) = 0;  // computes on, from what is there, to no effect
+    return;
+  }
+  const Trajectory& flow = flows_[in_lane_[lane]];
+  flow.system->capabilities().in_lanes->lane_parameters(of_);
+  steps_.of.write(lane, of_);
+  steps_.x.write(lane, flow.x);
+  flow.tolerance.each_piece(0, entries_, [&](std::size_t begin, std::size_t end, double scale) {
+    for (std::size_t i = begin; i < end; ++i)
+      steps_.tolerance.at(i, lane) = flow.tolerance.atol() * scale;
+  });
+  steps_.tolerance.at(entries_, lane) = flow.tolerance.rtol();
+  fresh_.at(0, lane) = 1;
+  any_fresh_ = true;
+}
+
+void FlowLanes::Group::begin_fresh() {
+  steps_.begin(fresh_);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (fresh_.at(0, lane) == 0 || in_lane_[lane] == kNone) continue;
+    Trajectory& flow = flows_[in_lane_[lane]];
+    ++flow.counts.evaluations;
+    if (flow.dt > 0) continue;
+    steps_.slope().read(lane, x_new_);
+    flow.dt = first_step(flow.tolerance, flow.x, x_new_, {}, flow.target - flow.t);
+  }
+  fresh_ = LaneRows(1);
+  any_fresh_ = false;
+}
+
+bool FlowLanes::Group::prepare(std::size_t lane) {
+  Trajectory& flow = flows_[in_lane_[lane]];
+  if (flow.counts.accepted + flow.counts.rejected >= flow.options.max_steps) {
+    flow.end(too_many_steps(flow.options.max_steps, flow.t));
+  } else if (flow.dt < smallest_step(flow.t)) {
+    steps_.slope().read(lane, x_new_);
+    steps_.x.read(lane, flow.x);
+    flow.end(step_underflow(alone_, flow.tolerance, flow.x, x_new_, flow.t, flow.finite));
+  } else {
+    steps_.h.at(0, lane) = flow.length();
+    return true;
+  }
+  steps_.x.read(lane, flow.x);
+  return false;
+}
+
+void FlowLanes::Group::judge(std::size_t lane) {
+  Trajectory& flow = flows_[in_lane_[lane]];
+  const double h = steps_.h.at(0, lane);
+  const double error = steps_.error.at(0, lane);
+  const bool finite = std::isfinite(error);
+  flow.counts.evaluations += 6;
+  if (!(error <= 1)) {
+    ++flow.counts.rejected;
+    steps_.slope().read(lane, x_new_);
+    if (!finite && flow.finite && !all_finite(alone_, x_new_)) flow.end(not_finite_after(flow.t));
+    flow.finite = finite;
+    flow.rejected = true;
+    // A step that met a NaN or an infinity gives no estimate of how much too long it was.
+    flow.dt = std::min(finite ? h * steps_.factor.at(0, lane) : 0.1 * h, h);
+    return;
+  }
+  const double t_new = h == flow.target - flow.t ? flow.target : flow.t + h;
+  for (std::size_t event = 0; event < events_; ++event)
+    if (values_.at(event, lane) >= 0 && flow.events.watching()) {
+      look_for_events(lane, t_new);
+      break;
+    }
+  accepted_.at(0, lane) = 1;
+  flow.t = t_new;
+  ++flow.counts.accepted;
+  ++flow.interval.number;
+  flow.interval.smallest = std::fmin(flow.interval.smallest, h);
+  flow.interval.largest = std::fmax(flow.interval.largest, h);
+  const double wanted = h * steps_.factor.at(0, lane);
+  const double next = flow.rejected ? std::min(wanted, h) : wanted;
+  flow.dt = h < flow.dt ? std::max(flow.dt, next) : next;
+  flow.rejected = false;
+  flow.finite = true;
+}
+
+void FlowLanes::Group::look_for_events(std::size_t lane, double t_new) {
+  Trajectory& flow = flows_[in_lane_[lane]];
+  const double h = t_new - flow.t;
+  steps_.x.read(lane, flow.x);
+  steps_.x_new.read(lane, x_new_);
+  std::vector<std::array<double, 7>> slopes(entries_);
+  steps_.stages(lane, slopes);
+  StepWithin step(*flow.system, flow.t, h, flow.x, x_new_, std::move(slopes));
+  const auto probe = [&](double part) { return step.at(part); };
+  // The step's begin has not been looked at: nothing had happened until there.
+  flow.events.find(flow.t, h, {flow.x, {}}, flow.t, probe);
+  while (flow.events.find(flow.t, h, {x_new_, {}}, t_new, probe)) {
+  }
+}
+
+bool FlowLanes::Group::stop_if_interrupted() {
+  const bool stop = interrupted_ && interrupted_();
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (in_lane_[lane] == kNone) continue;
+    Trajectory& flow = flows_[in_lane_[lane]];
+    if (flow.options.on_step) flow.options.on_step(flow.t);
+    if (stop) steps_.x.read(lane, flow.x);
+  }
+  if (!stop) return false;
+  in_lane_.fill(kNone);
+  for (Trajectory& flow : flows_)
+    if (flow.under_way()) flow.end(interrupted_at(flow.t));
+  return true;
+}
+
+class FlowLanes::OneFlow : public Driver {
+ public:
+  OneFlow(std::shared_ptr<Group> group, std::size_t number)
+      : group_(std::move(group)), number_(number), flow_(group_->flow(number)) {}
+
+  Outcome advance(double target) override {
+    const bool stopped = flow_.ended || flow_.outcome.kind == Outcome::Kind::interrupted;
+    if (!stopped && !(flow_.target == target && flow_.t == target))
+      group_->advance_one(number_, target);
+    return flow_.outcome;
+  }
+  [[nodiscard]] const State& state() const override { return flow_.x; }
+  [[nodiscard]] const Regime& regime() const override { return regime_; }
+  [[nodiscard]] double time() const override { return flow_.t; }
+  [[nodiscard]] StepStatistics statistics() const override { return flow_.counts; }
+  [[nodiscard]] const IntervalSteps& interval() const override { return flow_.interval; }
+  [[nodiscard]] const std::vector<FoundEvent>& events() const override {
+    return flow_.events.found();
+  }
+  [[nodiscard]] const std::vector<double>& passages() const override { return passages_; }
+  [[nodiscard]] ResumePoint resume_point() const override {
+    return {&flow_.x, &regime_, flow_.t, data()};
+  }
+  void restore(State x, Regime regime, double t, const DriverData& data) override {
+    if (x.size() != flow_.x.size() || !regime.empty() || data.layout() != this->data().layout())
+      throw std::invalid_argument("a resume point of another system");
+    flow_.x = std::move(x);
+    flow_.t = t;
+    flow_.dt = data.number("dt");
+    flow_.rejected = data.number("rejected_step") != 0;
+    flow_.finite = data.number("finite") != 0;
+    flow_.inside = data.number("inside_interval") != 0;
+    flow_.counts.evaluations = data.count("evaluations");
+    flow_.counts.accepted = data.count("accepted");
+    flow_.counts.rejected = data.count("rejected");
+    flow_.interval = data.interval("interval");
+    flow_.events.restore(data);
+  }
+
+ private:
+  [[nodiscard]] DriverData data() const {
+    DriverData data;
+    data.add("dt", flow_.dt);
+    data.add("rejected_step", flow_.rejected ? 1.0 : 0.0);
+    data.add("finite", flow_.finite ? 1.0 : 0.0);
+    data.add("inside_interval", flow_.inside ? 1.0 : 0.0);
+    data.add("evaluations", flow_.counts.evaluations);
+    data.add("accepted", flow_.counts.accepted);
+    data.add("rejected", flow_.counts.rejected);
+    data.add("interval", flow_.interval);
+    flow_.events.remember(data);
+    return data;
+  }
+
+  std::shared_ptr<Group> group_;
+  std::size_t number_;
+  Trajectory& flow_;
+  Regime regime_;
+  std::vector<double> passages_;
+};
+
+FlowLanes::FlowLanes(std::vector<Flow> flows, std::function<bool()> interrupted)
+    : group_(std::make_shared<Group>(std::move(flows), std::move(interrupted))) {}
+
+FlowLanes::~FlowLanes() = default;
+
+void FlowLanes::advance(std::span<const double> targets) { group_->advance(targets); }
+
+std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
+  std::vector<std::unique_ptr<Driver>> drivers;
+  for (std::size_t i = 0; i < group_->size(); ++i)
+    drivers.push_back(std::make_unique<OneFlow>(group_, i));
+  return drivers;
+}
+
+bool has_flow_lanes(const System& system, const FlowDriver::Options& options) {
+  return system.capabilities().in_lanes && options.method == "dopri5" &&
+         !options.steady_tolerance && !options.stop_when_stuck;
+}
+
+}  // namespace popflow

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "popflow/flow_driver.hpp"
+#include "popflow/lanes.hpp"
+
+namespace popflow {
+
+/// Can a flow of this System be integrated in lanes, with these options? Their method is dopri5.
+bool has_flow_lanes(const System& system, const FlowDriver::Options& options);
+
+/// Any number of flows, each with a System and options of its own, integrated side by side; a lane
+/// whose flow has arrived takes the next. All Systems have the same LaneFormulas. What a flow gives
+/// depends on nothing but itself.
+class FlowLanes {
+ public:
+  struct Flow {
+    const System* system;
+    FlowDriver::Options options;
+  };
+  /// `interrupted` is asked every so often.
+  FlowLanes(std::vector<Flow> flows, std::function<bool()> interrupted);
+  ~FlowLanes();
+
+  /// Moves each flow that has not ended to its target; its driver's advance() to the same target
+  /// then says how it ended.
+  void advance(std::span<const double> targets);
+  /// Of all flows, in order. A driver that is advanced further moves its flow alone.
+  [[nodiscard]] std::vector<std::unique_ptr<Driver>> drivers() const;
+
+ private:
+  class Group;
+  class OneFlow;
+  std::shared_ptr<Group> group_;
+};
+
+}  // namespace popflow

@@ -1,0 +1,168 @@
+#include "flow/lane_dopri5.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "dynamics/common/exponential.hpp"
+#include "dynamics/common/widest.hpp"
+#include "steppers/largest_entry.hpp"
+
+namespace popflow {
+
+namespace {
+
+using std::size_t;
+
+constexpr size_t kStages = 7;
+
+// Dormand and Prince 1980. The last row is the solution of order five, whose slope is the next
+// step's first.
+constexpr double kTableau[kStages - 1][kStages - 1] = {
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
+constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
+                                    -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
+/// The slopes of all stages of one entry.
+struct Slopes {
+  const double* of[kStages];
+};
+
+template <size_t stage>
+inline __attribute__((always_inline)) void advance_to(const double* __restrict x,
+                                                      const double* __restrict h, const Slopes& k,
+                                                      double* __restrict out) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    double sum = kTableau[stage - 1][0] * k.of[0][l];
+    for (size_t j = 1; j < stage; ++j) sum += kTableau[stage - 1][j] * k.of[j][l];
+    out[l] = x[l] + h[l] * sum;
+  }
+}
+
+POPFLOW_WIDEST void advance_entry(size_t stage, const double* x, const double* h, const Slopes& k,
+                                  double* out) {
+  switch (stage) {
+    case 1:
+      return advance_to<1>(x, h, k, out);
+    case 2:
+      return advance_to<2>(x, h, k, out);
+    case 3:
+      return advance_to<3>(x, h, k, out);
+    case 4:
+      return advance_to<4>(x, h, k, out);
+    case 5:
+      return advance_to<5>(x, h, k, out);
+    default:
+      return advance_to<6>(x, h, k, out);
+  }
+}
+
+/// Raises `worst` to this entry's error in units of the tolerance.
+POPFLOW_WIDEST void judge_entry(const double* __restrict x, const double* __restrict x_new,
+                                const double* __restrict h, const Slopes& k,
+                                const double* __restrict atol, const double* __restrict rtol,
+                                double* __restrict worst) {
+  constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
+  for (size_t l = 0; l < kLanes; ++l) {
+    double sum = kError[0] * k.of[0][l];
+    for (size_t j = 2; j < kStages; ++j) sum += kError[j] * k.of[j][l];
+    const double before = std::abs(x[l]);
+    const double after = std::abs(x_new[l]);
+    const double larger = before > after ? before : after;
+    // The last term is 0, or NaN where the new state is non-finite.
+    const double error =
+        std::abs(h[l] * sum) / (atol[l] + rtol[l] * larger) + 0 * (kOverflows * after);
+    // Either may be NaN, and stays so.
+    const double high = error > worst[l] ? error : worst[l];
+    worst[l] = high + 0 * error;
+  }
+}
+
+/// step_factor() of stepper.hpp.
+POPFLOW_WIDEST void choose_factor(const double* __restrict error, double* __restrict factor) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double e = error[l] > 1e-300 ? error[l] : 1e-300;
+    const double wanted = 0.9 * exponential(-0.2 * logarithm(e));
+    const double most = wanted < 5 ? wanted : 5;
+    factor[l] = most > 0.2 ? most : 0.2;
+  }
+}
+
+POPFLOW_WIDEST void take(const double* __restrict where, const double* __restrict from,
+                         double* __restrict to) {
+  for (size_t l = 0; l < kLanes; ++l) to[l] = where[l] != 0 ? from[l] : to[l];
+}
+
+}  // namespace
+
+LaneDopri5::LaneDopri5(const LaneFormulas& formulas, std::size_t entries)
+    : of(formulas.parameters),
+      x(entries),
+      tolerance(entries + 1),
+      h(1),
+      x_new(entries),
+      error(1),
+      factor(1),
+      formulas_(formulas),
+      entries_(entries),
+      k_(kStages, LaneRows(entries)),
+      between_(entries) {}
+
+void LaneDopri5::begin(const LaneRows& fresh) {
+  formulas_.flow(of.data(), x.data(), between_.data());
+  for (size_t i = 0; i < entries_; ++i)
+    take(fresh.data(), between_.data() + i * kLanes, k_[0].data() + i * kLanes);
+}
+
+void LaneDopri5::attempt() {
+  for (size_t stage = 1; stage < kStages; ++stage) {
+    double* out = stage + 1 < kStages ? between_.data() : x_new.data();
+    for (size_t i = 0; i < entries_; ++i) {
+      Slopes k{};
+      for (size_t j = 0; j < stage; ++j) k.of[j] = k_[j].data() + i * kLanes;
+      advance_entry(stage, x.data() + i * kLanes, h.data(), k, out + i * kLanes);
+    }
+    formulas_.flow(of.data(), out, k_[stage].data());
+  }
+  error = LaneRows(1);
+  for (size_t i = 0; i < entries_; ++i) {
+    Slopes k{};
+    for (size_t j = 0; j < kStages; ++j) k.of[j] = k_[j].data() + i * kLanes;
+    judge_entry(x.data() + i * kLanes, x_new.data() + i * kLanes, h.data(), k,
+                tolerance.data() + i * kLanes, tolerance.data() + entries_ * kLanes, error.data());
+  }
+  choose_factor(error.data(), factor.data());
+}
+
+void LaneDopri5::accept(const LaneRows& accepted) {
+  for (size_t i = 0; i < entries_ * kLanes; i += kLanes) {
+    take(accepted.data(), x_new.data() + i, x.data() + i);
+    take(accepted.data(), k_[kStages - 1].data() + i, k_[0].data() + i);
+  }
+}
+
+void LaneDopri5::stages(std::size_t lane, std::span<std::array<double, 7>> slopes) const {
+  for (size_t i = 0; i < entries_; ++i)
+    for (size_t j = 0; j < kStages; ++j) slopes[i][j] = k_[j].data()[i * kLanes + lane];
+}
+
+double dopri5_between(double x, double x_new, double h, const std::array<double, 7>& slopes,
+                      double part) {
+  constexpr double kDense[kStages] = {-12715105075.0 / 11282082432,  0,
+                                      87487479700.0 / 32700410799,   -10690763975.0 / 1880347072,
+                                      701980252875.0 / 199316789632, -1453857185.0 / 822651844,
+                                      69997945.0 / 29380423};
+  double quartic = 0;
+  for (size_t j = 0; j < kStages; ++j) quartic += kDense[j] * slopes[j];
+  const double way = x_new - x;
+  const double bend = h * slopes[0] - way;
+  const double rest = 1 - part;
+  return x +
+         part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
+}
+
+}  // namespace popflow

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lane_rows.hpp"
+#include "popflow/lanes.hpp"
+
+namespace popflow {
+
+/// Steps of Dormand and Prince's method, of a length of its own in each lane.
+class LaneDopri5 {
+ public:
+  LaneDopri5(const LaneFormulas& formulas, std::size_t entries);
+
+  // What a step begins with; the caller fills its lanes.
+  LaneRows of;         ///< the formulas' parameters
+  LaneRows x;          ///< the state
+  LaneRows tolerance;  ///< absolute, of each entry; then, in the last row, relative
+  LaneRows h;          ///< one row: the length
+
+  /// Evaluates dx/dt where `fresh` (one row) is not 0; other lanes know it from their last step.
+  void begin(const LaneRows& fresh);
+  /// Takes a step. Its result is in x_new, error and factor until one more is taken.
+  void attempt();
+  /// Makes the result the state where `accepted` (one row) is not 0.
+  void accept(const LaneRows& accepted);
+
+  LaneRows x_new;
+  LaneRows error;   ///< one row: accepted if at most 1; NaN if anything was not finite
+  LaneRows factor;  ///< one row: by which the next step should be longer (steppers/stepper.hpp)
+
+  /// dx/dt at the begin of the step.
+  [[nodiscard]] const LaneRows& slope() const { return k_[0]; }
+  /// The slopes of a lane's last attempt, entry by entry: seven each.
+  void stages(std::size_t lane, std::span<std::array<double, 7>> slopes) const;
+
+ private:
+  const LaneFormulas& formulas_;
+  std::size_t entries_;
+  std::vector<LaneRows> k_;
+  LaneRows between_;
+};
+
+/// The method's own continuous extension, of order four: the state after a fraction of a step of
+/// length h from x to x_new, given its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
+double dopri5_between(double x, double x_new, double h, const std::array<double, 7>& slopes,
+                      double part);
+
+}  // namespace popflow

@@ -1,0 +1,85 @@
+#include "flow/step_length.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+
+namespace popflow {
+
+namespace {
+
+std::string at(double t) {
+  std::ostringstream text;
+  text.precision(10);
+  text << "t = " << t;
+  return text.str();
+}
+
+}  // namespace
+
+double smallest_step(double t) {
+  return std::max(8 * std::numeric_limits<double>::epsilon() * std::abs(t), 1e-300);
+}
+
+double first_step(const Tolerance& tolerance, std::span<const double> x,
+                  std::span<const double> dxdt, std::span<const double> regime, double remaining) {
+  // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
+  // small in units of the tolerance. Wrong guesses cost a few rejections.
+  double size = 0;
+  double speed = 0;
+  tolerance.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double weight = tolerance.atol() * scale + tolerance.rtol() * std::abs(x[i]);
+      size = std::max(size, std::abs(x[i]) / weight);
+      speed = std::max(speed, std::abs(dxdt[i]) / weight);
+    }
+  });
+  // The numbers of a regime count as entries of order 1: a System that has any is under way.
+  for (const double number : regime)
+    size =
+        std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
+  if (!(speed > 0) || !std::isfinite(speed)) return remaining;
+  return size > 1e-5 ? 0.01 * size / speed : std::pow(0.01 / speed, 0.2);
+}
+
+Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
+                       std::span<const double> dxdt, double t, bool finite) {
+  // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
+  // at a kink or a jump it does not.
+  double outwards = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) outwards += x[i] * dxdt[i];
+  const double own_time =
+      scaled_norm(workers, tolerance, x) / scaled_norm(workers, tolerance, dxdt);
+  const bool blow_up = own_time < 1e-8 * std::max(std::abs(t), smallest_step(t)) && outwards > 0;
+  if (blow_up || !finite) {
+    // The blow-up is within a few of the smallest steps, that is to the rounding of t.
+    Outcome outcome{
+        Outcome::Kind::diverged, t,
+        (blow_up ? "the state grows without bound at " : "the trajectory became non-finite at ") +
+            at(t)};
+    outcome.diverged_at = t;
+    return outcome;
+  }
+  return {Outcome::Kind::underflow, t,
+          "the step size underflowed at " + at(t) +
+              " although the state does not grow: the right-hand side may jump there"};
+}
+
+Outcome not_finite_after(double t) {
+  Outcome outcome{Outcome::Kind::diverged, t, "the trajectory became non-finite after " + at(t)};
+  outcome.diverged_at = t;
+  return outcome;
+}
+
+Outcome too_many_steps(std::int64_t limit, double t) {
+  return {Outcome::Kind::step_limit, t,
+          "the limit of " + std::to_string(limit) + " steps (--max-steps) was reached at " + at(t)};
+}
+
+Outcome interrupted_at(double t) {
+  return {Outcome::Kind::interrupted, t, "interrupted at " + at(t)};
+}
+
+}  // namespace popflow

@@ -1,0 +1,143 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "lane_rows.hpp"
+#include "support/markov_fixture.hpp"
+
+// The formulas for many trajectories at once, against those for one.
+
+using namespace popflow;
+using namespace popflow::markov;
+using namespace popflow::markov::test;
+
+namespace {
+
+/// A system and a state in each lane: all chains, with starts on either side of everything.
+struct Filled {
+  explicit Filled(bool free) : x(free ? 3 : 2), of(formulas(free).parameters) {
+    std::mt19937 random(11);
+    std::normal_distribution<double> normal;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const PQ& pq = kChains[lane % kChains.size()];
+      const double e = 1.5 * normal(random);
+      const double w = lane == 3 ? 0 : lane == 5 ? 1e-280 : normal(random);
+      const Sampling sampling{.context_length = 20};
+      systems.push_back(free ? free_bias(pq, 0.7, 0.4, 0, sampling)
+                             : optimal(pq, 0.7, 0.4, sampling));
+      states.push_back({e, w});
+      if (free) states.back().push_back(2 * normal(random));
+      x.write(lane, states.back());
+      std::vector<double> parameters(of_rows(free));
+      systems.back().lane_parameters(parameters);
+      of.write(lane, parameters);
+    }
+  }
+  static const LaneFormulas& formulas(bool free) {
+    return (free ? free_bias({0.2, 0.3}, 1, 1, 0) : optimal({0.2, 0.3}, 1, 1)).lane_formulas();
+  }
+  static std::size_t of_rows(bool free) { return formulas(free).parameters; }
+
+  std::vector<Markov> systems;
+  std::vector<State> states;
+  LaneRows x, of;
+};
+
+/// The same to some roundings of the largest entry that went into it.
+void check_close(double got, double expected, double scale) {
+  CHECK(std::abs(got - expected) <= 1e-13 * scale);
+}
+
+}  // namespace
+
+TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov][lanes]") {
+  for (const bool free : {false, true}) {
+    const Filled filled(free);
+    const LaneFormulas& formulas = Filled::formulas(free);
+    const std::size_t entries = free ? 3 : 2;
+    LaneRows flow(entries);
+    formulas.flow(filled.of.data(), filled.x.data(), flow.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      INFO("lane " << lane << ", free bias: " << free);
+      std::vector<double> expected(entries);
+      filled.systems[lane].rhs({filled.states[lane], {}}, 0, expected);
+      double scale = 0;
+      for (const double entry : expected) scale = std::max(scale, std::abs(entry));
+      for (std::size_t i = 0; i < entries; ++i) check_close(flow.at(i, lane), expected[i], scale);
+    }
+  }
+}
+
+TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
+          "[fast][markov][lanes]") {
+  // Relative errors of dL/ds, which cancels near the best slope and decays far from it.
+  for (const PQ& of : kChains) {
+    const Chain chain(of.p, of.q);
+    for (const double d : {-600.0, -40.0, -1.0, -1e-3, -1e-9, 1e-9, 1e-3, 1.0, 40.0, 600.0}) {
+      const double s = chain.best_slope + d;
+      const double e = std::sqrt(std::abs(s));
+      const double w = s < 0 ? -1 : 0.0;  // slopes e^2 and -e^2
+      const Markov system = optimal(of, 1, 0.4);
+      LaneRows parameters(system.lane_formulas().parameters), x(2), flow(2);
+      std::vector<double> numbers(system.lane_formulas().parameters);
+      system.lane_parameters(numbers);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        parameters.write(lane, numbers);
+        x.write(lane, std::vector<double>{e, w});
+      }
+      system.lane_formulas().flow(parameters.data(), x.data(), flow.data());
+      const Eigen::VectorXd expected = rhs(system, Eigen::Vector2d(e, w));
+      INFO("p = " << of.p << ", q = " << of.q << ", slope " << s);
+      // The slope itself is rounded.
+      const double rounding = 1e-15 * std::max(1.0, std::abs(s)) / std::min(1.0, std::abs(d));
+      CHECK(flow.at(0, 7) == Approx(expected[0]).epsilon(std::max(1e-13, 4 * rounding)));
+    }
+  }
+}
+
+TEST_CASE("markov: lanes have the covariance and the event of each trajectory alone",
+          "[fast][markov][lanes]") {
+  const Filled filled(false);
+  const LaneFormulas& formulas = Filled::formulas(false);
+  LaneRows flow(2), again(2), covariance(3), events(1);
+  formulas.flow(filled.of.data(), filled.x.data(), flow.data());
+  formulas.flow_and_covariance(filled.of.data(), filled.x.data(), again.data(), covariance.data());
+  formulas.events(filled.of.data(), filled.x.data(), events.data());
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    INFO("lane " << lane);
+    Eigen::MatrixXd expected(2, 2);
+    filled.systems[lane].covariance({filled.states[lane], {}}, 0, expected);
+    const double scale = expected.cwiseAbs().maxCoeff();
+    check_close(covariance.at(0, lane), expected(0, 0), scale);
+    check_close(covariance.at(1, lane), expected(1, 0), scale);
+    check_close(covariance.at(2, lane), expected(1, 1), scale);
+    for (std::size_t i = 0; i < 2; ++i)
+      check_close(again.at(i, lane), flow.at(i, lane), std::abs(flow.at(i, lane)));
+    double event = 0;
+    filled.systems[lane].event_functions({filled.states[lane], {}}, 0, {&event, 1});
+    CHECK(events.at(0, lane) == event);
+  }
+}
+
+TEST_CASE("markov: what happens in a lane depends on no other", "[fast][markov][lanes]") {
+  for (const bool free : {false, true}) {
+    const Filled filled(free);
+    const std::size_t entries = free ? 3 : 2;
+    LaneRows flow(entries), turned_flow(entries);
+    LaneRows x = filled.x, of = filled.of;
+    std::vector<double> column(entries), parameters(Filled::of_rows(free));
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const std::size_t to = (lane + 5) % kLanes;
+      filled.x.read(lane, column);
+      x.write(to, column);
+      filled.of.read(lane, parameters);
+      of.write(to, parameters);
+    }
+    Filled::formulas(free).flow(filled.of.data(), filled.x.data(), flow.data());
+    Filled::formulas(free).flow(of.data(), x.data(), turned_flow.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      for (std::size_t i = 0; i < entries; ++i)
+        CHECK(flow.at(i, lane) == turned_flow.at(i, (lane + 5) % kLanes));
+  }
+}

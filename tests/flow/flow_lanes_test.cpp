@@ -1,0 +1,217 @@
+#include "flow/flow_lanes.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "flow/lane_dopri5.hpp"
+#include "support/markov_fixture.hpp"
+#include "support/slopes.hpp"
+
+// Flows that are integrated side by side, against odeint's steppers, and against each alone.
+
+using namespace popflow;
+using namespace popflow::markov;
+using namespace popflow::markov::test;
+
+namespace {
+
+/// More starts than there are lanes, some of which arrive far sooner than others.
+std::vector<Markov> many(bool free) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> e(-1.5, 1.5), w(-1.8, 0.9);
+  std::vector<Markov> systems;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const PQ& of = kChains[i % 5];
+    const double e0 = i == 17 ? 0 : e(random), w0 = i == 23 ? 0 : w(random);
+    systems.push_back(free ? free_bias(of, e0, w0, 0.3) : optimal(of, e0, w0));
+  }
+  return systems;
+}
+
+FlowLanes lanes_of(const std::vector<Markov>& systems, const FlowDriver::Options& options = {}) {
+  std::vector<FlowLanes::Flow> flows;
+  for (const Markov& system : systems) flows.push_back({&system, options});
+  return {std::move(flows), {}};
+}
+
+}  // namespace
+
+TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][lanes]") {
+  for (const bool free : {false, true}) {
+    const std::vector<Markov> systems = many(free);
+    FlowDriver::Options options{.rtol = 1e-9, .atol = 1e-11};
+    REQUIRE(has_flow_lanes(systems[0], options));
+    FlowLanes lanes = lanes_of(systems, options);
+    const auto drivers = lanes.drivers();
+    std::vector<double> targets;
+    for (std::size_t i = 0; i < systems.size(); ++i) targets.push_back(i % 3 == 0 ? 4 : 30);
+    lanes.advance(targets);
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      INFO("flow " << i << ", free bias: " << free);
+      CHECK(drivers[i]->advance(targets[i]).kind == Outcome::Kind::reached);
+      CHECK(drivers[i]->time() == targets[i]);
+      const Run run(systems[i], targets[i], options);
+      const Run exact(systems[i], targets[i], {.rtol = 1e-12, .atol = 1e-14});
+      for (std::size_t j = 0; j < drivers[i]->state().size(); ++j) {
+        const double truth = exact.x[static_cast<Eigen::Index>(j)];
+        const double theirs = std::abs(run.x[static_cast<Eigen::Index>(j)] - truth);
+        CHECK(std::abs(drivers[i]->state()[j] - truth) < 2 * theirs + 1e-9);
+      }
+      // The same steps, up to one that rounding decides.
+      CHECK(std::abs(static_cast<double>(drivers[i]->statistics().accepted -
+                                         run.driver.statistics().accepted)) <= 2);
+      REQUIRE(drivers[i]->events().size() == run.driver.events().size());
+      if (!drivers[i]->events().empty() && !exact.driver.events().empty()) {
+        const double truth = exact.driver.events()[0].time;
+        const double theirs = std::abs(run.driver.events()[0].time - truth);
+        CHECK(std::abs(drivers[i]->events()[0].time - truth) < 3 * theirs + 1e-7 * truth);
+      }
+    }
+  }
+}
+
+TEST_CASE("a flow has the same bits alone and beside others", "[fast][flow][lanes]") {
+  const std::vector<Markov> systems = many(false);
+  FlowLanes lanes = lanes_of(systems);
+  const auto drivers = lanes.drivers();
+  for (const double t : {2.0, 20.0}) lanes.advance(std::vector<double>(systems.size(), t));
+  for (const std::size_t i : {0, 5, 17, 23, 39}) {
+    const FlowLanes one({{&systems[i], {}}}, {});
+    const auto alone = one.drivers();
+    for (const double t : {2.0, 20.0}) alone[0]->advance(t);
+    CHECK(alone[0]->state() == drivers[i]->state());
+    CHECK(alone[0]->resume_point().data.values() == drivers[i]->resume_point().data.values());
+  }
+}
+
+TEST_CASE("a flow in lanes converges with its tolerance", "[fast][flow][lanes]") {
+  const Markov system = optimal({0.2, 0.3}, 0.6, 0.4);
+  const Run exact(system, 20, {.rtol = 1e-13, .atol = 1e-15});
+  std::vector<double> tolerances, errors;
+  for (const double rtol : {1e-5, 1e-6, 1e-7, 1e-8, 1e-9}) {
+    const FlowLanes one({{&system, {.rtol = rtol, .atol = rtol / 100}}}, {});
+    const auto driver = std::move(one.drivers()[0]);
+    driver->advance(20);
+    tolerances.push_back(rtol);
+    errors.push_back(std::abs(driver->state()[0] - exact.x[0]));
+  }
+  const double slope = popflow::test::log_log_slope(tolerances, errors);
+  INFO(errors[0] << " ... " << errors.back());
+  CHECK(slope > 0.7);
+  CHECK(slope < 1.3);
+}
+
+TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast][flow][lanes]") {
+  const Markov system = optimal({0.2, 0.3}, 0.2, -0.4);
+  const FlowLanes whole({{&system, {}}}, {});
+  const auto expected = std::move(whole.drivers()[0]);
+  for (const double t : {5.0, 200.0}) expected->advance(t);
+
+  int asked = 0;
+  const FlowLanes first({{&system, {.rtol = 1e-8}}}, [&] { return ++asked > 2; });
+  const auto stopped = std::move(first.drivers()[0]);
+  CHECK(stopped->advance(5).kind == Outcome::Kind::reached);
+  CHECK(stopped->advance(200).kind == Outcome::Kind::interrupted);
+  CHECK(stopped->time() < 200);
+  const ResumePoint point = stopped->resume_point();
+  const FlowLanes second({{&system, {}}}, {});
+  const auto resumed = std::move(second.drivers()[0]);
+  resumed->restore(*point.x, *point.regime, point.t, point.data);
+  resumed->advance(200);
+  CHECK(resumed->state() == expected->state());
+  CHECK(resumed->events().size() == expected->events().size());
+}
+
+TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lanes]") {
+  const std::vector<Markov> systems = many(false);
+  FlowLanes lanes = lanes_of(systems, {.max_steps = 12});
+  lanes.advance(std::vector<double>(systems.size(), 50));
+  const auto drivers = lanes.drivers();
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    const Run run(systems[i], 50, {.max_steps = 12});
+    CHECK(drivers[i]->advance(50).kind == run.how);
+    CHECK(drivers[i]->time() == Approx(run.driver.time()).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the extension of a step errs by the fifth power of its length", "[fast][flow][lanes]") {
+  // dx/dt = -x, by the method's own stages.
+  std::vector<double> lengths, errors;
+  const LaneFormulas decay{0, [](const double*, const double* x, double* dxdt) {
+                             for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = -x[l];
+                           }};
+  for (const double h : {0.8, 0.4, 0.2, 0.1}) {
+    LaneDopri5 step(decay, 1);
+    LaneRows all(1);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      step.x.at(0, lane) = 1;
+      step.h.at(0, lane) = h;
+      step.tolerance.at(0, lane) = step.tolerance.at(1, lane) = 1;
+      all.at(0, lane) = 1;
+    }
+    step.begin(all);
+    step.attempt();
+    CHECK(step.x_new.at(0, 2) == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
+    std::vector<std::array<double, 7>> slopes(1);
+    step.stages(2, slopes);
+    const double between = dopri5_between(1, step.x_new.at(0, 2), h, slopes[0], 0.3);
+    lengths.push_back(h);
+    errors.push_back(std::abs(between - std::exp(-0.3 * h)));
+  }
+  const double order = popflow::test::log_log_slope(lengths, errors);
+  INFO(errors[0] << " ... " << errors.back());
+  CHECK(order > 4.7);
+  CHECK(order < 5.4);
+}
+
+TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
+  // dx/dt = x^2 from 1 and from 0.5: without bound at t = 1 and 2.
+  class BlowUp : public System, public InLanes {
+   public:
+    explicit BlowUp(double start) : start_(start) {
+      shape_.blocks = {{"x", 1, 1}};
+      shape_.fields = {"x"};
+      info_.name = "blow-up";
+    }
+    [[nodiscard]] const SystemInfo& info() const override { return info_; }
+    [[nodiscard]] const Shape& shape() const override { return shape_; }
+    [[nodiscard]] Capabilities capabilities() const override {
+      Capabilities can;
+      can.in_lanes = this;
+      return can;
+    }
+    void start(std::span<double> x) const override { x[0] = start_; }
+    void rhs(StateView x, double, std::span<double> dxdt) const override { dxdt[0] = x[0] * x[0]; }
+    void observe(StateView, double, std::span<double>) const override {}
+    void field(std::string_view, StateView, double, const FieldSink&) const override {}
+    [[nodiscard]] double default_end() const override { return 3; }
+    [[nodiscard]] const LaneFormulas& lane_formulas() const override {
+      static const LaneFormulas formulas{0, [](const double*, const double* x, double* dxdt) {
+                                           for (std::size_t l = 0; l < kLanes; ++l)
+                                             dxdt[l] = x[l] * x[l];
+                                         }};
+      return formulas;
+    }
+    void lane_parameters(std::span<double>) const override {}
+
+   private:
+    double start_;
+    SystemInfo info_;
+    Shape shape_;
+  };
+  const BlowUp first(1), second(0.5), bounded(-1);
+  FlowLanes lanes({{&first, {}}, {&second, {}}, {&bounded, {}}}, {});
+  lanes.advance(std::vector<double>{3, 3, 3});
+  const auto drivers = lanes.drivers();
+  for (const std::size_t i : {0, 1}) {
+    const Outcome outcome = drivers[i]->advance(3);
+    CHECK(outcome.kind == Outcome::Kind::diverged);
+    CHECK(outcome.diverged_at == Approx(i == 0 ? 1 : 2).epsilon(1e-6));
+    FlowDriver alone(i == 0 ? first : second, pool(), {});
+    CHECK(alone.advance(3).message.substr(0, 20) == outcome.message.substr(0, 20));
+  }
+  CHECK(drivers[2]->advance(3).kind == Outcome::Kind::reached);
+  CHECK(drivers[2]->state()[0] == Approx(-0.25).epsilon(1e-7));
+}

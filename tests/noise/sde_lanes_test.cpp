@@ -1,0 +1,167 @@
+#include "noise/sde_lanes.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "noise/normals.hpp"
+#include "support/markov_fixture.hpp"
+
+// Runs with noise that step side by side, against runs that step alone, and against the driver that
+// takes any System.
+
+using namespace popflow;
+using namespace popflow::markov::test;
+
+namespace {
+
+SdeDriver::Options options_with(double eta, double dt) {
+  SdeDriver::Options options;
+  options.learning_rate = eta;
+  options.batch_size = 8;
+  options.dt = dt;
+  options.seed = 5;
+  return options;
+}
+
+std::vector<std::unique_ptr<Driver>> lanes(const System& system, const SdeDriver::Options& options,
+                                           const std::vector<std::uint32_t>& runs) {
+  return noisy_lanes(system, options, runs, std::vector<DriverHooks>(runs.size()));
+}
+
+std::vector<std::uint32_t> first_runs(std::size_t count) {
+  std::vector<std::uint32_t> runs(count);
+  std::iota(runs.begin(), runs.end(), 0);
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("normals for lanes are those of each run, in every version", "[fast][noise][lanes]") {
+  std::array<std::uint64_t, kLanes> runs{};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) runs[lane] = 1 + lane * 0x0fff'ffff;
+  const std::uint64_t number = 0x0070'7385'a308'd3u;
+  for (const Lanes version : {Lanes::baseline, Lanes::best}) {
+    double got[8 * kLanes];
+    write_lane_normals(9, runs, number, 8, got, version);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      double expected[8];
+      NormalPart(9, static_cast<std::uint32_t>(runs[lane]), number).write(0, expected);
+      for (std::size_t j = 0; j < 8; ++j) CHECK(got[j * kLanes + lane] == expected[j]);
+    }
+  }
+}
+
+TEST_CASE("a run has the same bits alone and beside others", "[fast][noise][lanes]") {
+  const markov::Markov system = optimal({0.2, 0.3}, 0.6, 0.4, {.context_length = 30});
+  const SdeDriver::Options options = options_with(0.05, 0.01);
+  const auto together = lanes(system, options, first_runs(kLanes));
+  for (const double t : {1.0, 2.0, 20.0})
+    for (const auto& driver : together) CHECK(driver->advance(t).kind == Outcome::Kind::reached);
+  for (const std::uint32_t run : {0u, 3u, 15u}) {
+    const auto alone = lanes(system, options, {run});
+    for (const double t : {1.0, 2.0, 20.0}) alone[0]->advance(t);
+    CHECK(alone[0]->state() == together[run]->state());
+    CHECK(alone[0]->resume_point().data.values() == together[run]->resume_point().data.values());
+  }
+  CHECK(together[0]->state() != together[1]->state());
+}
+
+TEST_CASE("lanes follow the path of the driver for any system", "[fast][noise][lanes]") {
+  const markov::Markov system = optimal({0.7, 0.8}, 0.6, -1.1, {.context_length = 30});
+  SdeDriver::Options options = options_with(0.05, 0.01);
+  REQUIRE(has_noisy_lanes(system, options));
+  const auto together = lanes(system, options, first_runs(5));
+  for (const auto& driver : together) driver->advance(20);
+  for (std::uint32_t run = 0; run < 5; ++run) {
+    options.run = run;
+    SdeDriver alone(system, pool(), options);
+    alone.advance(20);
+    for (std::size_t i = 0; i < 2; ++i)
+      CHECK(together[run]->state()[i] == Approx(alone.state()[i]).epsilon(1e-10));
+    REQUIRE(together[run]->events().size() == alone.events().size());
+    for (std::size_t event = 0; event < alone.events().size(); ++event)
+      CHECK(together[run]->events()[event].time == alone.events()[event].time);
+    CHECK(together[run]->statistics().accepted == alone.statistics().accepted);
+    CHECK(together[run]->interval().number == alone.interval().number);
+    CHECK(together[run]->interval().largest == alone.interval().largest);
+    CHECK(together[run]->resume_point().data.layout() == alone.resume_point().data.layout());
+  }
+}
+
+TEST_CASE("a run that diverges leaves those beside it as they are", "[fast][noise][lanes]") {
+  // At such a rate noise throws some runs out, one earlier than another.
+  const markov::Markov system = optimal({0.2, 0.3}, 2, 1, {.context_length = 10});
+  SdeDriver::Options options = options_with(30, 0.2);
+  const auto together = lanes(system, options, first_runs(kLanes));
+  std::size_t diverged = 0;
+  for (const auto& driver : together)
+    if (driver->advance(40).kind == Outcome::Kind::diverged) ++diverged;
+  CHECK(diverged > 0);
+  CHECK(diverged < kLanes);
+  for (std::uint32_t run = 0; run < kLanes; ++run) {
+    const auto alone = lanes(system, options, {run});
+    const Outcome outcome = alone[0]->advance(40);
+    CHECK(outcome.kind == together[run]->advance(40).kind);
+    CHECK(outcome.message == together[run]->advance(40).message);
+    CHECK(alone[0]->time() == together[run]->time());
+    CHECK(alone[0]->state() == together[run]->state());
+    CHECK(alone[0]->statistics().accepted == together[run]->statistics().accepted);
+  }
+}
+
+TEST_CASE("runs in lanes resume to the same bits", "[fast][noise][lanes]") {
+  const markov::Markov system = optimal({0.2, 0.3}, 0.6, 0.4, {.context_length = 30});
+  const SdeDriver::Options options = options_with(0.05, 0.01);
+  const auto whole = lanes(system, options, first_runs(4));
+  for (const double t : {5.0, 10.0})
+    for (const auto& driver : whole) driver->advance(t);
+
+  // Interrupted within the second interval.
+  const auto begun = lanes(system, options, first_runs(4));
+  for (const auto& driver : begun) driver->advance(5);
+  std::vector<DriverHooks> hooks(4);
+  int asked = 0;
+  hooks[2].interrupted = [&] { return ++asked > 3; };
+  const auto stopped = noisy_lanes(system, options, first_runs(4), hooks);
+  for (std::size_t run = 0; run < 4; ++run) {
+    const ResumePoint point = begun[run]->resume_point();
+    stopped[run]->restore(*point.x, *point.regime, point.t, point.data);
+  }
+  for (const auto& driver : stopped) CHECK(driver->advance(10).kind == Outcome::Kind::interrupted);
+  CHECK(stopped[0]->time() > 5);
+  CHECK(stopped[0]->time() < 10);
+
+  const auto resumed = lanes(system, options, first_runs(4));
+  for (std::size_t run = 0; run < 4; ++run) {
+    const ResumePoint point = stopped[run]->resume_point();
+    resumed[run]->restore(*point.x, *point.regime, point.t, point.data);
+  }
+  for (std::size_t run = 0; run < 4; ++run) {
+    resumed[run]->advance(10);
+    CHECK(resumed[run]->state() == whole[run]->state());
+    CHECK(resumed[run]->resume_point().data.values() == whole[run]->resume_point().data.values());
+  }
+  // Those that stand at different times do not go together.
+  const auto apart = lanes(system, options, first_runs(2));
+  const ResumePoint here = stopped[0]->resume_point(), there = begun[1]->resume_point();
+  apart[0]->restore(*here.x, *here.regime, here.t, here.data);
+  CHECK_THROWS_AS(apart[1]->restore(*there.x, *there.regime, there.t, there.data),
+                  std::invalid_argument);
+}
+
+TEST_CASE("lanes are for what they can do", "[fast][noise][lanes]") {
+  const markov::Markov system = optimal({0.2, 0.3}, 0.6, 0.4);
+  SdeDriver::Options options;
+  CHECK(has_noisy_lanes(system, options));
+  CHECK_FALSE(has_noisy_lanes(free_bias({0.2, 0.3}, 0.6, 0.4, 0), options));
+  options.noise = "isotropic";
+  CHECK_FALSE(has_noisy_lanes(system, options));
+  options = {};
+  options.modified_equation = 2;
+  CHECK_FALSE(has_noisy_lanes(system, options));
+  options = {};
+  options.coarsen = 2;
+  CHECK_FALSE(has_noisy_lanes(system, options));
+}
