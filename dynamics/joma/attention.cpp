@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
 
 namespace popflow::joma {

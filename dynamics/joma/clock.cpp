@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
 
 namespace popflow::joma {

@@ -4,16 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/joma/exponential.hpp"
-
-// Multiplications and additions are never fused (-ffp-contract=off), so all versions round alike.
-// Sanitizers start up too late for the choice between them.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define POPFLOW_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define POPFLOW_WIDEST
-#endif
+#include "dynamics/common/exponential.hpp"
+#include "dynamics/common/widest.hpp"
 
 namespace popflow::joma {
 

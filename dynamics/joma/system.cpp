@@ -9,7 +9,7 @@
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/clock.hpp"
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"

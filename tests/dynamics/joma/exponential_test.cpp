@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/joma/exponential.hpp"
+#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
 #include "popflow/random.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace popflow::joma {
+namespace popflow {
 
 // Exponentials that a compiler vectorises with whatever instructions it may use, and whose bits
 // depend on none of them. The C library's vary between machines (it takes fused multiply-adds where
@@ -89,4 +89,4 @@ inline double logarithm(double x) {
   return k * kLn2High - ((half - (s * (half + rest) + k * kLn2Low)) - f);
 }
 
-}  // namespace popflow::joma
+}  // namespace popflow
