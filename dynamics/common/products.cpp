@@ -87,7 +87,51 @@ POPFLOW_INLINE void multiply(size_t rows, size_t columns, size_t inner, Columns 
   }
 }
 
+// Adds columns to as many rows as fit, from `row` on; returns the first row left.
+template <typename V, size_t vectors>
+POPFLOW_INLINE size_t gather(size_t row, size_t rows, size_t count, const std::uint32_t* columns,
+                             const double* factors, Columns a, double* sum) {
+  constexpr size_t width = sizeof(V) / sizeof(double);
+  for (; row + vectors * width <= rows; row += vectors * width) {
+    V sums[vectors];
+    std::memcpy(sums, sum + row, sizeof sums);
+    for (size_t j = 0; j < count; ++j) {
+      const double* column = a.data + columns[j] * a.stride + row;
+      for (size_t i = 0; i < vectors; ++i) {
+        V entries;
+        std::memcpy(&entries, column + i * width, sizeof(V));
+        sums[i] += factors[j] * entries;
+      }
+    }
+    std::memcpy(sum + row, sums, sizeof sums);
+  }
+  return row;
+}
+
+template <typename V, size_t vectors>
+POPFLOW_INLINE void gather_all(size_t rows, size_t count, const std::uint32_t* columns,
+                               const double* factors, Columns a, double* sum) {
+  size_t row = gather<V, vectors>(0, rows, count, columns, factors, a, sum);
+  row = gather<V, 1>(row, rows, count, columns, factors, a, sum);
+  if constexpr (sizeof(V) > sizeof(Four))
+    row = gather<Four, 1>(row, rows, count, columns, factors, a, sum);
+  gather<double, 1>(row, rows, count, columns, factors, a, sum);
+}
+
 #if defined(__x86_64__)
+__attribute__((target("avx512f"))) void gather_avx512(size_t rows, size_t count,
+                                                      const std::uint32_t* columns,
+                                                      const double* factors, Columns a,
+                                                      double* sum) {
+  gather_all<Eight, 12>(rows, count, columns, factors, a, sum);
+}
+
+__attribute__((target("avx2"))) void gather_avx2(size_t rows, size_t count,
+                                                 const std::uint32_t* columns,
+                                                 const double* factors, Columns a, double* sum) {
+  gather_all<Four, 12>(rows, count, columns, factors, a, sum);
+}
+
 __attribute__((target("avx512f"))) void multiply_avx512(size_t rows, size_t columns, size_t inner,
                                                         Columns a, Right b, double* c,
                                                         size_t c_stride) {
@@ -111,6 +155,16 @@ void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right
 }
 
 }  // namespace
+
+void add_columns(size_t rows, size_t count, const std::uint32_t* columns, const double* factors,
+                 Columns a, double* sum) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return gather_avx512(rows, count, columns, factors, a, sum);
+  if (__builtin_cpu_supports("avx2")) return gather_avx2(rows, count, columns, factors, a, sum);
+#endif
+  gather_all<Two, 12>(rows, count, columns, factors, a, sum);
+}
 
 void product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,
                             double* c, size_t c_stride) {
