@@ -31,7 +31,9 @@ class DiscreteDistribution {
     const Wide scaled = Wide{word} * columns_.size();
     const auto place = static_cast<std::uint32_t>(scaled >> 64);
     const Column& column = columns_[place];
-    return static_cast<std::uint64_t>(scaled) < column.threshold ? place : column.alias;
+    // Not by a branch, which would be taken at random.
+    const bool own = static_cast<std::uint64_t>(scaled) < column.threshold;
+    return column.alias ^ ((column.alias ^ place) & (0U - static_cast<std::uint32_t>(own)));
   }
 
  private:

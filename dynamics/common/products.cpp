@@ -27,14 +27,16 @@ struct Right {
   size_t along, across;
 };
 
-// Adds `inner` terms to a tile of `vectors` vectors x `columns`.
+// Adds `inner` terms to a tile of `vectors` vectors x `columns`, or to 0 where there is nothing yet.
 template <typename V, size_t vectors, size_t columns>
-POPFLOW_INLINE void tile(size_t inner, Columns a, Right b, double* c, size_t c_stride) {
+POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c,
+                         size_t c_stride) {
   constexpr size_t width = sizeof(V) / sizeof(double);
-  V sums[columns][vectors];
-  for (size_t j = 0; j < columns; ++j)
-    for (size_t i = 0; i < vectors; ++i)
-      std::memcpy(&sums[j][i], c + j * c_stride + i * width, sizeof(V));
+  V sums[columns][vectors] = {};
+  if (!fresh)
+    for (size_t j = 0; j < columns; ++j)
+      for (size_t i = 0; i < vectors; ++i)
+        std::memcpy(&sums[j][i], c + j * c_stride + i * width, sizeof(V));
   for (size_t k = 0; k < inner; ++k) {
     V left[vectors];
     for (size_t i = 0; i < vectors; ++i)
@@ -51,17 +53,17 @@ POPFLOW_INLINE void tile(size_t inner, Columns a, Right b, double* c, size_t c_s
 
 // All tiles of this height that fit from `row` on; returns the first row left.
 template <typename V, size_t vectors>
-POPFLOW_INLINE size_t bands(size_t row, size_t rows, size_t columns, size_t inner, Columns a,
-                            Right b, double* c, size_t c_stride) {
+POPFLOW_INLINE size_t bands(bool fresh, size_t row, size_t rows, size_t columns, size_t inner,
+                            Columns a, Right b, double* c, size_t c_stride) {
   constexpr size_t height = vectors * sizeof(V) / sizeof(double);
   for (; row + height <= rows; row += height) {
     const Columns left{a.data + row, a.stride};
     size_t j = 0;
     for (; j + kColumns <= columns; j += kColumns)
-      tile<V, vectors, kColumns>(inner, left, {b.data + j * b.across, b.along, b.across},
+      tile<V, vectors, kColumns>(fresh, inner, left, {b.data + j * b.across, b.along, b.across},
                                  c + row + j * c_stride, c_stride);
     for (; j < columns; ++j)
-      tile<V, vectors, 1>(inner, left, {b.data + j * b.across, b.along, b.across},
+      tile<V, vectors, 1>(fresh, inner, left, {b.data + j * b.across, b.along, b.across},
                           c + row + j * c_stride, c_stride);
   }
   return row;
@@ -70,20 +72,66 @@ POPFLOW_INLINE size_t bands(size_t row, size_t rows, size_t columns, size_t inne
 template <typename V, size_t vectors>
 POPFLOW_INLINE void multiply(size_t rows, size_t columns, size_t inner, Columns a, Right b,
                              double* c, size_t c_stride) {
-  for (size_t j = 0; j < columns; ++j) std::fill_n(c + j * c_stride, rows, 0.0);
+  if (inner == 0)
+    for (size_t j = 0; j < columns; ++j) std::fill_n(c + j * c_stride, rows, 0.0);
   for (size_t first = 0; first < inner; first += kInner) {
+    const bool fresh = first == 0;
     const size_t count = inner - first < kInner ? inner - first : kInner;
     const Columns left{a.data + first * a.stride, a.stride};
     const Right right{b.data + first * b.along, b.along, b.across};
-    size_t row = bands<V, vectors>(0, rows, columns, count, left, right, c, c_stride);
-    row = bands<V, 1>(row, rows, columns, count, left, right, c, c_stride);
+    size_t row = bands<V, vectors>(fresh, 0, rows, columns, count, left, right, c, c_stride);
+    row = bands<V, 1>(fresh, row, rows, columns, count, left, right, c, c_stride);
     if constexpr (sizeof(V) > sizeof(Four))
-      row = bands<Four, 1>(row, rows, columns, count, left, right, c, c_stride);
-    bands<double, 1>(row, rows, columns, count, left, right, c, c_stride);
+      row = bands<Four, 1>(fresh, row, rows, columns, count, left, right, c, c_stride);
+    bands<double, 1>(fresh, row, rows, columns, count, left, right, c, c_stride);
   }
 }
 
+// Adds columns to as many rows as fit, from `row` on; returns the first row left.
+template <typename V, size_t vectors>
+POPFLOW_INLINE size_t gather(size_t row, size_t rows, size_t count, const std::uint32_t* columns,
+                             const double* factors, Columns a, double* sum) {
+  constexpr size_t width = sizeof(V) / sizeof(double);
+  for (; row + vectors * width <= rows; row += vectors * width) {
+    V sums[vectors];
+    std::memcpy(sums, sum + row, sizeof sums);
+    for (size_t j = 0; j < count; ++j) {
+      const double* column = a.data + columns[j] * a.stride + row;
+      for (size_t i = 0; i < vectors; ++i) {
+        V entries;
+        std::memcpy(&entries, column + i * width, sizeof(V));
+        sums[i] += factors[j] * entries;
+      }
+    }
+    std::memcpy(sum + row, sums, sizeof sums);
+  }
+  return row;
+}
+
+template <typename V, size_t vectors>
+POPFLOW_INLINE void gather_all(size_t rows, size_t count, const std::uint32_t* columns,
+                               const double* factors, Columns a, double* sum) {
+  size_t row = gather<V, vectors>(0, rows, count, columns, factors, a, sum);
+  row = gather<V, 1>(row, rows, count, columns, factors, a, sum);
+  if constexpr (sizeof(V) > sizeof(Four))
+    row = gather<Four, 1>(row, rows, count, columns, factors, a, sum);
+  gather<double, 1>(row, rows, count, columns, factors, a, sum);
+}
+
 #if defined(__x86_64__)
+__attribute__((target("avx512f"))) void gather_avx512(size_t rows, size_t count,
+                                                      const std::uint32_t* columns,
+                                                      const double* factors, Columns a,
+                                                      double* sum) {
+  gather_all<Eight, 12>(rows, count, columns, factors, a, sum);
+}
+
+__attribute__((target("avx2"))) void gather_avx2(size_t rows, size_t count,
+                                                 const std::uint32_t* columns,
+                                                 const double* factors, Columns a, double* sum) {
+  gather_all<Four, 12>(rows, count, columns, factors, a, sum);
+}
+
 __attribute__((target("avx512f"))) void multiply_avx512(size_t rows, size_t columns, size_t inner,
                                                         Columns a, Right b, double* c,
                                                         size_t c_stride) {
@@ -107,6 +155,16 @@ void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right
 }
 
 }  // namespace
+
+void add_columns(size_t rows, size_t count, const std::uint32_t* columns, const double* factors,
+                 Columns a, double* sum) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return gather_avx512(rows, count, columns, factors, a, sum);
+  if (__builtin_cpu_supports("avx2")) return gather_avx2(rows, count, columns, factors, a, sum);
+#endif
+  gather_all<Two, 12>(rows, count, columns, factors, a, sum);
+}
 
 void product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,
                             double* c, size_t c_stride) {

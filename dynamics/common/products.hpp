@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 /// Products of column-major matrices in the widest vectors that the machine has. Every element is
 /// one sum over the inner index in order, from 0, never fused: the same bits for every width and
@@ -20,5 +21,9 @@ void product_with_transpose(std::size_t rows, std::size_t columns, std::size_t i
 /// C = A B, with A rows x inner, B inner x columns and C rows x columns.
 void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a, Columns b,
              double* c, std::size_t c_stride);
+
+/// sum = the sum over j < count of factors[j] times column columns[j] of A, in order, from `sum`.
+void add_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
+                 const double* factors, Columns a, double* sum);
 
 }  // namespace popflow

@@ -29,6 +29,21 @@ struct Rule {
   }
 };
 
+// Panels of 2 tau: there ten points leave less than 1e-15 of a Gaussian. A way of more than
+// thousands of tau is one that rates held at highest_exponent cut short.
+int panels_of(double width, double length, double tau) {
+  return static_cast<int>(std::clamp(std::ceil(width * length / (2 * tau)), 1.0, 1000.0));
+}
+
+// Below x = 1/2 the singularity at the target is split off.
+constexpr double kHalf = 0.5;
+
+/// Does the token have a clock, as far as its rates tell?
+bool has_clock(const Attention& attention, const Line& line) {
+  const double reach = std::max(line.along * line.along, line.end() * line.end()) + line.across;
+  return !(reach * attention.inverse() > attention.highest_exponent);
+}
+
 /// 1/g = exp(-S/(2 tau^2)) on a token's line, at x = e^{-s}.
 struct Slowness {
   double factor;
@@ -38,10 +53,7 @@ struct Slowness {
   /// The integral of (1/g(x) - minus)/x over [low, low + width].
   [[nodiscard]] double integral(double low, double width, double minus) const {
     static const Rule rule;
-    // Panels of 2 tau: there ten points leave less than 1e-15 of a Gaussian. A way of more than
-    // thousands of tau is one that rates held at highest_exponent cut short.
-    const double way = width * line.length / (2 * tau);
-    const int panels = static_cast<int>(std::clamp(std::ceil(way), 1.0, 1000.0));
+    const int panels = panels_of(width, line.length, tau);
     const double half = 0.5 * width / panels;
     double sum = 0;
     for (int panel = 0; panel < panels; ++panel) {
@@ -57,11 +69,10 @@ struct Slowness {
   }
 };
 
-/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). Below x = 1/2 the singularity
-/// at the target is split off: 1/(x g(0)) gives a logarithm, and what is left is smooth.
+/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). What is split off near the
+/// target, 1/(x g(0)), gives a logarithm, and what is left is smooth.
 double exponential_clock(const Attention& attention, const Line& line, double s) {
   const Slowness slowness{attention.inverse(), line, attention.temperature};
-  constexpr double kHalf = 0.5;
   const double now = std::exp(-s);
   if (now >= kHalf) return slowness.integral(now, -std::expm1(-s), 0);
   const double at_target = exponential(-(line.end() * line.end() + line.across) * slowness.factor);
@@ -96,9 +107,91 @@ double linear_clock(const Attention& attention, const Line& line, double s) {
 double clock_of(const Attention& attention, const Line& line, double progress) {
   if (line.length == 0 || std::isnan(progress)) return kNone;
   if (attention.kind == Attention::Kind::linear) return linear_clock(attention, line, progress);
-  const double reach = std::max(line.along * line.along, line.end() * line.end()) + line.across;
-  if (reach * attention.inverse() > attention.highest_exponent) return kNone;
+  if (!has_clock(attention, line)) return kNone;
   return exponential_clock(attention, line, progress);
+}
+
+namespace {
+
+/// Collects the panels of tokens, and adds what they integrate to the clocks that they belong to.
+class PanelList {
+ public:
+  PanelList(double factor, double tau, double* clocks)
+      : factor_(factor), tau_(tau), clocks_(clocks) {}
+
+  /// The integral of (1/g(x) - minus)/x over [low, low + width], of token i.
+  void add(std::size_t i, const Line& line, double low, double width, double minus) {
+    const int panels = panels_of(width, line.length, tau_);
+    const double half = 0.5 * width / panels;
+    for (int panel = 0; panel < panels; ++panel) {
+      middle_[size_] = low + (2 * panel + 1) * half;
+      half_[size_] = half;
+      minus_[size_] = minus;
+      along_[size_] = line.along;
+      length_[size_] = line.length;
+      across_[size_] = line.across;
+      owner_[size_] = i;
+      if (++size_ == kMost) integrate();
+    }
+  }
+
+  void integrate() {
+    static const Rule rule;
+    double sums[kMost] = {};
+    for (int i = 0; i < kPoints; ++i)
+      add_slownesses(size_, factor_, rule.node[i], rule.weight[i],
+                     {middle_, half_, minus_, along_, length_, across_}, sums);
+    for (std::size_t i = 0; i < size_; ++i) clocks_[owner_[i]] += half_[i] * sums[i];
+    size_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 256;  // in the nearest cache
+  double factor_, tau_;
+  double* clocks_;
+  std::size_t size_ = 0;
+  double middle_[kMost], half_[kMost], minus_[kMost];
+  double along_[kMost], length_[kMost], across_[kMost];
+  std::size_t owner_[kMost];
+};
+
+}  // namespace
+
+void clocks_of(const Attention& attention, const Lines& lines, std::size_t first,
+               std::size_t count, double* values) {
+  if (attention.kind == Attention::Kind::linear) {
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = clock_of(attention, lines.at(first + i), values[i]);
+    return;
+  }
+  const double factor = attention.inverse();
+  double now[kStretch], way[kStretch], at_target[kStretch];
+  for (std::size_t begin = 0; begin < count; begin += kStretch) {
+    const std::size_t size = std::min(kStretch, count - begin);
+    double* clock = values + begin;
+    ways(size, clock, now, way);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Line line = lines.at(first + begin + i);
+      at_target[i] = line.end() * line.end() + line.across;
+    }
+    exponentials(size, -factor, 0, 0, at_target);
+    PanelList panels(factor, attention.temperature, clock);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Line line = lines.at(first + begin + i);
+      const double s = clock[i];
+      if (line.length == 0 || std::isnan(s) || !has_clock(attention, line)) {
+        clock[i] = kNone;
+      } else if (now[i] >= kHalf) {
+        clock[i] = 0;
+        panels.add(i, line, now[i], way[i], 0);
+      } else {
+        clock[i] = (s - std::log(2.0)) * at_target[i];
+        panels.add(i, line, kHalf, kHalf, 0);
+        panels.add(i, line, now[i], kHalf - now[i], at_target[i]);
+      }
+    }
+    panels.integrate();
+  }
 }
 
 }  // namespace popflow::joma

@@ -5,15 +5,7 @@
 #include <limits>
 
 #include "dynamics/common/exponential.hpp"
-
-// Multiplications and additions are never fused (-ffp-contract=off), so all versions round alike.
-// Sanitizers start up too late for the choice between them.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define POPFLOW_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define POPFLOW_WIDEST
-#endif
+#include "dynamics/common/widest.hpp"
 
 namespace popflow::joma {
 
@@ -90,6 +82,29 @@ POPFLOW_WIDEST void slownesses(std::size_t count, double factor, double along, d
   for (std::size_t i = 0; i < count; ++i) {
     const double y = along + length * (1 - x[i]);
     out[i] = exponential(-(y * y + across) * factor);
+  }
+}
+
+POPFLOW_WIDEST void add_slownesses(std::size_t count, double factor, double node, double weight,
+                                   const Panels& panels, double* __restrict__ sums) {
+  const double* __restrict__ middle = panels.middle;
+  const double* __restrict__ half = panels.half;
+  const double* __restrict__ minus = panels.minus;
+  const double* __restrict__ along = panels.along;
+  const double* __restrict__ length = panels.length;
+  const double* __restrict__ across = panels.across;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = middle[i] + node * half[i];
+    const double y = along[i] + length[i] * (1 - x);
+    sums[i] += weight * (exponential(-(y * y + across[i]) * factor) - minus[i]) / x;
+  }
+}
+
+POPFLOW_WIDEST void ways(std::size_t count, const double* __restrict__ s,
+                         double* __restrict__ now, double* __restrict__ way) {
+  for (std::size_t i = 0; i < count; ++i) {
+    now[i] = exponential(-s[i]);
+    way[i] = -exponential_m1(-s[i]);
   }
 }
 

@@ -29,6 +29,18 @@ void target_values(std::size_t count, const double* goal, const double* v0, cons
 void slownesses(std::size_t count, double factor, double along, double length, double across,
                 const double* x, double* out);
 
+/// Pieces of clocks' integrals, each on a token's line, field by field.
+struct Panels {
+  const double *middle, *half;            ///< of an interval of x = e^{-s}
+  const double* minus;                    ///< taken off 1/g
+  const double *along, *length, *across;  ///< of the line
+};
+/// Adds `weight` times (1/g(x) - minus)/x at x = middle + node half to the sums of all panels.
+void add_slownesses(std::size_t count, double factor, double node, double weight,
+                    const Panels& panels, double* sums);
+/// now = e^{-s} and way = 1 - e^{-s}.
+void ways(std::size_t count, const double* s, double* now, double* way);
+
 /// The largest of the values; those that are NaN count as 0.
 double largest(std::size_t count, const double* values);
 

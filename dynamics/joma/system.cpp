@@ -372,8 +372,7 @@ std::vector<double> Joma::clocks(std::span<const double> x) const {
   if (!problem_.has_target) return clocks;
   in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t) {
     coordinates_->progress(x.data(), begin, end, clocks.data() + begin);
-    for (std::size_t l = begin; l < end; ++l)
-      clocks[l] = clock_of(attention_, lines_.at(l), clocks[l]);
+    clocks_of(attention_, lines_, begin, end - begin, clocks.data() + begin);
   });
   return clocks;
 }

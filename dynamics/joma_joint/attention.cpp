@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dynamics/common/products.hpp"
+#include "dynamics/common/widest.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -22,6 +23,23 @@ Columns columns_from(const M& m, Index first, Index row = 0) {
 }
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
+
+// For a token with this gain, all classes.
+
+POPFLOW_WIDEST void scale(std::size_t classes, double gain, const double* __restrict__ x,
+                          double* __restrict__ b) {
+  for (std::size_t c = 0; c < classes; ++c) b[c] = gain * x[c];
+}
+
+POPFLOW_WIDEST void add_scaled(std::size_t classes, double gain, const double* __restrict__ x,
+                               double* __restrict__ sums) {
+  for (std::size_t c = 0; c < classes; ++c) sums[c] += gain * x[c];
+}
+
+POPFLOW_WIDEST void share(std::size_t classes, double gain, const double* __restrict__ x,
+                          const double* __restrict__ sums, double* __restrict__ b) {
+  for (std::size_t c = 0; c < classes; ++c) b[c] = gain * x[c] / sums[c];
+}
 
 // A sum of exponentials below this has lost what matters to it: all tokens of the class lie far
 // below the largest of all.
@@ -66,12 +84,16 @@ void Attention::attend(const Vector& z) {
       gain = call.z.segment(first, count);
     else
       gain = ((call.z.segment(first, count).array() - call.top) / a.temperature_).exp();
+    const auto classes = static_cast<std::size_t>(a.X_.rows());
+    if (a.kind_ != AttentionKind::softmax) {
+      for (Index l = first; l < first + count; ++l)
+        scale(classes, a.gain_[l], a.X_.col(l).data(), a.B_.col(l).data());
+      return;
+    }
     auto sum = a.partial_sums_.col(static_cast<Index>(task));
     sum.setZero();
-    for (Index l = first; l < first + count; ++l) {
-      a.B_.col(l) = a.gain_[l] * a.X_.col(l);
-      sum += a.B_.col(l);
-    }
+    for (Index l = first; l < first + count; ++l)
+      add_scaled(classes, a.gain_[l], a.X_.col(l).data(), sum.data());
   });
   if (kind_ != AttentionKind::softmax) return;
   sums_ = partial_sums_.rowwise().sum();
@@ -79,7 +101,9 @@ void Attention::attend(const Vector& z) {
     Attention& a = call.self;
     const Index first = static_cast<Index>(task) * kStretch;
     const Index count = std::min(kStretch, a.X_.cols() - first);
-    for (Index l = first; l < first + count; ++l) a.B_.col(l).array() /= a.sums_.array();
+    for (Index l = first; l < first + count; ++l)
+      share(static_cast<std::size_t>(a.X_.rows()), a.gain_[l], a.X_.col(l).data(), a.sums_.data(),
+            a.B_.col(l).data());
   });
   for (Index c = 0; c < sums_.size(); ++c)
     if (sums_[c] < kSmallestSum) attend_alone(c, z);

@@ -2,7 +2,6 @@
 
 #include "dynamics/joma_joint.hpp"
 #include "dynamics/joma_joint/look.hpp"
-#include "dynamics/joma_joint/spectrum.hpp"
 
 namespace popflow::joma_joint {
 
@@ -223,7 +222,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
         [](const Look& look) { return std::exp(look.entropy); }},
        {{"stable_rank", "|V|_F^2/|V|_2^2", "stable rank of the hidden layer's weights",
          paper + ", section 5"},
-        [](const Look& look) { return leading_direction(look.at.V).stable_rank; }},
+        [](const Look& look) { return look.stable_rank; }},
        {{"theorem_residual", "max_l |change|",
          "largest change over tokens of the theorem's invariant since the start",
          paper + ", theorem 1"},

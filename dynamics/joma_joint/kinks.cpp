@@ -27,8 +27,7 @@ double& JomaJoint::side_entry(std::span<double> regime, const Surface& s) const 
 void JomaJoint::switch_functions(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Flow& flow = work->flow;
-  const Point at = point(x, *work);
-  work->flow.at(at);
+  const Point at = evaluate(x, *work);
   std::size_t i = 0;
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k, ++i) {
@@ -55,7 +54,7 @@ void JomaJoint::set_first_regime() {
   if (kinks_ == 0) return;
   first_regime_.assign(kinks_, 0.0);
   const auto work = work_.borrow();
-  work->flow.at(point({start_, first_regime_}, *work));
+  evaluate({start_, first_regime_}, *work);
   const Eigen::MatrixXd h = work->flow.h();
   std::vector<Surface> surfaces;
   for (Index c = 0; c < C_; ++c) {
@@ -70,7 +69,7 @@ void JomaJoint::set_first_regime() {
 
 void JomaJoint::switch_regime(std::span<double> x, std::span<double> regime, double /*t*/) const {
   const auto work = work_.borrow();
-  work->flow.at(point({x, regime}, *work));
+  evaluate({x, regime}, *work);
   std::vector<Surface> near;
   std::vector<Surface> off;  // near, but not as near as can be
   for (Index c = 0; c < C_; ++c) {
@@ -92,13 +91,12 @@ void JomaJoint::back_onto(std::span<double> x, std::span<const double> regime,
   // Newton's method along the gradients of h, the shortest way.
   std::vector<double> moves(x.size());
   for (int round = 0; round < 2; ++round) {
-    const Point at = point({x, regime}, work);
-    work.flow.at(at);
+    const Point at = evaluate({x, regime}, work);
     Eigen::VectorXd wanted(static_cast<Index>(surfaces.size()));
     for (std::size_t i = 0; i < surfaces.size(); ++i)
       wanted[static_cast<Index>(i)] = -work.flow.h()(surfaces[i].first, surfaces[i].second);
     const Eigen::VectorXd weights = solve_semidefinite(work.flow.gram(at, surfaces), wanted);
-    work.flow.velocity_of(at, surfaces, weights, velocity_in(moves, work));
+    work.flow.velocity_of(at, surfaces, weights, velocity_in(moves));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += moves[i];
   }
 }
@@ -112,8 +110,7 @@ void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
   if (surfaces.empty()) return;
   const auto n = static_cast<Index>(surfaces.size());
   const auto surface = [&](Index i) { return surfaces[static_cast<std::size_t>(i)]; };
-  const Point at = point({x, regime}, work);
-  work.flow.at(at);
+  const Point at = evaluate({x, regime}, work);
   std::vector<Index> held;    // g <= 0
   std::vector<Index> passed;  // g > 0
   Eigen::VectorXd pull(n);

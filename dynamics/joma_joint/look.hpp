@@ -12,6 +12,7 @@ struct Look {
   const Point& at;
   const Theorem& theorem;
   double entropy = 0;  ///< of the attention, mean over classes
+  double stable_rank = 0;
   Theorem::Correlations correlations;
 };
 

@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "dynamics/common/products.hpp"
+#include "random/bits.hpp"
+
 namespace popflow::joma_joint {
 namespace {
 
@@ -14,6 +17,9 @@ using Eigen::Index;
 // Task sizes: constants, so that sums have the same order on any number of threads.
 constexpr std::size_t kSamples = 8;  ///< drawn by one task
 constexpr Index kTokens = 128;       ///< whose velocities one task sums
+
+// Of random words, drawn at a time.
+constexpr std::uint64_t kBlocks = 512;
 
 // A binomial variate costs as much as this many draws of a token.
 constexpr std::int64_t kBinomial = 16;
@@ -68,12 +74,9 @@ struct Sampler::Batch {
   Eigen::VectorXd s;          ///< w' (h - r)
 
   // Token by token, samples in their order.
-  struct Entry {
-    std::uint32_t sample;
-    double value;
-  };
   std::vector<std::size_t> offset;
-  std::vector<Entry> entries;
+  std::vector<std::uint32_t> sample_of;
+  std::vector<double> value_of;
 };
 
 /// Working space for one sample.
@@ -82,6 +85,7 @@ struct Sampler::Task {
   Index of_class = 0;
   std::vector<std::int64_t> times;     ///< of each token; zero between samples
   std::vector<std::uint32_t> present;  ///< tokens of the context
+  std::vector<std::uint32_t> words;    ///< random bits, at most kBlocks blocks
   Eigen::ArrayXd shares, gains;        ///< of those
   Eigen::VectorXd h, phi, g;
 };
@@ -103,17 +107,44 @@ Sampler::Sampler(const Problem& problem, AttentionKind kind, double temperature,
 
 Sampler::~Sampler() = default;
 
-void Sampler::draw(RandomStream random, Task& task) const {
-  task.present.clear();
-  task.of_class = static_cast<Index>(classes_(random()));
-  if (!tokens_.empty()) {
-    const DiscreteDistribution& tokens = tokens_[count(task.of_class)];
-    for (std::int64_t n = 0; n < length_; ++n) {
-      const std::uint32_t token = tokens(random());
-      if (task.times[token]++ == 0) task.present.push_back(token);
+void Sampler::draw_tokens(const SampleKey& key, std::size_t i, Task& task) const {
+  // The stream's words, many at once: the first is for the class, each other one for a token.
+  const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
+  const std::uint64_t blocks = static_cast<std::uint64_t>(length_) / 2 + 1;
+  const auto room = static_cast<std::size_t>(std::min(blocks, kBlocks));
+  if (task.words.size() < 4 * room) task.words.resize(4 * room);
+  task.present.resize(static_cast<std::size_t>(std::min<std::int64_t>(length_, M_)) + 1);
+  const auto word = [&](std::size_t n) {
+    return std::uint64_t{task.words[2 * n + 1]} << 32 | task.words[2 * n];
+  };
+  const DiscreteDistribution* tokens = nullptr;
+  std::size_t distinct = 0;
+  std::int64_t left = length_;
+  for (std::uint64_t first = 0; first < blocks; first += kBlocks) {
+    const auto here = static_cast<std::size_t>(std::min(blocks - first, kBlocks));
+    stream_words(stream, first, here, task.words.data());
+    std::size_t n = 0;
+    if (first == 0) {
+      task.of_class = static_cast<Index>(classes_(word(n++)));
+      tokens = &tokens_[count(task.of_class)];
     }
+    for (; n < 2 * here && left > 0; ++n, --left) {
+      const std::uint32_t token = (*tokens)(word(n));
+      task.present[distinct] = token;  // kept if it is new
+      distinct += task.times[token]++ == 0;
+    }
+  }
+  task.present.resize(distinct);
+}
+
+void Sampler::draw(const SampleKey& key, std::size_t i, Task& task) const {
+  if (!tokens_.empty()) {
+    draw_tokens(key, i, task);
   } else {
     // The numbers of all tokens, one after the other given those before.
+    RandomStream random = key.stream(i);
+    task.present.clear();
+    task.of_class = static_cast<Index>(classes_(random()));
     std::int64_t left = length_;
     for (Index l = 0; l < M_ && left > 0; ++l) {
       const double share = conditional_(l, task.of_class);
@@ -151,7 +182,8 @@ void Sampler::forward(const Point& at, double weight, std::size_t i, Task& task,
   if (kind_ == AttentionKind::softmax) gains /= gains.sum();
 
   task.h = at.r;
-  for (Index j = 0; j < size; ++j) task.h += gains[j] * at.V.col(task.present[count(j)]);
+  add_columns(count(K_), task.present.size(), task.present.data(), gains.data(),
+              {at.V.data(), count(K_)}, task.h.data());
   for (Index k = 0; k < K_; ++k) task.phi[k] = outputs_.value(task.h[k]);
   outputs_.gradient(task.of_class, task.phi, task.g);
   const auto column = static_cast<Index>(i);
@@ -177,11 +209,16 @@ void Sampler::sort_by_token(Batch& batch) {
       ++batch.offset[batch.token[j]];
   // From numbers to ends, which filling from the back turns into beginnings.
   for (std::size_t l = 1; l < batch.offset.size(); ++l) batch.offset[l] += batch.offset[l - 1];
-  batch.entries.resize(batch.offset.back());
+  if (batch.sample_of.size() < batch.offset.back()) {
+    batch.sample_of.resize(batch.offset.back());
+    batch.value_of.resize(batch.offset.back());
+  }
   for (std::size_t i = batch.distinct.size(); i-- > 0;)
-    for (std::size_t j = i * batch.room; j < i * batch.room + batch.distinct[i]; ++j)
-      batch.entries[--batch.offset[batch.token[j]]] = {static_cast<std::uint32_t>(i),
-                                                       batch.value[j]};
+    for (std::size_t j = i * batch.room; j < i * batch.room + batch.distinct[i]; ++j) {
+      const std::size_t place = --batch.offset[batch.token[j]];
+      batch.sample_of[place] = static_cast<std::uint32_t>(i);
+      batch.value_of[place] = batch.value[j];
+    }
 }
 
 void Sampler::backward(const Point& at, const Batch& batch, Index first, const Velocity& into,
@@ -194,11 +231,10 @@ void Sampler::backward(const Point& at, const Batch& batch, Index first, const V
     if (begin == end) continue;
     sum.setZero();
     double mean = 0;  // of v_l' w over the tokens of each context
-    for (std::size_t j = begin; j < end; ++j) {
-      const Batch::Entry& entry = batch.entries[j];
-      sum += entry.value * batch.w.col(entry.sample);
-      mean += entry.value * batch.s[entry.sample];
-    }
+    add_columns(count(K_), end - begin, batch.sample_of.data() + begin,
+                batch.value_of.data() + begin, {batch.w.data(), count(K_)}, sum.data());
+    for (std::size_t j = begin; j < end; ++j)
+      mean += batch.value_of[j] * batch.s[batch.sample_of[j]];
     const double along = at.V.col(l).dot(sum);
     switch (kind_) {
       case AttentionKind::linear:
@@ -230,12 +266,12 @@ void Sampler::add(const Point& at, const SampleKey& key, std::span<const double>
                  const auto in = tasks_.borrow();
                  const std::size_t end = std::min(samples, (task + 1) * kSamples);
                  for (std::size_t i = task * kSamples; i < end; ++i) {
-                   draw(key.stream(i), *in);
+                   draw(key, i, *in);
                    forward(at, weights[i], i, *in, batch);
                  }
                });
   sort_by_token(batch);
-  workers_.run(count((M_ + kTokens - 1) / kTokens), batch.entries.size() * count(K_),
+  workers_.run(count((M_ + kTokens - 1) / kTokens), batch.offset.back() * count(K_),
                [&](std::size_t task) {
                  const auto in = tasks_.borrow();
                  backward(at, batch, static_cast<Index>(task) * kTokens, into, *in);

@@ -34,7 +34,8 @@ class Sampler {
  private:
   struct Batch;
   struct Task;
-  void draw(RandomStream random, Task& task) const;
+  void draw(const SampleKey& key, std::size_t i, Task& task) const;
+  void draw_tokens(const SampleKey& key, std::size_t i, Task& task) const;
   void forward(const Point& at, double weight, std::size_t i, Task& task, Batch& batch) const;
   static void sort_by_token(Batch& batch);
   void backward(const Point& at, const Batch& batch, Eigen::Index first, const Velocity& into,

@@ -14,9 +14,10 @@ struct Leading {
 
 Leading leading_direction(const Attention::Matrix& V);
 
-/// Half of d/dt log stable rank as V moves at dV: <V,dV>/|V|_F^2 - left'dV right/|V|_2. `size` is
-/// the sum of the sizes of the two terms.
-double stable_rank_log_rate(const Attention::Matrix& V, const Attention::Matrix& dV,
-                            const Leading& leading, double* size);
+/// Half of d/dt log stable rank along the flow, <V,dV>/|V|_F^2 - left'dV right/|V|_2, from the
+/// weights w (K x C) of the nodes' gradients and the attention at V. `size` is the sum of the sizes
+/// of the two terms.
+double stable_rank_log_rate(const Attention::Matrix& V, const Attention& attention,
+                            const Eigen::MatrixXd& w, const Leading& leading, double* size);
 
 }  // namespace popflow::joma_joint

@@ -7,6 +7,7 @@
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/joma_joint.hpp"
+#include "dynamics/joma_joint/entropy.hpp"
 #include "dynamics/joma_joint/spectrum.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
@@ -72,7 +73,7 @@ std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
                 Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
                 workers_),
            problem_.start.z,
-           Eigen::VectorXd(M_),
+           {},
            {}});
   if (variant_.integrated && theorem_) work->flow.follow(*theorem_);
   return work;
@@ -206,23 +207,31 @@ Point JomaJoint::point(StateView x, Work& work) const {
   return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_), sides};
 }
 
-Velocity JomaJoint::velocity_in(std::span<double> dxdt, Work& work) const {
+Point JomaJoint::evaluate(StateView x, Work& work) const {
+  const Point at = point(x, work);
+  if (work.known.at(x)) return at;
+  work.known.forget();
+  work.flow.at(at);
+  work.known.move_to(x);
+  return at;
+}
+
+Velocity JomaJoint::velocity_in(std::span<double> dxdt) const {
   double* r = dxdt.data() + M_ * K_;
-  return {dxdt.data(), r, variant_.integrated ? work.dz.data() : r + K_};
+  return {dxdt.data(), r, variant_.integrated ? nullptr : r + K_};
 }
 
 void JomaJoint::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   const auto work = work_.borrow();
-  const Point at = point(x, *work);
-  work->flow.at(at);
-  Velocity into = velocity_in(dxdt, *work);
-  if (variant_.integrated) into.z = nullptr;
+  const Point at = evaluate(x, *work);
+  const Velocity into = velocity_in(dxdt);
   work->flow.velocity(at, into);
+  if (into.z != nullptr) work->known.dz = Attention::Vector(into.z, M_);
 }
 
 double JomaJoint::loss(StateView x, double /*t*/) const {
   const auto work = work_.borrow();
-  work->flow.at(point(x, *work));
+  evaluate(x, *work);
   return work->flow.outputs().loss(work->flow.phi());
 }
 
@@ -301,73 +310,52 @@ void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
 
 // ---- observables and events
 
-/// Mean over classes of the entropy of |b_c| as a distribution.
-double JomaJoint::entropy(const Flow& flow) const {
-  const Eigen::MatrixXd& B = flow.attention().attended();
-  double mean = 0;
-  for (Index c = 0; c < C_; ++c) {
-    if (problem_.p[c] == 0) continue;
-    const double sum = B.row(c).cwiseAbs().sum();
-    double entropy = 0;
-    for (Index l = 0; l < M_; ++l) {
-      const double share = std::abs(B(c, l)) / sum;
-      if (share > 0) entropy -= share * std::log(share);
-    }
-    mean += problem_.p[c] * (sum > 0 ? entropy : std::numeric_limits<double>::quiet_NaN());
-  }
-  return mean;
+double JomaJoint::entropy(Work& work) const {
+  if (!work.known.entropy)
+    work.known.entropy = attention_entropy(work.flow.attention().attended(), problem_.p);
+  return *work.known.entropy;
 }
 
-/// Its derivative; `size` is the sum of the sizes of the terms.
-double JomaJoint::entropy_rate(const Flow& flow, const Eigen::VectorXd& dz, const Point& at,
-                               double* size) const {
-  const Eigen::MatrixXd& B = flow.attention().attended();
-  double rate = 0;
-  *size = 0;
-  for (Index c = 0; c < C_; ++c) {
-    const double sum = B.row(c).cwiseAbs().sum();
-    if (!(sum > 0) || problem_.p[c] == 0) continue;
-    // d|b_l| = |b_l| dz_l/tau, or |b_l| dz_l/z_l.
-    const auto log_rate = [&](Index l) {
-      return variant_.attention == AttentionKind::linear ? dz[l] / at.z[l]
-                                                         : dz[l] / variant_.temperature;
-    };
-    double mean = 0;
-    for (Index l = 0; l < M_; ++l)
-      if (B(c, l) != 0) mean += std::abs(B(c, l)) / sum * log_rate(l);
-    for (Index l = 0; l < M_; ++l) {
-      const double share = std::abs(B(c, l)) / sum;
-      if (!(share > 0)) continue;
-      const double term = share * (log_rate(l) - mean) * std::log(share);
-      rate -= problem_.p[c] * term;
-      *size += problem_.p[c] * std::abs(term);
-    }
-  }
-  return rate;
+const Leading& JomaJoint::leading(const Point& at, Work& work) {
+  if (!work.known.leading) work.known.leading = leading_direction(at.V);
+  return *work.known.leading;
 }
 
 void JomaJoint::observe(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
-  const Flow& flow = work->flow;
-  const Point at = point(x, *work);
-  work->flow.at(at);
-  const Look look{flow, at, *theorem_, entropy(flow), theorem_->correlations(at.V, at.z)};
+  const Point at = evaluate(x, *work);
+  const Look look{work->flow,
+                  at,
+                  *theorem_,
+                  entropy(*work),
+                  leading(at, *work).stable_rank,
+                  theorem_->correlations(at.V, at.z)};
   observable_table().evaluate(look, values);
 }
 
 void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
-  const Point at = point(x, *work);
-  work->flow.at(at);
-  work->velocity.resize(x.size());
-  const Velocity v = velocity_in(work->velocity, *work);
-  work->flow.velocity(at, v);
+  const Point at = evaluate(x, *work);
+  Known& known = work->known;
+  if (!known.dz) {
+    work->velocity.resize(count(M_ * K_ + K_));
+    known.dz.emplace(M_);
+    double* V = work->velocity.data();
+    work->flow.velocity(at, {V, V + M_ * K_, known.dz->data()});
+  }
+  // d|b_l| = |b_l| dz_l/tau, or |b_l| dz_l/z_l: where z_l = 0 nobody attends to l.
+  Eigen::VectorXd log_rates = *known.dz / variant_.temperature;
+  if (variant_.attention == AttentionKind::linear)
+    log_rates = (at.z.array() == 0).select(0, known.dz->cwiseQuotient(at.z));
+  const Attention& attention = work->flow.attention();
+  const Entropy entropy = attention_entropy_and_rate(attention.attended(), problem_.p, log_rates);
+  known.entropy = entropy.value;
   Rates rates;
+  rates.entropy = entropy.rate;
+  rates.entropy_rounding = rounding(entropy.rate_size);
   double size = 0;
-  rates.entropy = entropy_rate(work->flow, Attention::Vector(v.z, M_), at, &size);
-  rates.entropy_rounding = rounding(size);
-  const Leading leading = leading_direction(at.V);
-  rates.rank = stable_rank_log_rate(at.V, Attention::Matrix(v.V, K_, M_), leading, &size);
+  rates.rank =
+      stable_rank_log_rate(at.V, attention, work->flow.weights(), leading(at, *work), &size);
   rates.rank_rounding = rounding(size);
   events_.evaluate(rates, values);
   for (double& value : values)
@@ -376,10 +364,9 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
 
 void JomaJoint::event_heights(StateView x, double /*t*/, std::span<double> heights) const {
   const auto work = work_.borrow();
-  const Point at = point(x, *work);
-  work->flow.at(at);
-  heights[1] = entropy(work->flow);
-  heights[3] = std::log(leading_direction(at.V).stable_rank);
+  const Point at = evaluate(x, *work);
+  heights[1] = entropy(*work);
+  heights[3] = std::log(leading(at, *work).stable_rank);
   heights[0] = -heights[1];
   heights[2] = -heights[3];
 }

@@ -7,6 +7,7 @@
 
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/flow.hpp"
+#include "dynamics/joma_joint/known.hpp"
 #include "dynamics/joma_joint/look.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
@@ -69,10 +70,12 @@ class JomaJoint : public System,
   [[nodiscard]] Eigen::VectorXd logits(StateView x) const;
 
  private:
-  /// Working space of an evaluation.
+  /// Working space of an evaluation, and what is known since the last one. Steps, events, heights
+  /// and records ask about the same states one after the other.
   struct Work {
     Flow flow;
-    Eigen::VectorXd z, dz;         ///< when z follows from V
+    Eigen::VectorXd z;  ///< when z follows from V
+    Known known;
     std::vector<double> velocity;  ///< of events
   };
   [[nodiscard]] std::unique_ptr<Work> make_work() const;
@@ -80,7 +83,9 @@ class JomaJoint : public System,
   void set_theorem();
   void set_first_regime();
   Point point(StateView x, Work& work) const;
-  Velocity velocity_in(std::span<double> dxdt, Work& work) const;
+  /// Evaluates the flow at x, unless that is what was evaluated last.
+  Point evaluate(StateView x, Work& work) const;
+  [[nodiscard]] Velocity velocity_in(std::span<double> dxdt) const;
 
   // Switches of the regime (kinks.cpp).
   void back_onto(std::span<double> x, std::span<const double> regime,
@@ -91,9 +96,8 @@ class JomaJoint : public System,
 
   [[nodiscard]] const Sampler& sampler() const;
 
-  [[nodiscard]] double entropy(const Flow& flow) const;
-  [[nodiscard]] double entropy_rate(const Flow& flow, const Eigen::VectorXd& dz, const Point& at,
-                                    double* size) const;
+  double entropy(Work& work) const;
+  static const Leading& leading(const Point& at, Work& work);
 
   Problem problem_;
   Variant variant_;

@@ -34,8 +34,13 @@ bool Crossings::armed(std::size_t event) const {
 
 void Crossings::update(StateView x, double t) {
   if (events_.size() < happened_.size()) {
-    can_->event_functions(x, t, values_);
-    can_->event_heights(x, t, heights_);
+    const auto is_asked = [this](bool extremum) {
+      for (std::size_t event = 0; event < happened_.size(); ++event)
+        if ((prominence_[event] > 0) == extremum && armed(event)) return true;
+      return false;
+    };
+    if (is_asked(false)) can_->event_functions(x, t, values_);
+    if (is_asked(true)) can_->event_heights(x, t, heights_);
     for (std::size_t event = 0; event < happened_.size(); ++event) {
       if (!armed(event)) continue;
       if (prominence_[event] > 0)

@@ -1,7 +1,9 @@
 #include <Eigen/Core>
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "dynamics/common/products.hpp"
 
@@ -57,4 +59,25 @@ TEST_CASE("products of matrices are Eigen's, each element summed in order", "[fa
         for (const bool transposed : {false, true})
           for (const bool integers : {false, true})
             check(rows, columns, inner, transposed, integers);
+}
+
+TEST_CASE("columns are added in order, with the same bits in whatever vectors",
+          "[fast][products]") {
+  for (const Index rows : {0, 1, 3, 8, 20, 47, 100, 131}) {
+    for (const std::size_t count : {0, 1, 2, 9}) {
+      CAPTURE(rows, count);
+      const MatrixXd a = matrix(rows, 6, false);
+      Eigen::VectorXd sum = Eigen::VectorXd::Random(rows + kGap);
+      Eigen::VectorXd expected = sum;
+      std::vector<std::uint32_t> columns;
+      std::vector<double> factors;
+      for (std::size_t j = 0; j < count; ++j) {
+        columns.push_back(static_cast<std::uint32_t>((5 * j + 2) % 6));
+        factors.push_back(0.3 - 0.7 * static_cast<double>(j));
+        for (Index i = 0; i < rows; ++i) expected[i] += factors[j] * a(i, columns[j]);
+      }
+      add_columns(size(rows), count, columns.data(), factors.data(), top(a), sum.data());
+      CHECK(sum == expected);
+    }
+  }
 }

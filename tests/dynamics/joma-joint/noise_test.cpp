@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "dynamics/common/discrete.hpp"
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
@@ -90,6 +91,32 @@ TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-join
     CHECK(mean.standard_error().maxCoeff() < 0.05 * mean.mean().cwiseAbs().maxCoeff());
     if (exactly_unbiased(variant))
       CHECK((exact.mean - rhs(*system, x)).cwiseAbs().maxCoeff() < 1e-13);
+  }
+}
+
+TEST_CASE("a sample is the gradient at the words of its stream: one for the class, then the tokens'",
+          "[fast][joma-joint][noise]") {
+  // 1500 tokens of a hundred kinds: more words than are drawn at a time.
+  const auto [tokens, length] = GENERATE(table<Index, int>({{5, 1}, {5, 2}, {5, 9}, {100, 1500}}));
+  for (const Variant& of : all_variants()) {
+    const Variant variant = noisy(of, length);
+    INFO(describe(variant) << ", length " << length);
+    const Problem problem = uneven_problem(tokens, 3, 3, 0.5, 0.5, 2);
+    const auto system = make_system(problem, variant);
+    const VectorXd x = state_at(*system, start_of(problem));
+    const auto table = [](const auto& weights) {
+      return DiscreteDistribution({weights.data(), static_cast<std::size_t>(weights.size())});
+    };
+    for (const std::uint64_t first : {3, 4}) {
+      RandomStream random = SampleKey{7, Purpose::test, 0, first}.stream(0);
+      Sample sample{table(problem.p)(random()), VectorXd::Zero(tokens)};
+      const DiscreteDistribution context = table(problem.X.col(sample.of_class));
+      for (int n = 0; n < length; ++n) sample.context[context(random())] += 1.0 / length;
+      const Parameters g = sample_loss(sample, parts(*system, x), variant).gradient;
+      VectorXd v(x.size());
+      v << -g.V.transpose().reshaped(), -g.r, -g.z;
+      CHECK((sampled(*system, x, first, {1.0}) - v).norm() <= 1e-12 * v.norm());
+    }
   }
 }
 

@@ -354,7 +354,12 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
   MatrixXd pair = drawn(150, 160) * 0.01;
   pair(3, 5) = pair(90, 11) = 1;  // two first singular values that differ by far less than they
   const MatrixXd rank_one = drawn(100, 1) * drawn(1, 200);
-  for (const MatrixXd& V : {drawn(60, 300), drawn(300, 60), drawn(120, 120), pair, rank_one}) {
+  const MatrixXd single = drawn(1, 50);
+  const MatrixXd few = drawn(3, 2);
+  MatrixXd diagonal = MatrixXd::Zero(20, 30);  // a Gram matrix that is diagonal before all work
+  for (Index i = 0; i < 20; ++i) diagonal(i, 29 - i) = 1 + static_cast<double>(i * 7 % 20);
+  for (const MatrixXd& V : {drawn(60, 300), drawn(300, 60), drawn(120, 120), drawn(140, 500), pair,
+                            rank_one, single, few, diagonal}) {
     INFO(V.rows() << " x " << V.cols());
     const Leading found = leading_direction(Attention::Matrix(V.data(), V.rows(), V.cols()));
     const Eigen::BDCSVD<MatrixXd> svd(V, Eigen::ComputeThinU | Eigen::ComputeThinV);
@@ -363,7 +368,8 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     CHECK(found.stable_rank == Approx(V.squaredNorm() / (first * first)).epsilon(1e-12));
     CHECK((V * found.right - found.value * found.left).norm() < 1e-12 * first);
     CHECK((V.transpose() * found.left - found.value * found.right).norm() < 1e-11 * first);
-    const double gap = 1 - svd.singularValues()[1] / first;
+    const double gap =
+        svd.singularValues().size() > 1 ? 1 - svd.singularValues()[1] / first : 1;
     if (gap > 1e-3) {
       CHECK(std::abs(found.left.dot(svd.matrixU().col(0))) == Approx(1).epsilon(1e-12));
       const VectorXd off =
@@ -371,6 +377,15 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
       CHECK(off.norm() < 1e-10);
     }
   }
+  // Too large for a Gram matrix: singular values that are known.
+  MatrixXd large = MatrixXd::Zero(1100, 1200);
+  for (Index i = 0; i < 1100; ++i)
+    large((i * 37) % 1100, 1199 - i) = 2 / (2 + static_cast<double>(i));
+  const Leading found = leading_direction(Attention::Matrix(large.data(), 1100, 1200));
+  CHECK(found.value == Approx(1).epsilon(1e-13));
+  CHECK(std::abs(found.left[0]) == Approx(1).epsilon(1e-13));
+  CHECK(std::abs(found.right[1199]) == Approx(1).epsilon(1e-13));
+  CHECK(found.stable_rank == Approx(large.squaredNorm()).epsilon(1e-13));
   const MatrixXd none = MatrixXd::Zero(60, 70);
   CHECK(std::isnan(leading_direction(Attention::Matrix(none.data(), 60, 70)).stable_rank));
 }

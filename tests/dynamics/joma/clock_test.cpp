@@ -223,6 +223,45 @@ TEST_CASE("Targets far beyond the temperature are reached in a jump at the right
   }
 }
 
+TEST_CASE("The clocks of many tokens at once are those of each", "[fast][joma]") {
+  // Of several nodes, ways of no panel to many, more tokens than are integrated at a time, some
+  // without a clock.
+  RandomStream random(3, Purpose::test);
+  const std::size_t tokens = 1300;
+  for (const auto kind : {Attention::Kind::exponential, Attention::Kind::linear}) {
+    Attention attention;
+    attention.kind = kind;
+    attention.temperature = 0.7;
+    attention.offset = 0.1;
+    attention.highest_exponent = 30;
+    Lines lines{Start{}};
+    std::vector<double> found;
+    for (std::size_t l = 0; l < tokens; ++l) {
+      lines.along.push_back(2 * random.normal());
+      lines.length.push_back(l % 50 == 7 ? 0 : std::abs(3 * random.normal()));
+      lines.across.push_back(l % 3 == 0 ? 0 : random.uniform());
+      found.push_back(kProgress[l % std::size(kProgress)]);
+    }
+    found[11] = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> progress = found;
+    const std::size_t first = 5;
+    clocks_of(attention, lines, first, tokens - first, found.data() + first);
+    std::size_t none = 0;
+    for (std::size_t l = 0; l < tokens; ++l) {
+      if (l < first) continue;
+      INFO("token " << l << " progress " << progress[l]);
+      const double alone = clock_of(attention, lines.at(l), progress[l]);
+      none += std::isnan(alone);
+      if (std::isnan(alone))
+        CHECK(std::isnan(found[l]));
+      else
+        CHECK(found[l] == Approx(alone).epsilon(3e-13).margin(0));
+    }
+    CHECK(none > 20);
+    CHECK(none < tokens / 2);
+  }
+}
+
 TEST_CASE("In full coordinates clocks end within 1e-9 of the target; reduced ones continue",
           "[fast][joma]") {
   for (const char* coordinates : {"reduced", "full"}) {

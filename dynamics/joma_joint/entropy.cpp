@@ -1,0 +1,107 @@
+#include "dynamics/joma_joint/entropy.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "dynamics/common/exponential.hpp"
+#include "dynamics/common/widest.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+// A token's entries lie together, so each loop adds those of one token to the sums of all classes:
+// every sum is over tokens in order, in whatever vectors.
+
+POPFLOW_WIDEST void add_sizes(std::size_t classes, const double* __restrict__ b,
+                              double* __restrict__ sums) {
+  for (std::size_t c = 0; c < classes; ++c) sums[c] += std::abs(b[c]);
+}
+
+POPFLOW_WIDEST void add_means(std::size_t classes, const double* __restrict__ b,
+                              const double* __restrict__ sums, double log_rate,
+                              double* __restrict__ means) {
+  for (std::size_t c = 0; c < classes; ++c) means[c] += std::abs(b[c]) / sums[c] * log_rate;
+}
+
+// share log(share); a share too small for a normal number counts as none.
+inline __attribute__((always_inline)) double share_log(double size, double sum) {
+  constexpr double kSmallest = std::numeric_limits<double>::min();
+  const double share = size / sum;
+  const bool counts = share >= kSmallest;
+  const double product = share * logarithm(counts ? share : 1.0);
+  return counts ? product : 0.0;
+}
+
+POPFLOW_WIDEST void add_entropies(std::size_t classes, const double* __restrict__ b,
+                                  const double* __restrict__ sums,
+                                  double* __restrict__ entropies) {
+  for (std::size_t c = 0; c < classes; ++c) entropies[c] -= share_log(std::abs(b[c]), sums[c]);
+}
+
+POPFLOW_WIDEST void add_rates(std::size_t classes, const double* __restrict__ b,
+                              const double* __restrict__ sums, const double* __restrict__ means,
+                              double log_rate, double* __restrict__ entropies,
+                              double* __restrict__ rates, double* __restrict__ sizes) {
+  for (std::size_t c = 0; c < classes; ++c) {
+    const double part = share_log(std::abs(b[c]), sums[c]);
+    const double term = part * (log_rate - means[c]);
+    entropies[c] -= part;
+    rates[c] -= term;
+    sizes[c] += std::abs(term);
+  }
+}
+
+Eigen::VectorXd sizes_of_rows(const Eigen::MatrixXd& B) {
+  Eigen::VectorXd sums = Eigen::VectorXd::Zero(B.rows());
+  for (Index l = 0; l < B.cols(); ++l)
+    add_sizes(static_cast<std::size_t>(B.rows()), B.col(l).data(), sums.data());
+  return sums;
+}
+
+double mean_entropy(const Eigen::VectorXd& entropies, const Eigen::VectorXd& sums,
+                    const Eigen::VectorXd& p) {
+  double mean = 0;
+  for (Index c = 0; c < p.size(); ++c) {
+    if (p[c] == 0) continue;
+    mean += p[c] * (sums[c] > 0 ? entropies[c] : std::numeric_limits<double>::quiet_NaN());
+  }
+  return mean;
+}
+
+}  // namespace
+
+double attention_entropy(const Eigen::MatrixXd& B, const Eigen::VectorXd& p) {
+  const auto classes = static_cast<std::size_t>(B.rows());
+  const Eigen::VectorXd sums = sizes_of_rows(B);
+  Eigen::VectorXd entropies = Eigen::VectorXd::Zero(B.rows());
+  for (Index l = 0; l < B.cols(); ++l)
+    add_entropies(classes, B.col(l).data(), sums.data(), entropies.data());
+  return mean_entropy(entropies, sums, p);
+}
+
+Entropy attention_entropy_and_rate(const Eigen::MatrixXd& B, const Eigen::VectorXd& p,
+                                   const Eigen::VectorXd& log_rates) {
+  const auto classes = static_cast<std::size_t>(B.rows());
+  const Eigen::VectorXd sums = sizes_of_rows(B);
+  Eigen::VectorXd means = Eigen::VectorXd::Zero(B.rows());
+  Eigen::VectorXd entropies = means;
+  Eigen::VectorXd rates = means;
+  Eigen::VectorXd sizes = means;
+  for (Index l = 0; l < B.cols(); ++l)
+    add_means(classes, B.col(l).data(), sums.data(), log_rates[l], means.data());
+  for (Index l = 0; l < B.cols(); ++l)
+    add_rates(classes, B.col(l).data(), sums.data(), means.data(), log_rates[l], entropies.data(),
+              rates.data(), sizes.data());
+  Entropy all{.value = mean_entropy(entropies, sums, p)};
+  for (Index c = 0; c < p.size(); ++c) {
+    if (!(sums[c] > 0) || p[c] == 0) continue;
+    all.rate += p[c] * rates[c];
+    all.rate_size += p[c] * sizes[c];
+  }
+  return all;
+}
+
+}  // namespace popflow::joma_joint
