@@ -74,7 +74,6 @@ class FlowDriver : public Driver {
   [[nodiscard]] Outcome ended(Outcome::Kind kind, const std::string& message) const;
 
   struct Internals;  // stepper, tolerance, right-hand side, events
-  const System& system_;
   Workers& workers_;
   Options options_;
   Regime regime_;

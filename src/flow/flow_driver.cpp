@@ -44,8 +44,7 @@ struct FlowDriver::Internals {
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
-    : system_(system),
-      workers_(workers),
+    : workers_(workers),
       options_(std::move(options)),
       x_(system.shape().state_size()),
       x_new_(system.shape().state_size()) {

@@ -38,8 +38,7 @@ namespace {
 #undef POPFLOW_WIDTH
 
 #if POPFLOW_HAS_AVX2
-#pragma GCC push_options
-#pragma GCC target("avx2")
+POPFLOW_BEGIN_AVX2
 #define POPFLOW_WIDTH 4
 namespace avx2 {
 namespace {
@@ -47,7 +46,7 @@ namespace {
 }  // namespace
 }  // namespace avx2
 #undef POPFLOW_WIDTH
-#pragma GCC pop_options
+POPFLOW_END_AVX2
 #endif
 
 namespace {

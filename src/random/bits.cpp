@@ -12,14 +12,13 @@ namespace baseline {
 #undef POPFLOW_WIDTH
 
 #if POPFLOW_HAS_AVX2
-#pragma GCC push_options
-#pragma GCC target("avx2")
+POPFLOW_BEGIN_AVX2
 #define POPFLOW_WIDTH 4
 namespace avx2 {
 #include "random/bits_lanes.inc"
 }  // namespace avx2
 #undef POPFLOW_WIDTH
-#pragma GCC pop_options
+POPFLOW_END_AVX2
 #endif
 
 PhiloxKey::PhiloxKey(std::uint64_t seed_of_all, Purpose purpose, std::uint32_t run,

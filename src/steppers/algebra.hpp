@@ -132,7 +132,9 @@ class ThreadedAlgebra {
   // Its own function with plain pointers, which the compiler vectorises. `out` may be one of `in`.
   template <class Op, class... In>
   static void stretch(Op op, double* out, std::size_t begin, std::size_t end, const In*... in) {
+#ifndef __clang__  // which knows no such hint, and may warn of one it can't follow
 #pragma GCC ivdep
+#endif
     for (std::size_t i = begin; i < end; ++i) op(out[i], in[i]...);
   }
 

@@ -4,7 +4,7 @@
 
 import os
 
-from runs import (Folder, attribute, check, check_equal, h5py, popflow, run_all)
+from runs import (Folder, attribute, check, check_equal, h5py, popflow, run_all, shorter)
 
 SMALL = ["--vocab-size", 6, "--context-length", 40, "--saves", 11]
 # What says where the problem came from.
@@ -80,10 +80,10 @@ def test_transfer():
 
 
 def test_threads():
-    for args in (["--vocab-size", 9, "--context-length", 30000, "--t-end", 30],
-                 ["--vocab-size", 9, "--context-length", 30000, "--t-end", 5, "--attention",
-                  "softmax"],
-                 ["--vocab-size", 200, "--context-length", 300, "--t-end", 2],
+    for args in (["--vocab-size", 9, "--context-length", 30000, "--t-end", shorter(30)],
+                 ["--vocab-size", 9, "--context-length", 30000, "--t-end", shorter(5),
+                  "--attention", "softmax"],
+                 ["--vocab-size", 200, "--context-length", 300, "--t-end", shorter(2)],
                  ["--vocab-size", 150, "--coordinates", "support", "--sparsity", 300]):
         with Folder() as folder:
             more = [*args, "--saves", 4, "--state", "ends"]

@@ -8,7 +8,8 @@ import re
 import signal
 import time
 
-from runs import (Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all, xarray)
+from runs import (Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all, shorter,
+                  xarray)
 
 SMALL = ["--vocab-size", 4, "--context-length", 30, "--schedule", "two-stage", "--threads", 1]
 MODES = {
@@ -266,10 +267,10 @@ def test_many_different_weights_are_split_adaptively():
                        "--noise-scale", 1e-3, "--dt", 0.01, "--t-end", 0.02, "--saves", 2)
         onwards = ["--init-from", noisy, "--project", "none", "--l1", 1e-3, "--rtol", 1e-3,
                    "--threads", 1]
-        whole, done = run(folder, "whole", *onwards, *size, "--t-end", 1e-5)
+        whole, done = run(folder, "whole", *onwards, *size, "--t-end", shorter(1e-5))
         check("weights differ at the start" in done.err, done.err)
         check(attribute(whole, "l1-solver", "parameters") == "adaptive-splitting", "the solver")
-        popflow("resume", whole, "--t-end", 2e-5, code=0)
+        popflow("resume", whole, "--t-end", shorter(2e-5), code=0)
         check(attribute(whole, "status") == "complete", "the resumed run")
         few, _ = run(folder, "few", "--init-from", noisy, *size, "--schedule", "two-stage",
                      "--t-end", 1e-5)

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-from runs import Folder, attribute, check, h5py, np, popflow, run_all, start, xarray
-from sweeps import check_same_data, measured, sanitized
+from runs import (Folder, attribute, check, h5py, np, popflow, run_all, sanitized, start, xarray)
+from sweeps import check_same_data, measured
 
 # Cells of microseconds beside cells of a hundred milliseconds.
 UNEVEN = ["--over", "w0=-1.9:.9:15", "--over", "t-end=1:3e5:12:log", "--over", "rtol=1e-12:1e-4:3:log"]

@@ -23,13 +23,6 @@ def measured(*args, folder=None):
     return child.returncode, usage.ru_maxrss / 1e3  # from kB
 
 
-def sanitized():
-    """Was the program built with sanitizers, which keep freed memory and are slow?"""
-    with open(BINARY, "rb") as file:
-        program = file.read()
-    return b"__asan_init" in program or b"__tsan_init" in program
-
-
 def dimensions(file, name):
     return [d[0].name.split("/")[-1] if len(d) else "" for d in file[name].dims]
 

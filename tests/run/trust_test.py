@@ -8,7 +8,8 @@ import stat
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all)
+from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all,
+                  shorter)
 
 ENSEMBLE = ["run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 1000, "--saves", 11,
             "--batch-size", 16]
@@ -41,8 +42,10 @@ def cut_extension(folder, words, end, how):
 
 
 def test_an_interrupted_extension_is_finished_by_resuming():
-    for name, words, end in (("sgd", ENSEMBLE, 1000), ("sde", ["run", "markov", "--mode", "sde",
-                             "--runs", 3, "--t-end", 10, "--saves", 11, "--batch-size", 16], 200)):
+    for name, words, end in (
+            ("sgd", ENSEMBLE, shorter(1000)),
+            ("sde", ["run", "markov", "--mode", "sde", "--runs", 3, "--t-end", 10, "--saves", 11,
+                     "--batch-size", 16], shorter(200))):
         for how in (signal.SIGINT, signal.SIGKILL):
             with Folder() as folder:
                 file = cut_extension(folder, words, end, how)

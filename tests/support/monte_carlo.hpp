@@ -11,6 +11,32 @@
 
 namespace popflow::test {
 
+// gcc says by macros which sanitizer there is, clang when asked.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define POPFLOW_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define POPFLOW_SANITIZED
+#endif
+#endif
+
+/// How many of ten repetitions a Monte-Carlo test makes. The sanitizers look at what each does, and
+/// make it slow; the numbers of all are the release build's to check.
+#ifdef POPFLOW_SANITIZED
+inline constexpr int kOfTen = 1;
+#else
+inline constexpr int kOfTen = 10;
+#endif
+
+/// How many of `full` repetitions are made.
+template <class Count>
+constexpr Count repetitions(Count full) {
+  return full / 10 * kOfTen;
+}
+
+/// Their standard errors, in units of those of all.
+inline const double kWiderErrors = std::sqrt(10.0 / kOfTen);
+
 /// Mean of independent draws of a vector, with the standard error of each component (Welford).
 class SampleMean {
  public:

@@ -9,6 +9,7 @@
 #include "popflow/sgd_driver.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/markov_sampler.hpp"
+#include "support/monte_carlo.hpp"
 
 // How far the flow and the two SDEs are from SGD, without Monte Carlo. On w = 0, where no sample
 // moves w, the state is the one number e. A step of SGD, or of Euler and Maruyama, then takes a
@@ -19,6 +20,8 @@
 using namespace popflow;
 using namespace popflow::markov;
 using namespace popflow::markov::test;
+using popflow::test::kWiderErrors;
+using popflow::test::repetitions;
 
 namespace {
 
@@ -240,7 +243,7 @@ TEST_CASE("markov: the second SDE has the variance of noisy gradient descent at 
 TEST_CASE("markov: the drivers have the moments of their steps", "[fast][markov][noise]") {
   // 20 000 runs; mean and variance within 5 standard errors (6e-7 a number with another seed). The
   // two SDEs and SGD differ by more than that.
-  constexpr std::uint32_t kRuns = 20'000;
+  constexpr std::uint32_t kRuns = repetitions(20'000U);
   const double eta = 0.2;
   const Markov system = optimal(kChain, kStart, 0, kPairs);
   const OverRuns sgd = over_runs(kRuns, [&](std::uint32_t run) {
@@ -262,6 +265,6 @@ TEST_CASE("markov: the drivers have the moments of their steps", "[fast][markov]
     check_same(sde, of_euler(eta, dt, order));
     if (order == 1)
       CHECK(std::abs(of_euler(eta, dt, 1).variance - of_euler(eta, dt, 2).variance) >
-            6 * sde.error.variance);
+            6 * sde.error.variance / kWiderErrors);
   }
 }
