@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+# label: fast
+"""--kernel: side by side or one by one, and what is recorded of it."""
+
+import os
+
+from runs import Folder, attribute, check, check_refused, cut, h5py, np, popflow, run_all
+from sweeps import check_same_data, command_of, datasets
+
+STARTS = ["--over", "w0=-1.9:.9:9", "--over", "e0=-1:1:9"]
+NOISY = ["--mode", "sde", "--learning-rate", 0.1, "--batch-size", 4, "--context-length", 20]
+
+
+def kernel(path):
+    return attribute(path, "kernel", "parameters")
+
+
+def test_runs_with_noise_have_the_same_bits_either_way():
+    with Folder() as folder:
+        for name in ("auto", "scalar", "lanes"):
+            popflow("run", "markov", *NOISY, "--runs", 21, "--t-end", 20, "--saves", 4, "--kernel", name,
+                    "-o", f"{name}.h5", folder=folder, code=0)
+        paths = [os.path.join(folder, f"{name}.h5") for name in ("auto", "scalar", "lanes")]
+        check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "what is recorded")
+        for path in paths[1:]:
+            check_same_data(paths[0], path)
+        # A part of the ensemble, whose runs have other neighbours.
+        popflow("run", "markov", *NOISY, "--runs", 3, "--first-run", 14, "--t-end", 20, "--saves", 4,
+                "--state", "all", "-o", "part.h5", folder=folder, code=0)
+        whole, part = datasets(paths[0]), datasets(os.path.join(folder, "part.h5"))
+        for name in ("loss", "e", "w", "energy"):
+            check(np.array_equal(whole[name][14:17], part[name]), f"{name} of a part")
+
+
+def test_an_ensemble_in_lanes_resumes_to_the_same_bits():
+    long = ["run", "markov", *NOISY, "--runs", 40, "--t-end", 1500, "--saves", 4, "--threads", 2]
+    with Folder() as folder:
+        popflow(*long, "-o", "whole.h5", folder=folder, code=0)
+        cut([*long, "-o", "cut.h5"], folder, 0.15)
+        popflow("resume", "cut.h5", folder=folder, code=0)
+        check_same_data(os.path.join(folder, "whole.h5"), os.path.join(folder, "cut.h5"))
+
+
+def test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers():
+    with Folder() as folder:
+        for name in ("auto", "scalar"):
+            popflow("sweep", "markov", *STARTS, "--t-end", 40, "--rtol", 1e-10, "--atol", 1e-12,
+                    "--kernel", name, "-o", f"{name}.h5", folder=folder, code=0)
+        lanes, scalar = (os.path.join(folder, f"{name}.h5") for name in ("auto", "scalar"))
+        check("--kernel lanes" in " ".join(command_of(lanes, "w0=-1.9,e0=1")), "the cell's command")
+        check("--kernel scalar" in " ".join(command_of(scalar, "w0=-1.9,e0=1")), "the other's")
+        one, two = datasets(lanes), datasets(scalar)
+        for name in ("loss", "e", "w", "slope", "time_of_loss_settled"):
+            check(np.allclose(one[name], two[name], rtol=1e-6, atol=1e-8, equal_nan=True), name)
+        for name in ("status", "outcome"):
+            check(np.array_equal(one[name], two[name]), name)
+        # A grid whose cells have other neighbours, one of which the system refuses.
+        popflow("sweep", "markov", "--over", "w0=.9,-1.9", "--over", "e0=1,.5,2000", "--keep-going",
+                "--t-end", 40, "--rtol", 1e-10, "--atol", 1e-12, "-o", "few.h5", folder=folder, code=0)
+        few = datasets(os.path.join(folder, "few.h5"))
+        check(few["loss"][1, 0] == one["loss"][0, 8] and few["w"][0, 1] == one["w"][8, 6],
+              "neighbours matter")
+
+
+def test_a_single_flow_takes_the_steppers_unless_told():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 30, "-o", "run.h5", folder=folder, code=0)
+        check(kernel(os.path.join(folder, "run.h5")) == "scalar", "a single flow")
+        popflow("run", "markov", "--t-end", 30, "--kernel", "lanes", "-o", "lanes.h5", folder=folder,
+                code=0)
+        with h5py.File(os.path.join(folder, "run.h5")) as one, \
+                h5py.File(os.path.join(folder, "lanes.h5")) as two:
+            check(np.allclose(one["loss"], two["loss"], rtol=1e-7), "the loss")
+            check(np.allclose(one["events/time"], two["events/time"], rtol=1e-6), "the event")
+
+
+def test_where_there_are_no_lanes():
+    check_refused("run", {
+        ("scb", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of scb",
+        ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
+            "the flow of markov with this --method",
+        ("markov", "--kernel", "lanes", "--mode", "sde", "--noise", "isotropic"):
+            "the noise of markov with these options",
+        ("markov", "--kernel", "fast"): "it must be one of auto, scalar, lanes"})
+
+
+if __name__ == "__main__":
+    run_all([test_runs_with_noise_have_the_same_bits_either_way,
+             test_an_ensemble_in_lanes_resumes_to_the_same_bits,
+             test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers,
+             test_a_single_flow_takes_the_steppers_unless_told,
+             test_where_there_are_no_lanes])
