@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "dynamics/common/datasets.hpp"
+#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/clock.hpp"
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
