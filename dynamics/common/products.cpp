@@ -27,10 +27,10 @@ struct Right {
   size_t along, across;
 };
 
-// Adds `inner` terms to a tile of `vectors` vectors x `columns`, or to 0 where there is nothing yet.
+// Adds `inner` terms to a tile of `vectors` vectors x `columns`, or to 0 where there is nothing
+// yet.
 template <typename V, size_t vectors, size_t columns>
-POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c,
-                         size_t c_stride) {
+POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c, size_t c_stride) {
   constexpr size_t width = sizeof(V) / sizeof(double);
   V sums[columns][vectors] = {};
   if (!fresh)

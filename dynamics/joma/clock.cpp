@@ -157,8 +157,8 @@ class PanelList {
 
 }  // namespace
 
-void clocks_of(const Attention& attention, const Lines& lines, std::size_t first,
-               std::size_t count, double* values) {
+void clocks_of(const Attention& attention, const Lines& lines, std::size_t first, std::size_t count,
+               double* values) {
   if (attention.kind == Attention::Kind::linear) {
     for (std::size_t i = 0; i < count; ++i)
       values[i] = clock_of(attention, lines.at(first + i), values[i]);

@@ -100,8 +100,8 @@ POPFLOW_WIDEST void add_slownesses(std::size_t count, double factor, double node
   }
 }
 
-POPFLOW_WIDEST void ways(std::size_t count, const double* __restrict__ s,
-                         double* __restrict__ now, double* __restrict__ way) {
+POPFLOW_WIDEST void ways(std::size_t count, const double* __restrict__ s, double* __restrict__ now,
+                         double* __restrict__ way) {
   for (std::size_t i = 0; i < count; ++i) {
     now[i] = exponential(-s[i]);
     way[i] = -exponential_m1(-s[i]);

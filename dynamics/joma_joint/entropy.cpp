@@ -36,8 +36,7 @@ inline __attribute__((always_inline)) double share_log(double size, double sum) 
 }
 
 POPFLOW_WIDEST void add_entropies(std::size_t classes, const double* __restrict__ b,
-                                  const double* __restrict__ sums,
-                                  double* __restrict__ entropies) {
+                                  const double* __restrict__ sums, double* __restrict__ entropies) {
   for (std::size_t c = 0; c < classes; ++c) entropies[c] -= share_log(std::abs(b[c]), sums[c]);
 }
 

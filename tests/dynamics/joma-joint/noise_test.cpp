@@ -97,8 +97,9 @@ TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-join
   }
 }
 
-TEST_CASE("a sample is the gradient at the words of its stream: one for the class, then the tokens'",
-          "[fast][joma-joint][noise]") {
+TEST_CASE(
+    "a sample is the gradient at the words of its stream: one for the class, then the tokens'",
+    "[fast][joma-joint][noise]") {
   // 1500 tokens of a hundred kinds: more words than are drawn at a time.
   const auto [tokens, length] = GENERATE(table<Index, int>({{5, 1}, {5, 2}, {5, 9}, {100, 1500}}));
   for (const Variant& of : all_variants()) {

@@ -368,8 +368,7 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     CHECK(found.stable_rank == Approx(V.squaredNorm() / (first * first)).epsilon(1e-12));
     CHECK((V * found.right - found.value * found.left).norm() < 1e-12 * first);
     CHECK((V.transpose() * found.left - found.value * found.right).norm() < 1e-11 * first);
-    const double gap =
-        svd.singularValues().size() > 1 ? 1 - svd.singularValues()[1] / first : 1;
+    const double gap = svd.singularValues().size() > 1 ? 1 - svd.singularValues()[1] / first : 1;
     if (gap > 1e-3) {
       CHECK(std::abs(found.left.dot(svd.matrixU().col(0))) == Approx(1).epsilon(1e-12));
       const VectorXd off =
