@@ -163,8 +163,8 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
   };
   const double level = share * loss(start);
   if (!(level > 0)) return {};
-  // The loss is convex, so that Newton's steps from where it is above the level approach the end of
-  // the range without passing it. (From within they pass it once.)
+  // The loss is convex, so that Newton's steps approach an end of the range from without, once a
+  // first one from within has passed it.
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
       const double next = slope - (loss(slope) - level) / slope_gradient(chain, slope);
@@ -174,9 +174,14 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
     }
     return slope;
   };
-  const double near = end_from(start);
-  const double far = end_from(chain.best_slope + (chain.best_slope - near));
-  return {std::min(near, far), std::max(near, far)};
+  // Near its minimum the loss is a parabola, on the line a slope.
+  const double best = chain.best_slope;
+  const double away = above == excess_loss
+                          ? std::sqrt(2 * level / model_pairs(chain, best).curvature)
+                          : std::abs(best - level / chain.slope_at_line);
+  const double one = end_from(best - away);
+  const double other = end_from(best + away);
+  return {std::min(one, other), std::max(one, other)};
 }
 
 }  // namespace popflow::markov
