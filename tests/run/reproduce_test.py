@@ -84,7 +84,8 @@ def test_threads():
                  ["--vocab-size", 9, "--context-length", 30000, "--t-end", shorter(5),
                   "--attention", "softmax"],
                  ["--vocab-size", 200, "--context-length", 300, "--t-end", shorter(2)],
-                 ["--vocab-size", 150, "--coordinates", "support", "--sparsity", 300]):
+                 ["--vocab-size", 150, "--coordinates", "support", "--sparsity", 300,
+                  "--t-end", shorter(1500)]):
         with Folder() as folder:
             more = [*args, "--saves", 4, "--state", "ends"]
             files = [run(folder, str(threads), *more, "--threads", threads)

@@ -106,7 +106,7 @@ TEST_CASE("The flow is the mean over all samples", "[fast][scb]") {
     Matrices mean{Eigen::MatrixXd::Zero(N, N), Eigen::MatrixXd::Zero(T, N)};
     double loss = 0;
     double total = 0;
-    BigramSampler(problem).enumerate([&](const Sample& sample, double probability) {
+    BigramSampler(problem).enumerate([&, &V = V, &A = A](const Sample& sample, double probability) {
       const SampleLoss of = sample_loss(sample, V, A);
       total += probability;
       loss += probability * of.loss;

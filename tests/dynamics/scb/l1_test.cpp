@@ -117,7 +117,7 @@ TEST_CASE("The splitting is of order 1", "[slow][scb]") {
   const auto [l1, end] = GENERATE(table<double, double>({{0.001, 8}, {0.01, 60}}));
   const std::string method = GENERATE("dopri5", "rk4", "euler");
   const auto system = make_scb(problem, kFree, Coordinates::support, V0, l1);
-  const auto run = [&](double steps) {
+  const auto run = [&, end = end](double steps) {
     Flow flow(*system, {.method = method, .dt = end / steps});
     return recorded(*system, flow.to(end), end);
   };
