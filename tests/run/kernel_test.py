@@ -54,9 +54,9 @@ def test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers():
             check(np.allclose(one[name], two[name], rtol=1e-6, atol=1e-8, equal_nan=True), name)
         for name in ("status", "outcome"):
             check(np.array_equal(one[name], two[name]), name)
-        # A grid whose cells have other neighbours, one of which the system refuses.
-        popflow("sweep", "markov", "--over", "w0=.9,-1.9", "--over", "e0=1,.5,2000", "--keep-going",
-                "--t-end", 40, "--rtol", 1e-10, "--atol", 1e-12, "-o", "few.h5", folder=folder, code=0)
+        # A grid whose cells have other neighbours.
+        popflow("sweep", "markov", "--over", "w0=.9,-1.9", "--over", "e0=1,.5,0", "--t-end", 40,
+                "--rtol", 1e-10, "--atol", 1e-12, "-o", "few.h5", folder=folder, code=0)
         few = datasets(os.path.join(folder, "few.h5"))
         check(few["loss"][1, 0] == one["loss"][0, 8] and few["w"][0, 1] == one["w"][8, 6],
               "neighbours matter")

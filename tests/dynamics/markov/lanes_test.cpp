@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -24,13 +25,14 @@ struct Filled {
       const double e = 1.5 * normal(random);
       const double w = lane == 3 ? 0 : lane == 5 ? 1e-280 : normal(random);
       const Sampling sampling{.context_length = 20};
-      systems.push_back(free ? free_bias(pq, 0.7, 0.4, 0, sampling)
-                             : optimal(pq, 0.7, 0.4, sampling));
-      states.push_back({e, w});
-      if (free) states.back().push_back(2 * normal(random));
+      systems.emplace_back(free ? new Markov(free_bias(pq, 0.7, 0.4, 0, sampling))
+                                : new Markov(optimal(pq, 0.7, 0.4, sampling)));
+      std::vector<double> state = {e, w};
+      if (free) state.push_back(2 * normal(random));
+      states.push_back(state);
       x.write(lane, states.back());
       std::vector<double> parameters(of_rows(free));
-      systems.back().lane_parameters(parameters);
+      systems.back()->lane_parameters(parameters);
       of.write(lane, parameters);
     }
   }
@@ -39,8 +41,8 @@ struct Filled {
   }
   static std::size_t of_rows(bool free) { return formulas(free).parameters; }
 
-  std::vector<Markov> systems;
-  std::vector<State> states;
+  std::vector<std::unique_ptr<const Markov>> systems;
+  std::vector<std::vector<double>> states;
   LaneRows x, of;
 };
 
@@ -61,7 +63,7 @@ TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       INFO("lane " << lane << ", free bias: " << free);
       std::vector<double> expected(entries);
-      filled.systems[lane].rhs({filled.states[lane], {}}, 0, expected);
+      filled.systems[lane]->rhs({filled.states[lane], {}}, 0, expected);
       double scale = 0;
       for (const double entry : expected) scale = std::max(scale, std::abs(entry));
       for (std::size_t i = 0; i < entries; ++i) check_close(flow.at(i, lane), expected[i], scale);
@@ -107,7 +109,7 @@ TEST_CASE("markov: lanes have the covariance and the event of each trajectory al
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     INFO("lane " << lane);
     Eigen::MatrixXd expected(2, 2);
-    filled.systems[lane].covariance({filled.states[lane], {}}, 0, expected);
+    filled.systems[lane]->covariance({filled.states[lane], {}}, 0, expected);
     const double scale = expected.cwiseAbs().maxCoeff();
     check_close(covariance.at(0, lane), expected(0, 0), scale);
     check_close(covariance.at(1, lane), expected(1, 0), scale);
@@ -115,7 +117,7 @@ TEST_CASE("markov: lanes have the covariance and the event of each trajectory al
     for (std::size_t i = 0; i < 2; ++i)
       check_close(again.at(i, lane), flow.at(i, lane), std::abs(flow.at(i, lane)));
     double event = 0;
-    filled.systems[lane].event_functions({filled.states[lane], {}}, 0, {&event, 1});
+    filled.systems[lane]->event_functions({filled.states[lane], {}}, 0, {&event, 1});
     CHECK(events.at(0, lane) == event);
   }
 }
