@@ -83,7 +83,9 @@ GroupSpec parameters_group(const RunConfig& config) {
     const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
-      if (describes_run(parameter.name) &&
+      // What auto came to is recorded, but nobody asked for it.
+      const bool own_choice = parameter.name == "kernel" && !parameters->given(parameter.name);
+      if (describes_run(parameter.name) && !own_choice &&
           parameters->text(parameter.name) != defaults.text(parameter.name))
         changed.push_back(parameter.name);
       Attribute attribute{parameter.name, std::string()};
