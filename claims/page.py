@@ -29,7 +29,7 @@ def page(before: str) -> str:
 
 def table() -> str:
     lines = ["| | claim | found | verdict | time |", "| --- | --- | --- | --- | --- |"]
-    lines += [row(claim, best(load(claim.number))) for claim in ordered()]
+    lines += [row(claim, load(claim.number)) for claim in ordered()]
     return "\n".join(lines) + "\n"
 
 
@@ -42,12 +42,21 @@ def best(forms: Forms) -> Result | None:
     return forms.get("long", forms.get("short"))
 
 
-def row(claim: Claim, result: Result | None) -> str:
+def row(claim: Claim, forms: Forms) -> str:
+    result = best(forms)
     says = f"[{claim.number}](#{anchor(claim)}) | {claim.says}"
     if result is None:
         return f"| {says} | not measured | | |"
     first = [f"{number.what}{at(number)}: {value(number.found)}" for number in telling(result)]
-    return f"| {says} | {'; '.join(first)} | **{result.verdict()}** | {lasted(result.seconds)} |"
+    return f"| {says} | {'; '.join(first)} | {verdicts(forms)} | {lasted(result.seconds)} |"
+
+
+def verdicts(forms: Forms) -> str:
+    """That of the best form, and what the short one says else: its settings are others."""
+    said = {form: result.verdict() for form, result in forms.items()}
+    if "long" not in said or said["long"] == said.get("short", said["long"]):
+        return f"**{said.get('long', said.get('short'))}**"
+    return f"**{said['long']}**; the short form: {said['short']}"
 
 
 def telling(result: Result) -> list[Number]:

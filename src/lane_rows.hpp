@@ -12,12 +12,11 @@ namespace popflow {
 /// Rows of kLanes numbers, as LaneFormulas take them; each begins where a cache line does.
 class LaneRows {
  public:
-  explicit LaneRows(std::size_t rows) : rows_(rows) {}
+  /// At least one, so that there is always an address.
+  explicit LaneRows(std::size_t rows) : rows_(std::max<std::size_t>(rows, 1)) {}
 
-  [[nodiscard]] double* data() { return rows_.empty() ? nullptr : rows_.front().numbers; }
-  [[nodiscard]] const double* data() const {
-    return rows_.empty() ? nullptr : rows_.front().numbers;
-  }
+  [[nodiscard]] double* data() { return rows_.front().numbers; }
+  [[nodiscard]] const double* data() const { return rows_.front().numbers; }
   [[nodiscard]] double& at(std::size_t row, std::size_t lane) { return rows_[row].numbers[lane]; }
 
   /// One number for each row.

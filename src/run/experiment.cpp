@@ -68,12 +68,12 @@ void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size
   const Parameters& options = experiment.config.options;
   const Schedule& schedule = experiment.plan.schedule;
   std::vector<std::uint32_t> numbers;
-  std::vector<DriverHooks> hooks;
+  std::vector<DriverHooks> hooks(ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) {
     numbers.push_back(static_cast<std::uint32_t>(experiment.plan.first_run + first + i));
-    hooks.push_back({[] { return InterruptGuard::signal() != 0; },
-                     progress.of(place + i, schedule.back()),
-                     [&progress](const std::string& sentence) { progress.warn(sentence); }});
+    hooks[i].interrupted = [] { return InterruptGuard::signal() != 0; };
+    hooks[i].on_step = progress.of(place + i, schedule.back());
+    hooks[i].warn = [&progress](const std::string& sentence) { progress.warn(sentence); };
   }
   std::vector<std::unique_ptr<Driver>> drivers =
       make_drivers(system, experiment.workers, options, numbers, std::move(hooks));

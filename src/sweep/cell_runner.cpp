@@ -121,12 +121,14 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
     std::vector<std::unique_ptr<Driver>> drivers;
     if (!cells_.noisy() && first.config.options.word("kernel") == "lanes") {
       std::vector<FlowLanes::Flow> flows;
+      flows.reserve(jobs.size());
       for (const Job& job : jobs)
         flows.push_back({job.cell->system.get(), flow_options(job.cell->config.options, {})});
       lanes_.emplace(std::move(flows), interrupted_);
       drivers = lanes_->drivers();
     } else {
       std::vector<std::uint32_t> numbers;
+      numbers.reserve(jobs.size());
       for (const Job& job : jobs) numbers.push_back(static_cast<std::uint32_t>(job.of.run));
       drivers = make_drivers(*first.system, workers_, first.config.options, numbers,
                              std::vector<DriverHooks>(jobs.size(), {interrupted_, {}}));
