@@ -83,9 +83,10 @@ GroupSpec parameters_group(const RunConfig& config) {
     const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
-      // What auto came to is recorded, but nobody asked for it.
-      const bool own_choice = parameter.name == "kernel" && !parameters->given(parameter.name);
-      if (describes_run(parameter.name) && !own_choice &&
+      // What auto came to is recorded as any value, but nobody asked for it, and a run that is made
+      // anew from its file, where it stands, is the same run.
+      const bool chosen_by_auto = parameter.name == "kernel";
+      if (describes_run(parameter.name) && !chosen_by_auto &&
           parameters->text(parameter.name) != defaults.text(parameter.name))
         changed.push_back(parameter.name);
       Attribute attribute{parameter.name, std::string()};
