@@ -378,7 +378,8 @@ def test_what_is_refused():
 
 
 def test_an_interrupt_ends_with_130_and_says_how_to_resume():
-    args = over("w0=-1.9:.9:50", "e0=.1:1:50") + ["--rtol", "1e-12", "--t-end", 3000]
+    args = over("w0=-1.9:.9:50", "e0=.1:1:50") + ["--rtol", "1e-12", "--t-end", 3000,
+                                                  "--kernel", "scalar"]
     with Folder() as folder:
         path = os.path.join(folder, "sweep.h5")
         process = start("sweep", "markov", *args, "-o", path)
