@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "popflow/lanes.hpp"
 
 namespace popflow {
+
+/// Steps in lanes after which it is asked for interruptions, and progress is shown.
+inline constexpr std::int64_t kLaneStepsBetweenHooks = 64;
 
 /// Rows of kLanes numbers, as LaneFormulas take them; each begins where a cache line does.
 class LaneRows {
@@ -19,6 +23,8 @@ class LaneRows {
   [[nodiscard]] const double* data() const { return rows_.front().numbers; }
   [[nodiscard]] double& at(std::size_t row, std::size_t lane) { return rows_[row].numbers[lane]; }
 
+  /// All to 0.
+  void clear() { std::fill(rows_.begin(), rows_.end(), Row()); }
   /// One number for each row.
   void read(std::size_t lane, std::span<double> column) const {
     for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows_[i].numbers[lane];

@@ -4,16 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dynamics/common/widest.hpp"
 #include "streaming.hpp"
-
-// AVX2 has no fused multiply-add, so both versions round alike. Sanitizers start up too late for
-// the choice between them.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define POPFLOW_WIDEST __attribute__((target_clones("avx2", "default")))
-#else
-#define POPFLOW_WIDEST
-#endif
 
 namespace popflow::scb {
 
@@ -114,9 +106,9 @@ Sums affine_sums(double slope, double shift, const double* x, double* y, std::si
                 : affine_pass<false, true>(slope, shift, x, y, n);
 }
 
-POPFLOW_WIDEST Sums affine_sums_add(double slope, double shift, double factor,
-                                    const double* __restrict__ z, double* __restrict__ x,
-                                    std::size_t n) {
+POPFLOW_VERSIONS("avx2", "default")
+Sums affine_sums_add(double slope, double shift, double factor, const double* __restrict__ z,
+                     double* __restrict__ x, std::size_t n) {
   typedef double Four __attribute__((vector_size(32)));
   constexpr std::size_t kFours = 2;
   Four sums[kFours] = {};

@@ -4,9 +4,9 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 
+#include "endings.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/pace.hpp"
 #include "flow/passages.hpp"
@@ -21,12 +21,6 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-std::string at(double t) {
-  std::ostringstream text;
-  text.precision(10);
-  text << "t = " << t;
-  return text.str();
-}
 
 }  // namespace
 
@@ -124,9 +118,10 @@ Outcome FlowDriver::advance(double target) {
 
   while (t_ < target) {
     // Not between a trial step and its repetition, which share data that a restart does not keep.
-    if (!repeats && options_.interrupted && options_.interrupted()) return interrupted_at(t_);
+    if (!repeats && options_.interrupted && options_.interrupted())
+      return interrupted_at(t_, at_time(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
-      return too_many_steps(options_.max_steps, t_);
+      return too_many_steps(options_.max_steps, t_, at_time(t_));
     if (adaptive && dt_ < smallest_step(t_)) {
       in_->rhs(x_, x_new_, t_);
       return step_underflow(workers_, in_->tolerance, x_, x_new_, t_, finite);
@@ -148,7 +143,8 @@ Outcome FlowDriver::advance(double target) {
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
-      if (!trial.finite && (!adaptive || (finite && !rhs_is_finite()))) return not_finite_after(t_);
+      if (!trial.finite && (!adaptive || (finite && !rhs_is_finite())))
+        return not_finite_after(t_, at_time(t_));
       finite = trial.finite;
       rejected = true;
       dt_ = std::min(trial.next, h);
@@ -181,13 +177,13 @@ Outcome FlowDriver::advance(double target) {
     if (at_rest()) t_ = target;
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
-      return ended(Outcome::Kind::steady, "steady at " + at(t_));
+      return ended(Outcome::Kind::steady, "steady at " + at_time(t_));
     }
     in_->pace.update(counts_.accepted, t_);
     if (stuck()) {
       inside_interval_ = t_ < target;
       return ended(Outcome::Kind::stuck,
-                   "stuck at " + at(t_) + ": " + in_->pace.sentence(*options_.end));
+                   "stuck at " + at_time(t_) + ": " + in_->pace.sentence(*options_.end));
     }
   }
   inside_interval_ = false;

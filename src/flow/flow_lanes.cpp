@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "endings.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/lane_dopri5.hpp"
 #include "flow/step_length.hpp"
@@ -17,28 +18,22 @@ namespace popflow {
 
 namespace {
 
-/// Steps after which it is asked for interruptions, and progress is shown.
-constexpr std::int64_t kBetweenHooks = 64;
-
-// As in Dopri5 (steppers/explicit.cpp): where the extension takes two further slopes.
-constexpr std::array<double, 2> kInner = {0.2, 0.8};
-
 /// One step of one flow, to be looked into.
 class StepWithin {
  public:
   StepWithin(const System& system, double t, double h, const State& x, const State& x_new,
              std::vector<std::array<double, 7>> slopes)
       : x_(x), x_new_(x_new), slopes_(std::move(slopes)), between_(x.size()), h_(h) {
-    for (std::size_t place = 0; place < kInner.size(); ++place) {
+    for (std::size_t place = 0; place < kDopri5Inner.size(); ++place) {
       inner_[place].resize(x.size());
       for (std::size_t i = 0; i < x.size(); ++i)
-        between_[i] = dopri5_between(x[i], x_new[i], h, slopes_[i], kInner[place]);
-      system.rhs({between_, {}}, t + kInner[place] * h, inner_[place]);
+        between_[i] = dopri5_between(x[i], x_new[i], h, slopes_[i], kDopri5Inner[place]);
+      system.rhs({between_, {}}, t + kDopri5Inner[place] * h, inner_[place]);
     }
   }
   /// The state after a fraction of the step.
   StateView at(double part) {
-    const ExtensionWeights w = extension_weights(kInner, part);
+    const ExtensionWeights w = extension_weights(kDopri5Inner, part);
     for (std::size_t i = 0; i < x_.size(); ++i)
       between_[i] = (1 - w.end) * x_[i] + w.end * x_new_[i] +
                     h_ * (w.slopes[0] * slopes_[i][0] + w.slopes[1] * inner_[0][i] +
@@ -58,6 +53,7 @@ class StepWithin {
 struct Trajectory {
   explicit Trajectory(FlowLanes::Flow flow)
       : system(flow.system),
+        lanes(system->capabilities().in_lanes),
         options(std::move(flow.options)),
         tolerance(system->shape().blocks, options.rtol, options.atol),
         events(*system),
@@ -67,6 +63,7 @@ struct Trajectory {
     events.start({x, {}}, 0);
   }
   const System* system;
+  Capability<InLanes> lanes;
   FlowDriver::Options options;
   Tolerance tolerance;
   EventWatch events;
@@ -123,10 +120,11 @@ class FlowLanes::Group {
   std::vector<Trajectory> flows_;
   std::function<bool()> interrupted_;
   const LaneFormulas& formulas_;
-  std::size_t entries_, events_;
+  std::size_t entries_;
+  std::size_t events_ = 0;  ///< at most, of a flow
   Workers alone_{1};
   LaneDopri5 steps_;
-  LaneRows fresh_{1}, accepted_{1}, values_;
+  LaneRows fresh_{1}, accepted_{1}, values_{0};
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
   bool any_fresh_ = false;
@@ -138,20 +136,17 @@ FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupt
     : interrupted_(std::move(interrupted)),
       formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
       entries_(flows[0].system->shape().state_size()),
-      events_(formulas_.events != nullptr ? flows[0].system->shape().events.size() : 0),
       steps_(formulas_, entries_),
-      values_(events_),
       x_new_(entries_),
       of_(formulas_.parameters) {
   in_lane_.fill(kNone);
   flows_.reserve(flows.size());
   for (Flow& flow : flows) {
-    const Capability<InLanes> lanes = flow.system->capabilities().in_lanes;
-    if (!lanes || &lanes->lane_formulas() != &formulas_)
+    const Trajectory& next = flows_.emplace_back(std::move(flow));
+    if (!next.lanes || &next.lanes->lane_formulas() != &formulas_)
       throw std::invalid_argument("flows of different formulas cannot go side by side");
     if (formulas_.events != nullptr)
-      events_ = std::max(events_, flow.system->shape().events.size());
-    flows_.emplace_back(std::move(flow));
+      events_ = std::max(events_, next.system->shape().events.size());
   }
   values_ = LaneRows(events_);
 }
@@ -181,7 +176,7 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
   }
   for (std::size_t lane = 0; lane < kLanes; ++lane) fill(lane);
   for (std::int64_t steps = 0;; ++steps) {
-    if (steps % kBetweenHooks == 0 && stop_if_interrupted()) return;
+    if (steps % kLaneStepsBetweenHooks == 0 && stop_if_interrupted()) return;
     if (any_fresh_) begin_fresh();
     bool any = false;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -219,7 +214,7 @@ void FlowLanes::Group::fill(std::size_t lane) {
     return;
   }
   const Trajectory& flow = flows_[in_lane_[lane]];
-  flow.system->capabilities().in_lanes->lane_parameters(of_);
+  flow.lanes->lane_parameters(of_);
   steps_.of.write(lane, of_);
   steps_.x.write(lane, flow.x);
   flow.tolerance.each_piece(0, entries_, [&](std::size_t begin, std::size_t end, double scale) {
@@ -241,14 +236,14 @@ void FlowLanes::Group::begin_fresh() {
     steps_.slope().read(lane, x_new_);
     flow.dt = first_step(flow.tolerance, flow.x, x_new_, {}, flow.target - flow.t);
   }
-  fresh_ = LaneRows(1);
+  fresh_.clear();
   any_fresh_ = false;
 }
 
 bool FlowLanes::Group::prepare(std::size_t lane) {
   Trajectory& flow = flows_[in_lane_[lane]];
   if (flow.counts.accepted + flow.counts.rejected >= flow.options.max_steps) {
-    flow.end(too_many_steps(flow.options.max_steps, flow.t));
+    flow.end(too_many_steps(flow.options.max_steps, flow.t, at_time(flow.t)));
   } else if (flow.dt < smallest_step(flow.t)) {
     steps_.slope().read(lane, x_new_);
     steps_.x.read(lane, flow.x);
@@ -269,8 +264,10 @@ void FlowLanes::Group::judge(std::size_t lane) {
   flow.counts.evaluations += 6;
   if (!(error <= 1)) {
     ++flow.counts.rejected;
-    steps_.slope().read(lane, x_new_);
-    if (!finite && flow.finite && !all_finite(alone_, x_new_)) flow.end(not_finite_after(flow.t));
+    if (!finite && flow.finite) {
+      steps_.slope().read(lane, x_new_);
+      if (!all_finite(alone_, x_new_)) flow.end(not_finite_after(flow.t, at_time(flow.t)));
+    }
     flow.finite = finite;
     flow.rejected = true;
     // A step that met a NaN or an infinity gives no estimate of how much too long it was.
@@ -322,7 +319,7 @@ bool FlowLanes::Group::stop_if_interrupted() {
   if (!stop) return false;
   in_lane_.fill(kNone);
   for (Trajectory& flow : flows_)
-    if (flow.under_way()) flow.end(interrupted_at(flow.t));
+    if (flow.under_way()) flow.end(interrupted_at(flow.t, at_time(flow.t)));
   return true;
 }
 
@@ -401,9 +398,8 @@ std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
   return drivers;
 }
 
-bool has_flow_lanes(const System& system, const FlowDriver::Options& options) {
-  return system.capabilities().in_lanes && options.method == "dopri5" &&
-         !options.steady_tolerance && !options.stop_when_stuck;
+bool has_flow_lanes(const SystemInfo& info, const std::string& method, bool may_stop_early) {
+  return info.flow_in_lanes && method == "dopri5" && !may_stop_early;
 }
 
 }  // namespace popflow

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "popflow/flow_driver.hpp"
@@ -9,8 +10,9 @@
 
 namespace popflow {
 
-/// Can a flow of this System be integrated in lanes, with these options? Their method is dopri5.
-bool has_flow_lanes(const System& system, const FlowDriver::Options& options);
+/// Can flows of this system be integrated in lanes, by this method? Those that may stop early, when
+/// steady or stuck, cannot.
+bool has_flow_lanes(const SystemInfo& info, const std::string& method, bool may_stop_early);
 
 /// Any number of flows, each with a System and options of its own, integrated side by side; a lane
 /// whose flow has arrived takes the next. All Systems have the same LaneFormulas. What a flow gives

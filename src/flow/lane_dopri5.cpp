@@ -128,7 +128,7 @@ void LaneDopri5::attempt() {
     }
     formulas_.flow(of.data(), out, k_[stage].data());
   }
-  error = LaneRows(1);
+  error.clear();
   for (size_t i = 0; i < entries_; ++i) {
     Slopes k{};
     for (size_t j = 0; j < kStages; ++j) k.of[j] = k_[j].data() + i * kLanes;

@@ -6,18 +6,16 @@
 #include <sstream>
 #include <string>
 
+#include "endings.hpp"
+
 namespace popflow {
 
-namespace {
-
-std::string at(double t) {
+std::string at_time(double t) {
   std::ostringstream text;
   text.precision(10);
   text << "t = " << t;
   return text.str();
 }
-
-}  // namespace
 
 double smallest_step(double t) {
   return std::max(8 * std::numeric_limits<double>::epsilon() * std::abs(t), 1e-300);
@@ -53,33 +51,12 @@ Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<c
   const double own_time =
       scaled_norm(workers, tolerance, x) / scaled_norm(workers, tolerance, dxdt);
   const bool blow_up = own_time < 1e-8 * std::max(std::abs(t), smallest_step(t)) && outwards > 0;
-  if (blow_up || !finite) {
-    // The blow-up is within a few of the smallest steps, that is to the rounding of t.
-    Outcome outcome{
-        Outcome::Kind::diverged, t,
-        (blow_up ? "the state grows without bound at " : "the trajectory became non-finite at ") +
-            at(t)};
-    outcome.diverged_at = t;
-    return outcome;
-  }
+  // A blow-up is within a few of the smallest steps, that is to the rounding of t.
+  if (blow_up) return diverged_at(t, "the state grows without bound at " + at_time(t));
+  if (!finite) return diverged_at(t, "the trajectory became non-finite at " + at_time(t));
   return {Outcome::Kind::underflow, t,
-          "the step size underflowed at " + at(t) +
+          "the step size underflowed at " + at_time(t) +
               " although the state does not grow: the right-hand side may jump there"};
-}
-
-Outcome not_finite_after(double t) {
-  Outcome outcome{Outcome::Kind::diverged, t, "the trajectory became non-finite after " + at(t)};
-  outcome.diverged_at = t;
-  return outcome;
-}
-
-Outcome too_many_steps(std::int64_t limit, double t) {
-  return {Outcome::Kind::step_limit, t,
-          "the limit of " + std::to_string(limit) + " steps (--max-steps) was reached at " + at(t)};
-}
-
-Outcome interrupted_at(double t) {
-  return {Outcome::Kind::interrupted, t, "interrupted at " + at(t)};
 }
 
 }  // namespace popflow

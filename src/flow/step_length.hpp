@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "popflow/outcome.hpp"
 #include "popflow/state.hpp"
@@ -8,6 +9,9 @@
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
+
+/// "t = 1.5", to ten digits.
+std::string at_time(double t);
 
 /// A step this small no longer moves the time by more than its rounding.
 double smallest_step(double t);
@@ -20,14 +24,5 @@ double first_step(const Tolerance& tolerance, std::span<const double> x,
 /// bound, or the right-hand side jumps. `finite`: the last step that was tried was.
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                        std::span<const double> dxdt, double t, bool finite);
-
-/// The outcome of a step from t to what is not finite.
-Outcome not_finite_after(double t);
-
-/// The outcome of having taken all steps that are allowed.
-Outcome too_many_steps(std::int64_t limit, double t);
-
-/// The outcome of an interruption.
-Outcome interrupted_at(double t);
 
 }  // namespace popflow

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "noise/noise_model.hpp"
+#include "noise/sde_place.hpp"
 #include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
@@ -179,9 +180,7 @@ Outcome SdeDriver::advance(double target) {
     begin_ = t_;
     in_->loop.interval = {};
   }
-  const double span = target - begin_;
-  const auto number = static_cast<std::int64_t>(std::ceil(span / options_.dt * (1 - 1e-9)));
-  const double h = number > 0 ? span / static_cast<double>(number) : 0;
+  const auto [number, h] = EqualSteps(target - begin_, options_.dt);
   const Outcome outcome = in_->loop.walk(Pace{*this, target, number, h});
   if (outcome.kind == Outcome::Kind::reached) inside_ = 0;
   return outcome;
@@ -190,15 +189,8 @@ Outcome SdeDriver::advance(double target) {
 // ---- resuming
 
 DriverData SdeDriver::data() const {
-  DriverData data;
-  data.add("steps", steps_);
-  data.add("evaluations", evaluations_);
-  data.add("samples", in_->noise->samples());
-  data.add("begin", begin_);
-  data.add("inside", inside_);
-  data.add("interval", in_->loop.interval);
-  in_->loop.crossings.remember(data);
-  return data;
+  const SdePlace place{t_, begin_, inside_, steps_, in_->loop.interval};
+  return place.data(evaluations_, in_->noise->samples(), in_->loop.crossings);
 }
 
 ResumePoint SdeDriver::resume_point() const {
@@ -209,13 +201,14 @@ void SdeDriver::restore(State x, Regime regime, double t, const DriverData& data
   if (x.size() != in_->loop.x.size() || regime.size() != in_->loop.regime.size() ||
       data.layout() != this->data().layout())
     throw std::invalid_argument("a resume point of another system");
+  const SdePlace place = SdePlace::of(t, data);
   t_ = t;
-  steps_ = data.count("steps");
+  steps_ = place.steps;
   evaluations_ = data.count("evaluations");
   in_->noise->set_samples(data.count("samples"));
-  begin_ = data.number("begin");
-  inside_ = data.count("inside");
-  in_->loop.interval = data.interval("interval");
+  begin_ = place.begin;
+  inside_ = place.inside;
+  in_->loop.interval = place.interval;
   in_->loop.crossings.restore(data);
   in_->loop.restore(std::move(x), std::move(regime), steps_);
 }

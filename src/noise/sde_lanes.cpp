@@ -6,28 +6,18 @@
 #include <stdexcept>
 #include <string>
 
+#include "endings.hpp"
 #include "lane_rows.hpp"
 #include "noise/crossings.hpp"
 #include "noise/lane_step.hpp"
 #include "noise/normals.hpp"
+#include "noise/sde_place.hpp"
 #include "popflow/parameter.hpp"
 #include "steppers/largest_entry.hpp"
 
 namespace popflow {
 
 namespace {
-
-/// Steps after which it is asked for interruptions, and progress is shown.
-constexpr std::int64_t kBetweenHooks = 64;
-
-/// Where runs are in their steps.
-struct Place {
-  double t = 0;
-  double begin = 0;         ///< of the current interval between targets
-  std::int64_t inside = 0;  ///< steps taken in it
-  std::int64_t steps = 0;   ///< in all
-  IntervalSteps interval = {};
-};
 
 struct Run {
   explicit Run(const System& system) : x(system.shape().state_size()), crossings(system) {
@@ -36,7 +26,7 @@ struct Run {
   }
   // As of the last target, or of where the run has ended.
   State x;
-  Place place;
+  SdePlace place;
   Crossings crossings;
   DriverHooks hooks = {};
   Outcome outcome = {};
@@ -52,7 +42,7 @@ class Group {
   /// Moves all runs that have not ended, unless they are there.
   void advance(double target);
   [[nodiscard]] Run& run(std::size_t lane) { return runs_[lane]; }
-  void restore(Run& run, const Place& place);
+  void restore(Run& run, const SdePlace& place);
 
  private:
   [[nodiscard]] Outcome walk(double target);
@@ -60,6 +50,10 @@ class Group {
   void take_out_diverged();
   void load(std::size_t lane);
   void look_for_events();
+  [[nodiscard]] bool any_left() const {
+    return std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.ended; });
+  }
+  [[nodiscard]] std::string where() const { return "t = " + shortest(now_.t); }
 
   const LaneFormulas& formulas_;
   SdeDriver::Options options_;
@@ -68,7 +62,7 @@ class Group {
   std::array<std::uint64_t, kLanes> numbers_;  ///< of the runs; lanes without one repeat the first
   LaneRows of_, x_, before_, f_, covariance_, normals_, values_;
   LaneRows watched_;  ///< 1 where an event of a run has not happened yet
-  Place now_;
+  SdePlace now_;
   double target_ = -1;
   bool restored_ = false;
 };
@@ -104,7 +98,7 @@ Group::Group(const System& system, const SdeDriver::Options& options,
   for (DriverHooks& hook : hooks) runs_.emplace_back(system).hooks = std::move(hook);
 }
 
-void Group::restore(Run& run, const Place& place) {
+void Group::restore(Run& run, const SdePlace& place) {
   if (restored_ && (place.steps != now_.steps || place.t != now_.t))
     throw std::invalid_argument("runs that have stopped apart cannot go on side by side");
   restored_ = true;
@@ -126,9 +120,7 @@ void Group::load(std::size_t lane) {
 void Group::advance(double target) {
   if (target == target_) return;
   target_ = target;
-  const auto left =
-      std::count_if(runs_.begin(), runs_.end(), [](const Run& r) { return !r.ended; });
-  if (left == 0) return;
+  if (!any_left()) return;
   if (now_.inside == 0) {
     now_.begin = now_.t;
     now_.interval = {};
@@ -150,29 +142,22 @@ void Group::advance(double target) {
 }
 
 Outcome Group::walk(double target) {
-  const double span = target - now_.begin;
-  const auto number = static_cast<std::int64_t>(std::ceil(span / options_.dt * (1 - 1e-9)));
-  const double h = number > 0 ? span / static_cast<double>(number) : 0;
+  const auto [number, h] = EqualSteps(target - now_.begin, options_.dt);
   const double scale =
       std::sqrt(options_.learning_rate / static_cast<double>(options_.batch_size) * h);
-  const auto all_ended = [&] {
-    return std::all_of(runs_.begin(), runs_.end(), [](const Run& run) { return run.ended; });
-  };
   while (now_.inside < number) {
-    if (now_.inside % kBetweenHooks == 0) {
+    if (now_.inside % kLaneStepsBetweenHooks == 0) {
       for (const Run& run : runs_) {
         if (run.hooks.interrupted && run.hooks.interrupted())
-          return {Outcome::Kind::interrupted, now_.t, "interrupted at t = " + shortest(now_.t)};
+          return interrupted_at(now_.t, where());
         if (run.hooks.on_step) run.hooks.on_step(now_.t);
       }
     }
     if (options_.max_steps > 0 && now_.steps >= options_.max_steps)
-      return {Outcome::Kind::step_limit, now_.t,
-              "the limit of " + std::to_string(options_.max_steps) +
-                  " steps (--max-steps) was reached at t = " + shortest(now_.t)};
+      return too_many_steps(options_.max_steps, now_.t, where());
     now_.interval.smallest = now_.interval.largest = h;
     step(h, scale);
-    if (all_ended()) break;
+    if (!any_left()) break;
     ++now_.interval.number;
     ++now_.steps;
     ++now_.inside;
@@ -204,14 +189,11 @@ void Group::take_out_diverged() {
     if (good) continue;
     before_.read(lane, run.x);
     run.place = now_;
-    run.outcome = {Outcome::Kind::diverged, now_.t,
-                   "the trajectory became non-finite after t = " + shortest(now_.t)};
-    run.outcome.diverged_at = now_.t;
+    run.outcome = not_finite_after(now_.t, where());
     run.ended = true;
   }
-  const bool left =
-      std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.ended; });
-  for (std::size_t lane = 0; left && lane < kLanes; ++lane)
+  if (!any_left()) return;
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
     if (lane >= runs_.size() || runs_[lane].ended) load(lane);
 }
 
@@ -254,8 +236,7 @@ class LaneDriver : public Driver {
   void restore(State x, Regime regime, double t, const DriverData& data) override {
     if (x.size() != run_.x.size() || !regime.empty() || data.layout() != this->data().layout())
       throw std::invalid_argument("a resume point of another system");
-    group_->restore(run_, {t, data.number("begin"), data.count("inside"), data.count("steps"),
-                           data.interval("interval")});
+    group_->restore(run_, SdePlace::of(t, data));
     run_.x = std::move(x);
     run_.crossings.restore(data);
   }
@@ -263,15 +244,7 @@ class LaneDriver : public Driver {
  private:
   /// As that of SdeDriver, so that a run in lanes and one alone can be resumed as either.
   [[nodiscard]] DriverData data() const {
-    DriverData data;
-    data.add("steps", run_.place.steps);
-    data.add("evaluations", run_.place.steps);
-    data.add("samples", std::int64_t{0});
-    data.add("begin", run_.place.begin);
-    data.add("inside", run_.place.inside);
-    data.add("interval", run_.place.interval);
-    run_.crossings.remember(data);
-    return data;
+    return run_.place.data(run_.place.steps, 0, run_.crossings);
   }
 
   std::shared_ptr<Group> group_;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "endings.hpp"
 #include "noise/crossings.hpp"
 #include "noise/guarded_state.hpp"
 #include "noise/switches.hpp"
@@ -60,11 +61,9 @@ class StepLoop {
         break;
       }
       if (hooks_.interrupted && hooks_.interrupted())
-        return {Outcome::Kind::interrupted, pace.time(), "interrupted at " + pace.where()};
+        return interrupted_at(pace.time(), pace.where());
       if (max_steps_ > 0 && pace.steps() >= max_steps_)
-        return {Outcome::Kind::step_limit, pace.time(),
-                "the limit of " + std::to_string(max_steps_) +
-                    " steps (--max-steps) was reached at " + pace.where()};
+        return too_many_steps(max_steps_, pace.time(), pace.where());
       const double length = pace.step();
       ++interval.number;
       interval.smallest = interval.largest = length;
@@ -74,9 +73,7 @@ class StepLoop {
         if (!guard_.good(x, regime, pace.steps())) {
           const std::int64_t beyond = pace.steps();
           pace.go_back(guard_.take_back(x, regime));
-          Outcome outcome{Outcome::Kind::diverged, pace.time(), pace.diverged(beyond)};
-          outcome.diverged_at = pace.time();
-          return outcome;
+          return diverged_at(pace.time(), pace.diverged(beyond));
         }
         crossings.update(view(), pace.time());
       }

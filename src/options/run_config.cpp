@@ -340,7 +340,8 @@ namespace {
 
 /// What is not there was not known yet when the file was written.
 void settle_unknown(Parameters& options, const std::string& text) {
-  if (text.find("kernel = ") == std::string::npos) options.resolve("kernel", std::string("scalar"));
+  if (("\n" + text).find("\nkernel = ") == std::string::npos)
+    options.resolve("kernel", std::string("scalar"));
 }
 
 }  // namespace

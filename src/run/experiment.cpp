@@ -103,7 +103,7 @@ struct Stretch {
   std::size_t first = 0;
   std::size_t count = 0;
 };
-std::vector<Stretch> stretches(const Experiment& experiment, const RecordedRuns* before) {
+std::vector<Stretch> stretches(const Experiment& experiment, const std::vector<bool>& done) {
   // As many as there are lanes, but no thread without any.
   const std::size_t runs = experiment.plan.runs;
   const std::size_t threads = experiment.workers.threads();
@@ -111,7 +111,7 @@ std::vector<Stretch> stretches(const Experiment& experiment, const RecordedRuns*
                                     std::max<std::size_t>(1, (runs + threads - 1) / threads));
   std::vector<Stretch> all;
   for (std::size_t run = 0; run < runs; ++run) {
-    if (before != nullptr && before->ended(run)) continue;
+    if (done[run]) continue;
     const bool follows = !all.empty() && all.back().first + all.back().count == run;
     if (follows && all.back().count < most)
       ++all.back().count;
@@ -321,12 +321,14 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
                Progress& progress, std::size_t first_run) {
   std::vector<Ending> ended(experiment.plan.runs);
+  std::vector<bool> done(ended.size());
   for (std::size_t run = 0; before != nullptr && run < ended.size(); ++run)
     if (const auto earlier = before->ended(run)) {
       ended[run] = *earlier;
+      done[run] = true;
       progress.done(first_run + run);
     }
-  const std::vector<Stretch> left = stretches(experiment, before);
+  const std::vector<Stretch> left = stretches(experiment, done);
   const auto compute = [&](std::size_t number) {
     const Stretch& stretch = left[number];
     const std::size_t end = stretch.first + stretch.count;

@@ -158,8 +158,7 @@ void settle_kernel(Parameters& options, bool lanes, bool by_default, const std::
 }  // namespace
 
 void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep) {
-  const bool lanes =
-      info.flow_in_lanes && options.word("method") == "dopri5" && !options.has("stop-when");
+  const bool lanes = has_flow_lanes(info, options.word("method"), options.has("stop-when"));
   settle_kernel(options, lanes, of_sweep,
                 "the flow of " + info.name +
                     (info.flow_in_lanes ? " with this --method, or with --stop-when" : ""));

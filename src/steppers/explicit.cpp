@@ -35,10 +35,6 @@ Trial judge(const ErrorNorm& error, double h, int order) {
   return {error.value <= 1, true, h * step_factor(error.value, order)};
 }
 
-// Where dopri5's continuous extension takes further derivatives: near the ends the method's own
-// errs least.
-constexpr std::array<double, 2> kInner = {0.2, 0.8};
-
 /// Dormand-Prince 5(4) with its last stage kept as the next step's first.
 class Dopri5 : public Stepper {
  public:
@@ -67,8 +63,8 @@ class Dopri5 : public Stepper {
     scratch.resize(x.size());
     for (std::size_t i = 0; i < inner_.size(); ++i) {
       inner_[i].resize(x.size());
-      method_.calc_state(kInner[i] * h, scratch, x, dxdt_, 0.0, x_new, dxdt_new_, h);
-      rhs_(scratch, inner_[i], t + kInner[i] * h);
+      method_.calc_state(kDopri5Inner[i] * h, scratch, x, dxdt_, 0.0, x_new, dxdt_new_, h);
+      rhs_(scratch, inner_[i], t + kDopri5Inner[i] * h);
     }
     return true;
   }
@@ -76,7 +72,7 @@ class Dopri5 : public Stepper {
   void between(const State& x, double h, const State& x_new, double part,
                State& out) const override {
     out.resize(x.size());
-    const ExtensionWeights w = extension_weights(kInner, part);
+    const ExtensionWeights w = extension_weights(kDopri5Inner, part);
     ThreadedAlgebra(workers_).for_each7(
         out, x, x_new, dxdt_, inner_[0], inner_[1], dxdt_new_,
         Operations::scale_sum6<double, double, double, double, double, double>(
@@ -93,7 +89,7 @@ class Dopri5 : public Stepper {
   Workers& workers_;
   Of<odeint::runge_kutta_dopri5> method_;
   State dxdt_, dxdt_new_;
-  std::array<State, 2> inner_;  ///< derivatives at kInner of the last attempt
+  std::array<State, 2> inner_;  ///< derivatives at kDopri5Inner of the last attempt
   bool known_ = false;          // dxdt_ is the derivative at x
 };
 

@@ -12,6 +12,10 @@ struct ExtensionWeights {
   std::array<double, 4> slopes = {};
 };
 
+/// Where that of dopri5 takes its inner slopes: near the ends the method's own extension errs
+/// least.
+inline constexpr std::array<double, 2> kDopri5Inner = {0.2, 0.8};
+
 ExtensionWeights extension_weights(const std::array<double, 2>& inner, double part);
 
 }  // namespace popflow
