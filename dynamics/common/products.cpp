@@ -146,6 +146,7 @@ __attribute__((target("avx2"))) void multiply_avx2(size_t rows, size_t columns, 
 
 void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right b, double* c,
                      size_t c_stride) {
+  if (rows == 0 || columns == 0) return;  // C may have no memory to point into
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
     return multiply_avx512(rows, columns, inner, a, b, c, c_stride);
