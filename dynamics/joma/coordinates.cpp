@@ -137,12 +137,18 @@ class Full : public Coordinates {
   std::size_t tokens_;
 };
 
+void add_across(const Lines& lines, std::size_t begin, std::size_t count, double* squares) {
+  if (lines.flat) return;
+  const double* across = lines.across.data() + begin;
+  for (std::size_t l = 0; l < count; ++l) squares[l] += across[l];
+}
+
 /// The state is s_l: v = v0 + s ahead with drives, v = v0 + (1 - e^{-s}) ahead with targets.
 class Reduced : public Coordinates {
  public:
   Reduced(const Problem& problem, const Start& start, const Lines& lines)
       : problem_(problem), start_(start), lines_(lines) {
-    if (problem.has_target) find_levels();
+    if (problem.has_target) levels_ = passage_levels(problem, start);
   }
 
   [[nodiscard]] std::string block() const override { return "s"; }
@@ -150,16 +156,7 @@ class Reduced : public Coordinates {
   void start(double* x) const override { std::fill(x, x + size(), 0.0); }
 
   void squares(const double* x, std::size_t begin, std::size_t end, double* out) const override {
-    const double* along = lines_.along.data();
-    const double* length = lines_.length.data();
-    if (problem_.has_target)
-      target_squares(end - begin, along + begin, length + begin, x + begin, out);
-    else
-      for (std::size_t l = begin; l < end; ++l) {
-        const double y = along[l] + length[l] * x[l];
-        out[l - begin] = y * y;
-      }
-    add_across(begin, end, out);
+    squares_of_progress(lines_, problem_.has_target, begin, {x + begin, end - begin}, out);
   }
 
   void motions(const double* x, std::size_t begin, std::size_t end, double* squares_out,
@@ -174,7 +171,7 @@ class Reduced : public Coordinates {
         squares_out[l - begin] = y * y;
         growths[l - begin] = y * length[l];
       }
-    add_across(begin, end, squares_out);
+    add_across(lines_, begin, end - begin, squares_out);
   }
 
   void derivative(const double* /*x*/, const double* b, std::size_t begin, std::size_t end,
@@ -220,24 +217,6 @@ class Reduced : public Coordinates {
   void from_progress(const double* s, double* x) const override { std::copy_n(s, size(), x); }
 
  private:
-  void add_across(std::size_t begin, std::size_t end, double* squares) const {
-    if (lines_.flat) return;
-    const double* across = lines_.across.data();
-    for (std::size_t l = begin; l < end; ++l) squares[l - begin] += across[l];
-  }
-
-  /// The progress at which v/mu = 0.9: 1 - (1 - v0/mu) e^{-s} = 0.9. Linear in the state, so it is
-  /// located well, and cheap.
-  void find_levels() {
-    levels_.resize(problem_.goal.rows(), problem_.goal.cols());
-    for (Eigen::Index i = 0; i < levels_.size(); ++i) {
-      const double mu = problem_.goal.data()[i];
-      const double missing = start_.ahead.data()[i] / mu;
-      double level = kNone;
-      if (mu != 0) level = missing <= 1 - kPassed ? 0 : std::log(missing / (1 - kPassed));
-      levels_.data()[i] = level;
-    }
-  }
   const Problem& problem_;
   const Start& start_;
   const Lines& lines_;
@@ -265,6 +244,32 @@ Lines::Lines(const Start& start)
     }
     if (across[l] > 0) flat = false;
   }
+}
+
+void squares_of_progress(const Lines& lines, bool has_target, std::size_t begin,
+                         std::span<const double> x, double* out) {
+  const double* along = lines.along.data() + begin;
+  const double* length = lines.length.data() + begin;
+  if (has_target)
+    target_squares(x.size(), along, length, x.data(), out);
+  else
+    for (std::size_t l = 0; l < x.size(); ++l) {
+      const double y = along[l] + length[l] * x[l];
+      out[l] = y * y;
+    }
+  add_across(lines, begin, x.size(), out);
+}
+
+Matrix passage_levels(const Problem& problem, const Start& start) {
+  Matrix levels(problem.goal.rows(), problem.goal.cols());
+  for (Eigen::Index i = 0; i < levels.size(); ++i) {
+    const double mu = problem.goal.data()[i];
+    const double missing = start.ahead.data()[i] / mu;
+    double level = kNone;
+    if (mu != 0) level = missing <= 1 - kPassed ? 0 : std::log(missing / (1 - kPassed));
+    levels.data()[i] = level;
+  }
+  return levels;
 }
 
 std::unique_ptr<Coordinates> full_coordinates(const Problem& problem, const Start& start) {

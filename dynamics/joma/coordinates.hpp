@@ -37,6 +37,13 @@ struct Lines {
   [[nodiscard]] Line at(std::size_t l) const { return {along[l], length[l], across[l]}; }
 };
 
+/// S_l of the tokens from `begin` on whose progress x holds, with targets or with drives.
+void squares_of_progress(const Lines& lines, bool has_target, std::size_t begin,
+                         std::span<const double> x, double* out);
+/// The progress at which v_kl passes 90% of mu_kl (nodes x tokens): 1 - (1 - v0/mu) e^{-s} = 0.9.
+/// NaN where mu is 0.
+Matrix passage_levels(const Problem& problem, const Start& start);
+
 /// The state in one of its coordinates, as the rest of the system sees it.
 class Coordinates {
  public:

@@ -45,6 +45,8 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
   hold_rates();
   coordinates_ =
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
+  if (reduced && attention_.kind != Kind::softmax)
+    parts_ = std::make_unique<Parts>(problem_, start_, lines_, attention_);
   describe();
   events_ = event_table().select(shape_.events);
 }
@@ -58,6 +60,7 @@ Capabilities Joma::capabilities() const {
       .sampled = Lacking{
           "joma has no data model, its drives and targets stand for the data; 'popflow compare "
           "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
+  if (parts_) can.separable = parts_.get();
   // Drives, with exponential or linear attention.
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)

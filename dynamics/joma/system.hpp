@@ -8,6 +8,7 @@
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
 #include "dynamics/joma/look.hpp"
+#include "dynamics/joma/parts.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "popflow/system.hpp"
 
@@ -72,6 +73,7 @@ class Joma : public System, public popflow::Jacobian, public Events, public Clos
   Lines lines_;
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
+  std::unique_ptr<const Parts> parts_;  ///< null where tokens feel each other
   Shape shape_;
   BoundTable<EventInfo, EntropyRate> events_;
   /// Of a softmax; kept, so that a right-hand side allocates nothing.

@@ -54,6 +54,23 @@ class Events {
                                  std::span<double> /*values*/) const {}
 };
 
+/// A state of one block whose entries feel nothing of each other, so that parts of it may follow the
+/// flow in steps of their own.
+class Separable {
+ public:
+  virtual ~Separable() = default;
+  /// The entries in an order in which neighbours move alike, and are in one part: place i is entry
+  /// part_order()[i] of the state. Empty: as they are.
+  [[nodiscard]] virtual std::span<const std::size_t> part_order() const { return {}; }
+  /// dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds.
+  virtual void part_rhs(std::size_t begin, std::span<const double> x, double t,
+                        std::span<double> dxdt) const = 0;
+  /// Events::passage_functions of a part, an item of all its entries after another: item i of entry
+  /// l is number i * Shape::state_size() + l of all.
+  virtual void part_passages(std::size_t /*begin*/, std::span<const double> /*x*/, double /*t*/,
+                             std::span<double> /*values*/) const {}
+};
+
 /// The exact solution.
 class ClosedForm {
  public:
@@ -202,6 +219,7 @@ struct Capabilities {
   Capability<GradientFlow> gradient_flow = {};
   Capability<Jacobian> jacobian = {};
   Capability<Events> events = {};
+  Capability<Separable> separable = {};
   Capability<ClosedForm> closed_form = {};
   Capability<Sampled> sampled = {};
   Capability<Covariance> covariance = {};

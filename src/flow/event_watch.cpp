@@ -95,12 +95,14 @@ void EventWatch::confirm(std::size_t event, StateView x, double time,
     fire(event, watch.candidate, x, time, values);
 }
 
-bool EventWatch::find(double t, double h, StateView x_new, double t_new, const Probe& probe) {
+EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t_new,
+                                   const Probe& probe) {
   const std::vector<double> after = values(x_new, t_new);
   bool found = false;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     if (watches_[event].stage != Watch::armed || !(after[event] >= 0)) continue;
     if (prominence_[event] > 0 && watches_[event].value >= 0) continue;  // it rises since before
+    if (!probe) return Found::within;
     const double part = locate(event, t, h, after[event], probe);
     const double time = t + part * h;
     const StateView x = probe(part);
@@ -109,7 +111,7 @@ bool EventWatch::find(double t, double h, StateView x_new, double t_new, const P
     cross(event, x, time, there);
     found = true;
   }
-  if (found) return true;
+  if (found) return Found::located;
   for (std::size_t event = 0; event < watches_.size(); ++event) confirm(event, x_new, t_new, after);
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     Watch& watch = watches_[event];
@@ -117,7 +119,7 @@ bool EventWatch::find(double t, double h, StateView x_new, double t_new, const P
     watch.time = t_new;
     watch.value = after[event];
   }
-  return false;
+  return Found::nothing;
 }
 
 double EventWatch::locate(std::size_t event, double t, double h, double value_new,

@@ -26,9 +26,14 @@ class EventWatch {
   void start(StateView x, double t);
   /// Is there an event that could happen now?
   [[nodiscard]] bool watching() const;
+  enum class Found {
+    nothing,
+    located,  ///< the caller must repeat the step: `probe` has overwritten its result
+    within,   ///< but not where
+  };
   /// Have events happened in the step of length h from t to x_new at t_new? Then they are located,
-  /// and the caller must repeat the step: `probe` has overwritten its result.
-  bool find(double t, double h, StateView x_new, double t_new, const Probe& probe);
+  /// with a probe.
+  Found find(double t, double h, StateView x_new, double t_new, const Probe& probe);
   /// The regime has changed at x: events that this itself triggers happen now.
   void switched(StateView x, double t);
 

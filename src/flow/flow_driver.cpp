@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "endings.hpp"
+#include "flow/block_dopri5.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/pace.hpp"
 #include "flow/passages.hpp"
@@ -54,7 +55,11 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           can.switching,
                           {},
                           {}});
-  in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
+  if (options_.method == "dopri5" && BlockDopri5::suits(system))
+    in_->stepper = std::make_unique<BlockDopri5>(in_->rhs, system, in_->tolerance, workers_,
+                                                 in_->events, in_->passages);
+  else
+    in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
   if (can.proximal) {
     const Proximal& term = *can.proximal.operator->();
     in_->stepper = term.estimates_error()
@@ -151,10 +156,18 @@ Outcome FlowDriver::advance(double target) {
       continue;
     }
     if (!to_switch_ && find_switch(h, t_new)) continue;  // with a step that ends there
-    const auto part_of_step = [&](double part) { return probe(part, h); };
-    const bool events =
-        in_->events.watching() && in_->events.find(t_, h, {x_new_, regime_}, t_new, part_of_step);
-    if (events || find_passages(h, t_new)) {
+    EventWatch::Found events = EventWatch::Found::nothing;
+    if (in_->events.watching()) {
+      EventWatch::Probe part_of_step;
+      if (!in_->stepper->divisible()) part_of_step = [&](double part) { return probe(part, h); };
+      events = in_->events.find(t_, h, {x_new_, regime_}, t_new, part_of_step);
+    }
+    if (events == EventWatch::Found::within) {
+      event_by_ = t_new;
+      dt_ = h / 2;
+      continue;
+    }
+    if (events == EventWatch::Found::located || find_passages(h, t_new)) {
       in_->stepper->reset();
       continue;  // repeats the step: locating has overwritten its result
     }
@@ -170,6 +183,7 @@ Outcome FlowDriver::advance(double target) {
       const double next = rejected ? std::min(trial.next, h) : trial.next;
       dt_ = h < dt_ ? std::max(dt_, next) : next;  // a truncated step is no reason to reduce dt_
     }
+    if (t_ < event_by_) dt_ = (event_by_ - t_) / (in_->stepper->divisible() ? 2 : 1);
     repeats = rejected = false;
     finite = true;
     if (to_switch_) switch_now();
@@ -256,6 +270,10 @@ StateView FlowDriver::probe(double part, double h) {
 bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
   if (passages.none_left()) return false;
+  if (const std::vector<Passed>* passed = in_->stepper->passed()) {
+    passages.note(*passed);
+    return false;
+  }
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
   Stepper& stepper = *in_->stepper;
   const bool continuous = stepper.extend(x_, t_, h, x_new_, in_->between);

@@ -11,6 +11,7 @@
 #include "flow/event_watch.hpp"
 #include "flow/lane_dopri5.hpp"
 #include "flow/step_length.hpp"
+#include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
 #include "steppers/tolerance.hpp"
 
@@ -27,7 +28,7 @@ class StepWithin {
     for (std::size_t place = 0; place < kDopri5Inner.size(); ++place) {
       inner_[place].resize(x.size());
       for (std::size_t i = 0; i < x.size(); ++i)
-        between_[i] = dopri5_between(x[i], x_new[i], h, slopes_[i], kDopri5Inner[place]);
+        between_[i] = dopri5::between(x[i], x_new[i], h, slopes_[i], kDopri5Inner[place]);
       system.rhs({between_, {}}, t + kDopri5Inner[place] * h, inner_[place]);
     }
   }
@@ -304,7 +305,7 @@ void FlowLanes::Group::look_for_events(std::size_t lane, double t_new) {
   const auto probe = [&](double part) { return step.at(part); };
   // The step's begin has not been looked at: nothing had happened until there.
   flow.events.find(flow.t, h, {flow.x, {}}, flow.t, probe);
-  while (flow.events.find(flow.t, h, {x_new_, {}}, t_new, probe)) {
+  while (flow.events.find(flow.t, h, {x_new_, {}}, t_new, probe) == EventWatch::Found::located) {
   }
 }
 

@@ -5,27 +5,17 @@
 
 #include "dynamics/common/exponential.hpp"
 #include "dynamics/common/widest.hpp"
+#include "steppers/dopri5_tableau.hpp"
 #include "steppers/largest_entry.hpp"
 
 namespace popflow {
 
 namespace {
 
+using dopri5::kError;
+using dopri5::kStages;
+using dopri5::kTableau;
 using std::size_t;
-
-constexpr size_t kStages = 7;
-
-// Dormand and Prince 1980. The last row is the solution of order five, whose slope is the next
-// step's first.
-constexpr double kTableau[kStages - 1][kStages - 1] = {
-    {1.0 / 5},
-    {3.0 / 40, 9.0 / 40},
-    {44.0 / 45, -56.0 / 15, 32.0 / 9},
-    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
-    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
-    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
-constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
-                                    -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
 /// The slopes of all stages of one entry.
 struct Slopes {
@@ -148,21 +138,6 @@ void LaneDopri5::accept(const LaneRows& accepted) {
 void LaneDopri5::stages(std::size_t lane, std::span<std::array<double, 7>> slopes) const {
   for (size_t i = 0; i < entries_; ++i)
     for (size_t j = 0; j < kStages; ++j) slopes[i][j] = k_[j].data()[i * kLanes + lane];
-}
-
-double dopri5_between(double x, double x_new, double h, const std::array<double, 7>& slopes,
-                      double part) {
-  constexpr double kDense[kStages] = {-12715105075.0 / 11282082432,  0,
-                                      87487479700.0 / 32700410799,   -10690763975.0 / 1880347072,
-                                      701980252875.0 / 199316789632, -1453857185.0 / 822651844,
-                                      69997945.0 / 29380423};
-  double quartic = 0;
-  for (size_t j = 0; j < kStages; ++j) quartic += kDense[j] * slopes[j];
-  const double way = x_new - x;
-  const double bend = h * slopes[0] - way;
-  const double rest = 1 - part;
-  return x +
-         part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
 }
 
 }  // namespace popflow

@@ -44,9 +44,4 @@ class LaneDopri5 {
   LaneRows between_;
 };
 
-/// The method's own continuous extension, of order four: the state after a fraction of a step of
-/// length h from x to x_new, given its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
-double dopri5_between(double x, double x_new, double h, const std::array<double, 7>& slopes,
-                      double part);
-
 }  // namespace popflow

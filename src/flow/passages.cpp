@@ -10,8 +10,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kNodes = 5;
-constexpr std::array<double, kNodes> kPart = {0, 0.25, 0.5, 0.75, 1};
+constexpr std::size_t kNodes = kPassageNodes.size();
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
 
 /// The polynomial through the values at kPart (Lagrange).
@@ -20,28 +19,27 @@ double interpolated(const std::array<double, kNodes>& values, double part) {
   for (std::size_t i = 0; i < kNodes; ++i) {
     double weight = 1;
     for (std::size_t j = 0; j < kNodes; ++j)
-      if (j != i) weight *= (part - kPart[j]) / (kPart[i] - kPart[j]);
+      if (j != i) weight *= (part - kPassageNodes[j]) / (kPassageNodes[i] - kPassageNodes[j]);
     sum += weight * values[i];
   }
   return sum;
 }
 
-/// Where the values first become non-negative; the last one is.
+}  // namespace
+
 double first_root(const std::array<double, kNodes>& values) {
   std::size_t end = 1;
   while (end + 1 < kNodes && !(values[end] >= 0)) ++end;
   const double low = values[end - 1];
   const double high = values[end];
-  if (!(low < 0) || !(high > 0)) return kPart[end];
+  if (!(low < 0) || !(high > 0)) return kPassageNodes[end];
   const auto g = [&](double part) { return interpolated(values, part); };
   std::uintmax_t iterations = 60;
-  return boost::math::tools::toms748_solve(g, kPart[end - 1], kPart[end], low, high,
+  return boost::math::tools::toms748_solve(g, kPassageNodes[end - 1], kPassageNodes[end], low, high,
                                            boost::math::tools::eps_tolerance<double>(45),
                                            iterations)
       .second;
 }
-
-}  // namespace
 
 Passages::Passages(const System& system)
     : events_(system.capabilities().events),
@@ -70,6 +68,14 @@ void Passages::count_left() {
     left_ += std::isnan(times_[i]) && !std::isnan(values_[i]) ? 1 : 0;
 }
 
+void Passages::note(std::span<const Passed> passed) {
+  for (const Passed& one : passed) {
+    if (this->passed(one.item)) continue;
+    times_[one.item] = one.t;
+    --left_;
+  }
+}
+
 bool Passages::step_to(StateView x_new, double t_new) {
   events_->passage_functions(x_new, t_new, values_new_);
   for (std::size_t i = 0; i < times_.size(); ++i)
@@ -89,7 +95,8 @@ void Passages::locate(double t, double h, const std::function<StateView(double p
   note(0, values_);
   note(kNodes - 1, values_new_);
   for (std::size_t node = 1; node + 1 < kNodes; ++node) {
-    events_->passage_functions(state_at(kPart[node]), t + kPart[node] * h, values_new_);
+    events_->passage_functions(state_at(kPassageNodes[node]), t + kPassageNodes[node] * h,
+                               values_new_);
     note(node, values_new_);
   }
   for (std::size_t k = 0; k < passing.size(); ++k)

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
+#include "steppers/stepper.hpp"
 
 namespace popflow {
+
+/// The places in a step (0 to 1) at which a passage's function is known, to locate it.
+inline constexpr std::array<double, 5> kPassageNodes = {0, 0.25, 0.5, 0.75, 1};
+/// Where the values at these places first become non-negative, by the polynomial through them; the
+/// last one is.
+double first_root(const std::array<double, kPassageNodes.size()>& values);
 
 /// First times at which many items each pass their level. Unlike events, which are located one by
 /// one by steps of the method itself, all that pass within one step are located together, on the
@@ -30,6 +38,11 @@ class Passages {
   /// Locates them within the step of length h from t; `state_at` gives the state after a fraction
   /// of it.
   void locate(double t, double h, const std::function<StateView(double part)>& state_at);
+
+  /// Has this one?
+  [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }
+  /// Takes down what the stepper has located by itself.
+  void note(std::span<const Passed> passed);
 
   /// Of all items; NaN: not yet.
   [[nodiscard]] const std::vector<double>& times() const { return times_; }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
@@ -29,6 +30,8 @@ class Rhs {
   [[nodiscard]] const Capability<Jacobian>& has_jacobian() const { return jacobian_; }
   [[nodiscard]] const std::string& name() const { return system_->info().name; }
   [[nodiscard]] std::int64_t evaluations() const { return evaluations_; }
+  /// Evaluations by way of the System itself.
+  void add_evaluations(std::int64_t evaluations) { evaluations_ += evaluations; }
   void set_evaluations(std::int64_t evaluations) { evaluations_ = evaluations; }
 
  private:
@@ -43,6 +46,12 @@ struct Trial {
   bool accepted = false;
   bool finite = true;  ///< false: a NaN or an infinity turned up
   double next = 0;     ///< the step size to try next (adaptive methods)
+};
+
+/// An item that passes its level (Shape::passages), and when.
+struct Passed {
+  std::size_t item;
+  double t;
 };
 
 /// A one-step method. The caller owns the loop: it tries a step, checks the result, and only then
@@ -63,6 +72,12 @@ class Stepper {
   /// The state after a fraction (0 to 1) of that attempt, without a right-hand side.
   virtual void between(const State& /*x*/, double /*h*/, const State& /*x_new*/, double /*part*/,
                        State& /*out*/) const {}
+  /// The items that pass their levels during the last attempt, from a method that locates them by
+  /// itself; null from one that does not.
+  [[nodiscard]] virtual const std::vector<Passed>* passed() const { return nullptr; }
+  /// Did the last attempt take several steps of the method, so that to divide it costs less than to
+  /// repeat much of it over and over, where something happens within?
+  [[nodiscard]] virtual bool divisible() const { return false; }
   /// The last attempt was taken: x_new is now x.
   virtual void accept() {}
   /// Discards step memory: x is not the result of the last accepted step.

@@ -49,6 +49,7 @@ using Checks = std::vector<Check>;
 Checks check_observables(const Subject& subject);
 Checks check_gradient(const Subject& subject);
 Checks check_jacobian(const Subject& subject);
+Checks check_parts(const Subject& subject);
 Checks check_samples(const Subject& subject);
 Checks check_covariance(const Subject& subject);
 Checks check_invariants(const Subject& subject);

@@ -306,4 +306,45 @@ Checks check_jacobian(const Subject& subject) {
                       "relative error of a column against differences; most in " + worst.where())};
 }
 
+Checks check_parts(const Subject& subject) {
+  const System& system = subject.system();
+  const Capability<Separable> separable = system.capabilities().separable;
+  if (!separable) return {};
+  constexpr double kAllowed = 1e-12;  // sums may be rounded in another order
+  constexpr std::size_t kPlaces = 7;  // of a part
+  const std::size_t n = subject.size();
+  const std::span<const std::size_t> order = separable->part_order();
+  const std::size_t passing = passage_items(system.info(), system.shape());
+  Worst worst;
+  std::vector<double> whole(n), part(kPlaces), x(kPlaces), values(passing);
+  for (const Point& point : subject.points()) {
+    system.rhs(point.view(), point.t, whole);
+    if (passing > 0) system.capabilities().events->passage_functions(point.view(), point.t, values);
+    std::vector<double> passages(passing / n * kPlaces);
+    for (std::size_t begin = 0; begin < n; begin += kPlaces) {
+      const std::size_t count = std::min(kPlaces, n - begin);
+      const auto entry = [&](std::size_t l) {
+        return order.empty() ? begin + l : order[begin + l];
+      };
+      for (std::size_t l = 0; l < count; ++l) x[l] = point.x[entry(l)];
+      separable->part_rhs(begin, {x.data(), count}, point.t, {part.data(), count});
+      separable->part_passages(begin, {x.data(), count}, point.t,
+                               {passages.data(), passing / n * count});
+      for (std::size_t l = 0; l < count; ++l) {
+        const std::string where = "entry " + std::to_string(entry(l)) + " at " + point.where;
+        worst.add(part[l] - whole[entry(l)], kAllowed * largest(whole), where);
+        for (std::size_t i = 0; i < passing / n; ++i) {
+          const double alone = passages[i * count + l], among = values[i * n + entry(l)];
+          if (std::isnan(alone) && std::isnan(among)) continue;
+          worst.add(alone - among, kAllowed * std::max(1.0, std::abs(among)),
+                    "a passage of " + where);
+        }
+      }
+    }
+  }
+  return {worst.check(
+      "parts",
+      "entries evaluated in parts against the whole, largest difference at " + worst.where())};
+}
+
 }  // namespace popflow::verification

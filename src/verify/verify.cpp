@@ -27,6 +27,7 @@ const std::vector<Row>& rows() {
       {"observables", v::check_observables},
       {"gradient", v::check_gradient},
       {"Jacobian", v::check_jacobian},
+      {"parts", v::check_parts},
       {"mean of samples", v::check_samples},
       {"covariance", v::check_covariance},
       {"invariants", v::check_invariants},

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "flow/lane_dopri5.hpp"
+#include "steppers/dopri5_tableau.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
@@ -163,7 +164,7 @@ TEST_CASE("the extension of a step errs by the fifth power of its length", "[fas
     CHECK(step.x_new.at(0, 2) == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
     std::vector<std::array<double, 7>> slopes(1);
     step.stages(2, slopes);
-    const double between = dopri5_between(1, step.x_new.at(0, 2), h, slopes[0], 0.3);
+    const double between = dopri5::between(1, step.x_new.at(0, 2), h, slopes[0], 0.3);
     lengths.push_back(h);
     errors.push_back(std::abs(between - std::exp(-0.3 * h)));
   }

@@ -21,6 +21,7 @@ enum class Fault {
   none,
   gradient,
   jacobian,
+  parts,
   invariant,
   bias,
   undeclared_bias,
@@ -63,6 +64,7 @@ SystemInfo model_info() {
 /// x' = -(x - mean x) from (a, b, b): descends half the squared distance from the mean, keeps the
 /// sum, and is mean + (x0 - mean) e^-t. Samples add independent normals.
 class Model : public System,
+              public Separable,
               public GradientFlow,
               public Jacobian,
               public ClosedForm,
@@ -95,6 +97,7 @@ class Model : public System,
     can.gradient_flow = this;
     can.jacobian = this;
     can.closed_form = this;
+    if (fault_ == Fault::parts) can.separable = this;
     can.sampled = this;
     can.covariance = this;
     if (fault_ == Fault::bias)
@@ -146,6 +149,12 @@ class Model : public System,
     j = Eigen::MatrixXd::Constant(3, 3, 1.0 / 3) - Eigen::MatrixXd::Identity(3, 3);
     if (fault_ == Fault::jacobian) j(1, 2) *= 1.001;
     std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
+  }
+  // As if the mean did not move with the numbers.
+  void part_rhs(std::size_t /*begin*/, std::span<const double> x, double /*t*/,
+                std::span<double> dxdt) const override {
+    const double mean = (x0_[0] + x0_[1] + x0_[2]) / 3;
+    for (std::size_t i = 0; i < x.size(); ++i) dxdt[i] = mean - (1 + 1e-9) * x[i];
   }
   void closed_form(double t, std::span<double> x) const override {
     const double mean = (x0_[0] + x0_[1] + x0_[2]) / 3;
@@ -241,6 +250,7 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
   const std::vector<Case> cases = {
       {Fault::gradient, {"gradient"}},
       {Fault::jacobian, {"Jacobian"}},
+      {Fault::parts, {"parts"}},
       {Fault::invariant, {"invariant sum"}},
       {Fault::undeclared_bias, {"mean of samples"}},
       {Fault::bias, {}},

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "dynamics/joma/attention.hpp"
+#include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/problem.hpp"
+#include "popflow/capabilities.hpp"
+
+namespace popflow::joma {
+
+/// The reduced flow with exponential or linear attention, where no token feels another: dx/dt of
+/// any of them alone, those next to each other that go equally far.
+class Parts : public Separable {
+ public:
+  Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention);
+
+  [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
+  void part_rhs(std::size_t begin, std::span<const double> x, double t,
+                std::span<double> dxdt) const override;
+  void part_passages(std::size_t begin, std::span<const double> x, double t,
+                     std::span<double> values) const override;
+
+ private:
+  bool has_target_;
+  Attention attention_;
+  std::vector<std::size_t> order_;
+  Lines lines_;    ///< in this order
+  Matrix levels_;  ///< of passages, too; without targets empty
+};
+
+}  // namespace popflow::joma

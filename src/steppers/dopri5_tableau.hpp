@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+/// Dormand and Prince's method of order five (1980).
+namespace popflow::dopri5 {
+
+inline constexpr std::size_t kStages = 7;
+
+/// Weights of the slopes that lead to the next stage. The last row is the solution, whose slope is
+/// the next step's first.
+inline constexpr double kTableau[kStages - 1][kStages - 1] = {
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
+/// When each stage is, as a fraction of the step.
+inline constexpr double kTimes[kStages] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
+/// Weights of the slopes in the estimate of the error, of order h^5.
+inline constexpr double kError[kStages] = {
+    71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
+/// The method's own continuous extension, of order four: the state after a fraction of a step of
+/// length h from x to x_new, given its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
+inline double between(double x, double x_new, double h, const std::array<double, kStages>& slopes,
+                      double part) {
+  constexpr double kDense[kStages] = {-12715105075.0 / 11282082432,  0,
+                                      87487479700.0 / 32700410799,   -10690763975.0 / 1880347072,
+                                      701980252875.0 / 199316789632, -1453857185.0 / 822651844,
+                                      69997945.0 / 29380423};
+  double quartic = 0;
+  for (std::size_t j = 0; j < kStages; ++j) quartic += kDense[j] * slopes[j];
+  const double way = x_new - x;
+  const double bend = h * slopes[0] - way;
+  const double rest = 1 - part;
+  return x +
+         part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
+}
+
+}  // namespace popflow::dopri5
