@@ -1,12 +1,14 @@
 #include "dynamics/common/products.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 // Each instruction set has vectors and tiles of its own size, so the choice is made here rather
-// than by target_clones, whose versions share one body. Multiplications and additions are never
-// fused (-ffp-contract=off), so all versions round alike. Inlined, the loops are compiled for the
-// instruction set of their caller.
+// than by target_clones, whose versions share one body. Every multiplication and the addition of
+// its product are fused, in all versions, so that they round alike: where no instruction does so
+// the C library's function does, slowly. (Processors with AVX2 have it.) Inlined, the loops are
+// compiled for the instruction set of their caller.
 #define POPFLOW_INLINE inline __attribute__((always_inline))
 
 namespace popflow {
@@ -18,8 +20,33 @@ typedef double Two __attribute__((vector_size(16)));
 typedef double Four __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 
-constexpr size_t kColumns = 4;  // of the result, held in registers together
+// Columns of the result that are held in registers together: more of those that are short, so that
+// enough sums go on while each waits for its last term.
+constexpr size_t kColumns = 4;
+constexpr size_t kShortColumns = 12;
 constexpr size_t kInner = 128;  // columns of A whose tile stays in the nearest cache
+
+// gcc fuses wide vectors, which are for machines that can, by -ffp-contract=fast alone, and not
+// across what a sanitizer puts in between; other compilers combine what is written out.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define POPFLOW_CONTRACTS(V) (sizeof(V) > sizeof(Two))
+#else
+#define POPFLOW_CONTRACTS(V) false
+#endif
+
+/// sums += left * right, rounded once.
+template <typename V>
+POPFLOW_INLINE void add_fused(const V& left, double right, V& sums) {
+  if constexpr (POPFLOW_CONTRACTS(V))
+    sums += left * right;
+  else
+    for (size_t i = 0; i < sizeof(V) / sizeof(double); ++i)
+      sums[i] = std::fma(left[i], right, sums[i]);
+}
+POPFLOW_INLINE void add_fused(const double& left, double right, double& sum) {
+  sum = std::fma(left, right, sum);
+}
 
 // Element (k, j) of the right factor lies at data[k * along + j * across].
 struct Right {
@@ -43,12 +70,22 @@ POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c
       std::memcpy(&left[i], a.data + k * a.stride + i * width, sizeof(V));
     for (size_t j = 0; j < columns; ++j) {
       const double right = b.data[k * b.along + j * b.across];
-      for (size_t i = 0; i < vectors; ++i) sums[j][i] += left[i] * right;
+      for (size_t i = 0; i < vectors; ++i) add_fused(left[i], right, sums[j][i]);
     }
   }
   for (size_t j = 0; j < columns; ++j)
     for (size_t i = 0; i < vectors; ++i)
       std::memcpy(c + j * c_stride + i * width, &sums[j][i], sizeof(V));
+}
+
+/// All columns from `j` on of a band of rows, as many at a time; returns the first that is left.
+template <typename V, size_t vectors, size_t at_a_time>
+POPFLOW_INLINE size_t across(bool fresh, size_t j, size_t columns, size_t inner, Columns left,
+                             Right b, double* c, size_t c_stride) {
+  for (; j + at_a_time <= columns; j += at_a_time)
+    tile<V, vectors, at_a_time>(fresh, inner, left, {b.data + j * b.across, b.along, b.across},
+                                c + j * c_stride, c_stride);
+  return j;
 }
 
 // All tiles of this height that fit from `row` on; returns the first row left.
@@ -59,12 +96,10 @@ POPFLOW_INLINE size_t bands(bool fresh, size_t row, size_t rows, size_t columns,
   for (; row + height <= rows; row += height) {
     const Columns left{a.data + row, a.stride};
     size_t j = 0;
-    for (; j + kColumns <= columns; j += kColumns)
-      tile<V, vectors, kColumns>(fresh, inner, left, {b.data + j * b.across, b.along, b.across},
-                                 c + row + j * c_stride, c_stride);
-    for (; j < columns; ++j)
-      tile<V, vectors, 1>(fresh, inner, left, {b.data + j * b.across, b.along, b.across},
-                          c + row + j * c_stride, c_stride);
+    if constexpr (vectors == 1)
+      j = across<V, 1, kShortColumns>(fresh, j, columns, inner, left, b, c + row, c_stride);
+    j = across<V, vectors, kColumns>(fresh, j, columns, inner, left, b, c + row, c_stride);
+    across<V, vectors, 1>(fresh, j, columns, inner, left, b, c + row, c_stride);
   }
   return row;
 }
@@ -100,7 +135,7 @@ POPFLOW_INLINE size_t gather(size_t row, size_t rows, size_t count, const std::u
       for (size_t i = 0; i < vectors; ++i) {
         V entries;
         std::memcpy(&entries, column + i * width, sizeof(V));
-        sums[i] += factors[j] * entries;
+        add_fused(entries, factors[j], sums[i]);
       }
     }
     std::memcpy(sum + row, sums, sizeof sums);
@@ -119,27 +154,29 @@ POPFLOW_INLINE void gather_all(size_t rows, size_t count, const std::uint32_t* c
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) void gather_avx512(size_t rows, size_t count,
-                                                      const std::uint32_t* columns,
-                                                      const double* factors, Columns a,
-                                                      double* sum) {
+__attribute__((target("avx512f,fma"))) void gather_avx512(size_t rows, size_t count,
+                                                          const std::uint32_t* columns,
+                                                          const double* factors, Columns a,
+                                                          double* sum) {
   gather_all<Eight, 12>(rows, count, columns, factors, a, sum);
 }
 
-__attribute__((target("avx2"))) void gather_avx2(size_t rows, size_t count,
-                                                 const std::uint32_t* columns,
-                                                 const double* factors, Columns a, double* sum) {
+__attribute__((target("avx2,fma"))) void gather_avx2(size_t rows, size_t count,
+                                                     const std::uint32_t* columns,
+                                                     const double* factors, Columns a,
+                                                     double* sum) {
   gather_all<Four, 12>(rows, count, columns, factors, a, sum);
 }
 
-__attribute__((target("avx512f"))) void multiply_avx512(size_t rows, size_t columns, size_t inner,
-                                                        Columns a, Right b, double* c,
-                                                        size_t c_stride) {
+__attribute__((target("avx512f,fma"))) void multiply_avx512(size_t rows, size_t columns,
+                                                            size_t inner, Columns a, Right b,
+                                                            double* c, size_t c_stride) {
   multiply<Eight, 4>(rows, columns, inner, a, b, c, c_stride);
 }
 
-__attribute__((target("avx2"))) void multiply_avx2(size_t rows, size_t columns, size_t inner,
-                                                   Columns a, Right b, double* c, size_t c_stride) {
+__attribute__((target("avx2,fma"))) void multiply_avx2(size_t rows, size_t columns, size_t inner,
+                                                       Columns a, Right b, double* c,
+                                                       size_t c_stride) {
   multiply<Four, 2>(rows, columns, inner, a, b, c, c_stride);
 }
 #endif
@@ -150,7 +187,8 @@ void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
     return multiply_avx512(rows, columns, inner, a, b, c, c_stride);
-  if (__builtin_cpu_supports("avx2")) return multiply_avx2(rows, columns, inner, a, b, c, c_stride);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return multiply_avx2(rows, columns, inner, a, b, c, c_stride);
 #endif
   multiply<Two, 2>(rows, columns, inner, a, b, c, c_stride);
 }
@@ -162,7 +200,8 @@ void add_columns(size_t rows, size_t count, const std::uint32_t* columns, const 
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
     return gather_avx512(rows, count, columns, factors, a, sum);
-  if (__builtin_cpu_supports("avx2")) return gather_avx2(rows, count, columns, factors, a, sum);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return gather_avx2(rows, count, columns, factors, a, sum);
 #endif
   gather_all<Two, 12>(rows, count, columns, factors, a, sum);
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// Products of column-major matrices in the widest vectors that the machine has. Every element is
-/// one sum over the inner index in order, from 0, never fused: the same bits for every width and
-/// however the result is cut into blocks.
+/// one sum over the inner index in order, from 0, by fused multiplications and additions: the same
+/// bits for every width and however the result is cut into blocks.
 namespace popflow {
 
 /// A column-major matrix's first element and the distance between its columns.
