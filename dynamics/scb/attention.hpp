@@ -86,14 +86,27 @@ class FullAttention : public AttentionPart {
   /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
   /// this part, column by column. Returns what derivative() does, of x before.
   Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
+  /// Linear attention: out = x + h times the derivative, in one pass; `bound` grows to one of its
+  /// entries. Returns what derivative() does.
+  Drive euler_step(const double* x, const Coupling& coupling, double h, double* out,
+                   double& bound) const;
 
  private:
+  /// keep x + h times the derivative.
+  struct Move {
+    double keep = 0, h = 1;
+  };
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
   [[nodiscard]] Moments moments(Eigen::Index k, const double* column, const Sums& sums) const;
-  /// Writes a linear column's derivative off the support; the moments and the rule for the rest.
-  Rule linear_column(Eigen::Index k, const double* in, const Coupling& coupling, double* out,
-                     Moments& m) const;
+  /// Writes where a linear column moves off the support; returns the moments, and the rule of the
+  /// move for the rest.
+  Rule linear_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
+                     double* out, Moments& m) const;
+  /// The same, and adds the rest.
+  Rule move_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
+                   double* out, Moments& m) const;
+  [[nodiscard]] Drive drive_of(const std::vector<Moments>& columns) const;
 
   Columns columns_;
   Workers& workers_;

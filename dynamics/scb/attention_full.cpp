@@ -55,20 +55,40 @@ Moments FullAttention::moments(Eigen::Index k, const double* column, const Sums&
 }
 
 Rule FullAttention::linear_column(Eigen::Index k, const double* in, const Coupling& coupling,
-                                  double* out, Moments& m) const {
+                                  const Move& move, double* out, Moments& m) const {
   const bool stream = rows_ * static_cast<std::size_t>(columns_.size()) >= kStreamFrom;
+  const auto rule_of = [&](const Moments& moments) {
+    const Rule rule = columns_.rule(k, coupling, moments);
+    return Rule{move.keep + move.h * rule.slope, move.h * rule.shift, move.h * rule.gain};
+  };
   if (columns_.variant().project) {
     // The rule needs the column's sum, which the projection conserves and which starts at 1: write
     // on that assumption while summing, in one pass over memory, and again if it proves wrong.
-    const Rule rule = columns_.rule(k, coupling, {});
+    const Rule rule = rule_of({});
     m = moments(k, in, affine_sums(rule.slope, rule.shift, in, out, rows_, stream));
     if (std::abs(m.delta) <= kRoundingOfSum) return rule;
   } else {
     m = moments(k, in, sums(in, rows_));
   }
-  const Rule rule = columns_.rule(k, coupling, m);
+  const Rule rule = rule_of(m);
   affine(rule.slope, rule.shift, in, out, rows_, stream);
   return rule;
+}
+
+Rule FullAttention::move_column(Eigen::Index k, const double* in, const Coupling& coupling,
+                                const Move& move, double* out, Moments& m) const {
+  const Positions& Q = columns_.positions();
+  const Rule rule = linear_column(k, in, coupling, move, out, m);
+  for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
+    out[Q.position(slot, k)] += rule.gain * Q.weight(slot, k);
+  return rule;
+}
+
+Drive FullAttention::drive_of(const std::vector<Moments>& columns) const {
+  Drive drive;
+  for (Eigen::Index k = 0; k < columns_.size(); ++k)
+    columns_.add(k, columns[static_cast<std::size_t>(k)], drive);
+  return drive;
 }
 
 Drive FullAttention::derivative(const double* x, const Coupling& coupling, double* dx) const {
@@ -78,14 +98,12 @@ Drive FullAttention::derivative(const double* x, const Coupling& coupling, doubl
   each_column([&](Eigen::Index k) {
     const double* in = x + static_cast<std::size_t>(k) * rows_;
     double* out = dx + static_cast<std::size_t>(k) * rows_;
-    const Eigen::Index support = columns_.query(k).support;
     Moments& m = all[static_cast<std::size_t>(k)];
     if (!softmax) {
-      const Rule rule = linear_column(k, in, coupling, out, m);
-      for (Eigen::Index slot = 0; slot < support; ++slot)
-        out[Q.position(slot, k)] += rule.gain * Q.weight(slot, k);
+      move_column(k, in, coupling, {}, out, m);
       return;
     }
+    const Eigen::Index support = columns_.query(k).support;
     const Sums e = exponentials(in, out, rows_);
     m.norm2 = e.squares / (e.sum * e.sum);
     std::vector<double> on_support(static_cast<std::size_t>(support));
@@ -99,10 +117,24 @@ Drive FullAttention::derivative(const double* x, const Coupling& coupling, doubl
       out[Q.position(slot, k)] +=
           on_support[static_cast<std::size_t>(slot)] * rule.gain * Q.weight(slot, k);
   });
-  Drive drive;
-  for (Eigen::Index k = 0; k < columns_.size(); ++k)
-    columns_.add(k, all[static_cast<std::size_t>(k)], drive);
-  return drive;
+  return drive_of(all);
+}
+
+Drive FullAttention::euler_step(const double* x, const Coupling& coupling, double h, double* out,
+                                double& bound) const {
+  std::vector<Moments> all(static_cast<std::size_t>(columns_.size()));
+  std::vector<double> bounds(all.size());
+  each_column([&](Eigen::Index k) {
+    const std::size_t begin = static_cast<std::size_t>(k) * rows_;
+    Moments& m = all[static_cast<std::size_t>(k)];
+    const Rule rule = move_column(k, x + begin, coupling, {1, h}, out + begin, m);
+    // No entry of the column is larger than its norm, and no weight of q_k than 1.
+    const double largest = std::sqrt(m.norm2) + columns_.uniform();
+    bounds[static_cast<std::size_t>(k)] =
+        std::abs(rule.slope) * largest + std::abs(rule.shift) + std::abs(rule.gain);
+  });
+  for (const double one : bounds) bound = one <= bound ? bound : one;  // keeps a NaN
+  return drive_of(all);
 }
 
 Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h,
@@ -130,10 +162,7 @@ Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h
     for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
       column[Q.position(slot, k)] += h * rule.gain * Q.weight(slot, k);
   });
-  Drive drive;
-  for (Eigen::Index k = 0; k < columns_.size(); ++k)
-    columns_.add(k, all[static_cast<std::size_t>(k)], drive);
-  return drive;
+  return drive_of(all);
 }
 
 namespace {

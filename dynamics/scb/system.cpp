@@ -139,6 +139,7 @@ Capabilities Scb::capabilities() const {
       .stages = staged ? this : nullptr,
       .final_values = training_.rounding ? this : nullptr,
       .steps_in_place = full && !variant_.softmax ? this : nullptr,
+      .euler_step = full && !variant_.softmax && !active_set_ ? this : nullptr,
       .no_noise = full ? ""
                        : "with noise only --coordinates full is exact: noise moves every entry in "
                          "a way of its own"};
@@ -559,6 +560,26 @@ void Scb::step_in_place(std::span<double> x, std::span<const double> regime, dou
                            return addend(value_size_ + begin, keeps_sum, out);
                          });
   full_value_->step_in_place(x.data(), drive, h, projected(here), addend);
+}
+
+double Scb::euler_step(StateView x, double t, double h, std::span<double> out) const {
+  if (at_rest(x)) {
+    std::copy_n(x.data(), out.size(), out.begin());
+    return std::numeric_limits<double>::infinity();
+  }
+  double bound = 0;
+  const Coupling coupling = value_->coupling(x.data(), t);
+  const auto& full = static_cast<const FullAttention&>(attention(x));
+  const Drive drive =
+      full.euler_step(x.data() + value_size_, coupling, h, out.data() + value_size_, bound);
+  // V is small beside the attention.
+  value_->derivative(x.data(), drive, out.data());
+  for (std::size_t i = 0; i < value_size_; ++i) {
+    out[i] = x[i] + h * out[i];
+    const double size = std::abs(out[i]);
+    bound = size <= bound ? bound : size;
+  }
+  return bound;
 }
 
 // ---- regimes

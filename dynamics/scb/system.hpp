@@ -46,7 +46,8 @@ class Scb : public System,
             public Proximal,
             public Stages,
             public FinalValues,
-            public StepsInPlace {
+            public StepsInPlace,
+            public EulerStep {
  public:
   Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       const Training& training, Workers& workers);
@@ -80,6 +81,7 @@ class Scb : public System,
   void project_noise(StateView x, std::span<double> noise) const override;
   void step_in_place(std::span<double> x, std::span<const double> regime, double t, double h,
                      const Addend& addend) const override;
+  double euler_step(StateView x, double t, double h, std::span<double> out) const override;
 
   [[nodiscard]] Regime first_regime() const override;
   [[nodiscard]] std::size_t switches() const override {

@@ -54,8 +54,8 @@ class Events {
                                  std::span<double> /*values*/) const {}
 };
 
-/// A state of one block whose entries feel nothing of each other, so that parts of it may follow the
-/// flow in steps of their own.
+/// A state of one block whose entries feel nothing of each other, so that parts of it may follow
+/// the flow in steps of their own.
 class Separable {
  public:
   virtual ~Separable() = default;
@@ -184,6 +184,16 @@ class StepsInPlace {
                              double h, const Addend& addend) const = 0;
 };
 
+/// Euler's step in one pass, for states far larger than the caches: a derivative with an array of
+/// its own costs two and a half times the memory traffic.
+class EulerStep {
+ public:
+  virtual ~EulerStep() = default;
+  /// out = x + h f(x, t). Returns a bound on the magnitude of its entries; not finite where it has
+  /// none to give.
+  virtual double euler_step(StateView x, double t, double h, std::span<double> out) const = 0;
+};
+
 /// Says why a System lacks a capability.
 struct Lacking {
   std::string why;
@@ -230,6 +240,7 @@ struct Capabilities {
   Capability<Outcomes> outcomes = {};
   Capability<FinalValues> final_values = {};
   Capability<StepsInPlace> steps_in_place = {};
+  Capability<EulerStep> euler_step = {};
   Capability<InLanes> in_lanes = {};
   /// Why noise is not exact in law in these coordinates, so that none is allowed; empty: it is.
   std::string no_noise = {};

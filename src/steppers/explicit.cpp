@@ -145,6 +145,25 @@ class FixedStep : public Stepper {
   Method method_;
 };
 
+/// Euler's method where the System takes its step in one pass over memory.
+class FusedEuler : public Stepper {
+ public:
+  FusedEuler(Rhs& rhs, Workers& workers) : rhs_(rhs), workers_(workers) {}
+
+  [[nodiscard]] bool adaptive() const override { return false; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    const double bound = rhs_.euler_step(x, t, h, x_new);
+    // Only where the bound does not tell is the new state read once more.
+    const bool finite = bound <= kLargestEntry || is_state(workers_, x_new);
+    return {finite, finite, h};
+  }
+
+ private:
+  Rhs& rhs_;
+  Workers& workers_;
+};
+
 }  // namespace
 
 std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& rhs,
@@ -152,6 +171,7 @@ std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& r
   if (method == "dopri5") return std::make_unique<Dopri5>(rhs, tolerance, workers);
   if (method == "fehlberg78") return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
   if (method == "rk4") return std::make_unique<FixedStep<Of<odeint::runge_kutta4>>>(rhs, workers);
+  if (method == "euler" && rhs.has_euler_step()) return std::make_unique<FusedEuler>(rhs, workers);
   if (method == "euler") return std::make_unique<FixedStep<Of<odeint::euler>>>(rhs, workers);
   throw std::logic_error("no method " + method);
 }

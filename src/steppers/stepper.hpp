@@ -17,7 +17,10 @@ class Rhs {
  public:
   /// `regime` must outlive it.
   Rhs(const System& system, const Regime& regime)
-      : system_(&system), regime_(&regime), jacobian_(system.capabilities().jacobian) {}
+      : system_(&system),
+        regime_(&regime),
+        jacobian_(system.capabilities().jacobian),
+        euler_step_(system.capabilities().euler_step) {}
   void operator()(const State& x, State& dxdt, double t) {
     ++evaluations_;
     system_->rhs({x, *regime_}, t, dxdt);
@@ -28,6 +31,12 @@ class Rhs {
   }
   /// Does it have a Jacobian? If not, why_not() may say why.
   [[nodiscard]] const Capability<Jacobian>& has_jacobian() const { return jacobian_; }
+  /// Can it take Euler's step in one pass?
+  [[nodiscard]] bool has_euler_step() const { return static_cast<bool>(euler_step_); }
+  double euler_step(const State& x, double t, double h, State& x_new) {
+    ++evaluations_;
+    return euler_step_->euler_step({x, *regime_}, t, h, x_new);
+  }
   [[nodiscard]] const std::string& name() const { return system_->info().name; }
   [[nodiscard]] std::int64_t evaluations() const { return evaluations_; }
   /// Evaluations by way of the System itself.
@@ -38,6 +47,7 @@ class Rhs {
   const System* system_;
   const Regime* regime_;
   Capability<Jacobian> jacobian_;
+  Capability<EulerStep> euler_step_;
   std::int64_t evaluations_ = 0;
 };
 
