@@ -8,8 +8,6 @@ import jax.numpy as jnp
 import peer
 
 jax.config.update("jax_enable_x64", True)
-# XLA's own generator (Philox): several times as fast here as JAX's default.
-jax.config.update("jax_default_prng_impl", "unsafe_rbg")
 
 FLOWS = ("jax", "diffrax")
 NOISE = ("jax",)
@@ -31,36 +29,52 @@ def solver(rhs, run, **norm):
             start, stepsize_controller=steps, saveat=diffrax.SaveAt(t1=True), max_steps=None)
         return jax.tree_util.tree_map(lambda y: y[-1], found.ys), found.stats
 
-    return flow
+    return jax.jit(flow)
 
 
-def serve_flow(rhs, start, checked, timed, limit=1e-6, **norm):
-    """Times a flow whose state is a dictionary of popflow's fields."""
-    agreement = peer.Agreement()
-    end, statistics = jax.jit(solver(rhs, checked, **norm))(start)
-    for name in start:
-        agreement.close(name, end[name], checked.end(name), checked.start(name), limit)
-    flow = jax.jit(solver(rhs, timed, **norm))
-    jax.block_until_ready(flow(start))  # compiles
-    peer.serve(lambda: jax.block_until_ready(flow(start)), agreement, FLOWS,
-               steps=int(statistics["num_steps"]))
+def flow(problem, limit=1e-6, **norm):
+    """The work of a flow. `problem(run)` is its right-hand side, its start, and popflow's fields as
+    functions of the state, by name."""
+    def work(checked, timed):
+        rhs, start, fields = problem(checked)
+        end, _ = solver(rhs, checked, **norm)(start)
+        agreement = peer.Agreement()
+        for name, field in fields.items():
+            agreement.close(name, field(end), checked.end(name), checked.start(name), limit)
+        rhs, start, _ = problem(timed)
+        solve = solver(rhs, timed, **norm)
+        _, statistics = solve(start)  # compiles
+        peer.serve(lambda: jax.block_until_ready(solve(start)), agreement, FLOWS,
+                   steps=int(statistics["num_steps"]))
+
+    return work
 
 
-def serve_noise(path, judged, checked, timed, ensemble=jax.lax.map):
-    """Times `path(key, steps)`, a run's state at its end. `judged(state)` are the numbers, by name, whose
-    law over runs must be popflow's; `ensemble` is jax.vmap or, where a run alone keeps the cores busy,
-    one after the other."""
-    def runs(like):
-        one = functools.partial(path, steps=like.steps())
-        keys = jax.random.split(jax.random.key(1), like.parameter("runs"))
-        compiled = jax.jit(lambda keys: ensemble(one, keys))
+def noise(problem, judged, ensemble=jax.lax.map, generator="unsafe_rbg", shorter=1):
+    """The work of noisy runs. `problem(run)` makes of a key and a number of steps a run's last state, a
+    dictionary of popflow's fields; `judged(state)` are the numbers, by name, whose law must be
+    popflow's. `ensemble` is side_by_side or, where one run alone keeps the cores busy, one after the
+    other. `generator` is XLA's Philox, or JAX's own threefry2x32, whichever is faster. What is
+    timed are `shorter` times fewer steps than popflow takes."""
+    def runs(run, steps):
+        path = problem(run)
+        keys = jax.random.split(jax.random.key(1, impl=generator), run.parameter("runs"))
+        compiled = jax.jit(lambda keys: ensemble(lambda key: path(key, steps), keys))
         return lambda: jax.block_until_ready(compiled(keys))
 
-    agreement = peer.Agreement()
-    ends = runs(checked)()
-    for name, values in jax.vmap(judged)(ends).items():
-        popflows = jax.vmap(judged)({field: jnp.asarray(checked.end(field)) for field in ends})
-        agreement.alike(name, values, popflows[name])
-    work = runs(timed)
-    work()  # compiles
-    peer.serve(work, agreement, NOISE)
+    def work(checked, timed):
+        ends = runs(checked, checked.steps())()
+        popflows = {name: jnp.asarray(checked.end(name)) for name in ends}
+        agreement = peer.Agreement()
+        ours, theirs = (jax.vmap(judged)(x) for x in (ends, popflows))
+        for name in ours:
+            agreement.alike(name, ours[name], theirs[name])
+        repeat = runs(timed, timed.steps() // shorter)
+        repeat()  # compiles
+        peer.serve(repeat, agreement, NOISE, part=1 / shorter)
+
+    return work
+
+
+def side_by_side(path, keys):
+    return jax.vmap(path)(keys)

@@ -67,50 +67,41 @@ def judged(x):
             "squares of r": (x["r"]**2).sum()}
 
 
-def flow(checked, timed):
-    problem = Problem(timed)
-    in_jax.serve_flow(problem.drift, problem.start, checked, timed)
+def flow(run):
+    problem = Problem(run)
+    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}
 
 
-def flow_by_largest(checked, timed):
-    problem = Problem(timed)
-    in_jax.serve_flow(problem.drift, problem.start, checked, timed, norm=in_jax.largest)
-
-
-def sgd(checked, timed):
-    problem = Problem(timed)
+def sgd(run):
+    problem = Problem(run)
 
     def step(x, key):
         shares, own = problem.draw(key, problem.batch)
         return moved(x, (problem.rate, problem.velocity(x, shares, own, 1 / problem.batch))), None
 
-    def path(key, steps):
-        return jax.lax.scan(step, problem.start, jax.random.split(key, steps))[0]
-
-    in_jax.serve_noise(path, judged, checked, timed)
+    return lambda key, steps: jax.lax.scan(step, problem.start, jax.random.split(key, steps))[0]
 
 
-def sde(checked, timed):
+def sde(run):
     """Euler and Maruyama's steps of a tenth of the learning rate, along a multiplier bootstrap of as many
     samples as a batch has, drawn anew every ten steps."""
-    problem = Problem(timed)
+    problem = Problem(run)
     B, h = problem.batch, problem.rate / 10
     scale = (problem.rate * h / B / (B - 1))**0.5
 
     def stretch(x, key):
-        shares, own = problem.draw(key, B)
+        of_samples, of_steps = jax.random.split(key)
+        shares, own = problem.draw(of_samples, B)
 
-        def step(x, key):
-            zeta = jax.random.normal(key, (B,))
+        def step(x, zeta):
             noise = problem.velocity(x, shares, own, zeta - zeta.mean())
             return moved(x, (h, problem.drift(x)), (scale, noise)), None
 
-        return jax.lax.scan(step, x, jax.random.split(key, 11)[1:])[0], None
+        return jax.lax.scan(step, x, jax.random.normal(of_steps, (10, B)))[0], None
 
-    def path(key, steps):
-        return jax.lax.scan(stretch, problem.start, jax.random.split(key, steps // 10))[0]
-
-    in_jax.serve_noise(path, judged, checked, timed)
+    return lambda key, steps: jax.lax.scan(stretch, problem.start,
+                                           jax.random.split(key, steps // 10))[0]
 
 
-peer.main({"flow": flow, "flow-by-largest": flow_by_largest, "sgd": sgd, "sde": sde})
+peer.main({"flow": in_jax.flow(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest),
+           "sgd": in_jax.noise(sgd, judged), "sde": in_jax.noise(sde, judged)})

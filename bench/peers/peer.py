@@ -21,7 +21,7 @@ class Run:
     def __init__(self, path):
         self.file = h5py.File(path)
         self.noisy = self.file.attrs["mode"] != "flow"
-        self.t_end = float(self.file["time"][-1])
+        self.t_end = float(self.parameter("t-end"))
 
     def parameter(self, name):
         return self.file["parameters"].attrs[name]
@@ -79,9 +79,9 @@ def _moments(x):
     return (x.mean(), s / n**0.5), (np.log(s), ((fourth - 1) / (4 * n))**0.5)
 
 
-def serve(work, agreement, packages, **facts):
-    """`work()` is one repetition, compiled already; `facts` tell of it (its number of steps)."""
-    print(json.dumps({"agreement": agreement.found, "facts": facts,
+def serve(work, agreement, packages, part=1, **facts):
+    """`work()` is one repetition, compiled already: this part of popflow's. `facts` tell of it."""
+    print(json.dumps({"agreement": agreement.found, "part": part, "facts": facts,
                       "versions": {name: importlib.metadata.version(name) for name in packages}}),
           flush=True)
     if agreement.broken():
