@@ -1,0 +1,117 @@
+"""Measuring: popflow and its peers in turn, so that all see the same machine, and what is kept of it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+REPETITIONS = 3
+
+
+def machine():
+    """What figures depend on."""
+    def first(path, begin):
+        with open(path) as lines:
+            return next(line.split(":")[1].strip() for line in lines if line.startswith(begin))
+
+    return {"processor": first("/proc/cpuinfo", "model name"),
+            "cores": len(os.sched_getaffinity(0)),
+            "memory": f"{int(first('/proc/meminfo', 'MemTotal').split()[0]) / 2**20:.0f} GiB"}
+
+
+def version(program):
+    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return said.split()[-1]
+
+
+def store(name, measured, program, before):
+    """Keeps a result, with the machine and its load averages (1, 5 and 15 minutes)."""
+    RESULTS.mkdir(exist_ok=True)
+    versions = {"popflow": version(program), **measured.pop("versions", {})}
+    whole = {**measured, "machine": machine(), "load": {"before": before, "after": os.getloadavg()},
+             "versions": versions}
+    (RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def stored(name):
+    """A result that was kept, or None."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+class Process:
+    """A peer that has compiled and agreed, and repeats its work when asked."""
+
+    def __init__(self, peer, checked, timed):
+        self.name = peer.name
+        python = ROOT / peer.python
+        if not python.exists():
+            sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
+        # NumPy's rows are a thread's work each.
+        surroundings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"} if peer.name == "NumPy" else None
+        self.process = subprocess.Popen(
+            [python, ROOT / "bench" / "peers" / peer.script, peer.work, checked, timed],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=surroundings)
+        self.told = json.loads(self.answer())
+        if any(not apart <= limit for apart, limit in self.told["agreement"].values()):
+            sys.exit(f"{peer.script} {peer.work} does other work than popflow: "
+                     f"{self.told['agreement']}")
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} ended with {self.process.wait()}")
+        return line
+
+    def seconds(self):
+        """Of the whole of popflow's work, of which a peer may do a part."""
+        print(file=self.process.stdin, flush=True)
+        return json.loads(self.answer()) / self.told["part"]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def popflow(program, words, file):
+    """Seconds of a whole program."""
+    begin = time.perf_counter()
+    subprocess.run([program, *words.split(), "--threads", "2", "--quiet", "--force", "-o", file],
+                   check=True)
+    return time.perf_counter() - begin
+
+
+def row(row, program):
+    """Measures a row and keeps it."""
+    before = os.getloadavg()
+    with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
+        checked, timed, again = (f"{folder}/{name}.h5" for name in ("checked", "timed", "again"))
+        popflow(program, f"{row.words} {row.timed}", timed)
+        popflow(program, f"{row.words} {row.checked or row.timed}", checked)
+        peers = [Process(peer, checked, timed) for peer in row.peers]
+        seconds = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
+        whole, start = [], []
+        for _ in range(REPETITIONS):
+            whole.append(popflow(program, f"{row.words} {row.timed}", again))
+            if row.less:
+                start.append(popflow(program, f"{row.words} {row.less}", again))
+            for peer in peers:
+                seconds[peer.name].append(peer.seconds())
+        for peer in peers:
+            peer.end()
+    seconds["popflow"] = [w - s for w, s in zip(whole, start)] if row.less else whole
+    store(row.name, {
+        "command": f"popflow {row.words} {row.timed}".strip() + " --threads 2",
+        **({"less": f"popflow {row.words} {row.less}"} if row.less else {}),
+        "seconds": {name: [round(s, 6) for s in found] for name, found in seconds.items()},
+        **({"whole": whole, "start": start} if row.less else {}),
+        "peers": {p.name: {key: p.told[key] for key in ("part", "agreement", "facts")}
+                  for p in peers},
+        "versions": {k: v for p in peers for k, v in p.told["versions"].items()},
+    }, program, before)
+

@@ -1,0 +1,97 @@
+"""The measured parts of docs/performance.md, made of what bench/results holds."""
+
+import re
+import statistics
+
+import measure
+import parts
+import rows
+
+PAGE = measure.ROOT / "docs" / "performance.md"
+PART = re.compile(r"(<!-- measured: ([\w-]+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def seconds(t):
+    """In a unit in which it has one to three digits before the point."""
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if t >= size:
+            break
+    number = t / size
+    return f"{number:.{max(0, 2 - len(str(int(number))) + 1)}f} {unit}"
+
+
+def apart(agreement):
+    """The largest difference, relative or in standard errors; each row has one kind."""
+    largest, limit = max(agreement.values(), key=lambda found: found[0] / found[1])
+    return f"{largest:.1f} s.e." if limit > 1 else f"{largest:.0e}"
+
+
+def load(result):
+    """Of the last minute, before and after."""
+    before, after = (result["load"][when][0] for when in ("before", "after"))
+    return f"{before:.1f}, {after:.1f}"
+
+
+def peer_lines():
+    yield ("| work | popflow | peer | | popflow is faster | wanted | ends apart | load |\n"
+           "| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+    for row in rows.ROWS:
+        result = measure.stored(row.name)
+        if result is None:
+            yield f"| {row.title} | not measured | | | | {row.wanted:g} times | | |\n"
+            continue
+        medians = {name: statistics.median(found) for name, found in result["seconds"].items()}
+        ours = medians.pop("popflow")
+        for i, (name, theirs) in enumerate(medians.items()):
+            per = f" a {row.unit}" if row.unit else ""
+            title, of_row = (row.title, f"{seconds(ours / row.units)}{per}") if i == 0 else ("", "")
+            told = result["peers"][name]
+            took = f", {told['facts']['steps']:.0f} steps" if "steps" in told["facts"] else ""
+            yield (f"| {title} | {of_row} | {name} | {seconds(theirs / row.units)}{took} | "
+                   f"{theirs / ours:.2g} times | {row.wanted:g} times | {apart(told['agreement'])} | "
+                   f"{load(result) if i == 0 else ''} |\n")
+
+
+def part_lines(name):
+    yield "| what | measured | wanted |\n| --- | --- | --- |\n"
+    result = measure.stored(name)
+    if result is None:
+        yield "| not measured | | |\n"
+        return
+    for line in parts.PARTS[name][1](result["found"]):
+        yield f"| {' | '.join(line)} |\n"
+
+
+def machines(names):
+    """Which machine, load and versions the results have: a line for each that differs."""
+    found = {}
+    for name in names:
+        result = measure.stored(name)
+        if result is None:
+            continue
+        where = "{processor}, {cores} cores, {memory}".format(**result["machine"])
+        for package, version in result["versions"].items():
+            found.setdefault((where), {}).setdefault(package, set()).add(version)
+    for where, versions in found.items():
+        told = ", ".join(f"{package} {' and '.join(sorted(of))}"
+                         for package, of in sorted(versions.items(), key=lambda x: x[0].lower()))
+        yield f"\nMeasured on: {where}; {told}.\n"
+
+
+def measured(name):
+    """The lines of one part of the page."""
+    if name == "peers":
+        return "".join([*peer_lines(), *machines(row.name for row in rows.ROWS)])
+    lines = [*part_lines(name), *machines([name])]
+    result = measure.stored(name)
+    if result is not None:
+        lines.append(f"Load averages of a minute before and after: {load(result)}.\n")
+    return "".join(lines)
+
+
+def rewritten(text):
+    return PART.sub(lambda part: part[1] + measured(part[2]) + part[3], text)
+
+
+def write():
+    PAGE.write_text(rewritten(PAGE.read_text()))

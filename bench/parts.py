@@ -1,0 +1,176 @@
+"""What is held against the machine's limits, or against popflow itself: kernels, whole programs, sweeps.
+Each part measures into a dictionary of seconds, bytes and the like, and makes lines of a table of it."""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPETITIONS = 3
+
+
+def interleaved(works):
+    """Results of each of several functions, run in turn."""
+    found = {name: [] for name in works}
+    for _ in range(REPETITIONS):
+        for name, work in works.items():
+            found[name].append(work())
+    return found
+
+
+def medians(found):
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+# ---- kernels, by Google Benchmark
+
+STEPS = 64  # of an iteration of the kernels sgd/... and sde_isotropic
+
+
+def measure_kernels(_program, build):
+    benchmark = build / "bench" / "popflow_bench"
+    if not benchmark.exists():
+        sys.exit(f"{benchmark} is missing: cmake --preset bench && cmake --build --preset bench")
+    out = subprocess.run(
+        [benchmark, "--benchmark_format=json", "--benchmark_repetitions=7",
+         "--benchmark_report_aggregates_only=true", "--benchmark_enable_random_interleaving=true"],
+        check=True, capture_output=True, text=True).stdout
+    unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    return {b["run_name"].removesuffix("/real_time").removeprefix("BM_"): {
+                "seconds": b["real_time"] * unit[b["time_unit"]],
+                "bytes_per_second": b.get("bytes_per_second")}
+            for b in json.loads(out)["benchmarks"] if b["aggregate_name"] == "median"}
+
+
+def kernel_lines(kernels):
+    t = {name: kernel["seconds"] for name, kernel in kernels.items()}
+    speed = {name: kernel["bytes_per_second"] for name, kernel in kernels.items()}
+    paper, large, noisy = (t[name] / STEPS for name in ("sgd/paper", "sgd/large", "sde_isotropic"))
+    return [
+        ("`y = c x` over the weights of `scb`, N = 500, T = 100 000 (5e7)",
+         f"{speed['scale'] / 1e9:.1f} GB/s", ""),
+        ("right-hand side of `scb` on these, full coordinates",
+         f"{t['rhs'] * 1e3:.1f} ms, {t['scale'] / t['rhs']:.0%} of `y = c x`", "70%"),
+        ("the same with softmax", f"{t['rhs_softmax'] * 1e3:.0f} ms", ""),
+        ("a `dopri5` step", f"{t['dopri5_step'] * 1e3:.0f} ms, "
+         f"{speed['dopri5_step'] / speed['scale']:.0%} of `y = c x` for its tableau's traffic", ""),
+        ("a `dopri5` step: full against support coordinates",
+         f"{t['dopri5_step'] / t['dopri5_step_in/support']:.0f} times", "1000"),
+        ("a `dopri5` step in signal coordinates", f"{t['dopri5_step_in/signal'] * 1e6:.2f} us",
+         "microseconds"),
+        ("recording full states against a plain sequential write into existing blocks",
+         f"{speed['record_states'] / speed['plain_write']:.0%}", "80%"),
+        ("laying out, filling with NaN and recording: each byte is written twice",
+         f"{speed['create_and_record'] / speed['plain_write']:.0%} of a plain write", ""),
+        ("SGD step, N = 20, T = 5000, B = 256",
+         f"{paper * 1e3:.2f} ms, {t['sgd_limit/paper'] / STEPS / paper:.0%} of it for drawing the "
+         "tokens and moving the columns they touch", ""),
+        ("SGD step, N = 500, T = 100 000, B = 64",
+         f"{large * 1e3:.1f} ms, {t['sgd_limit/large'] / STEPS / large:.0%} of it for the same", ""),
+        ("step with isotropic noise, N = 500, T = 100 000",
+         f"{noisy * 1e3:.0f} ms, {t['normals'] / noisy:.0%} of it for the normals alone", ""),
+    ]
+
+
+# ---- whole programs
+
+SIZE = "--vocab-size 500 --sparsity 3"
+PROGRAMS = {
+    "full": f"scb {SIZE} --context-length 100000 --t-end 0.05 --saves 1 --state none",
+    "support": f"scb {SIZE} --context-length 1e9 --coordinates support",
+    "signal": "scb --context-length 1e9 --coordinates signal --method rosenbrock4 --t-end 1e11 "
+              "--save-spacing log",
+}
+
+
+def run(program, words):
+    """Seconds, peak bytes and file bytes of a run."""
+    with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
+        file = pathlib.Path(folder) / "run.h5"
+        begin = time.perf_counter()
+        child = subprocess.Popen([program, "run", *words.split(), "--quiet", "-o", file])
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+        if os.waitstatus_to_exitcode(status) != 0:
+            sys.exit(f"popflow run {words} failed")
+        return [seconds, usage.ru_maxrss * 1024, file.stat().st_size]
+
+
+def measure_programs(program, _build):
+    return interleaved({name: lambda words=words: run(program, words)
+                        for name, words in PROGRAMS.items()})
+
+
+def program_lines(found):
+    median = {name: [statistics.median(values) for values in zip(*runs)]
+              for name, runs in found.items()}
+    state = 8 * (500 * 500 + 500 * 100000)
+    (_, peak, _), (seconds, small, file) = median["full"], median["support"]
+    return [
+        ("peak memory of a `dopri5` run, full coordinates, N = 500, T = 100 000",
+         f"{peak / state:.2f} states of {state / 1e6:.0f} MB", "10 and the program"),
+        ("T = 1e9, N = 500, support coordinates, to its end",
+         f"{seconds:.1f} s, {small / 1e6:.0f} MB, a file of {file / 1e6:.1f} MB", ""),
+        ("T = 1e9, signal coordinates, `rosenbrock4`, to t = 1e11",
+         f"{median['signal'][0]:.2f} s", ""),
+    ]
+
+
+# ---- sweeps
+
+FLOWS = ("markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 "
+         "--t-end {t_end} --threads {threads}")
+# Cells of 1 ms to 10 s would take too long here; these take from 0.2 ms to 0.2 s, and there are so
+# many that the last of them, which a thread computes alone, is 1 per cent of the whole.
+MIXED = ("markov --over problem-seed=1..60 --over steps=20,200,2000,20000 --mode sgd "
+         "--batch-size 16 --learning-rate 0.05 --threads {threads}")
+RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+         "OMPI_MCA_rmaps_base_oversubscribe": "1",
+         "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+def sweep(program, words, launcher=()):
+    """Seconds of one sweep, the start of the process and the file included."""
+    with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
+        begin = time.perf_counter()
+        subprocess.run([*launcher, program, "sweep", *words.split(), "--quiet", "-o",
+                        f"{folder}/sweep.h5"], check=True, env=RANKS, stderr=subprocess.DEVNULL)
+        return time.perf_counter() - begin
+
+
+def measure_sweeps(program, _build):
+    works = {
+        "flows-1": lambda: sweep(program, FLOWS.format(t_end=50, threads=1)),
+        "flows-2": lambda: sweep(program, FLOWS.format(t_end=50, threads=2)),
+        "empty": lambda: sweep(program, FLOWS.format(t_end=0, threads=1)),
+        "mixed-1": lambda: sweep(program, MIXED.format(threads=1)),
+        "mixed-2": lambda: sweep(program, MIXED.format(threads=2))}
+    if shutil.which("mpirun"):
+        for ranks in ("1", "2"):
+            works[f"ranks-{ranks}"] = lambda ranks=ranks: sweep(
+                program, MIXED.format(threads=1), ("mpirun", "-n", ranks))
+    return interleaved(works)
+
+
+def sweep_lines(found):
+    t = medians(found)
+    lines = [
+        ("65 536 `markov` flows to t = 50 into a file: 2 threads against 1",
+         f"{t['flows-1'] / t['flows-2']:.2f} times", ""),
+        ("a cell of these without any integration (`--t-end 0`), 1 thread",
+         f"{t['empty'] / 65536 * 1e6:.1f} us, {t['empty'] / t['flows-1']:.0%} of a flow", ""),
+        ("SGD cells of 0.2 ms to 0.2 s mixed: 2 threads against 1",
+         f"{t['mixed-1'] / t['mixed-2']:.2f} times", "")]
+    if "ranks-1" in t:
+        lines.append(("the same: 2 ranks against 1 (`mpirun`, its start included)",
+                      f"{t['ranks-1'] / t['ranks-2']:.2f} times", ""))
+    return lines
+
+
+PARTS = {"kernels": (measure_kernels, kernel_lines), "programs": (measure_programs, program_lines),
+         "sweeps": (measure_sweeps, sweep_lines)}

@@ -1,0 +1,80 @@
+"""What the peers in JAX share: 64-bit numbers, flows by diffrax, ensembles of noisy runs."""
+
+import functools
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import peer
+
+jax.config.update("jax_enable_x64", True)
+
+FLOWS = ("jax", "diffrax")
+NOISE = ("jax",)
+
+
+def largest(errors):
+    """The norm of popflow's steps: each entry of the state is to keep its tolerance. diffrax by itself
+    takes the root of the mean square over the whole state."""
+    return jnp.max(jnp.stack([jnp.abs(e).max() for e in jax.tree_util.tree_leaves(errors)]))
+
+
+def solver(rhs, run, **norm):
+    """start -> (end, statistics): Dormand and Prince's steps, the tolerances of popflow's run."""
+    steps = diffrax.PIDController(rtol=run.parameter("rtol"), atol=run.parameter("atol"), **norm)
+
+    def flow(start):
+        found = diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda _t, x, _args: rhs(x)), diffrax.Dopri5(), 0.0, run.t_end, None,
+            start, stepsize_controller=steps, saveat=diffrax.SaveAt(t1=True), max_steps=None)
+        return jax.tree_util.tree_map(lambda y: y[-1], found.ys), found.stats
+
+    return jax.jit(flow)
+
+
+def flow(problem, limit=1e-6, **norm):
+    """The work of a flow. `problem(run)` is its right-hand side, its start, and popflow's fields as
+    functions of the state, by name."""
+    def work(checked, timed):
+        rhs, start, fields = problem(checked)
+        end, _ = solver(rhs, checked, **norm)(start)
+        agreement = peer.Agreement()
+        for name, field in fields.items():
+            agreement.close(name, field(end), checked.end(name), checked.start(name), limit)
+        rhs, start, _ = problem(timed)
+        solve = solver(rhs, timed, **norm)
+        _, statistics = solve(start)  # compiles
+        peer.serve(lambda: jax.block_until_ready(solve(start)), agreement, FLOWS,
+                   steps=int(statistics["num_steps"]))
+
+    return work
+
+
+def noise(problem, judged, ensemble=jax.lax.map, generator="unsafe_rbg", shorter=1):
+    """The work of noisy runs. `problem(run)` makes of a key and a number of steps a run's last state, a
+    dictionary of popflow's fields; `judged(state)` are the numbers, by name, whose law must be
+    popflow's. `ensemble` is side_by_side or, where one run alone keeps the cores busy, one after the
+    other. `generator` is XLA's Philox, or JAX's own threefry2x32, whichever is faster. What is
+    timed are `shorter` times fewer steps than popflow takes."""
+    def runs(run, steps):
+        path = problem(run)
+        keys = jax.random.split(jax.random.key(1, impl=generator), run.parameter("runs"))
+        compiled = jax.jit(lambda keys: ensemble(lambda key: path(key, steps), keys))
+        return lambda: jax.block_until_ready(compiled(keys))
+
+    def work(checked, timed):
+        ends = runs(checked, checked.steps())()
+        popflows = {name: jnp.asarray(checked.end(name)) for name in ends}
+        agreement = peer.Agreement()
+        ours, theirs = (jax.vmap(judged)(x) for x in (ends, popflows))
+        for name in ours:
+            agreement.alike(name, ours[name], theirs[name])
+        repeat = runs(timed, timed.steps() // shorter)
+        repeat()  # compiles
+        peer.serve(repeat, agreement, NOISE, part=1 / shorter)
+
+    return work
+
+
+def side_by_side(path, keys):
+    return jax.vmap(path)(keys)

@@ -1,0 +1,21 @@
+"""`joma` with targets and exp attention, in reduced coordinates, in JAX: the flow by diffrax."""
+
+import in_jax
+import jax.numpy as jnp
+import peer
+
+
+def flow(run):
+    goal, start = (jnp.asarray(x) for x in (run.problem("target"), run.start("v")))  # node, token
+    factor = 1 / (2 * run.parameter("temperature")**2)
+
+    def v(s):
+        return goal - (goal - start) * jnp.exp(-s)
+
+    def rhs(s):
+        return jnp.exp(factor * (v(s)**2).sum(0) + run.parameter("offset"))
+
+    return rhs, jnp.zeros(goal.shape[1]), {"v": v}
+
+
+peer.main({"flow": in_jax.flow(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest)})

@@ -1,0 +1,107 @@
+"""`joma-joint` (softmax, identity, cross-entropy) in JAX: the flow by diffrax, SGD, and the SDE.
+
+Contexts are columns of shares: those of the classes in the flow, those of the sampled contexts in the
+other two, so that all three have the same two products with V.
+"""
+
+import draws
+import in_jax
+import jax
+import jax.numpy as jnp
+import peer
+
+
+class Problem:
+    """What popflow's file holds of the problem, and how contexts are drawn from it."""
+
+    def __init__(self, run):
+        self.X, self.p = (run.problem(name) for name in ("X", "class_weight"))
+        self.tau = run.parameter("temperature")
+        self.length = run.parameter("context-length")
+        self.batch = run.parameter("batch-size")
+        self.rate = run.parameter("learning-rate")
+        self.start = {name: jnp.asarray(run.problem(f"{name}0")) for name in "Vrz"}
+        self.classes = [jnp.asarray(table) for table in draws.alias_table(self.p)]
+        self.tokens = [jnp.asarray(table) for table in draws.alias_tables(self.X)]
+
+    def draw(self, key, samples):
+        """Shares of the contexts of a batch, and their classes."""
+        of_class, of_tokens = jax.random.split(key)
+        c = drawn(of_class, (samples,), *self.classes)
+        own, other = self.tokens
+        u = jax.random.uniform(of_tokens, (self.length, samples)) * len(self.X)
+        place = u.astype(jnp.int32)
+        tokens = jnp.where(u - place < own[c, place], place, other[c, place])
+        shares = jnp.zeros((len(self.X), samples)).at[tokens, jnp.arange(samples)].add(
+            1 / self.length)
+        return shares, jax.nn.one_hot(c, len(self.p), axis=0)
+
+    def velocity(self, x, shares, own, weights):
+        """Minus the gradient of the weighted loss of contexts: columns of `shares` (tokens x contexts),
+        whose classes are columns of `own` (nodes x contexts), a one and zeros."""
+        e = shares * jnp.exp((x["z"] - x["z"].max()) / self.tau)[:, None]
+        b = e / e.sum(0)
+        h = x["V"].T @ b
+        w = (own - jax.nn.softmax(h + x["r"][:, None], axis=0)) * weights
+        dV = b @ w.T
+        return {"V": dV, "r": w.sum(1), "z": ((x["V"] * dV).sum(1) - b @ (w * h).sum(0)) / self.tau}
+
+    def drift(self, x):
+        return self.velocity(x, self.X, jnp.eye(len(self.p)), self.p)
+
+
+def drawn(key, shape, own, other):
+    """Indices from an alias table."""
+    u = jax.random.uniform(key, shape) * len(own)
+    place = u.astype(jnp.int32)
+    return jnp.where(u - place < own[place], place, other[place])
+
+
+def moved(x, *steps):
+    """x plus steps, each a factor and a velocity."""
+    return {name: x[name] + sum(h * v[name] for h, v in steps) for name in x}
+
+
+def judged(x):
+    return {"squares of V": (x["V"]**2).sum(), "squares of z": (x["z"]**2).sum(),
+            "squares of r": (x["r"]**2).sum()}
+
+
+def flow(run):
+    problem = Problem(run)
+    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}
+
+
+def sgd(run):
+    problem = Problem(run)
+
+    def step(x, key):
+        shares, own = problem.draw(key, problem.batch)
+        return moved(x, (problem.rate, problem.velocity(x, shares, own, 1 / problem.batch))), None
+
+    return lambda key, steps: jax.lax.scan(step, problem.start, jax.random.split(key, steps))[0]
+
+
+def sde(run):
+    """Euler and Maruyama's steps of a tenth of the learning rate, along a multiplier bootstrap of as many
+    samples as a batch has, drawn anew every ten steps."""
+    problem = Problem(run)
+    B, h = problem.batch, problem.rate / 10
+    scale = (problem.rate * h / B / (B - 1))**0.5
+
+    def stretch(x, key):
+        of_samples, of_steps = jax.random.split(key)
+        shares, own = problem.draw(of_samples, B)
+
+        def step(x, zeta):
+            noise = problem.velocity(x, shares, own, zeta - zeta.mean())
+            return moved(x, (h, problem.drift(x)), (scale, noise)), None
+
+        return jax.lax.scan(step, x, jax.random.normal(of_steps, (10, B)))[0], None
+
+    return lambda key, steps: jax.lax.scan(stretch, problem.start,
+                                           jax.random.split(key, steps // 10))[0]
+
+
+peer.main({"flow": in_jax.flow(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest),
+           "sgd": in_jax.noise(sgd, judged), "sde": in_jax.noise(sde, judged)})

@@ -1,0 +1,98 @@
+"""What the peers share: popflow's file of the same work, agreement with it, and being timed.
+
+A peer is started as `SCRIPT WORK CHECKED TIMED` with two files of popflow's, which may be the same. It
+compiles, does the work of the first file and says how far apart the two ends are; then it does that of
+the second once for each line that it reads, and answers with the seconds. So a peer and popflow take
+turns. Its answers are lines of JSON; one that does other work than popflow ends without being timed.
+"""
+
+import importlib.metadata
+import json
+import sys
+import time
+
+import h5py
+import numpy as np
+
+
+class Run:
+    """What popflow wrote of a run."""
+
+    def __init__(self, path):
+        self.file = h5py.File(path)
+        self.noisy = self.file.attrs["mode"] != "flow"
+        self.t_end = float(self.parameter("t-end"))
+
+    def parameter(self, name):
+        return self.file["parameters"].attrs[name]
+
+    def problem(self, name):
+        return self.file["problem"][name][()]
+
+    def steps(self):
+        """Of a noisy run, or of one by Euler's method."""
+        rate = self.parameter("learning-rate")
+        if self.parameter("mode") == "sgd":
+            return round(self.t_end / rate)
+        return round(self.t_end / (self.parameter("dt") or rate / 10))
+
+    def start(self, name):
+        """A field or an observable, at the start."""
+        values = self.file[name]
+        return values[0, 0] if self.noisy else values[0]
+
+    def end(self, name):
+        """At the end; of noisy runs, of each."""
+        values = self.file[name]
+        return values[:, -1] if self.noisy else values[-1]
+
+
+class Agreement:
+    """How far apart the ends of the two are, by name, and how far they may be."""
+
+    def __init__(self):
+        self.found = {}
+
+    def close(self, name, peer, popflow, start=0.0, limit=1e-6):
+        """Largest difference of the ends, in parts of the largest change since the start."""
+        peer, popflow = np.asarray(peer), np.asarray(popflow)
+        self._enter(name, np.abs(peer - popflow).max() / np.abs(popflow - start).max(), limit)
+
+    def alike(self, name, peer, popflow, limit=5.0):
+        """Ends of independent runs: means and logarithms of standard deviations, in standard errors of
+        their difference. By chance a normal number exceeds 5 once in 1.7 million."""
+        means, spreads = zip(*(_moments(np.asarray(runs)) for runs in (peer, popflow)))
+        for what, ((a, of_a), (b, of_b)) in (("mean", means), ("spread", spreads)):
+            self._enter(f"{what} of {name}", abs(a - b) / np.hypot(of_a, of_b), limit)
+
+    def _enter(self, name, apart, limit):
+        self.found[name] = [float(apart), limit]
+
+    def broken(self):
+        return [name for name, (apart, limit) in self.found.items() if not apart <= limit]
+
+
+def _moments(x):
+    """(mean, its standard error) and (log of the standard deviation, its standard error)."""
+    n, s = len(x), x.std(ddof=1)
+    fourth = max(((x - x.mean())**4).mean() / s**4, 3.0)
+    return (x.mean(), s / n**0.5), (np.log(s), ((fourth - 1) / (4 * n))**0.5)
+
+
+def serve(work, agreement, packages, part=1, **facts):
+    """`work()` is one repetition, compiled already: this part of popflow's. `facts` tell of it."""
+    print(json.dumps({"agreement": agreement.found, "part": part, "facts": facts,
+                      "versions": {name: importlib.metadata.version(name) for name in packages}}),
+          flush=True)
+    if agreement.broken():
+        sys.exit(f"{sys.argv[0]}: other work than popflow's: {', '.join(agreement.broken())}")
+    for _ in sys.stdin:
+        begin = time.perf_counter()
+        work()
+        print(json.dumps(time.perf_counter() - begin), flush=True)
+
+
+def main(works):
+    """Runs the one of `works` that the command line names."""
+    name, checked, timed = sys.argv[1:]
+    works[name](Run(checked), Run(timed))

@@ -1,0 +1,160 @@
+"""`scb` in PyTorch: Euler's steps in full coordinates, without and with isotropic noise, and sampled SGD.
+
+Whole tensors, no loop over samples, no autograd: the gradient is written out, as popflow's is. Where a
+part of a sampled step has several natural forms each is timed first, and the fastest is taken.
+"""
+
+import os
+import time
+
+import draws
+import peer
+import scb
+import torch
+
+torch.set_num_threads(len(os.sched_getaffinity(0)))
+TIMED = 10  # of Euler's steps in a repetition
+
+
+def tensor(array):
+    return torch.from_numpy(array.copy())
+
+
+class Euler:
+    def __init__(self, problem, noisy, seed=1):
+        torch.manual_seed(seed)
+        self.problem, self.noisy = problem, noisy
+        self.V, self.A, self.P_mu, self.mu, self.centred, self.positions, self.q, self.rows = map(
+            tensor, (problem.V, problem.A, problem.P_mu, problem.mu, problem.centred,
+                     problem.positions, problem.q, problem.rows))
+        self.noise = torch.empty_like(self.A) if noisy else None
+
+    def step(self):
+        p, V, A, mu = self.problem, self.V, self.A, self.mu
+        V_mu = V @ mu
+        W = V - V_mu[:, None]
+        PV, VV = ((W * self.centred) @ mu).sum().item(), ((W * W) @ mu).sum().item()
+        s, norm = A.sum(1), torch.linalg.vector_norm(A, dim=1)
+        qa = (A[self.rows, self.positions] * self.q).sum(1)
+        c_q, c_2, c_s, c_ss = mu @ qa, mu @ norm**2, mu @ s, mu @ s**2
+        V += p.h * (c_q * self.centred - c_2 * V
+                    + (c_s * self.P_mu + (c_2 - c_ss) * V_mu)[:, None])
+        shift = p.h * (VV * s - PV) / p.T
+        if self.noisy:
+            self.noise.normal_(0, p.noise)
+            shift = shift - self.noise.mean(1)
+            noise = p.noise * torch.randn_like(V)
+            V += noise - noise.mean(0)
+        # shift + (1 - h VV) A in one pass.
+        torch.add(shift[:, None], A, alpha=1 - p.h * VV, out=A)
+        if self.noisy:
+            A += self.noise
+        A[self.rows, self.positions] += p.h * PV * self.q
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.step()
+        return self.V.numpy(), self.A.numpy()
+
+
+def euler(noisy):
+    def serve(checked, timed):
+        problem = scb.Bigram(checked)
+        ends = [Euler(problem, noisy, seed).run(problem.steps)
+                for seed in range(checked.parameter("runs"))]
+        agreement = problem.agreement(ends, checked, noisy)
+        problem = scb.Bigram(timed)
+        stepper = Euler(problem, noisy)
+        stepper.run(1)
+        peer.serve(lambda: stepper.run(TIMED), agreement, ["torch"], TIMED / problem.steps)
+
+    return serve
+
+
+# ---- sampled gradients
+
+def fastest(forms, *arguments):
+    """Of several functions that do the same."""
+    def seconds(function):
+        function(*arguments)
+        begin = time.perf_counter()
+        for _ in range(3):
+            function(*arguments)
+        return time.perf_counter() - begin
+
+    return min(forms, key=seconds)
+
+
+class Sgd:
+    def __init__(self, problem, run, seed=1):
+        torch.manual_seed(seed)
+        self.B, self.T, self.N = B, T, N = run.parameter("batch-size"), problem.T, problem.N
+        self.eta = run.parameter("learning-rate")
+        self.V, self.A, self.mu, self.P, self.positions, self.q = map(
+            tensor, (problem.V, problem.A, problem.mu, problem.P, problem.positions, problem.q))
+        own, other = draws.alias_table(problem.mu)
+        own, other = torch.from_numpy(own).float(), torch.from_numpy(other)
+        cdf = torch.cumsum(self.mu, 0).float()[:-1].contiguous()
+        uniform, offsets = torch.empty(B, T), (torch.arange(B) * N)[:, None]
+        zeros, rows = torch.zeros(B, N, dtype=torch.float64), torch.arange(B)
+        self.samples = rows
+
+        def by_alias():
+            uniform.uniform_().mul_(N)
+            place = uniform.long()
+            return torch.where(uniform.sub_(place) < own[place], place, other[place])
+
+        def by_bisection():
+            return torch.searchsorted(cdf, uniform.uniform_())
+
+        def by_multinomial():
+            return torch.multinomial(self.mu, B * T, replacement=True).view(B, T)
+
+        self.tokens = fastest([by_alias, by_bisection, by_multinomial])
+        x, k = self.tokens(), torch.zeros(B, dtype=torch.long)
+        # u_i = sum_t a_k[t] e_(x_t).
+        self.attended = fastest([
+            lambda x, a: zeros.zero_().scatter_add_(1, x, a),
+            lambda x, a: torch.bincount((x + offsets).view(-1), a.reshape(-1),
+                                        minlength=B * N).view(B, N)], x, self.A[k])
+        self.gains = fastest([lambda z, x: z.gather(1, x),
+                              lambda z, x: torch.take(z, x + offsets)], zeros.clone(), x)
+        self.add = fastest([
+            lambda k, g: self.A.index_add_(0, k, g),
+            lambda k, g: self.A.addmm_(
+                torch.zeros(N, B, dtype=torch.float64).scatter_(0, k[None], 1), g)],
+            k, torch.zeros(B, T, dtype=torch.float64))
+
+    def step(self):
+        k = torch.multinomial(self.mu, self.B, replacement=True)
+        x = self.tokens()
+        slot = torch.multinomial(self.q[k], 1)[:, 0]
+        s = self.positions[k, slot]
+        y = torch.multinomial(self.P.T[x[self.samples, s]], 1)[:, 0]
+        U = self.attended(x, self.A[k])
+        R = -(U @ self.V.T)
+        R[self.samples, y] += 1
+        Z = R @ self.V
+        self.V.addmm_(R.T, U / self.mu, alpha=self.eta / self.B)
+        g = self.gains(Z * (self.eta / self.B / self.mu[k])[:, None], x)
+        g -= g.mean(1, keepdim=True)
+        self.add(k, g)
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.step()
+        return self.V.numpy(), self.A.numpy()
+
+
+def sgd(checked, timed, fewer=10):
+    problem = scb.Bigram(checked)
+    ends = [Sgd(problem, checked, seed).run(problem.steps)
+            for seed in range(checked.parameter("runs"))]
+    agreement = problem.agreement(ends, checked, noisy=True)
+    problem = scb.Bigram(timed)
+    stepper, steps = Sgd(problem, timed), problem.steps // fewer
+    stepper.run(3)
+    peer.serve(lambda: stepper.run(steps), agreement, ["torch"], steps / problem.steps)
+
+
+peer.main({"euler": euler(noisy=False), "isotropic": euler(noisy=True), "sgd": sgd})

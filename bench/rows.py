@@ -1,0 +1,96 @@
+"""The work that popflow and its peers are timed with: a row of the page each.
+
+popflow works as a whole program on two threads, the start of the process and the file included; peers are
+compiled, and keep their ends in memory. `wanted` is how many times popflow's speed is meant to be
+the peer's.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    script: str  # in bench/peers
+    work: str
+    python: str = "build/peers/bin/python"  # of scripts/setup --peers
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    words: str  # popflow's, in checks and timings
+    peers: list[Peer]
+    wanted: float
+    checked: str = ""  # further words of what both must agree on
+    timed: str = ""  # and of what is timed
+    less: str = ""  # further words of a shorter program, whose time is taken off: its start
+    units: int = 1  # of the work in what is timed
+    unit: str = ""
+
+
+def torch(work):
+    return Peer("PyTorch", "scb_torch.py", work, "/usr/bin/python3")  # Debian's
+
+
+def diffrax(script):
+    """By itself it bounds the root of the mean square of the state's errors; popflow each error."""
+    return [Peer("diffrax", script, "flow"),
+            Peer("diffrax, each entry", script, "flow-by-entry")]
+
+
+def steps(n, less=0):
+    return {"units": n - less, "unit": "step"}
+
+
+SCB = "run scb --sparsity 3 --saves 2"
+LARGE, SMALL = ("--vocab-size 500 --context-length 100000 --state none",
+                "--vocab-size 50 --context-length 2000 --state ends")
+JOINT = "run joma-joint --saves 2 --state ends"
+SAMPLES = "--batch-size 64 --context-length 100"
+MARKOV = "run markov --runs 1000 --batch-size 16 --context-length 32 --saves 2 --state ends"
+JOMA = "run joma --activation nonlinear --attention exp --t-end 3.6 --saves 2 --state ends"
+
+ROWS = [
+    Row("scb-euler", "`scb` flow, N = 500, T = 100 000: a step of Euler's", SCB + " --method euler "
+        "--dt 0.01", [Peer("JAX", "scb_jax.py", "euler"), torch("euler"),
+                      Peer("NumPy", "scb_numpy.py", "euler")], 3,
+        checked=f"{SMALL} --t-end 0.2", timed=f"{LARGE} --t-end 0.6", less=f"{LARGE} --t-end 0.1",
+        **steps(60, less=10)),
+    Row("scb-isotropic", "the same with isotropic noise", SCB + " --mode sde --noise isotropic "
+        "--dt 0.001", [Peer("JAX", "scb_jax.py", "isotropic"), torch("isotropic"),
+                       Peer("NumPy", "scb_numpy.py", "isotropic")], 15,
+        checked=f"{SMALL} --t-end 0.02 --runs 32", timed=f"{LARGE} --t-end 0.06",
+        less=f"{LARGE} --t-end 0.01", **steps(60, less=10)),
+    Row("scb-sgd", "`scb` SGD, N = 20, T = 5000, B = 256", SCB + " --mode sgd --batch-size 256 "
+        "--vocab-size 20 --context-length 5000", [torch("sgd")], 15,
+        checked="--steps 30 --runs 16 --state ends", timed="--steps 1000 --state none",
+        **steps(1000)),
+    Row("markov-sgd", "`markov` SGD, 1000 runs of 1000 steps, B = 16, 32 symbols",
+        MARKOV + " --mode sgd --steps 1000", [Peer("JAX", "markov.py", "sgd")], 15),
+    Row("markov-sde", "`markov` SDE, 1000 runs of 10 000 steps, exact covariance",
+        MARKOV + " --mode sde --t-end 10", [Peer("JAX", "markov.py", "sde")], 5),
+    Row("markov-flows", "`markov`, 65 536 flows to t = 50 into a file",
+        "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50",
+        [Peer("diffrax", "markov.py", "flows")], 10),
+    Row("joma-large", "`joma`, exp attention, targets, a million tokens to t = 3.6", JOMA,
+        diffrax("joma.py"), 2.5, checked="--tokens 10000", timed="--tokens 1000000"),
+    Row("joma", "the same with 100 000 tokens", JOMA + " --tokens 100000", diffrax("joma.py"), 2),
+    Row("joma-joint-flow", "`joma-joint` flow, softmax, M = 2000, C = K = 100 to t = 200",
+        JOINT + " --tokens 2000 --classes 100 --t-end 200", diffrax("joma_joint.py"), 2),
+    Row("joma-joint-sgd-large", "`joma-joint` SGD, M = 2000, C = K = 100, B = 64, contexts of 100",
+        f"{JOINT} --mode sgd {SAMPLES} --tokens 2000 --classes 100",
+        [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 50 --runs 16",
+        timed="--steps 300", **steps(300)),
+    Row("joma-joint-sgd", "the same with M = C = K = 20", f"{JOINT} --mode sgd {SAMPLES}",
+        [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 300 --runs 64",
+        timed="--steps 10000", **steps(10_000)),
+    Row("joma-joint-sde", "`joma-joint` SDE, M = C = K = 20, B = 64, contexts of 100",
+        f"{JOINT} --mode sde {SAMPLES}", [Peer("JAX", "joma_joint.py", "sde")], 3,
+        checked="--t-end 1 --runs 32", timed="--t-end 10", **steps(10_000)),
+    Row("joma-joint-sde-large", "the same with M = C = K = 200",
+        f"{JOINT} --mode sde {SAMPLES} --tokens 200 --classes 200",
+        [Peer("JAX", "joma_joint.py", "sde")], 3, checked="--t-end 0.1 --runs 16",
+        timed="--t-end 0.5", **steps(500)),
+]
