@@ -225,6 +225,32 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
   }
 }
 
+TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
+          "[fast][scb][flow]") {
+  const Problem problem = uneven_problem(5, 1003, 3, 4);
+  for (const Variant& variant : all_variants()) {
+    INFO(describe(variant));
+    const auto system =
+        make_scb(problem, variant, Coordinates::full, start_value(problem, From::anywhere));
+    CHECK(bool(system->capabilities().euler_step) == !variant.softmax);
+    if (variant.softmax) continue;
+    // A state whose columns do not sum to one, one whose columns do, and one beyond all bounds.
+    for (const double size : {0.4, 0.0, 1e150}) {
+      const Eigen::VectorXd x = random_state(*system, size, 5);
+      Eigen::VectorXd moved = Eigen::VectorXd::Constant(x.size(), NAN);
+      const double bound = system->euler_step({view(x), {}}, 0, 0.3, view(moved));
+      const double largest = moved.cwiseAbs().maxCoeff();
+      if (size > 1) {
+        CHECK_FALSE(bound <= 1e100);
+        continue;
+      }
+      CHECK(difference(moved, x + 0.3 * rhs(*system, x)) < 1e-13);
+      CHECK(bound >= largest);
+      CHECK(bound < 1000 * (1 + largest));
+    }
+  }
+}
+
 TEST_CASE("A step with isotropic noise adds the documented normals, projected",
           "[fast][scb][noise]") {
   const Problem problem = uneven_problem(5, 3003, 3, 4);
