@@ -310,8 +310,8 @@ Checks check_parts(const Subject& subject) {
   const System& system = subject.system();
   const Capability<Separable> separable = system.capabilities().separable;
   if (!separable) return {};
-  constexpr double kRounding = 1e-12;  // sums may be rounded in another order
-  constexpr std::size_t kPlaces = 7;   // of a part
+  constexpr double kOfTheWhole = 1e-12;  // sums may be rounded in another order
+  constexpr std::size_t kPlaces = 7;     // of a part
   const std::size_t n = subject.size();
   const std::span<const std::size_t> order = separable->part_order();
   const std::size_t passing = passage_items(system.info(), system.shape());
@@ -332,11 +332,11 @@ Checks check_parts(const Subject& subject) {
                                {passages.data(), passing / n * count});
       for (std::size_t l = 0; l < count; ++l) {
         const std::string where = "entry " + std::to_string(entry(l)) + " at " + point.where;
-        worst.add(part[l] - whole[entry(l)], kRounding * largest(whole), where);
+        worst.add(part[l] - whole[entry(l)], kOfTheWhole * largest(whole), where);
         for (std::size_t i = 0; i < passing / n; ++i) {
           const double alone = passages[i * count + l], among = values[i * n + entry(l)];
           if (std::isnan(alone) && std::isnan(among)) continue;
-          worst.add(alone - among, kRounding * std::max(1.0, std::abs(among)),
+          worst.add(alone - among, kOfTheWhole * std::max(1.0, std::abs(among)),
                     "a passage of " + where);
         }
       }
