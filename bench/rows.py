@@ -51,6 +51,9 @@ JOINT = "run joma-joint --saves 2 --state ends"
 SAMPLES = "--batch-size 64 --context-length 100"
 MARKOV = "run markov --runs 1000 --batch-size 16 --context-length 32 --saves 2 --state ends"
 JOMA = "run joma --activation nonlinear --attention exp --t-end 3.6 --saves 2 --state ends"
+TOPIC = "run topic --saves 2 --state ends"
+TEN_TIMES = "--words-per-topic 100"
+DOCUMENTS = "--learning-rate 1 --batch-size 16 --document-length 200"
 
 ROWS = [
     Row("scb-euler", "`scb` flow, N = 500, T = 100 000: a step of Euler's", SCB + " --method euler "
@@ -93,4 +96,20 @@ ROWS = [
         f"{JOINT} --mode sde {SAMPLES} --tokens 200 --classes 200",
         [Peer("JAX", "joma_joint.py", "sde")], 3, checked="--t-end 0.1 --runs 16",
         timed="--t-end 0.5", **steps(500)),
+    Row("topic-flow", "`topic` flow, 10 topics of 10 words, to t = 2e5 (16 numbers)",
+        TOPIC + " --t-end 2e5", [Peer("diffrax", "topic.py", "flow")], 3),
+    Row("topic-flow-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --t-end 2e5 {TEN_TIMES}", [Peer("diffrax", "topic.py", "flow")], 3),
+    Row("topic-sgd", "`topic` SGD, full matrices, 10 topics of 10 words, B = 16, documents of 200",
+        f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
+        checked="--steps 50 --runs 32", timed="--steps 200", **steps(200)),
+    Row("topic-sgd-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --mode sgd {DOCUMENTS} {TEN_TIMES}", [Peer("JAX", "topic.py", "sgd")], 3,
+        checked="--steps 4 --runs 12", timed="--steps 10", **steps(10)),
+    Row("topic-sde", "`topic` SDE, full matrices, 10 topics of 10 words, B = 16, documents of 200",
+        f"{TOPIC} --mode sde {DOCUMENTS}", [Peer("JAX", "topic.py", "sde")], 3,
+        checked="--t-end 4 --runs 32", timed="--t-end 20", **steps(200)),
+    Row("topic-sde-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --mode sde {DOCUMENTS} {TEN_TIMES}", [Peer("JAX", "topic.py", "sde")], 3,
+        checked="--t-end 1 --runs 6", timed="--t-end 1", **steps(10)),
 ]
