@@ -26,7 +26,8 @@ class Row:
     checked: str = ""  # further words of what both must agree on
     timed: str = ""  # and of what is timed
     less: str = ""  # further words of a shorter program, whose time is taken off: its start
-    units: int = 1  # of the work in what is timed
+    less_units: int = 0  # of the work in that
+    units: int = 1  # in what is left of what is timed
     unit: str = ""
 
 
@@ -41,7 +42,7 @@ def diffrax(script):
 
 
 def steps(n, less=0):
-    return {"units": n - less, "unit": "step"}
+    return {"units": n - less, "less_units": less, "unit": "step"}
 
 
 SCB = "run scb --sparsity 3 --saves 2"
