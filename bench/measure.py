@@ -47,8 +47,8 @@ def stored(name):
 class Process:
     """A peer that has compiled and agreed, and repeats its work when asked."""
 
-    def __init__(self, peer, checked, timed):
-        self.name = peer.name
+    def __init__(self, peer, checked, timed, share):
+        self.name, self.share = peer.name, share
         python = ROOT / peer.python
         if not python.exists():
             sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
@@ -69,9 +69,9 @@ class Process:
         return line
 
     def seconds(self):
-        """Of the whole of popflow's work, of which a peer may do a part."""
+        """Of popflow's work, from what the peer takes for a part of the whole program's."""
         print(file=self.process.stdin, flush=True)
-        return json.loads(self.answer()) / self.told["part"]
+        return json.loads(self.answer()) / self.told["part"] * self.share
 
     def end(self):
         self.process.stdin.close()
@@ -93,7 +93,8 @@ def row(row, program):
         checked, timed, again = (f"{folder}/{name}.h5" for name in ("checked", "timed", "again"))
         popflow(program, f"{row.words} {row.timed}", timed)
         popflow(program, f"{row.words} {row.checked or row.timed}", checked)
-        peers = [Process(peer, checked, timed) for peer in row.peers]
+        share = row.units / (row.units + row.less_units)
+        peers = [Process(peer, checked, timed, share) for peer in row.peers]
         seconds = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
         whole, start = [], []
         for _ in range(REPETITIONS):

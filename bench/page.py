@@ -13,9 +13,7 @@ PART = re.compile(r"(<!-- measured: ([\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 def seconds(t):
     """In a unit in which it has one to three digits before the point."""
-    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
-        if t >= size:
-            break
+    unit, size = next((u for u in (("s", 1), ("ms", 1e-3)) if t >= u[1]), ("us", 1e-6))
     number = t / size
     return f"{number:.{max(0, 2 - len(str(int(number))) + 1)}f} {unit}"
 

@@ -31,6 +31,16 @@ def medians(found):
 
 STEPS = 64  # of an iteration of the kernels sgd/... and sde_isotropic
 
+JOMA = {
+    "joma_rhs/drive_exp": "right-hand side, drives, exp attention (one exponential a token)",
+    "joma_rhs/target_exp": "targets, exp attention (two)",
+    "joma_rhs/target_softmax": "targets, softmax (two, in two passes)",
+    "joma_rhs/target_exp_full": "targets, exp attention, full coordinates (one)",
+    "joma_rhs/target_linear": "targets, linear attention (one, and a root)",
+    "joma_observe/target_exp": "all observables",
+    "joma_events/target_exp": "the entropy's events",
+}
+
 
 def measure_kernels(_program, build):
     benchmark = build / "bench" / "popflow_bench"
@@ -74,6 +84,10 @@ def kernel_lines(kernels):
          f"{large * 1e3:.1f} ms, {t['sgd_limit/large'] / STEPS / large:.0%} of it for the same", ""),
         ("step with isotropic noise, N = 500, T = 100 000",
          f"{noisy * 1e3:.0f} ms, {t['normals'] / noisy:.0%} of it for the normals alone", ""),
+        *((f"`joma` at a million tokens: {what}",
+           f"{t[name] * 1e3:.1f} ms, {t[name] / t['joma_own_exp']:.1f} of its exponentials of the "
+           f"array, {t[name] / t['joma_library_exp']:.2f} of the C library's", "")
+          for name, what in JOMA.items()),
     ]
 
 

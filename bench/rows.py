@@ -26,7 +26,8 @@ class Row:
     checked: str = ""  # further words of what both must agree on
     timed: str = ""  # and of what is timed
     less: str = ""  # further words of a shorter program, whose time is taken off: its start
-    units: int = 1  # of the work in what is timed
+    less_units: int = 0  # of the work in that
+    units: int = 1  # in what is left of what is timed
     unit: str = ""
 
 
@@ -41,7 +42,7 @@ def diffrax(script):
 
 
 def steps(n, less=0):
-    return {"units": n - less, "unit": "step"}
+    return {"units": n - less, "less_units": less, "unit": "step"}
 
 
 SCB = "run scb --sparsity 3 --saves 2"
@@ -51,6 +52,9 @@ JOINT = "run joma-joint --saves 2 --state ends"
 SAMPLES = "--batch-size 64 --context-length 100"
 MARKOV = "run markov --runs 1000 --batch-size 16 --context-length 32 --saves 2 --state ends"
 JOMA = "run joma --activation nonlinear --attention exp --t-end 3.6 --saves 2 --state ends"
+TOPIC = "run topic --saves 2 --state ends"
+TEN_TIMES = "--words-per-topic 100"
+DOCUMENTS = "--learning-rate 1 --batch-size 16 --document-length 200"
 
 ROWS = [
     Row("scb-euler", "`scb` flow, N = 500, T = 100 000: a step of Euler's", SCB + " --method euler "
@@ -93,4 +97,20 @@ ROWS = [
         f"{JOINT} --mode sde {SAMPLES} --tokens 200 --classes 200",
         [Peer("JAX", "joma_joint.py", "sde")], 3, checked="--t-end 0.1 --runs 16",
         timed="--t-end 0.5", **steps(500)),
+    Row("topic-flow", "`topic` flow, 10 topics of 10 words, to t = 2e5 (16 numbers)",
+        TOPIC + " --t-end 2e5", [Peer("diffrax", "topic.py", "flow")], 3),
+    Row("topic-flow-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --t-end 2e5 {TEN_TIMES}", [Peer("diffrax", "topic.py", "flow")], 3),
+    Row("topic-sgd", "`topic` SGD, full matrices, 10 topics of 10 words, B = 16, documents of 200",
+        f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
+        checked="--steps 50 --runs 32", timed="--steps 200", **steps(200)),
+    Row("topic-sgd-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
+        checked="--steps 50 --runs 32", timed=f"--steps 4 {TEN_TIMES}", **steps(4)),
+    Row("topic-sde", "`topic` SDE, full matrices, 10 topics of 10 words, B = 16, documents of 200",
+        f"{TOPIC} --mode sde {DOCUMENTS}", [Peer("JAX", "topic.py", "sde")], 3,
+        checked="--t-end 4 --runs 32", timed="--t-end 20", **steps(200)),
+    Row("topic-sde-large", "the same with 10 topics of 100 words",
+        f"{TOPIC} --mode sde {DOCUMENTS}", [Peer("JAX", "topic.py", "sde")], 3,
+        checked="--t-end 4 --runs 32", timed=f"--t-end 1 {TEN_TIMES}", **steps(10)),
 ]

@@ -1,7 +1,5 @@
 """What the peers in JAX share: 64-bit numbers, flows by diffrax, ensembles of noisy runs."""
 
-import functools
-
 import diffrax
 import jax
 import jax.numpy as jnp

@@ -5,6 +5,11 @@ import numpy as np
 import peer
 
 
+def timed_steps(noisy):
+    """Of a peer's repetition, of Euler's steps: enough for a second or two."""
+    return 4 if noisy else 10
+
+
 class Bigram:
     def __init__(self, run):
         self.P, self.mu = run.problem("P"), run.problem("mu")

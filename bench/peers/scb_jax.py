@@ -6,8 +6,6 @@ import jax.numpy as jnp
 import peer
 import scb
 
-TIMED = 10  # steps of a repetition
-
 
 def stepper(problem, noisy):
     P_mu, mu, centred = (jnp.asarray(x) for x in (problem.P_mu, problem.mu, problem.centred))
@@ -50,15 +48,15 @@ def work(noisy):
         ends = [run(*start(problem, seed), problem.steps)[:2]
                 for seed in range(checked.parameter("runs"))]
         agreement = problem.agreement(ends, checked, noisy)
-        problem = scb.Bigram(timed)
+        problem, steps = scb.Bigram(timed), scb.timed_steps(noisy)
         run = stepper(problem, noisy)
         state = run(*start(problem, 1), 1)  # compiles
 
         def repeat():
             nonlocal state
-            state = jax.block_until_ready(run(*state, TIMED))
+            state = jax.block_until_ready(run(*state, steps))
 
-        peer.serve(repeat, agreement, in_jax.NOISE, TIMED / problem.steps)
+        peer.serve(repeat, agreement, in_jax.NOISE, steps / problem.steps)
 
     return serve
 

@@ -10,7 +10,6 @@ import numpy as np
 import peer
 import scb
 
-TIMED = 10  # steps of a repetition
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -65,10 +64,10 @@ def work(noisy):
         ends = [Stepper(problem, noisy, seed).run(problem.steps)
                 for seed in range(checked.parameter("runs"))]
         agreement = problem.agreement(ends, checked, noisy)
-        problem = scb.Bigram(timed)
+        problem, steps = scb.Bigram(timed), scb.timed_steps(noisy)
         stepper = Stepper(problem, noisy)
         stepper.run(1)
-        peer.serve(lambda: stepper.run(TIMED), agreement, ["numpy"], TIMED / problem.steps)
+        peer.serve(lambda: stepper.run(steps), agreement, ["numpy"], steps / problem.steps)
 
     return serve
 

@@ -13,7 +13,6 @@ import scb
 import torch
 
 torch.set_num_threads(len(os.sched_getaffinity(0)))
-TIMED = 10  # of Euler's steps in a repetition
 
 
 def tensor(array):
@@ -63,10 +62,10 @@ def euler(noisy):
         ends = [Euler(problem, noisy, seed).run(problem.steps)
                 for seed in range(checked.parameter("runs"))]
         agreement = problem.agreement(ends, checked, noisy)
-        problem = scb.Bigram(timed)
+        problem, steps = scb.Bigram(timed), scb.timed_steps(noisy)
         stepper = Euler(problem, noisy)
         stepper.run(1)
-        peer.serve(lambda: stepper.run(TIMED), agreement, ["torch"], TIMED / problem.steps)
+        peer.serve(lambda: stepper.run(steps), agreement, ["torch"], steps / problem.steps)
 
     return serve
 

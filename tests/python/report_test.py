@@ -1,16 +1,42 @@
 # label: fast
-"""bench/report.py refuses what it cannot measure before it measures anything."""
+"""bench/report.py refuses what it cannot measure before it measures anything, and peers that do
+other work than popflow."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-REPORT = Path(__file__).parents[2] / "bench" / "report.py"
+import numpy as np
+
+BENCH = Path(__file__).parents[2] / "bench"
+REPORT = BENCH / "report.py"
+sys.path.insert(0, str(BENCH / "peers"))
+
+from peer import Agreement  # noqa: E402
 
 
 def test_an_unknown_name_is_refused_with_the_allowed_ones():
     run = subprocess.run([sys.executable, REPORT, "--only", "nothing"], capture_output=True,
                          text=True, timeout=60)
     assert run.returncode == 2
-    for name in ("nothing", "kernels", "noisy-modes", "programs"):
+    for name in ("nothing", "kernels", "programs", "sweeps", "joma-joint-flow"):
         assert name in run.stderr
+
+
+def test_ends_that_are_apart_are_other_work():
+    agreement = Agreement()
+    agreement.close("v", [1.0, 2.0], [1.0, 2.0 + 1e-7])
+    assert not agreement.broken()
+    agreement.close("w", [1.0, 2.0], [1.0, 2.0 + 1e-5])
+    agreement.close("x", [float("nan")], [1.0])
+    assert agreement.broken() == ["w", "x"]
+
+
+def test_runs_of_another_mean_or_spread_are_other_work():
+    a, b = np.random.default_rng(1).normal(3, 1, (2, 1000))
+    agreement = Agreement()
+    agreement.alike("same", a, b)
+    assert not agreement.broken()
+    agreement.alike("shifted", a, b + 0.5)
+    agreement.alike("wider", a, 3 + 2 * (b - 3))
+    assert agreement.broken() == ["mean of shifted", "spread of wider"]
