@@ -24,20 +24,13 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
-      {"observables", v::check_observables},
-      {"gradient", v::check_gradient},
-      {"Jacobian", v::check_jacobian},
-      {"parts", v::check_parts},
-      {"mean of samples", v::check_samples},
-      {"covariance", v::check_covariance},
-      {"invariants", v::check_invariants},
-      {"closed form", v::check_closed_form},
-      {"methods", v::check_methods},
-      {"gradient descent", v::check_descent, true},
-      {"threads", v::check_threads},
-      {"resuming", v::check_resuming},
-      {"reduction", v::check_reduction},
-      {"noisy coordinates", v::check_noisy_coordinates},
+      {"observables", v::check_observables},   {"gradient", v::check_gradient},
+      {"Jacobian", v::check_jacobian},         {"parts", v::check_parts},
+      {"mean of samples", v::check_samples},   {"covariance", v::check_covariance},
+      {"invariants", v::check_invariants},     {"closed form", v::check_closed_form},
+      {"methods", v::check_methods},           {"gradient descent", v::check_descent, true},
+      {"threads", v::check_threads},           {"resuming", v::check_resuming},
+      {"reduction", v::check_reduction},       {"noisy coordinates", v::check_noisy_coordinates},
       {"problem file", v::check_problem_file},
   };
   return table;
