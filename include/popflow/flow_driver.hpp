@@ -83,7 +83,7 @@ class FlowDriver : public Driver {
   double dt_ = 0;  ///< step size to try next; 0: none chosen yet
   bool inside_interval_ = false;
   bool warned_ = false;              ///< that the end is out of reach
-  double event_by_ = 0;  ///< an event is known to be before; of no use from then on
+  double event_by_ = 0;              ///< an event is known to be before; of no use from then on
   std::optional<double> to_switch_;  ///< length of the step that ends where the regime does
   StepStatistics counts_;
   IntervalSteps interval_;
