@@ -150,7 +150,7 @@ BlockDopri5::BlockDopri5(Rhs& rhs, const System& system, const Tolerance& tolera
       workers_(workers),
       events_(events),
       passages_(passages),
-      items_(passages.times().size() / tolerance.size()),
+      items_(passages.times().size() / std::max<size_t>(1, tolerance.size())),
       x_(tolerance.size()),
       x_new_(tolerance.size()),
       slopes_(tolerance.size()),
