@@ -76,13 +76,20 @@ class Relaxations : public System, public Events, public Separable {
     for (std::size_t l = 0; l < x.size(); ++l) values[l] = x[l] - 0.5;
   }
 
-  [[nodiscard]] double rate(std::size_t i) const { return rates_[i]; }
-  [[nodiscard]] double exact(std::size_t i, double t) const { return -std::expm1(-rates_[i] * t); }
+  [[nodiscard]] double exact(std::size_t i, double t) const {
+    return -std::expm1(-rates_[i] * way(t));
+  }
+  /// When it reaches one half.
+  [[nodiscard]] double halfway(std::size_t i) const {
+    return kPeriod * std::asin(std::min(1.0, std::log(2.0) / rates_[i] / kPeriod));
+  }
 
  private:
+  static constexpr double kPeriod = 20;
+  static double way(double t) { return kPeriod * std::sin(t / kPeriod); }
   // One entry has no slope from a time on.
   [[nodiscard]] double slope(std::size_t i, double x, double t) const {
-    return i == 500 && t > jump_ ? NAN : rates_[i] * (1 - x);
+    return i == 500 && t > jump_ ? NAN : rates_[i] * (1 - x) * std::cos(t / kPeriod);
   }
   bool separable_;
   double jump_;
@@ -100,7 +107,7 @@ Errors errors(const Relaxations& system, const FlowDriver& driver, double t) {
   Errors worst;
   for (std::size_t i = 0; i < kEntries; ++i) {
     worst.state = std::max(worst.state, std::abs(driver.state()[i] - system.exact(i, t)));
-    const double halfway = std::log(2.0) / system.rate(i);
+    const double halfway = system.halfway(i);
     if (halfway > 0.999 * t) continue;
     worst.passages = std::max(worst.passages, std::abs(driver.passages()[i] / halfway - 1));
   }

@@ -247,6 +247,12 @@ TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
       CHECK(difference(moved, x + 0.3 * rhs(*system, x)) < 1e-13);
       CHECK(bound >= largest);
       CHECK(bound < 1000 * (1 + largest));
+      // In a step of no length from V = 0 the attention alone makes the bound.
+      Eigen::VectorXd attention = x;
+      attention.head(25).setZero();
+      const double of_attention = system->euler_step({view(attention), {}}, 0, 0, view(moved));
+      CHECK(moved == attention);
+      CHECK(of_attention >= attention.cwiseAbs().maxCoeff());
     }
   }
 }
