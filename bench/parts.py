@@ -11,13 +11,13 @@ import sys
 import tempfile
 import time
 
-REPETITIONS = 3
+import measure
 
 
 def interleaved(works):
     """Results of each of several functions, run in turn."""
     found = {name: [] for name in works}
-    for _ in range(REPETITIONS):
+    for _ in range(measure.REPETITIONS):
         for name, work in works.items():
             found[name].append(work())
     return found

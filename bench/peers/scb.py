@@ -41,3 +41,18 @@ class Bigram:
                        for runs in ([end[i] for end in ends], popflow[i])]
             agreement.alike(f"squares of {name}", *squares)
         return agreement
+
+
+def euler(stepper, library, noisy):
+    """The work of Euler's steps by a class of steppers, of a problem, with noise or without, and a seed."""
+    def serve(checked, timed):
+        problem = Bigram(checked)
+        ends = [stepper(problem, noisy, seed).run(problem.steps)
+                for seed in range(checked.parameter("runs"))]
+        agreement = problem.agreement(ends, checked, noisy)
+        problem, steps = Bigram(timed), timed_steps(noisy)
+        timed_stepper = stepper(problem, noisy)
+        timed_stepper.run(1)
+        peer.serve(lambda: timed_stepper.run(steps), agreement, [library], steps / problem.steps)
+
+    return serve

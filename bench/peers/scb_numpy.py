@@ -58,18 +58,5 @@ class Stepper:
         return self.V, self.A
 
 
-def work(noisy):
-    def serve(checked, timed):
-        problem = scb.Bigram(checked)
-        ends = [Stepper(problem, noisy, seed).run(problem.steps)
-                for seed in range(checked.parameter("runs"))]
-        agreement = problem.agreement(ends, checked, noisy)
-        problem, steps = scb.Bigram(timed), scb.timed_steps(noisy)
-        stepper = Stepper(problem, noisy)
-        stepper.run(1)
-        peer.serve(lambda: stepper.run(steps), agreement, ["numpy"], steps / problem.steps)
-
-    return serve
-
-
-peer.main({"euler": work(noisy=False), "isotropic": work(noisy=True)})
+peer.main({"euler": scb.euler(Stepper, "numpy", noisy=False),
+           "isotropic": scb.euler(Stepper, "numpy", noisy=True)})

@@ -56,20 +56,6 @@ class Euler:
         return self.V.numpy(), self.A.numpy()
 
 
-def euler(noisy):
-    def serve(checked, timed):
-        problem = scb.Bigram(checked)
-        ends = [Euler(problem, noisy, seed).run(problem.steps)
-                for seed in range(checked.parameter("runs"))]
-        agreement = problem.agreement(ends, checked, noisy)
-        problem, steps = scb.Bigram(timed), scb.timed_steps(noisy)
-        stepper = Euler(problem, noisy)
-        stepper.run(1)
-        peer.serve(lambda: stepper.run(steps), agreement, ["torch"], steps / problem.steps)
-
-    return serve
-
-
 # ---- sampled gradients
 
 def fastest(forms, *arguments):
@@ -156,4 +142,5 @@ def sgd(checked, timed, fewer=10):
     peer.serve(lambda: stepper.run(steps), agreement, ["torch"], steps / problem.steps)
 
 
-peer.main({"euler": euler(noisy=False), "isotropic": euler(noisy=True), "sgd": sgd})
+peer.main({"euler": scb.euler(Euler, "torch", noisy=False),
+           "isotropic": scb.euler(Euler, "torch", noisy=True), "sgd": sgd})

@@ -7,24 +7,20 @@
 #include <utility>
 
 #include "dynamics/common/widest.hpp"
+#include "flow/dopri5_rows.hpp"
 #include "flow/step_length.hpp"
 #include "popflow/system.hpp"
-#include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
-#include "steppers/largest_entry.hpp"
 
 namespace popflow {
 
 namespace {
 
-using dopri5::kError;
+using dopri5::kErrorOrder;
 using dopri5::kStages;
-using dopri5::kTableau;
+using dopri5::Slopes;
 using std::size_t;
 
-constexpr int kErrorOrder = 5;
-// A step that met a NaN or an infinity gives no estimate of how much too long it was.
-constexpr double kAfterNonFinite = 0.1;
 constexpr size_t kBlocksOfTask = 8;
 
 /// How far an attempt leads, in steps of the block with the shortest: as many as it aims at, and as
@@ -40,59 +36,24 @@ constexpr Reach kUnwatched = {64, 256};
 constexpr size_t kVector = 16;
 constexpr size_t kPlaces = kDopri5Inner.size();
 
-struct Slopes {
-  const double* of[kStages];
-};
-
-template <size_t stage>
-inline __attribute__((always_inline)) void advance_to(size_t count, const double* __restrict x,
-                                                      double h, const Slopes& k,
-                                                      double* __restrict out) {
-  const Slopes slopes = k;
-  for (size_t l = 0; l < count; ++l) {
-    double sum = kTableau[stage - 1][0] * slopes.of[0][l];
-    for (size_t j = 1; j < stage; ++j) sum += kTableau[stage - 1][j] * slopes.of[j][l];
-    out[l] = x[l] + h * sum;
-  }
-}
-
 POPFLOW_WIDEST void advance(size_t stage, size_t count, const double* x, double h, const Slopes& k,
                             double* out) {
-  switch (stage) {
-    case 1:
-      return advance_to<1>(count, x, h, k, out);
-    case 2:
-      return advance_to<2>(count, x, h, k, out);
-    case 3:
-      return advance_to<3>(count, x, h, k, out);
-    case 4:
-      return advance_to<4>(count, x, h, k, out);
-    case 5:
-      return advance_to<5>(count, x, h, k, out);
-    default:
-      return advance_to<6>(count, x, h, k, out);
-  }
+  const Slopes slopes = k;  // which `out` can't change
+  dopri5::advance(stage, count, x, h, slopes, out);
 }
 
 /// The largest error in units of the tolerance; NaN if anything is not finite.
 POPFLOW_WIDEST double largest_error(size_t count, const double* __restrict x,
                                     const double* __restrict x_new, double h, const Slopes& k,
                                     double atol, double rtol) {
-  constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
   const Slopes slopes = k;
   double high[kVector] = {};
   double poison[kVector] = {};
   for (size_t from = 0; from < count; from += kVector)
     for (size_t i = 0; i < kVector; ++i) {
-      const size_t l = from + i;
-      double sum = kError[0] * slopes.of[0][l];
-      for (size_t j = 2; j < kStages; ++j) sum += kError[j] * slopes.of[j][l];
-      const double before = std::abs(x[l]);
-      const double after = std::abs(x_new[l]);
-      const double error = std::abs(h * sum) / (atol + rtol * (before > after ? before : after));
+      const double error = dopri5::error_at(from + i, x, x_new, h, slopes, atol, rtol);
       high[i] = error > high[i] ? error : high[i];
-      // 0, or NaN where the error or the new state is not finite.
-      poison[i] += 0 * error + 0 * (kOverflows * after);
+      poison[i] += 0 * error;  // 0, or NaN
     }
   double worst = 0;
   for (size_t i = 0; i < kVector; ++i) worst = std::max(worst, high[i]) + poison[i];
@@ -231,13 +192,8 @@ bool BlockDopri5::follow(Desk& desk, double t, double h, int most, Block& block,
       task.finite = task.finite && finite;
       return false;
     }
-    // The rest of the stretch is divided, rather than ended by a tiny step.
     const double remaining = h - done;
-    double step = length;
-    if (step >= remaining * (1 - 1e-9))
-      step = remaining;
-    else if (step > 0.5 * remaining)
-      step = 0.5 * remaining;
+    const double step = step_within(length, remaining);
 
     for (size_t stage = 1; stage < kStages; ++stage) {
       Slopes k{};
@@ -262,7 +218,7 @@ bool BlockDopri5::follow(Desk& desk, double t, double h, int most, Block& block,
     std::swap(desk.k[0], desk.k[kStages - 1]);
     double next = step * step_factor(error, kErrorOrder);
     if (rejected) next = std::min(next, step);
-    length = step < length ? std::max(length, next) : next;  // cut short is no reason to shorten
+    length = next_length(length, step, next);
     rejected = false;
     done = step == remaining ? h : done + step;
   }
@@ -310,9 +266,9 @@ void BlockDopri5::locate(Desk& desk, size_t begin, size_t count, double t, doubl
   for (size_t node = 1; node < kLast; ++node) {
     const ExtensionWeights w = extension_weights(kDopri5Inner, kPassageNodes[node]);
     for (size_t l = low; l < high; ++l)
-      desk.between[l] = (1 - w.end) * desk.x[l] + w.end * desk.x_new[l] +
-                        h * (w.slopes[0] * desk.k[0][l] + w.slopes[1] * desk.inner[0][l] +
-                             w.slopes[2] * desk.inner[1][l] + w.slopes[3] * desk.k[kStages - 1][l]);
+      desk.between[l] =
+          w.state(desk.x[l], desk.x_new[l], h,
+                  {desk.k[0][l], desk.inner[0][l], desk.inner[1][l], desk.k[kStages - 1][l]});
     separable_->part_passages(begin + low, {&desk.between[low], some}, t + kPassageNodes[node] * h,
                               {desk.values[node].data(), items_ * some});
   }

@@ -133,13 +133,7 @@ Outcome FlowDriver::advance(double target) {
     }
 
     const double remaining = target - t_;
-    double h = dt_;
-    // Fixed steps that miss the target by rounding alone count as hitting it; adaptive ones divide
-    // the rest of the interval rather than end with a tiny step.
-    if (h >= remaining * (1 - 1e-9))
-      h = remaining;
-    else if (adaptive && h > 0.5 * remaining)
-      h = 0.5 * remaining;
+    double h = step_within(dt_, remaining, adaptive);
     if (to_switch_) h = *to_switch_;
     const double t_new = h == remaining ? target : t_ + h;
 
@@ -181,7 +175,7 @@ Outcome FlowDriver::advance(double target) {
     interval_.largest = std::fmax(interval_.largest, h);
     if (adaptive) {
       const double next = rejected ? std::min(trial.next, h) : trial.next;
-      dt_ = h < dt_ ? std::max(dt_, next) : next;  // a truncated step is no reason to reduce dt_
+      dt_ = next_length(dt_, h, next);
     }
     if (t_ < event_by_) dt_ = (event_by_ - t_) / (in_->stepper->divisible() ? 2 : 1);
     repeats = rejected = false;
@@ -370,6 +364,7 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   in_->events.restore(data);
   in_->passages.restore(view(), t_, data.numbers("passages"));
   to_switch_.reset();
+  event_by_ = 0;
   in_->stepper->reset();
 }
 

@@ -13,6 +13,7 @@
 #include "flow/step_length.hpp"
 #include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
+#include "steppers/stepper.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
@@ -36,9 +37,8 @@ class StepWithin {
   StateView at(double part) {
     const ExtensionWeights w = extension_weights(kDopri5Inner, part);
     for (std::size_t i = 0; i < x_.size(); ++i)
-      between_[i] = (1 - w.end) * x_[i] + w.end * x_new_[i] +
-                    h_ * (w.slopes[0] * slopes_[i][0] + w.slopes[1] * inner_[0][i] +
-                          w.slopes[2] * inner_[1][i] + w.slopes[3] * slopes_[i][6]);
+      between_[i] =
+          w.state(x_[i], x_new_[i], h_, {slopes_[i][0], inner_[0][i], inner_[1][i], slopes_[i][6]});
     return {between_, {}};
   }
 
@@ -83,11 +83,7 @@ struct Trajectory {
   /// Is it to move on?
   [[nodiscard]] bool under_way() const { return !ended && t < target; }
   /// The length of the next step, as in FlowDriver.
-  [[nodiscard]] double length() const {
-    const double remaining = target - t;
-    if (dt >= remaining * (1 - 1e-9)) return remaining;
-    return dt > 0.5 * remaining ? 0.5 * remaining : dt;
-  }
+  [[nodiscard]] double length() const { return step_within(dt, target - t); }
   void end(Outcome how) {
     outcome = std::move(how);
     ended = outcome.kind != Outcome::Kind::interrupted;
@@ -272,7 +268,7 @@ void FlowLanes::Group::judge(std::size_t lane) {
     flow.finite = finite;
     flow.rejected = true;
     // A step that met a NaN or an infinity gives no estimate of how much too long it was.
-    flow.dt = std::min(finite ? h * steps_.factor.at(0, lane) : 0.1 * h, h);
+    flow.dt = std::min(finite ? h * steps_.factor.at(0, lane) : kAfterNonFinite * h, h);
     return;
   }
   const double t_new = h == flow.target - flow.t ? flow.target : flow.t + h;
@@ -289,7 +285,7 @@ void FlowLanes::Group::judge(std::size_t lane) {
   flow.interval.largest = std::fmax(flow.interval.largest, h);
   const double wanted = h * steps_.factor.at(0, lane);
   const double next = flow.rejected ? std::min(wanted, h) : wanted;
-  flow.dt = h < flow.dt ? std::max(flow.dt, next) : next;
+  flow.dt = next_length(flow.dt, h, next);
   flow.rejected = false;
   flow.finite = true;
 }

@@ -1,54 +1,20 @@
 #include "flow/lane_dopri5.hpp"
 
-#include <cmath>
-#include <limits>
-
 #include "dynamics/common/exponential.hpp"
 #include "dynamics/common/widest.hpp"
-#include "steppers/dopri5_tableau.hpp"
-#include "steppers/largest_entry.hpp"
+#include "flow/dopri5_rows.hpp"
 
 namespace popflow {
 
 namespace {
 
-using dopri5::kError;
 using dopri5::kStages;
-using dopri5::kTableau;
+using dopri5::Slopes;
 using std::size_t;
-
-/// The slopes of all stages of one entry.
-struct Slopes {
-  const double* of[kStages];
-};
-
-template <size_t stage>
-inline __attribute__((always_inline)) void advance_to(const double* __restrict x,
-                                                      const double* __restrict h, const Slopes& k,
-                                                      double* __restrict out) {
-  for (size_t l = 0; l < kLanes; ++l) {
-    double sum = kTableau[stage - 1][0] * k.of[0][l];
-    for (size_t j = 1; j < stage; ++j) sum += kTableau[stage - 1][j] * k.of[j][l];
-    out[l] = x[l] + h[l] * sum;
-  }
-}
 
 POPFLOW_WIDEST void advance_entry(size_t stage, const double* x, const double* h, const Slopes& k,
                                   double* out) {
-  switch (stage) {
-    case 1:
-      return advance_to<1>(x, h, k, out);
-    case 2:
-      return advance_to<2>(x, h, k, out);
-    case 3:
-      return advance_to<3>(x, h, k, out);
-    case 4:
-      return advance_to<4>(x, h, k, out);
-    case 5:
-      return advance_to<5>(x, h, k, out);
-    default:
-      return advance_to<6>(x, h, k, out);
-  }
+  dopri5::advance(stage, kLanes, x, h, k, out);
 }
 
 /// Raises `worst` to this entry's error in units of the tolerance.
@@ -56,16 +22,8 @@ POPFLOW_WIDEST void judge_entry(const double* __restrict x, const double* __rest
                                 const double* __restrict h, const Slopes& k,
                                 const double* __restrict atol, const double* __restrict rtol,
                                 double* __restrict worst) {
-  constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
   for (size_t l = 0; l < kLanes; ++l) {
-    double sum = kError[0] * k.of[0][l];
-    for (size_t j = 2; j < kStages; ++j) sum += kError[j] * k.of[j][l];
-    const double before = std::abs(x[l]);
-    const double after = std::abs(x_new[l]);
-    const double larger = before > after ? before : after;
-    // The last term is 0, or NaN where the new state is non-finite.
-    const double error =
-        std::abs(h[l] * sum) / (atol[l] + rtol[l] * larger) + 0 * (kOverflows * after);
+    const double error = dopri5::error_at(l, x, x_new, h[l], k, atol[l], rtol[l]);
     // Either may be NaN, and stays so.
     const double high = error > worst[l] ? error : worst[l];
     worst[l] = high + 0 * error;

@@ -16,6 +16,15 @@ std::string at_time(double t);
 /// A step this small no longer moves the time by more than its rounding.
 double smallest_step(double t);
 
+/// The step to try where one of this length would do, and a target is `remaining` away: one that
+/// misses the target by rounding alone hits it, and an adaptive one divides the rest of the way
+/// rather than end with a tiny step.
+double step_within(double length, double remaining, bool adaptive = true);
+
+/// The length of an adaptive method's next step: `next` by the error of the last, of length h, but
+/// that it was cut short of `length` is no reason to take less.
+double next_length(double length, double h, double next);
+
 /// The first step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
 double first_step(const Tolerance& tolerance, std::span<const double> x,
                   std::span<const double> dxdt, std::span<const double> regime, double remaining);

@@ -7,6 +7,8 @@
 namespace popflow::dopri5 {
 
 inline constexpr std::size_t kStages = 7;
+/// Of the local error of its embedded solution, by which it chooses its steps: h^5.
+inline constexpr int kErrorOrder = 5;
 
 /// Weights of the slopes that lead to the next stage. The last row is the solution, whose slope is
 /// the next step's first.

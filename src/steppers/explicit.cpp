@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "steppers/algebra.hpp"
+#include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
 #include "steppers/odeint_state.hpp"
 #include "steppers/stepper.hpp"
@@ -23,12 +24,8 @@ template <template <class, class, class, class, class, class, class> class Metho
 using Of =
     Method<State, double, State, double, ThreadedAlgebra, Operations, odeint::initially_resizer>;
 
-// odeint's own order of a method's local error, h^5 for dopri5's embedded solution and h^8 for
-// fehlberg78's.
-constexpr int kDopri5Error = 5;
+// Of the method's local error, as in odeint: h^8.
 constexpr int kFehlberg78Error = 8;
-// A step that met a NaN or an infinity gives no estimate of how much too long it was.
-constexpr double kAfterNonFinite = 0.1;
 
 Trial judge(const ErrorNorm& error, double h, int order) {
   if (!std::isfinite(error.value)) return {false, false, kAfterNonFinite * h};
@@ -53,7 +50,7 @@ class Dopri5 : public Stepper {
     known_ = true;
     ErrorNorm error{tolerance_, x, x_new};
     method_.do_step(std::ref(rhs_), x, dxdt_, t, x_new, dxdt_new_, h, error);
-    return judge(error, h, kDopri5Error);
+    return judge(error, h, dopri5::kErrorOrder);
   }
 
   bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {

@@ -10,6 +10,12 @@ namespace popflow {
 struct ExtensionWeights {
   double end = 0;
   std::array<double, 4> slopes = {};
+  /// The state there, by an entry's two ends and four slopes.
+  [[nodiscard]] double state(double x, double x_new, double h,
+                             const std::array<double, 4>& f) const {
+    return (1 - end) * x + end * x_new +
+           h * (slopes[0] * f[0] + slopes[1] * f[1] + slopes[2] * f[2] + slopes[3] * f[3]);
+  }
 };
 
 /// Where that of dopri5 takes its inner slopes: near the ends the method's own extension errs

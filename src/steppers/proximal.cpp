@@ -65,14 +65,13 @@ class AdaptiveSplitting : public Stepper {
   [[nodiscard]] bool adaptive() const override { return true; }
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
-    constexpr double after_non_finite = 0.1;
     constexpr int order = 2;
     const double half = 0.5 * h;
     const bool taken = splitting_.attempt(x, t, h, whole_).accepted &&
                        splitting_.attempt(x, t, half, middle_).accepted &&
                        splitting_.attempt(middle_, t + half, half, x_new).accepted;
     const double error = taken ? difference(x, x_new) : std::nan("");
-    if (!std::isfinite(error)) return {false, false, after_non_finite * h};
+    if (!std::isfinite(error)) return {false, false, kAfterNonFinite * h};
     const double next = h * step_factor(error, order);
     if (error > 1) return {false, true, next};
     for (std::size_t i = 0; i < x_new.size(); ++i) x_new[i] = 2 * x_new[i] - whole_[i];

@@ -103,6 +103,10 @@ class Stepper {
 /// whose local error is of order h^order.
 double step_factor(double error, int order);
 
+/// The same for a step that met a NaN or an infinity, which gives no estimate of how much too long
+/// it was.
+inline constexpr double kAfterNonFinite = 0.1;
+
 /// The method by the name that the command line gives it. Throws UsageError when the System lacks
 /// what the method needs.
 std::unique_ptr<Stepper> make_stepper(const std::string& method, Rhs& rhs,
