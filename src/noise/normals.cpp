@@ -37,7 +37,7 @@ namespace {
 }  // namespace baseline
 #undef POPFLOW_WIDTH
 
-#if POPFLOW_HAS_AVX2
+#if POPFLOW_HAS_AVX
 POPFLOW_BEGIN_AVX2
 #define POPFLOW_WIDTH 4
 namespace avx2 {
@@ -46,18 +46,25 @@ namespace {
 }  // namespace
 }  // namespace avx2
 #undef POPFLOW_WIDTH
-POPFLOW_END_AVX2
+POPFLOW_END_VERSION
+POPFLOW_BEGIN_AVX512
+#define POPFLOW_WIDTH 8
+namespace avx512 {
+namespace {
+#include "noise/normals_lanes.inc"
+}  // namespace
+}  // namespace avx512
+#undef POPFLOW_WIDTH
+POPFLOW_END_VERSION
 #endif
 
 namespace {
 
 void write_groups(const PhiloxKey& key, std::uint64_t first, std::size_t groups, double* out,
                   Lanes lanes) {
-#if POPFLOW_HAS_AVX2
-  if (use_avx2(lanes)) {
-    avx2::normals_of_groups(key, first, groups, out);
-    return;
-  }
+#if POPFLOW_HAS_AVX
+  if (use_avx512(lanes)) return avx512::normals_of_groups(key, first, groups, out);
+  if (use_avx2(lanes)) return avx2::normals_of_groups(key, first, groups, out);
 #else
   (void)lanes;
 #endif
@@ -65,11 +72,9 @@ void write_groups(const PhiloxKey& key, std::uint64_t first, std::size_t groups,
 }
 
 void write_first(const PhiloxKey& key, std::uint64_t group, double* out, Lanes lanes) {
-#if POPFLOW_HAS_AVX2
-  if (use_avx2(lanes)) {
-    avx2::first_normals_of_group(key, group, out);
-    return;
-  }
+#if POPFLOW_HAS_AVX
+  if (use_avx512(lanes)) return avx512::first_normals_of_group(key, group, out);
+  if (use_avx2(lanes)) return avx2::first_normals_of_group(key, group, out);
 #else
   (void)lanes;
 #endif
@@ -105,7 +110,8 @@ void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) co
 void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
                         std::uint64_t number, std::size_t variables, double* out, Lanes lanes) {
   const PhiloxKey key(seed, Purpose::noise, 0, number);
-#if POPFLOW_HAS_AVX2
+#if POPFLOW_HAS_AVX
+  if (use_avx512(lanes)) return avx512::first_normals_of_runs(key, runs.data(), variables, out);
   if (use_avx2(lanes)) return avx2::first_normals_of_runs(key, runs.data(), variables, out);
 #else
   (void)lanes;

@@ -11,14 +11,21 @@ namespace baseline {
 }  // namespace baseline
 #undef POPFLOW_WIDTH
 
-#if POPFLOW_HAS_AVX2
+#if POPFLOW_HAS_AVX
 POPFLOW_BEGIN_AVX2
 #define POPFLOW_WIDTH 4
 namespace avx2 {
 #include "random/bits_lanes.inc"
 }  // namespace avx2
 #undef POPFLOW_WIDTH
-POPFLOW_END_AVX2
+POPFLOW_END_VERSION
+POPFLOW_BEGIN_AVX512
+#define POPFLOW_WIDTH 8
+namespace avx512 {
+#include "random/bits_lanes.inc"
+}  // namespace avx512
+#undef POPFLOW_WIDTH
+POPFLOW_END_VERSION
 #endif
 
 PhiloxKey::PhiloxKey(std::uint64_t seed_of_all, Purpose purpose, std::uint32_t run,
@@ -48,9 +55,10 @@ void one_block(const PhiloxKey& key, std::uint64_t number, std::uint64_t step, s
 }
 
 template <bool streams>
-std::size_t whole_groups(const PhiloxKey& key, std::uint64_t first, std::size_t blocks,
-                         std::uint32_t* out, [[maybe_unused]] Lanes lanes) {
-#if POPFLOW_HAS_AVX2
+void words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
+           [[maybe_unused]] Lanes lanes) {
+#if POPFLOW_HAS_AVX
+  if (use_avx512(lanes)) return avx512::words<streams>(key, first, blocks, out);
   if (use_avx2(lanes)) return avx2::words<streams>(key, first, blocks, out);
 #endif
   return baseline::words<streams>(key, first, blocks, out);
@@ -64,19 +72,17 @@ void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks,
                   Lanes lanes) {
   if (first + blocks > kBlocksOfStream)
     throw std::length_error("a random stream is exhausted after 2^33 words");
-  for (std::size_t done = whole_groups<false>(key, first, blocks, out, lanes); done < blocks;
-       ++done)
-    one_block(key, first + done, key.step(), out + 4 * done);
+  words<false>(key, first, blocks, out, lanes);
 }
 
 void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out, Lanes lanes) {
   if (key.step() + streams > kSteps)
     throw std::out_of_range("the step of a random stream must be below 2^56");
-  // Groups do not carry into the high half of the step.
-  const bool carries = key.counter[0] + streams > std::uint64_t{1} << 32;
-  for (std::size_t done = carries ? 0 : whole_groups<true>(key, 0, streams, out, lanes);
-       done < streams; ++done)
-    one_block(key, 0, key.step() + done, out + 4 * done);
+  // Vectors do not carry into the high half of the step.
+  if (key.counter[0] + streams <= std::uint64_t{1} << 32)
+    return words<true>(key, 0, streams, out, lanes);
+  for (std::size_t stream = 0; stream < streams; ++stream)
+    one_block(key, 0, key.step() + stream, out + 4 * stream);
 }
 
 }  // namespace popflow

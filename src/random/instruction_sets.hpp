@@ -1,23 +1,27 @@
 #pragma once
 
 // Loops that the compiler does not vectorise by itself are written once, in files *_lanes.inc that
-// a source includes twice: with POPFLOW_WIDTH (numbers of 64 bits in a vector) 2 for what every
-// machine has, and 4 between POPFLOW_BEGIN_AVX2 and POPFLOW_END_AVX2. What is computed in a lane
-// does not depend on how many lanes there are, and AVX2 has no fused multiply-add: both versions
-// are bit-for-bit identical.
+// a source includes several times: with POPFLOW_WIDTH (numbers of 64 bits in a vector) 2 for what
+// every machine has, 4 between POPFLOW_BEGIN_AVX2 and POPFLOW_END_VERSION, and 8 between
+// POPFLOW_BEGIN_AVX512 and POPFLOW_END_VERSION. What is computed in a lane does not depend on how
+// many lanes there are, and multiplications and additions are never fused (-ffp-contract=off): all
+// versions are bit-for-bit identical.
 #if defined(__clang__)
 #define POPFLOW_BEGIN_AVX2 \
   _Pragma("clang attribute push(__attribute__((target(\"avx2\"))), apply_to = function)")
-#define POPFLOW_END_AVX2 _Pragma("clang attribute pop")
+#define POPFLOW_BEGIN_AVX512 \
+  _Pragma("clang attribute push(__attribute__((target(\"avx512f\"))), apply_to = function)")
+#define POPFLOW_END_VERSION _Pragma("clang attribute pop")
 #else
 #define POPFLOW_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2\")")
-#define POPFLOW_END_AVX2 _Pragma("GCC pop_options")
+#define POPFLOW_BEGIN_AVX512 _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f\")")
+#define POPFLOW_END_VERSION _Pragma("GCC pop_options")
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
-#define POPFLOW_HAS_AVX2 1
+#define POPFLOW_HAS_AVX 1
 #include <immintrin.h>
 #else
-#define POPFLOW_HAS_AVX2 0
+#define POPFLOW_HAS_AVX 0
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -25,12 +29,16 @@
 
 namespace popflow {
 
-/// Which version to run. For tests: everyone else takes the best that the machine has.
-enum class Lanes { baseline, best };
+/// The widest version to run. For tests: everyone else takes the best that the machine has.
+enum class Lanes { baseline, avx2, best };
+inline constexpr Lanes kAllLanes[] = {Lanes::baseline, Lanes::avx2, Lanes::best};
 
-#if POPFLOW_HAS_AVX2
+#if POPFLOW_HAS_AVX
 inline bool use_avx2(Lanes lanes) {
-  return lanes == Lanes::best && __builtin_cpu_supports("avx2") != 0;
+  return lanes != Lanes::baseline && __builtin_cpu_supports("avx2") != 0;
+}
+inline bool use_avx512(Lanes lanes) {
+  return lanes == Lanes::best && __builtin_cpu_supports("avx512f") != 0;
 }
 #endif
 
