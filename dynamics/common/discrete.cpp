@@ -1,8 +1,14 @@
 #include "dynamics/common/discrete.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <numeric>
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace popflow {
 
@@ -44,6 +50,61 @@ DiscreteDistribution::DiscreteDistribution(std::span<const double> weights) {
                              : static_cast<std::uint64_t>(column.share * 0x1p64),
                         column.alias});
   }
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+namespace {
+
+typedef std::uint64_t Words __attribute__((vector_size(64)));
+typedef std::uint32_t Indices __attribute__((vector_size(32)));
+
+/// Eight indices at a time; returns how many. A column of the table is two numbers of 64 bits, its
+/// threshold and, in the low half, its alias. (Masks that leave nothing out keep gcc 12 from
+/// warning of its own header.)
+__attribute__((target("avx512f"))) std::size_t draw_eights(std::size_t size, const void* columns,
+                                                           std::size_t number,
+                                                           const std::uint32_t* words,
+                                                           std::uint32_t* indices) {
+  constexpr std::uint64_t kLow = 0xffffffff;
+  const auto factor = reinterpret_cast<__m512i>(Words{} + size);
+  std::size_t done = 0;
+  for (; done + 8 <= number; done += 8) {
+    Words word;
+    std::memcpy(&word, words + 2 * done, sizeof word);
+    // The product with the size, below 2^32, in halves.
+    const auto low = reinterpret_cast<Words>(
+        _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(word), factor));
+    const auto high = reinterpret_cast<Words>(
+        _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(word >> 32), factor));
+    const Words upper = high + (low >> 32);
+    const Words place = upper >> 32;
+    const Words rest = upper << 32 | (low & kLow);
+    const auto at = reinterpret_cast<__m512i>(2 * place);
+    const __m512i none = reinterpret_cast<__m512i>(Words{});
+    const auto threshold =
+        reinterpret_cast<Words>(_mm512_mask_i64gather_epi64(none, 0xff, at, columns, 8));
+    const auto alias = reinterpret_cast<Words>(_mm512_mask_i64gather_epi64(
+        none, 0xff, at, static_cast<const std::uint64_t*>(columns) + 1, 8));
+    const Words index = rest < threshold ? place : alias & kLow;
+    const Indices narrow = __builtin_convertvector(index, Indices);
+    std::memcpy(indices + done, &narrow, sizeof narrow);
+  }
+  return done;
+}
+
+}  // namespace
+#endif
+
+void DiscreteDistribution::draw(std::size_t number, const std::uint32_t* words,
+                                std::uint32_t* indices) const {
+  std::size_t done = 0;
+#if defined(__GNUC__) && defined(__x86_64__)
+  static_assert(sizeof(Column) == 16 && offsetof(Column, alias) == 8);
+  if (__builtin_cpu_supports("avx512f") && columns_.size() < std::uint64_t{1} << 32)
+    done = draw_eights(columns_.size(), columns_.data(), number, words, indices);
+#endif
+  for (; done < number; ++done)
+    indices[done] = (*this)(std::uint64_t{words[2 * done + 1]} << 32 | words[2 * done]);
 }
 
 }  // namespace popflow

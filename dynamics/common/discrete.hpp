@@ -35,6 +35,9 @@ class DiscreteDistribution {
     const bool own = static_cast<std::uint64_t>(scaled) < column.threshold;
     return column.alias ^ ((column.alias ^ place) & (0U - static_cast<std::uint32_t>(own)));
   }
+  /// The indices given by so many words, each two of 32 bits, the low half first
+  /// (random/bits.hpp).
+  void draw(std::size_t number, const std::uint32_t* words, std::uint32_t* indices) const;
 
  private:
   struct Column {

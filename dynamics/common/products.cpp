@@ -24,6 +24,7 @@ typedef double Eight __attribute__((vector_size(64)));
 // enough sums go on while each waits for its last term.
 constexpr size_t kColumns = 4;
 constexpr size_t kShortColumns = 12;
+constexpr size_t kFewColumns = 8;
 constexpr size_t kInner = 128;  // columns of A whose tile stays in the nearest cache
 
 // gcc fuses wide vectors, which are for machines that can, by -ffp-contract=fast alone, and not
@@ -96,8 +97,10 @@ POPFLOW_INLINE size_t bands(bool fresh, size_t row, size_t rows, size_t columns,
   for (; row + height <= rows; row += height) {
     const Columns left{a.data + row, a.stride};
     size_t j = 0;
-    if constexpr (vectors == 1)
+    if constexpr (vectors == 1) {
       j = across<V, 1, kShortColumns>(fresh, j, columns, inner, left, b, c + row, c_stride);
+      j = across<V, 1, kFewColumns>(fresh, j, columns, inner, left, b, c + row, c_stride);
+    }
     j = across<V, vectors, kColumns>(fresh, j, columns, inner, left, b, c + row, c_stride);
     across<V, vectors, 1>(fresh, j, columns, inner, left, b, c + row, c_stride);
   }

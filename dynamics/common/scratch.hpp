@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,9 +34,18 @@ class ScratchPool {
   };
 
   [[nodiscard]] Loan borrow() {
+    return borrow([](const T&) { return true; });
+  }
+  /// One that suits, if there is one that is free; else any.
+  template <class Suits>
+  [[nodiscard]] Loan borrow(const Suits& suits) {
     {
       const std::scoped_lock lock(mutex_);
       if (!free_.empty()) {
+        auto found = std::find_if(free_.rbegin(), free_.rend(),
+                                  [&](const std::unique_ptr<T>& item) { return suits(*item); });
+        if (found == free_.rend()) found = free_.rbegin();
+        std::swap(*found, free_.back());
         std::unique_ptr<T> item = std::move(free_.back());
         free_.pop_back();
         return {*this, std::move(item)};

@@ -331,9 +331,8 @@ void Joma::event_functions(StateView x, double /*t*/, std::span<double> values) 
   events_.evaluate(entropy_rate(x), values);
 }
 
-void Joma::event_heights(StateView x, double /*t*/, std::span<double> heights) const {
-  heights[1] = entropy(x);
-  heights[0] = -heights[1];
+double Joma::event_height(std::size_t event, StateView x, double /*t*/) const {
+  return event == 0 ? -entropy(x) : entropy(x);
 }
 
 void Joma::learned(std::span<const double> x, double& low, double& high) const {

@@ -34,7 +34,7 @@ class Joma : public System, public popflow::Jacobian, public Events, public Clos
   void observe(StateView x, double t, std::span<double> values) const override;
   void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
   void event_functions(StateView x, double t, std::span<double> values) const override;
-  void event_heights(StateView x, double t, std::span<double> heights) const override;
+  [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
   void passage_functions(StateView x, double t, std::span<double> values) const override;
   void closed_form(double t, std::span<double> x) const override;
 

@@ -3,18 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "dynamics/common/products.hpp"
-#include "dynamics/common/widest.hpp"
+#include "dynamics/joma_joint/kernels.hpp"
 
 namespace popflow::joma_joint {
 namespace {
 
 using Eigen::Index;
 
-// Task sizes. They are constants, so sums have the same order on any number of threads.
-constexpr Index kContexts = 32;  ///< classes of one task of the product forward
-constexpr Index kTokens = 128;   ///< tokens of one task of the product backward
+// Task sizes. They depend on sizes alone, so sums have the same order on any number of threads.
+constexpr Index kBlock = 512;  ///< tokens of one task of the product forward, or more of very many
+constexpr Index kMostBlocks = 64;
+constexpr Index kContexts = 32;  ///< contexts of one task of the product forward
+constexpr Index kTokens = 64;    ///< tokens of one task of the product backward
+
+// Of a product so many multiplications cost as much as an element touched.
+constexpr std::size_t kPerElement = 8;
+
+Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 
 // The columns of a matrix from `first` on, their rows from `row` on.
 template <typename M>
@@ -22,91 +30,69 @@ Columns columns_from(const M& m, Index first, Index row = 0) {
   return {m.data() + first * m.rows() + row, static_cast<std::size_t>(m.rows())};
 }
 
-Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
-
-// For a token with this gain, all classes.
-
-POPFLOW_WIDEST void scale(std::size_t classes, double gain, const double* __restrict__ x,
-                          double* __restrict__ b) {
-  for (std::size_t c = 0; c < classes; ++c) b[c] = gain * x[c];
-}
-
-POPFLOW_WIDEST void add_scaled(std::size_t classes, double gain, const double* __restrict__ x,
-                               double* __restrict__ sums) {
-  for (std::size_t c = 0; c < classes; ++c) sums[c] += gain * x[c];
-}
-
-POPFLOW_WIDEST void share(std::size_t classes, double gain, const double* __restrict__ x,
-                          const double* __restrict__ sums, double* __restrict__ b) {
-  for (std::size_t c = 0; c < classes; ++c) b[c] = gain * x[c] / sums[c];
-}
-
-// A sum of exponentials below this has lost what matters to it: all tokens of the class lie far
+// A sum of exponentials below this has lost what matters to it: all tokens of the context lie far
 // below the largest of all.
 constexpr double kSmallestSum = 1e-200;
 
 }  // namespace
 
-Attention::Attention(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Index nodes,
+Index blocks_of_tokens(Index tokens) {
+  return std::clamp<Index>(pieces(tokens, kBlock), 1, kMostBlocks);
+}
+
+/// How the product forward is cut: into blocks of tokens x groups of contexts.
+struct Attention::Tiles {
+  Index blocks, groups;
+  std::size_t work;
+};
+
+Attention::Tiles Attention::tiles() const {
+  return {sums_.cols(), pieces(X_.rows(), kContexts), to_size(X_.size() * K_) / kPerElement};
+}
+
+Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temperature, Index nodes,
                      Workers& workers)
     : kind_(kind),
       temperature_(temperature),
       workers_(workers),
-      X_(X.transpose()),
+      K_(nodes),
+      block_(pieces(contexts.cols(), blocks_of_tokens(contexts.cols()))),
+      X_(std::move(contexts)),
       B_(X_),
-      products_(nodes, X.cols()),
-      gain_(X.rows()),
-      sums_(X.cols()),
-      partial_(static_cast<std::size_t>(pieces(X.rows(), kStretch)),
-               Eigen::MatrixXd(nodes, X.cols())),
-      partial_sums_(X.cols(), pieces(X.rows(), kStretch)) {}
+      products_(nodes, X_.rows()),
+      gains_(X_.cols()),
+      scales_(Eigen::VectorXd::Ones(X_.rows())),
+      partial_(nodes, X_.rows() * blocks_of_tokens(X_.cols())),
+      sums_(X_.rows(), blocks_of_tokens(X_.cols())),
+      alone_(Eigen::VectorXi::Zero(X_.rows())),
+      weights_(nodes, X_.rows()),
+      pulls_(X_.rows()) {}
 
-void Attention::forward(const Matrix& V, const Vector& z) {
-  attend(z);
-  multiply(V);
+void Attention::set_gains(const Vector& z) {
+  if (kind_ == AttentionKind::linear) {
+    gains_ = z;
+    return;
+  }
+  const double top = kind_ == AttentionKind::softmax ? z.maxCoeff() : 0.0;
+  kernels::exponentials(to_size(z.size()), top, temperature_, z.data(), gains_.data());
 }
 
-void Attention::attend(const Vector& z) {
-  const double top = kind_ == AttentionKind::softmax ? z.maxCoeff() : 0.0;
-  struct Call {
-    Attention& self;
-    const Vector& z;
-    double top;
-  } call{*this, z, top};
-  const auto tasks = static_cast<std::size_t>(partial_.size());
-  const auto work = static_cast<std::size_t>(X_.size());
-  workers_.run(tasks, work, [&call](std::size_t task) {
-    Attention& a = call.self;
-    const Index first = static_cast<Index>(task) * kStretch;
-    const Index count = std::min(kStretch, a.X_.cols() - first);
-    auto gain = a.gain_.segment(first, count);
-    if (a.kind_ == AttentionKind::linear)
-      gain = call.z.segment(first, count);
-    else
-      gain = ((call.z.segment(first, count).array() - call.top) / a.temperature_).exp();
-    const auto classes = static_cast<std::size_t>(a.X_.rows());
-    if (a.kind_ != AttentionKind::softmax) {
-      for (Index l = first; l < first + count; ++l)
-        scale(classes, a.gain_[l], a.X_.col(l).data(), a.B_.col(l).data());
-      return;
-    }
-    auto sum = a.partial_sums_.col(static_cast<Index>(task));
-    sum.setZero();
-    for (Index l = first; l < first + count; ++l)
-      add_scaled(classes, a.gain_[l], a.X_.col(l).data(), sum.data());
-  });
+void Attention::attend_block(Index block, Index first, Index contexts) {
+  const Index token = block * block_;
+  const Index begin = token * X_.rows() + first;
+  kernels::attend(to_size(contexts), to_size(std::min(block_, X_.cols() - token)),
+                  to_size(X_.rows()), gains_.data() + token, X_.data() + begin, B_.data() + begin,
+                  sums_.col(block).data() + first);
+}
+
+void Attention::set_scales(Index first, Index contexts, const Vector& z) {
   if (kind_ != AttentionKind::softmax) return;
-  sums_ = partial_sums_.rowwise().sum();
-  workers_.run(tasks, work, [&call](std::size_t task) {
-    Attention& a = call.self;
-    const Index first = static_cast<Index>(task) * kStretch;
-    const Index count = std::min(kStretch, a.X_.cols() - first);
-    for (Index l = first; l < first + count; ++l)
-      share(static_cast<std::size_t>(a.X_.rows()), a.gain_[l], a.X_.col(l).data(), a.sums_.data(),
-            a.B_.col(l).data());
-  });
-  for (Index c = 0; c < sums_.size(); ++c)
-    if (sums_[c] < kSmallestSum) attend_alone(c, z);
+  for (Index c = first; c < first + contexts; ++c) {
+    const double sum = sums_.row(c).sum();
+    scales_[c] = 1 / sum;
+    alone_[c] = sum < kSmallestSum;
+    if (alone_[c] != 0) attend_alone(c, z);
+  }
 }
 
 void Attention::attend_alone(Index context, const Vector& z) {
@@ -119,90 +105,175 @@ void Attention::attend_alone(Index context, const Vector& z) {
     B_(context, l) = x > 0 ? x * std::exp((z[l] - top) / temperature_) : 0.0;
     sum += B_(context, l);
   }
-  B_.row(context) /= sum;
+  scales_[context] = 1 / sum;
 }
 
-void Attention::multiply(const Matrix& V) {
+void Attention::multiply_block(const Matrix& V, Index block, Index first, Index contexts) {
+  const Index token = block * block_;
+  product_with_transpose(to_size(K_), to_size(contexts),
+                         to_size(std::min(block_, X_.cols() - token)), columns_from(V, token),
+                         columns_from(B_, token, first),
+                         partial_.col(block * X_.rows() + first).data(), to_size(K_));
+}
+
+void Attention::sum_products(const Matrix& V, Index first, Index contexts) {
+  double* const sums = partial_.col(first).data();
+  for (Index block = 1; block < sums_.cols(); ++block)
+    kernels::add(to_size(K_ * contexts), partial_.col(block * X_.rows() + first).data(), sums);
+  kernels::scale_columns(to_size(K_), to_size(contexts), scales_.data() + first, sums,
+                         products_.col(first).data());
+  for (Index c = first; c < first + contexts; ++c)
+    if (kind_ == AttentionKind::softmax && alone_[c] != 0)
+      products_.col(c) = V * B_.row(c).transpose() * scales_[c];
+}
+
+void Attention::attend(const Vector& z) {
+  set_gains(z);
   struct Call {
     Attention& self;
-    const Matrix& V;
-    std::size_t groups;
-  } call{*this, V, static_cast<std::size_t>(pieces(X_.rows(), kContexts))};
-  workers_.run(partial_.size() * call.groups, static_cast<std::size_t>(V.size()),
-               [&call](std::size_t task) {
-                 Attention& a = call.self;
-                 const Index first = static_cast<Index>(task / call.groups) * kStretch;
-                 const Index count = std::min(kStretch, a.X_.cols() - first);
-                 const Index c = static_cast<Index>(task % call.groups) * kContexts;
-                 const Index contexts = std::min(kContexts, a.X_.rows() - c);
-                 const auto nodes = static_cast<std::size_t>(call.V.rows());
-                 product_with_transpose(nodes, static_cast<std::size_t>(contexts),
-                                        static_cast<std::size_t>(count),
-                                        columns_from(call.V, first), columns_from(a.B_, first, c),
-                                        a.partial_[task / call.groups].col(c).data(), nodes);
-               });
-  products_ = partial_[0];
-  for (std::size_t i = 1; i < partial_.size(); ++i) products_ += partial_[i];
+    const Vector& z;
+    Tiles tiles;
+  } call{*this, z, tiles()};
+  workers_.run(to_size(call.tiles.groups), to_size(X_.size()), [&call](std::size_t task) {
+    const Index first = static_cast<Index>(task) * kContexts;
+    const Index contexts = std::min(kContexts, call.self.X_.rows() - first);
+    for (Index block = 0; block < call.tiles.blocks; ++block)
+      call.self.attend_block(block, first, contexts);
+    call.self.set_scales(first, contexts, call.z);
+  });
 }
 
-void Attention::backward(const Matrix& V, const Vector& z, const Eigen::MatrixXd& w, double* dV,
-                         double* dr, double* dz) {
-  Eigen::Map<Eigen::VectorXd>(dr, w.rows()) = w.rowwise().sum();
-  if (kind_ == AttentionKind::softmax && dz)
-    sums_ = w.cwiseProduct(products_).colwise().sum().transpose();
+void Attention::forward(const Matrix& V, const Vector& z, const Finished& finished, bool attended) {
+  if (!attended) set_gains(z);
   struct Call {
     Attention& self;
     const Matrix& V;
     const Vector& z;
-    const Eigen::MatrixXd& w;
+    const Finished& finished;
+    bool attended;
+    Tiles tiles;
+
+    [[nodiscard]] Index contexts(Index first) const {
+      return std::min(kContexts, self.X_.rows() - first);
+    }
+    void multiply(Index block, Index first) const {
+      if (!attended) self.attend_block(block, first, contexts(first));
+      self.multiply_block(V, block, first, contexts(first));
+    }
+    void complete(Index first) const {
+      if (!attended) self.set_scales(first, contexts(first), z);
+      self.sum_products(V, first, contexts(first));
+      if (finished) finished(first, contexts(first));
+    }
+  } call{*this, V, z, finished, attended, tiles()};
+  if (call.tiles.blocks == 1) {
+    workers_.run(to_size(call.tiles.groups), call.tiles.work, [&call](std::size_t task) {
+      call.multiply(0, static_cast<Index>(task) * kContexts);
+      call.complete(static_cast<Index>(task) * kContexts);
+    });
+    return;
+  }
+  // Groups of a block one after the other: they share its part of V.
+  workers_.run(to_size(call.tiles.blocks * call.tiles.groups), call.tiles.work,
+               [&call](std::size_t task) {
+                 const auto groups = to_size(call.tiles.groups);
+                 call.multiply(static_cast<Index>(task / groups),
+                               static_cast<Index>(task % groups) * kContexts);
+               });
+  workers_.run(to_size(call.tiles.groups), to_size(partial_.size()),
+               [&call](std::size_t task) { call.complete(static_cast<Index>(task) * kContexts); });
+}
+
+template <bool add>
+void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV, double* dz) {
+  const bool linear = kind_ == AttentionKind::linear;
+  const auto loan = tasks_.borrow();
+  Task& task = *loan;
+  if (task.moved.cols() < tokens) {
+    task.moved.resize(K_, tokens);
+    for (Eigen::VectorXd* numbers : {&task.along, &task.pulled}) numbers->resize(tokens);
+  }
+  const std::size_t nodes = to_size(K_);
+  const std::size_t number = to_size(tokens);
+  double* const out = dV + first * K_;
+  // With linear attention first what z gains, dV/z: z itself may be 0.
+  double* const moved = add || linear ? task.moved.data() : out;
+  product(nodes, number, to_size(X_.rows()), columns_from(weights_, 0),
+          columns_from(linear ? X_ : B_, first), moved, nodes);
+  if (dz != nullptr)
+    kernels::dots(nodes, number, V.col(first).data(), nodes, moved, false, task.along.data());
+  if constexpr (add) {
+    if (linear)
+      kernels::add_scaled_columns(nodes, number, gains_.data() + first, moved, out);
+    else
+      kernels::add(nodes * number, moved, out);
+  } else if (linear) {
+    kernels::scale_columns(nodes, number, gains_.data() + first, moved, out);
+  }
+  if (dz == nullptr) return;
+  auto along = task.along.head(tokens);
+  if (kind_ == AttentionKind::softmax) {
+    kernels::dots(to_size(X_.rows()), number, B_.col(first).data(), to_size(X_.rows()),
+                  pulls_.data(), true, task.pulled.data());
+    along -= task.pulled.head(tokens);
+  }
+  if (!linear) along /= temperature_;
+  Eigen::Map<Eigen::VectorXd> velocity(dz + first, tokens);
+  if constexpr (add)
+    velocity += along;
+  else
+    velocity = along;
+}
+
+template <bool add>
+void Attention::to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr,
+                              double* dz) {
+  const std::size_t nodes = to_size(K_);
+  const std::size_t contexts = to_size(X_.rows());
+  if (!add) std::fill_n(dr, K_, 0.0);
+  for (Index c = 0; c < X_.rows(); ++c) kernels::add(nodes, w.col(c).data(), dr);
+  kernels::scale_columns(nodes, contexts, scales_.data(), w.data(), weights_.data());
+  if (kind_ == AttentionKind::softmax)
+    kernels::dots(nodes, contexts, weights_.data(), nodes, products_.data(), false, pulls_.data());
+  struct Call {
+    Attention& self;
+    const Matrix& V;
     double* dV;
     double* dz;
-  } call{*this, V, z, w, dV, dz};
-  workers_.run(static_cast<std::size_t>(pieces(V.cols(), kTokens)),
-               static_cast<std::size_t>(V.size()), [&call](std::size_t task) {
-                 Attention& a = call.self;
-                 const Index first = static_cast<Index>(task) * kTokens;
-                 const Index count = std::min(kTokens, call.V.cols() - first);
-                 Eigen::Map<Eigen::MatrixXd> all(call.dV, call.V.rows(), call.V.cols());
-                 auto moved = all.middleCols(first, count);
-                 const bool linear = a.kind_ == AttentionKind::linear;
-                 // With linear attention first what z gains, dV/z: z itself may be 0.
-                 const auto nodes = static_cast<std::size_t>(call.V.rows());
-                 product(nodes, static_cast<std::size_t>(count),
-                         static_cast<std::size_t>(call.w.cols()), columns_from(call.w, 0),
-                         columns_from(linear ? a.X_ : a.B_, first), moved.data(), nodes);
-                 for (Index i = 0; i < count; ++i) {
-                   const Index l = first + i;
-                   const double along = call.V.col(l).dot(moved.col(i));
-                   if (linear) moved.col(i) *= call.z[l];
-                   if (!call.dz) continue;
-                   switch (a.kind_) {
-                     case AttentionKind::linear:
-                       call.dz[l] = along;
-                       break;
-                     case AttentionKind::exponential:
-                       call.dz[l] = along / a.temperature_;
-                       break;
-                     case AttentionKind::softmax:
-                       call.dz[l] = (along - a.B_.col(l).dot(a.sums_)) / a.temperature_;
-                       break;
-                   }
-                 }
-               });
+    Index tokens;
+  } call{*this, V, dV, dz, 0};
+  const Index tasks = pieces(X_.cols(), kTokens);
+  call.tokens = pieces(pieces(X_.cols(), tasks), 4) * 4;
+  workers_.run(to_size(tasks), to_size(X_.size() * K_) / kPerElement, [&call](std::size_t task) {
+    const Index first = static_cast<Index>(task) * call.tokens;
+    const Index tokens = std::min(call.tokens, call.self.X_.cols() - first);
+    if (tokens > 0) call.self.template to_tokens<add>(call.V, first, tokens, call.dV, call.dz);
+  });
+}
+
+void Attention::backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr,
+                         double* dz) {
+  to_velocities<false>(V, w, dV, dr, dz);
+}
+
+void Attention::add_backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr,
+                             double* dz) {
+  to_velocities<true>(V, w, dV, dr, dz);
 }
 
 void Attention::slope_by_logits(const Matrix& V, Index node, Index context,
                                 Eigen::Ref<Eigen::VectorXd> slope) const {
   const auto v = V.row(node).transpose().array();
+  const auto b = B_.row(context).transpose().array();
   switch (kind_) {
     case AttentionKind::linear:
       slope = X_.row(context).transpose().array() * v;
       break;
     case AttentionKind::exponential:
-      slope = B_.row(context).transpose().array() * v / temperature_;
+      slope = b * v / temperature_;
       break;
     case AttentionKind::softmax:
-      slope = B_.row(context).transpose().array() * (v - products_(node, context)) / temperature_;
+      slope = b * scales_[context] * (v - products_(node, context)) / temperature_;
       break;
   }
 }

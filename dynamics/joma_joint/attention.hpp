@@ -1,21 +1,24 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <vector>
+#include <functional>
 
+#include "dynamics/common/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {
 
 enum class AttentionKind { softmax, exponential, linear };
 
-/// Tokens whose products with V are summed by one task, in a K x C matrix of their own.
-inline constexpr Eigen::Index kStretch = 4096;
+inline std::size_t to_size(Eigen::Index n) { return static_cast<std::size_t>(n); }
+
+/// Blocks of tokens whose products with V are summed apart, each into a K x C matrix of its own.
+Eigen::Index blocks_of_tokens(Eigen::Index tokens);
 
 /// The attention and the linear layer on it: from V, z to the attended contexts b_c and to
 /// v_k' b_c, and back from the weights of the nodes' gradients to the velocities of V, r and z.
 /// Two matrix products of size K x C x M together, cut into tasks whose bounds depend on the sizes
-/// alone.
+/// alone. Contexts are those of the classes, or of a batch of samples.
 ///
 /// Matrices have tokens last: V is K x M, so that a token's weights lie together.
 class Attention {
@@ -23,22 +26,41 @@ class Attention {
   using Matrix = Eigen::Map<const Eigen::MatrixXd>;
   using Vector = Eigen::Map<const Eigen::VectorXd>;
 
-  /// X (M x C) holds the context distributions, `temperature` is tau.
-  Attention(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Eigen::Index nodes,
+  /// `contexts` (C x M) holds a context's shares of the tokens in each row, `temperature` is tau.
+  Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temperature, Eigen::Index nodes,
             Workers& workers);
 
-  /// Attends: b_c from z, and the products with V.
-  void forward(const Matrix& V, const Vector& z);
-  /// b_c for all classes, C x M, of the last forward().
-  [[nodiscard]] const Eigen::MatrixXd& attended() const { return B_; }
+  /// The contexts, which may be replaced by others before the next attend() or forward().
+  [[nodiscard]] Eigen::MatrixXd& contexts() { return X_; }
+
+  /// What is to be done with the products of contexts `first` on, on the thread that has them.
+  using Finished = std::function<void(Eigen::Index first, Eigen::Index count)>;
+  /// b_c from z.
+  void attend(const Vector& z);
+  /// That, unless it has been done, and the products with V.
+  void forward(const Matrix& V, const Vector& z, const Finished& finished = {},
+               bool attended = false);
+
+  // Of the last attend() or forward():
+
+  /// b_c for all contexts, C x M, each times its sum().
+  [[nodiscard]] const Eigen::MatrixXd& unscaled() const { return B_; }
+  /// By which to multiply the rows of unscaled(): 1 but for softmax.
+  [[nodiscard]] const Eigen::VectorXd& scales() const { return scales_; }
+  /// b_c for all contexts, C x M.
+  [[nodiscard]] Eigen::MatrixXd attended() const { return scales_.asDiagonal() * B_; }
+  [[nodiscard]] double attended(Eigen::Index context, Eigen::Index token) const {
+    return scales_[context] * B_(context, token);
+  }
   /// v_k' b_c, K x C, of the last forward().
   [[nodiscard]] const Eigen::MatrixXd& products() const { return products_; }
 
   /// With w(k,c) = p_c g_{k,c} phi'(h_{k,c}):
   ///   dV/dt = sum_c w b_c',  dr/dt = sum_c w,  dz/dt = sum_c (db_c/dz)' sum_k w v_k
   /// at the V and z of the last forward(). `dz` may be null: then it is not computed.
-  void backward(const Matrix& V, const Vector& z, const Eigen::MatrixXd& w, double* dV, double* dr,
-                double* dz);
+  void backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
+  /// The same, added to what is there. That may be V, r and z themselves.
+  void add_backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
 
   /// (db_c/dz)' v_k, which is what h_{k,c} gains by a unit of each z_l.
   void slope_by_logits(const Matrix& V, Eigen::Index node, Eigen::Index context,
@@ -48,20 +70,40 @@ class Attention {
   [[nodiscard]] double temperature() const { return temperature_; }
 
  private:
-  void attend(const Vector& z);
+  struct Tiles;
+  [[nodiscard]] Tiles tiles() const;
+  void set_gains(const Vector& z);
+  void attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts);
+  void set_scales(Eigen::Index first, Eigen::Index contexts, const Vector& z);
   void attend_alone(Eigen::Index context, const Vector& z);
-  void multiply(const Matrix& V);
+  void multiply_block(const Matrix& V, Eigen::Index block, Eigen::Index first,
+                      Eigen::Index contexts);
+  void sum_products(const Matrix& V, Eigen::Index first, Eigen::Index contexts);
+  template <bool add>
+  void to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
+  template <bool add>
+  void to_tokens(const Matrix& V, Eigen::Index first, Eigen::Index count, double* dV, double* dz);
 
   AttentionKind kind_;
   double temperature_;
   Workers& workers_;
-  Eigen::MatrixXd X_;                     ///< C x M
-  Eigen::MatrixXd B_;                     ///< C x M
-  Eigen::MatrixXd products_;              ///< K x C
-  Eigen::VectorXd gain_;                  ///< M: z, or e^{z/tau} (softmax: over its largest)
-  Eigen::VectorXd sums_;                  ///< C: x_c' gain; in backward() sum_k w_kc v_k' b_c
-  std::vector<Eigen::MatrixXd> partial_;  ///< one per block of tokens: K x C products
-  Eigen::MatrixXd partial_sums_;          ///< C x blocks
+  Eigen::Index K_, block_;    ///< nodes; tokens of a block
+  Eigen::MatrixXd X_;         ///< C x M
+  Eigen::MatrixXd B_;         ///< C x M: X times the gains of the tokens
+  Eigen::MatrixXd products_;  ///< K x C
+  Eigen::VectorXd gains_;     ///< M: z, or e^{z/tau} (softmax: over its largest)
+  Eigen::VectorXd scales_;    ///< C: 1, or over the sum of a row of B
+  Eigen::MatrixXd partial_;   ///< K x C blocks: products of a block of tokens, times sums
+  Eigen::MatrixXd sums_;      ///< C x blocks: of rows of B
+  Eigen::VectorXi alone_;     ///< C: 1 where a context has gains of its own
+  Eigen::MatrixXd weights_;   ///< K x C: of backward(), over the sums of B
+  Eigen::VectorXd pulls_;     ///< C: sum_k w_kc v_k' b_c, over the sum
+  /// Working space for some tokens.
+  struct Task {
+    Eigen::MatrixXd moved;  ///< K x tokens
+    Eigen::VectorXd along, pulled;
+  };
+  ScratchPool<Task> tasks_;
 };
 
 }  // namespace popflow::joma_joint

@@ -1,5 +1,6 @@
 #include "dynamics/joma_joint/entropy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -53,14 +54,34 @@ POPFLOW_WIDEST void add_rates(std::size_t classes, const double* __restrict__ b,
   }
 }
 
-Eigen::VectorXd sizes_of_rows(const Eigen::MatrixXd& B) {
-  Eigen::VectorXd sums = Eigen::VectorXd::Zero(B.rows());
-  for (Index l = 0; l < B.cols(); ++l)
-    add_sizes(static_cast<std::size_t>(B.rows()), B.col(l).data(), sums.data());
-  return sums;
+// Tokens whose terms one task adds.
+constexpr Index kStretch = 512;
+
+/// A sum over tokens for each class: body(token, sums) adds the token's terms. `numbers` sums of
+/// each class lie one after the other.
+template <class Body>
+Eigen::MatrixXd over_tokens(const Eigen::MatrixXd& B, Index numbers, Workers& workers,
+                            const Body& body) {
+  const Index tasks = std::max<Index>(1, (B.cols() + kStretch - 1) / kStretch);
+  Eigen::MatrixXd parts = Eigen::MatrixXd::Zero(B.rows() * numbers, tasks);
+  workers.run(static_cast<std::size_t>(tasks), 4 * static_cast<std::size_t>(B.size()),
+              [&](std::size_t task) {
+                const Index first = static_cast<Index>(task) * kStretch;
+                double* const sums = parts.col(static_cast<Index>(task)).data();
+                for (Index l = first; l < std::min(first + kStretch, B.cols()); ++l) body(l, sums);
+              });
+  Eigen::VectorXd all = parts.col(0);
+  for (Index task = 1; task < tasks; ++task) all += parts.col(task);
+  return Eigen::Map<Eigen::MatrixXd>(all.data(), B.rows(), numbers);
 }
 
-double mean_entropy(const Eigen::VectorXd& entropies, const Eigen::VectorXd& sums,
+Eigen::VectorXd sizes_of_rows(const Eigen::MatrixXd& B, Workers& workers) {
+  return over_tokens(B, 1, workers, [&B](Index l, double* sums) {
+    add_sizes(static_cast<std::size_t>(B.rows()), B.col(l).data(), sums);
+  });
+}
+
+double mean_entropy(const Eigen::Ref<const Eigen::VectorXd>& entropies, const Eigen::VectorXd& sums,
                     const Eigen::VectorXd& p) {
   double mean = 0;
   for (Index c = 0; c < p.size(); ++c) {
@@ -72,28 +93,29 @@ double mean_entropy(const Eigen::VectorXd& entropies, const Eigen::VectorXd& sum
 
 }  // namespace
 
-double attention_entropy(const Eigen::MatrixXd& B, const Eigen::VectorXd& p) {
+double attention_entropy(const Eigen::MatrixXd& B, const Eigen::VectorXd& p, Workers& workers) {
   const auto classes = static_cast<std::size_t>(B.rows());
-  const Eigen::VectorXd sums = sizes_of_rows(B);
-  Eigen::VectorXd entropies = Eigen::VectorXd::Zero(B.rows());
-  for (Index l = 0; l < B.cols(); ++l)
-    add_entropies(classes, B.col(l).data(), sums.data(), entropies.data());
+  const Eigen::VectorXd sums = sizes_of_rows(B, workers);
+  const Eigen::VectorXd entropies = over_tokens(B, 1, workers, [&](Index l, double* into) {
+    add_entropies(classes, B.col(l).data(), sums.data(), into);
+  });
   return mean_entropy(entropies, sums, p);
 }
 
 Entropy attention_entropy_and_rate(const Eigen::MatrixXd& B, const Eigen::VectorXd& p,
-                                   const Eigen::VectorXd& log_rates) {
+                                   const Eigen::VectorXd& log_rates, Workers& workers) {
   const auto classes = static_cast<std::size_t>(B.rows());
-  const Eigen::VectorXd sums = sizes_of_rows(B);
-  Eigen::VectorXd means = Eigen::VectorXd::Zero(B.rows());
-  Eigen::VectorXd entropies = means;
-  Eigen::VectorXd rates = means;
-  Eigen::VectorXd sizes = means;
-  for (Index l = 0; l < B.cols(); ++l)
-    add_means(classes, B.col(l).data(), sums.data(), log_rates[l], means.data());
-  for (Index l = 0; l < B.cols(); ++l)
-    add_rates(classes, B.col(l).data(), sums.data(), means.data(), log_rates[l], entropies.data(),
-              rates.data(), sizes.data());
+  const Eigen::VectorXd sums = sizes_of_rows(B, workers);
+  const Eigen::VectorXd means = over_tokens(B, 1, workers, [&](Index l, double* into) {
+    add_means(classes, B.col(l).data(), sums.data(), log_rates[l], into);
+  });
+  const Eigen::MatrixXd found = over_tokens(B, 3, workers, [&](Index l, double* into) {
+    add_rates(classes, B.col(l).data(), sums.data(), means.data(), log_rates[l], into,
+              into + classes, into + 2 * classes);
+  });
+  const auto entropies = found.col(0);
+  const auto rates = found.col(1);
+  const auto sizes = found.col(2);
   Entropy all{.value = mean_entropy(entropies, sums, p)};
   for (Index c = 0; c < p.size(); ++c) {
     if (!(sums[c] > 0) || p[c] == 0) continue;

@@ -1,5 +1,7 @@
 #include "dynamics/joma_joint/flow.hpp"
 
+#include <numeric>
+
 #include "dynamics/joma_joint/box.hpp"
 
 namespace popflow::joma_joint {
@@ -14,13 +16,15 @@ constexpr double kReturn = 1;
 
 Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
            Index nodes, Workers& workers)
-    : attention_(X, kind, temperature, nodes, workers),
+    : attention_(X.transpose(), kind, temperature, nodes, workers),
       outputs_(std::move(outputs)),
+      classes_(static_cast<std::size_t>(X.cols())),
       h_(nodes, X.cols()),
       phi_(nodes, X.cols()),
       slope_(nodes, X.cols()),
       g_(nodes, X.cols()),
       w_(nodes, X.cols()) {
+  std::iota(classes_.begin(), classes_.end(), 0U);
   if (!outputs_.has_kinks()) return;
   dV_.resize(nodes, X.rows());
   dr_.resize(nodes);
@@ -29,20 +33,29 @@ Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Out
 
 Eigen::VectorXd Flow::mean_attention(const Attention::Matrix& V, const Attention::Vector& z) {
   attention_.forward(V, z);
-  return attention_.attended().transpose() * outputs_.class_weights();
+  return attention_.unscaled().transpose() *
+         attention_.scales().cwiseProduct(outputs_.class_weights());
 }
 
-void Flow::at(const Point& point) {
-  attention_.forward(point.V, point.z);
+void Flow::attend(const Point& point) { attention_.attend(point.z); }
+
+void Flow::at(const Point& point, bool attended) {
+  if (point.sides != nullptr) return at_kinks(point, attended);
+  const Attention::Finished finish = [&](Index first, Index count) {
+    outputs_.weigh(count, classes_.data() + first, outputs_.class_weights().data() + first,
+                   attention_.products().col(first).data(), point.r.data(),
+                   {h_.col(first).data(), phi_.col(first).data(), slope_.col(first).data(),
+                    g_.col(first).data(), w_.col(first).data()});
+  };
+  attention_.forward(point.V, point.z, finish, attended);
+}
+
+void Flow::at_kinks(const Point& point, bool attended) {
+  attention_.forward(point.V, point.z, {}, attended);
   h_ = attention_.products().colwise() + point.r;
   sliding_.clear();
   for (Index c = 0; c < h_.cols(); ++c) {
     for (Index k = 0; k < h_.rows(); ++k) {
-      if (point.sides == nullptr) {
-        phi_(k, c) = outputs_.value(h_(k, c));
-        slope_(k, c) = outputs_.slope(h_(k, c));
-        continue;
-      }
       // By the regime, not by h: the right-hand side extends smoothly beyond the end of a regime.
       const Side side = side_of(point.sides[c * h_.rows() + k]);
       phi_(k, c) = side == Side::above ? h_(k, c) : 0.0;
@@ -50,7 +63,7 @@ void Flow::at(const Point& point) {
       if (side == Side::sliding) sliding_.emplace_back(k, c);
     }
   }
-  outputs_.gradient(phi_, g_);
+  outputs_.gradient(h_.cols(), classes_.data(), phi_.data(), g_.data());
   w_ = g_.cwiseProduct(slope_) * outputs_.class_weights().asDiagonal();
   if (!sliding_.empty()) slide(point);
 }
@@ -68,7 +81,7 @@ void Flow::slide(const Point& point) {
 }
 
 void Flow::velocity(const Point& point, const Velocity& into) {
-  attention_.backward(point.V, point.z, w_, into.V, into.r, theorem_ ? nullptr : into.z);
+  attention_.backward(point.V, w_, into.V, into.r, theorem_ ? nullptr : into.z);
   if (theorem_ == nullptr || into.z == nullptr) return;
   theorem_->rate(point.V, Attention::Matrix(into.V, point.V.rows(), point.V.cols()), point.z,
                  Eigen::Map<Eigen::VectorXd>(into.z, point.z.size()));
@@ -80,7 +93,7 @@ Eigen::VectorXd Flow::drift(const Point& point, const std::vector<Surface>& surf
   w_ = w;
   velocity(point, {dV_.data(), dr_.data(), dz_.data()});
   w_ = kept;
-  const Eigen::MatrixXd& B = attention_.attended();
+  const Eigen::MatrixXd B = attention_.attended();
   Eigen::VectorXd by_logits(point.z.size());
   Eigen::VectorXd found(static_cast<Index>(surfaces.size()));
   for (std::size_t i = 0; i < surfaces.size(); ++i) {
@@ -93,7 +106,7 @@ Eigen::VectorXd Flow::drift(const Point& point, const std::vector<Surface>& surf
 
 Eigen::MatrixXd Flow::gram(const Point& point, const std::vector<Surface>& surfaces) const {
   const auto n = static_cast<Index>(surfaces.size());
-  const Eigen::MatrixXd& B = attention_.attended();
+  const Eigen::MatrixXd B = attention_.attended();
   Eigen::MatrixXd by_logits(point.z.size(), n);
   for (Index i = 0; i < n; ++i) {
     const auto [k, c] = surfaces[static_cast<std::size_t>(i)];

@@ -52,8 +52,10 @@ class Flow {
   /// integrated.
   void follow(const Theorem& theorem) { theorem_ = &theorem; }
 
-  /// Computes the attention, h, phi, g and the weights w (on sliding surfaces, theta).
-  void at(const Point& point);
+  /// Computes the attention alone.
+  void attend(const Point& point);
+  /// That, unless it has been done, and h, phi, g and the weights w (on sliding surfaces, theta).
+  void at(const Point& point, bool attended = false);
   void velocity(const Point& point, const Velocity& into);
 
   [[nodiscard]] const Attention& attention() const { return attention_; }
@@ -81,11 +83,13 @@ class Flow {
   [[nodiscard]] const Eigen::MatrixXd& weights() const { return w_; }
 
  private:
+  void at_kinks(const Point& point, bool attended);
   void slide(const Point& point);
 
   Attention attention_;
   Outputs outputs_;
   const Theorem* theorem_ = nullptr;
+  std::vector<std::uint32_t> classes_;  ///< 0, 1, ..., C - 1: each context is of a class of its own
   Eigen::MatrixXd h_, phi_, slope_, g_, w_;
   std::vector<Surface> sliding_;
   Eigen::MatrixXd dV_;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
+
+#include "dynamics/joma_joint/kernels.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -43,8 +46,13 @@ double tanh_slope(double h) {
 
 }  // namespace
 
-Outputs::Outputs(Activation activation, Backprop backprop, double smoothing, Eigen::VectorXd p)
-    : activation_(activation), backprop_(backprop), smoothing_(smoothing), p_(std::move(p)) {}
+Outputs::Outputs(Activation activation, Backprop backprop, double smoothing, Index nodes,
+                 Eigen::VectorXd p)
+    : activation_(activation),
+      backprop_(backprop),
+      smoothing_(smoothing),
+      nodes_(nodes),
+      p_(std::move(p)) {}
 
 double Outputs::value(double h) const {
   switch (activation_) {
@@ -85,29 +93,38 @@ double Outputs::slope(double h) const {
   return logistic(h / smoothing_);
 }
 
-void Outputs::gradient(const Eigen::MatrixXd& phi, Eigen::MatrixXd& g) const {
-  for (Index c = 0; c < phi.cols(); ++c) gradient(c, phi.col(c), g.col(c));
+void Outputs::activate(Eigen::Index number, const double* h, double* phi, double* slope) const {
+  for (Index i = 0; i < number; ++i) {
+    phi[i] = value(h[i]);
+    slope[i] = this->slope(h[i]);
+  }
 }
 
-void Outputs::gradient(Index c, const Eigen::Ref<const Eigen::VectorXd>& phi,
-                       Eigen::Ref<Eigen::VectorXd> g) const {
-  const Index K = phi.size();
-  if (backprop_ == Backprop::stationary) {
-    g.setConstant(-1 / static_cast<double>(K));
-    if (c < K) g[c] = static_cast<double>(K - 1) / static_cast<double>(K);
+void Outputs::gradient(Index contexts, const std::uint32_t* classes, const double* phi,
+                       double* g) const {
+  if (backprop_ == Backprop::cross_entropy) {
+    kernels::cross_entropy_gradients(static_cast<std::size_t>(nodes_),
+                                     static_cast<std::size_t>(contexts), classes, phi, g);
     return;
   }
-  const double top = phi.maxCoeff();
-  double sum = 0;
-  double others = 0;
-  for (Index k = 0; k < K; ++k) {
-    const double e = std::exp(phi[k] - top);
-    g[k] = -e;
-    sum += e;
-    if (k != c) others += e;
-  }
-  g[c] = others;  // 1 - softmax_c would lose its digits as the class is learned
-  g /= sum;
+  std::fill_n(g, nodes_ * contexts, -1 / static_cast<double>(nodes_));
+  for (Index i = 0; i < contexts; ++i)
+    if (classes[i] < nodes_)
+      g[i * nodes_ + classes[i]] = static_cast<double>(nodes_ - 1) / static_cast<double>(nodes_);
+}
+
+void Outputs::weigh(Index contexts, const std::uint32_t* classes, const double* weights,
+                    const double* products, const double* r, const Heads& heads) const {
+  const auto nodes = static_cast<std::size_t>(nodes_);
+  const auto columns = static_cast<std::size_t>(contexts);
+  const bool identity = activation_ == Activation::identity;
+  kernels::shift_columns(nodes, columns, r, products, identity ? heads.phi : heads.h);
+  if (!identity) activate(nodes_ * contexts, heads.h, heads.phi, heads.slope);
+  gradient(contexts, classes, heads.phi, heads.g);
+  if (identity)
+    kernels::scale_columns(nodes, columns, weights, heads.g, heads.w);
+  else
+    kernels::weigh_columns(nodes, columns, weights, heads.g, heads.slope, heads.w);
 }
 
 double Outputs::loss(const Eigen::MatrixXd& phi) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 
 namespace popflow::joma_joint {
 
@@ -11,18 +12,31 @@ enum class Backprop { cross_entropy, stationary };
 class Outputs {
  public:
   /// `p` are the class weights; `smoothing` > 0 makes the relu eps log(1 + e^{h/eps}).
-  Outputs(Activation activation, Backprop backprop, double smoothing, Eigen::VectorXd p);
+  Outputs(Activation activation, Backprop backprop, double smoothing, Eigen::Index nodes,
+          Eigen::VectorXd p);
 
   /// phi(h) and its derivative; of a sharp relu 1{h > 0}.
   [[nodiscard]] double value(double h) const;
   [[nodiscard]] double slope(double h) const;
+  /// Those of many.
+  void activate(Eigen::Index number, const double* h, double* phi, double* slope) const;
 
-  /// g (K x C) from phi(h) (K x C): 1{k=c} - 1/K, or 1{k=c} - softmax(phi_{:,c})_k. Entries near
-  /// zero are as accurate as others.
-  void gradient(const Eigen::MatrixXd& phi, Eigen::MatrixXd& g) const;
-  /// The same for one sample of class c.
-  void gradient(Eigen::Index c, const Eigen::Ref<const Eigen::VectorXd>& phi,
-                Eigen::Ref<Eigen::VectorXd> g) const;
+  /// g from phi(h) of contexts of the given classes, nodes x contexts: 1{k=c} - 1/K, or
+  /// 1{k=c} - softmax(phi_{:,c})_k. Entries near zero are as accurate as others.
+  void gradient(Eigen::Index contexts, const std::uint32_t* classes, const double* phi,
+                double* g) const;
+
+  /// What is computed for contexts, nodes x contexts each.
+  struct Heads {
+    double* h;  ///< left as it is, like the slope, where phi is the identity
+    double* phi;
+    double* slope;  ///< phi'
+    double* g;
+    double* w;  ///< the context's weight times g phi'
+  };
+  /// All of it, from the products v_k' b_c and r.
+  void weigh(Eigen::Index contexts, const std::uint32_t* classes, const double* weights,
+             const double* products, const double* r, const Heads& heads) const;
   /// -sum_c p_c sum_k g_kc phi_kc, or the cross-entropy sum_c p_c (log sum_k e^{phi_kc} - phi_cc).
   [[nodiscard]] double loss(const Eigen::MatrixXd& phi) const;
 
@@ -37,6 +51,7 @@ class Outputs {
   Activation activation_;
   Backprop backprop_;
   double smoothing_;
+  Eigen::Index nodes_;
   Eigen::VectorXd p_;
 };
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "dynamics/common/products.hpp"
+#include "dynamics/joma_joint/kernels.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -20,6 +22,10 @@ constexpr Index kFormed = 1024;
 // Error of the vector that Lanczos' iteration stops at: far below what counts as a rate.
 constexpr double kClose = 1e-12;
 constexpr Index kMostIterations = 240;
+// Part of the first eigenvalue by which it may err where it is all that is asked for.
+constexpr double kCloseValue = 1e-13;
+// Iterations between looks whether that has been reached.
+constexpr Index kBetweenLooks = 8;
 
 /// A symmetric tridiagonal matrix whose other entries, beside the diagonal, are not negative.
 struct Tridiagonal {
@@ -39,17 +45,43 @@ struct Tridiagonal {
     return true;
   }
 
-  /// The smallest number known to lie above all eigenvalues but the first `most`.
-  [[nodiscard]] double bound(Index most) const {
-    double low = diagonal.maxCoeff();  // for most = 0: not above the first
-    double high = low;
+  /// A number above all eigenvalues (Gershgorin).
+  [[nodiscard]] double ceiling() const {
+    double high = diagonal.maxCoeff();
     for (Index i = 0; i < diagonal.size(); ++i)
       high = std::max(high, diagonal[i] + (i > 0 ? beside[i - 1] : 0) +
                                 (i + 1 < diagonal.size() ? beside[i] : 0));
+    return high + 1e-14 * high + std::numeric_limits<double>::min();
+  }
+
+  /// The first eigenvalue, by Newton's iteration for det(x - T) from above, where it never goes too
+  /// far.
+  [[nodiscard]] double first_value() const {
+    double x = ceiling();
+    for (int round = 0; round < 100; ++round) {
+      double pivot = 1;
+      double slope = 0;  // of the pivot
+      double sum = 0;    // of slope/pivot: det'/det
+      for (Index i = 0; i < diagonal.size(); ++i) {
+        const double part = i == 0 ? 0 : beside[i - 1] * beside[i - 1] / pivot;
+        slope = 1 + (i == 0 ? 0 : part * slope / pivot);
+        pivot = x - diagonal[i] - part;
+        if (!(pivot > 0)) return x;  // by rounding
+        sum += slope / pivot;
+      }
+      if (!(1 / sum > std::numeric_limits<double>::epsilon() * x)) return x;
+      x -= 1 / sum;
+    }
+    return x;
+  }
+
+  /// The smallest number known to lie above all eigenvalues but the first `most`.
+  [[nodiscard]] double bound(Index most, int halvings = 100) const {
+    double low = diagonal.maxCoeff();  // for most = 0: not above the first
+    double high = ceiling();
     // Eigenvalues of Gram matrices are not negative.
     if (most > 0) low = 0;
-    high += 1e-14 * high + std::numeric_limits<double>::min();
-    for (int halving = 0; halving < 100; ++halving) {
+    for (int halving = 0; halving < halvings; ++halving) {
       const double middle = low + (high - low) / 2;
       if (!(low < middle && middle < high)) break;
       (above_all_but(most, middle) ? high : low) = middle;
@@ -83,18 +115,19 @@ struct Tridiagonal {
 
 /// The Gram matrix of the rows, its lower triangle; in pieces of columns, so that little of the
 /// upper one is computed too.
-Eigen::MatrixXd gram_of_rows(const Eigen::MatrixXd& rows) {
+Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
   constexpr Index kPiece = 16;
   const Index n = rows.rows();
   const auto stride = static_cast<std::size_t>(n);
   Eigen::MatrixXd gram(n, n);
-  for (Index first = 0; first < n; first += kPiece) {
-    const Columns below{rows.data() + first, stride};
-    product_with_transpose(static_cast<std::size_t>(n - first),
-                           static_cast<std::size_t>(std::min(kPiece, n - first)),
-                           static_cast<std::size_t>(rows.cols()), below, below,
-                           gram.col(first).data() + first, stride);
-  }
+  workers.run(to_size((n + kPiece - 1) / kPiece), to_size(n * rows.size()) / 16,
+              [&](std::size_t piece) {
+                const Index first = static_cast<Index>(piece) * kPiece;
+                const Columns below{rows.data() + first, stride};
+                product_with_transpose(to_size(n - first), to_size(std::min(kPiece, n - first)),
+                                       to_size(rows.cols()), below, below,
+                                       gram.col(first).data() + first, stride);
+              });
   return gram;
 }
 
@@ -113,6 +146,15 @@ Eigen::VectorXd by_tridiagonal(const Eigen::MatrixXd& gram) {
   return reduced.matrixQ() * vector;
 }
 
+/// Neither even nor of zero sum, nor periodic: the fractions of multiples of the golden section.
+void set_start(Eigen::Ref<Eigen::VectorXd> vector) {
+  for (Index i = 0; i < vector.size(); ++i) {
+    const double turn = 0.6180339887498949 * static_cast<double>(i + 1);
+    vector[i] = 0.5 + turn - std::floor(turn);
+  }
+  vector.normalize();
+}
+
 /// The same by Lanczos' iteration, for a matrix given by what it makes of a vector. From a start
 /// that depends on the size alone: what is found depends on the matrix, not on what came before.
 /// False where the first eigenvalues lie too close for it.
@@ -122,12 +164,7 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
   Eigen::MatrixXd basis(n, most + 1);
   Tridiagonal T{Eigen::VectorXd(most), Eigen::VectorXd(most)};
   Eigen::VectorXd next(n);
-  // Neither even nor of zero sum, nor periodic: the fractions of multiples of the golden section.
-  for (Index i = 0; i < n; ++i) {
-    const double turn = 0.6180339887498949 * static_cast<double>(i + 1);
-    basis(i, 0) = 0.5 + turn - std::floor(turn);
-  }
-  basis.col(0).normalize();
+  set_start(basis.col(0));
   for (Index m = 0; m < most; ++m) {
     multiply(basis.col(m), next);
     T.diagonal[m] = basis.col(m).dot(next);
@@ -151,8 +188,40 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
   return false;
 }
 
+/// The first eigenvalue alone, in the same way. Its error is of second order in that of the vector,
+/// so that half the iterations do.
+template <typename Multiply>
+std::optional<double> value_by_iteration(Index n, const Multiply& multiply) {
+  const Index most = std::min(n, kMostIterations);
+  Eigen::MatrixXd basis(n, most);
+  Tridiagonal T{Eigen::VectorXd(most), Eigen::VectorXd(most)};
+  Eigen::VectorXd next(n);
+  Eigen::VectorXd along(most);
+  set_start(basis.col(0));
+  for (Index m = 0; m < most; ++m) {
+    multiply(basis.col(m).data(), next.data());
+    T.diagonal[m] = kernels::dot(to_size(n), basis.col(m).data(), next.data());
+    for (int twice = 0; twice < 2; ++twice) {
+      kernels::dots(to_size(n), to_size(m + 1), basis.data(), to_size(n), next.data(), true,
+                    along.data());
+      for (Index j = 0; j <= m; ++j)
+        kernels::add_scaled(to_size(n), -along[j], basis.col(j).data(), next.data());
+    }
+    T.beside[m] = std::sqrt(kernels::dot(to_size(n), next.data(), next.data()));
+    const bool ends = m + 1 == n || !(T.beside[m] > 1e-14 * T.diagonal.head(m + 1).maxCoeff());
+    if (!ends && m + 1 < most) basis.col(m + 1) = next / T.beside[m];
+    if (!ends && m % kBetweenLooks != kBetweenLooks - 1) continue;
+    const Tridiagonal ritz{T.diagonal.head(m + 1), T.beside.head(m)};
+    const double first = ritz.first_value();
+    if (ends) return first;
+    const double left = T.beside[m] * ritz.first_vector(first)[m];
+    if (left * left <= kCloseValue * first * (first - ritz.bound(1, 20))) return first;
+  }
+  return std::nullopt;
+}
+
 /// The leading eigenvector of the Gram matrix of a matrix's rows.
-Eigen::VectorXd leading_of_rows(const Eigen::MatrixXd& rows) {
+Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
   const Index n = rows.rows();
   Eigen::VectorXd vector;
   if (n > kFormed) {
@@ -163,7 +232,7 @@ Eigen::VectorXd leading_of_rows(const Eigen::MatrixXd& rows) {
     };
     if (by_iteration(n, multiply, vector)) return vector;
   }
-  const Eigen::MatrixXd gram = gram_of_rows(rows);
+  const Eigen::MatrixXd gram = gram_of_rows(rows, workers);
   if (n > kSmall && n <= kFormed) {
     const auto multiply = [&](const auto& from, Eigen::VectorXd& into) {
       into.noalias() = gram.selfadjointView<Eigen::Lower>() * from;
@@ -175,7 +244,7 @@ Eigen::VectorXd leading_of_rows(const Eigen::MatrixXd& rows) {
 
 }  // namespace
 
-Leading leading_direction(const Attention::Matrix& V) {
+Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
   // By the Gram matrix of the shorter side: squares cost digits of small singular values only.
   Leading found;
   const double scale = V.cwiseAbs().maxCoeff();
@@ -191,7 +260,7 @@ Leading leading_direction(const Attention::Matrix& V) {
     rows = V / scale;
   else
     rows = V.transpose() / scale;
-  Eigen::VectorXd vector = leading_of_rows(rows);
+  Eigen::VectorXd vector = leading_of_rows(rows, workers);
   Eigen::VectorXd other = rows.transpose() * vector;
   const double length = other.norm();
   other /= length;
@@ -202,11 +271,45 @@ Leading leading_direction(const Attention::Matrix& V) {
   return found;
 }
 
+double stable_rank(const Attention::Matrix& V, Workers& workers) {
+  const Index K = V.rows();
+  const Index M = V.cols();
+  const double squares = kernels::dot(to_size(V.size()), V.data(), V.data());
+  // Far from what a square may be there are no digits to lose.
+  constexpr double kFar = 1e200;
+  if (!(squares > 1 / kFar && squares < kFar)) return leading_direction(V, workers).stable_rank;
+  std::optional<double> first;
+  if (K <= M && K <= kSmall) {
+    const Eigen::MatrixXd gram = gram_of_rows(V, workers).selfadjointView<Eigen::Lower>();
+    first = value_by_iteration(K, [&](const double* from, double* into) {
+      kernels::dots(to_size(K), to_size(K), gram.data(), to_size(K), from, true, into);
+    });
+  } else {
+    // V' from the left is a dot product for each column; V from the left, a product of matrices of
+    // which one is a vector.
+    const bool wide = K <= M;
+    Eigen::VectorXd other(wide ? M : K);
+    const auto down = [&](const double* from, double* into) {
+      kernels::dots(to_size(K), to_size(M), V.data(), to_size(K), from, true, into);
+    };
+    const auto up = [&](const double* from, double* into) {
+      product(to_size(K), 1, to_size(M), {V.data(), to_size(K)}, {from, to_size(M)}, into,
+              to_size(K));
+    };
+    first = value_by_iteration(std::min(K, M), [&](const double* from, double* into) {
+      wide ? down(from, other.data()) : up(from, other.data());
+      wide ? up(other.data(), into) : down(other.data(), into);
+    });
+  }
+  return first ? squares / *first : leading_direction(V, workers).stable_rank;
+}
+
 double stable_rank_log_rate(const Attention::Matrix& V, const Attention& attention,
                             const Eigen::MatrixXd& w, const Leading& leading, double* size) {
   // dV/dt = w B' with the attended contexts B: neither term needs dV itself.
   const double whole = w.cwiseProduct(attention.products()).sum() / V.squaredNorm();
-  const Eigen::VectorXd along = attention.attended() * leading.right;
+  const Eigen::VectorXd along =
+      attention.scales().cwiseProduct(attention.unscaled() * leading.right);
   const double first = leading.left.dot(w * along) / leading.value;
   *size = std::abs(whole) + std::abs(first);
   return whole - first;

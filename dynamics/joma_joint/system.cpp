@@ -67,14 +67,17 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
   set_first_regime();
 }
 
+JomaJoint::Work::Work(const JomaJoint& of)
+    : flow(of.problem_.X, of.variant_.attention, of.variant_.temperature, of.outputs(), of.K_,
+           of.workers_),
+      z(of.problem_.start.z) {}
+
+Outputs JomaJoint::outputs() const {
+  return {variant_.activation, variant_.backprop, variant_.smoothing, K_, problem_.p};
+}
+
 std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
-  auto work = std::make_unique<Work>(
-      Work{Flow(problem_.X, variant_.attention, variant_.temperature,
-                Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p), K_,
-                workers_),
-           problem_.start.z,
-           {},
-           {}});
+  auto work = std::make_unique<Work>(*this);
   if (variant_.integrated && theorem_) work->flow.follow(*theorem_);
   return work;
 }
@@ -207,12 +210,23 @@ Point JomaJoint::point(StateView x, Work& work) const {
   return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_), sides};
 }
 
-Point JomaJoint::evaluate(StateView x, Work& work) const {
+Point JomaJoint::look(StateView x, Work& work) const {
   const Point at = point(x, work);
-  if (work.known.at(x)) return at;
-  work.known.forget();
-  work.flow.at(at);
-  work.known.move_to(x);
+  if (!work.known.at(x)) work.known.move_to(x, workers_);
+  return at;
+}
+
+Point JomaJoint::attend(StateView x, Work& work) const {
+  const Point at = look(x, work);
+  if (!work.known.attended) work.flow.attend(at);
+  work.known.attended = true;
+  return at;
+}
+
+Point JomaJoint::evaluate(StateView x, Work& work) const {
+  const Point at = look(x, work);
+  if (!work.known.evaluated) work.flow.at(at, work.known.attended);
+  work.known.attended = work.known.evaluated = true;
   return at;
 }
 
@@ -241,10 +255,8 @@ Eigen::VectorXd JomaJoint::logits(StateView x) const { return point(x, *work_.bo
 
 const Sampler& JomaJoint::sampler() const {
   std::call_once(sampler_made_, [this] {
-    sampler_ = std::make_unique<Sampler>(
-        problem_, variant_.attention, variant_.temperature,
-        Outputs(variant_.activation, variant_.backprop, variant_.smoothing, problem_.p),
-        variant_.context_length, workers_);
+    sampler_ = std::make_unique<Sampler>(problem_, variant_.attention, variant_.temperature,
+                                         outputs(), variant_.context_length, workers_);
   });
   return *sampler_;
 }
@@ -312,12 +324,12 @@ void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
 
 double JomaJoint::entropy(Work& work) const {
   if (!work.known.entropy)
-    work.known.entropy = attention_entropy(work.flow.attention().attended(), problem_.p);
+    work.known.entropy = attention_entropy(work.flow.attention().unscaled(), problem_.p, workers_);
   return *work.known.entropy;
 }
 
-const Leading& JomaJoint::leading(const Point& at, Work& work) {
-  if (!work.known.leading) work.known.leading = leading_direction(at.V);
+const Leading& JomaJoint::leading(const Point& at, Work& work) const {
+  if (!work.known.leading) work.known.leading = leading_direction(at.V, workers_);
   return *work.known.leading;
 }
 
@@ -348,7 +360,8 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
   if (variant_.attention == AttentionKind::linear)
     log_rates = (at.z.array() == 0).select(0, known.dz->cwiseQuotient(at.z));
   const Attention& attention = work->flow.attention();
-  const Entropy entropy = attention_entropy_and_rate(attention.attended(), problem_.p, log_rates);
+  const Entropy entropy =
+      attention_entropy_and_rate(attention.unscaled(), problem_.p, log_rates, workers_);
   known.entropy = entropy.value;
   Rates rates;
   rates.entropy = entropy.rate;
@@ -362,13 +375,19 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
     if (!std::isfinite(value)) value = -1;
 }
 
-void JomaJoint::event_heights(StateView x, double /*t*/, std::span<double> heights) const {
+double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) const {
   const auto work = work_.borrow();
-  const Point at = evaluate(x, *work);
-  heights[1] = entropy(*work);
-  heights[3] = std::log(leading(at, *work).stable_rank);
-  heights[0] = -heights[1];
-  heights[2] = -heights[3];
+  double height = 0;
+  if (event < 2) {
+    attend(x, *work);
+    height = entropy(*work);
+  } else {
+    std::optional<double>& rank = work->known.rank;
+    const Point at = look(x, *work);
+    if (!rank) rank = stable_rank(at.V, workers_);
+    height = std::log(*rank);
+  }
+  return event % 2 == 0 ? -height : height;
 }
 
 void JomaJoint::field(std::string_view name, StateView x, double /*t*/,

@@ -55,7 +55,7 @@ class JomaJoint : public System,
   void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
   [[nodiscard]] double loss(StateView x, double t) const override;
   void event_functions(StateView x, double t, std::span<double> values) const override;
-  void event_heights(StateView x, double t, std::span<double> heights) const override;
+  [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
   [[nodiscard]] Regime first_regime() const override { return first_regime_; }
   [[nodiscard]] std::size_t switches() const override { return kinks_; }
   void switch_functions(StateView x, double t, std::span<double> values) const override;
@@ -73,17 +73,22 @@ class JomaJoint : public System,
   /// Working space of an evaluation, and what is known since the last one. Steps, events, heights
   /// and records ask about the same states one after the other.
   struct Work {
+    explicit Work(const JomaJoint& of);
     Flow flow;
     Eigen::VectorXd z;  ///< when z follows from V
     Known known;
     std::vector<double> velocity;  ///< of events
   };
   [[nodiscard]] std::unique_ptr<Work> make_work() const;
+  [[nodiscard]] Outputs outputs() const;
   void describe();
   void set_theorem();
   void set_first_regime();
   Point point(StateView x, Work& work) const;
-  /// Evaluates the flow at x, unless that is what was evaluated last.
+  /// Turns to x, unless that is what was asked about last.
+  Point look(StateView x, Work& work) const;
+  /// And computes the attention there, or evaluates the flow, unless that has been done.
+  Point attend(StateView x, Work& work) const;
   Point evaluate(StateView x, Work& work) const;
   [[nodiscard]] Velocity velocity_in(std::span<double> dxdt) const;
 
@@ -97,7 +102,7 @@ class JomaJoint : public System,
   [[nodiscard]] const Sampler& sampler() const;
 
   double entropy(Work& work) const;
-  static const Leading& leading(const Point& at, Work& work);
+  const Leading& leading(const Point& at, Work& work) const;
 
   Problem problem_;
   Variant variant_;

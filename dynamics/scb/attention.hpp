@@ -86,10 +86,13 @@ class FullAttention : public AttentionPart {
   /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
   /// this part, column by column. Returns what derivative() does, of x before.
   Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
-  /// Linear attention: out = x + h times the derivative, in one pass; `bound` grows to one of its
-  /// entries. Returns what derivative() does.
-  Drive euler_step(const double* x, const Coupling& coupling, double h, double* out,
-                   double& bound) const;
+  struct Step {
+    Drive drive;        ///< what derivative() returns
+    double bound = 0;   ///< of the magnitude of the entries of out
+    double signal = 0;  ///< of out
+  };
+  /// Linear attention: out = x + h times the derivative, in one pass.
+  Step euler_step(const double* x, const Coupling& coupling, double h, double* out) const;
 
  private:
   /// keep x + h times the derivative.
@@ -106,6 +109,9 @@ class FullAttention : public AttentionPart {
   /// The same, and adds the rest.
   Rule move_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
                    double* out, Moments& m) const;
+  /// The signal of a column after a move, which never reads the column again for its sum.
+  [[nodiscard]] double signal_after(Eigen::Index k, const Rule& move, const Moments& before,
+                                    const double* out) const;
   [[nodiscard]] Drive drive_of(const std::vector<Moments>& columns) const;
 
   Columns columns_;

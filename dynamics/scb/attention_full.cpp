@@ -120,10 +120,11 @@ Drive FullAttention::derivative(const double* x, const Coupling& coupling, doubl
   return drive_of(all);
 }
 
-Drive FullAttention::euler_step(const double* x, const Coupling& coupling, double h, double* out,
-                                double& bound) const {
+FullAttention::Step FullAttention::euler_step(const double* x, const Coupling& coupling, double h,
+                                              double* out) const {
   std::vector<Moments> all(static_cast<std::size_t>(columns_.size()));
   std::vector<double> bounds(all.size());
+  std::vector<double> signals(all.size());
   each_column([&](Eigen::Index k) {
     const std::size_t begin = static_cast<std::size_t>(k) * rows_;
     Moments& m = all[static_cast<std::size_t>(k)];
@@ -132,9 +133,26 @@ Drive FullAttention::euler_step(const double* x, const Coupling& coupling, doubl
     const double largest = std::sqrt(m.norm2) + columns_.uniform();
     bounds[static_cast<std::size_t>(k)] =
         std::abs(rule.slope) * largest + std::abs(rule.shift) + std::abs(rule.gain);
+    signals[static_cast<std::size_t>(k)] = signal_after(k, rule, m, out + begin);
   });
-  for (const double one : bounds) bound = one <= bound ? bound : one;  // keeps a NaN
-  return drive_of(all);
+  Step step{drive_of(all)};
+  for (const double one : bounds) step.bound = one <= step.bound ? step.bound : one;  // keeps a NaN
+  for (const double one : signals) step.signal += one;
+  return step;
+}
+
+double FullAttention::signal_after(Eigen::Index k, const Rule& move, const Moments& before,
+                                   const double* out) const {
+  // Of all that the column's sum makes of the signal, rounding is less than a T-th part.
+  const Positions& Q = columns_.positions();
+  const double q_sum = columns_.query(k).q_sum;
+  Moments after;
+  after.delta =
+      move.slope * before.delta + move.shift * static_cast<double>(rows_) + move.gain * q_sum;
+  after.q = q_sum * columns_.uniform();
+  for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
+    after.q += Q.weight(slot, k) * out[Q.position(slot, k)];
+  return columns_.query(k).mu * columns_.signal(k, after);
 }
 
 Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h,

@@ -482,16 +482,23 @@ void Scb::field(std::string_view name, StateView x, double /*t*/, const FieldSin
 }
 
 void Scb::event_functions(StateView x, double /*t*/, std::span<double> values) const {
+  const bool without = no_signal_V_ || no_signal_A_;
+  signal_events(value_->signal(x.data()), without ? 0 : attention(x).signal(x.data() + value_size_),
+                stage(x), values);
+}
+
+void Scb::signal_events(double of_V, double of_A, std::int8_t stage,
+                        std::span<double> values) const {
   if (no_signal_V_ || no_signal_A_) {
     std::fill(values.begin(), values.end(), -1.0);
     return;
   }
-  const double signal_V = value_->signal(x.data()) / transition_.K_P;
+  const double signal_V = of_V / transition_.K_P;
   events_.evaluate({.signal_V = signal_V,
-                    .product = signal_product(signal_V, x),
+                    .product = signal_V * of_A / kappa_,
                     .kappa = kappa_,
                     .T = static_cast<double>(problem_.Q.context_length),
-                    .stage = stage(x)},
+                    .stage = stage},
                    values);
 }
 
@@ -562,23 +569,26 @@ void Scb::step_in_place(std::span<double> x, std::span<const double> regime, dou
   full_value_->step_in_place(x.data(), drive, h, projected(here), addend);
 }
 
-double Scb::euler_step(StateView x, double t, double h, std::span<double> out) const {
+double Scb::euler_step(StateView x, double t, double h, std::span<double> out,
+                       std::span<double> events) const {
   if (at_rest(x)) {
     std::copy_n(x.data(), out.size(), out.begin());
+    if (!events.empty()) event_functions({out, x.regime}, t + h, events);
     return std::numeric_limits<double>::infinity();
   }
-  double bound = 0;
   const Coupling coupling = value_->coupling(x.data(), t);
   const auto& full = static_cast<const FullAttention&>(attention(x));
-  const Drive drive =
-      full.euler_step(x.data() + value_size_, coupling, h, out.data() + value_size_, bound);
+  const FullAttention::Step step =
+      full.euler_step(x.data() + value_size_, coupling, h, out.data() + value_size_);
+  double bound = step.bound;
   // V is small beside the attention.
-  value_->derivative(x.data(), drive, out.data());
+  value_->derivative(x.data(), step.drive, out.data());
   for (std::size_t i = 0; i < value_size_; ++i) {
     out[i] = x[i] + h * out[i];
     const double size = std::abs(out[i]);
     bound = size <= bound ? bound : size;
   }
+  if (!events.empty()) signal_events(value_->signal(out.data()), step.signal, stage(x), events);
   return bound;
 }
 

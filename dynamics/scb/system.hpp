@@ -81,7 +81,8 @@ class Scb : public System,
   void project_noise(StateView x, std::span<double> noise) const override;
   void step_in_place(std::span<double> x, std::span<const double> regime, double t, double h,
                      const Addend& addend) const override;
-  double euler_step(StateView x, double t, double h, std::span<double> out) const override;
+  double euler_step(StateView x, double t, double h, std::span<double> out,
+                    std::span<double> events) const override;
 
   [[nodiscard]] Regime first_regime() const override;
   [[nodiscard]] std::size_t switches() const override {
@@ -139,6 +140,8 @@ class Scb : public System,
   [[nodiscard]] double excess_loss(const ValueReport& v, const AttentionReport& a) const;
   /// signal_V signal_A, from signal_V.
   [[nodiscard]] double signal_product(double signal_V, StateView x) const;
+  /// The event functions, from K_P signal_V and kappa signal_A.
+  void signal_events(double of_V, double of_A, std::int8_t stage, std::span<double> values) const;
   /// What signal_V signal_A lacks of stage 1's end.
   [[nodiscard]] double signal_left(StateView x) const;
   /// The largest rate at which the attention's column sums relax without the projection, where

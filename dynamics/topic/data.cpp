@@ -21,29 +21,30 @@ std::array<double, logit_entries> logit_multiplicities(const Data& data) {
   return {n, n * (v - 1), n * v * (data.T() - 1), n, n, 1};
 }
 
-namespace {
-
-void add(std::vector<Query>& all, Query query) {
-  if (query.probability <= 0) return;
-  std::erase_if(query.classes, [](const WordClass& c) { return c.count <= 0; });
-  query.floor = 1;
-  for (const WordClass& c : query.classes) query.floor -= c.target * c.target / c.count;
-  all.push_back(std::move(query));
-}
-
-}  // namespace
-
-std::vector<Query> queries(const Data& data) {
+Queries::Queries(const Data& data) {
   const double v = data.v(), T = data.T(), tau = data.tau();
   const double in = data.z_inside(), out = data.z_outside();
-  std::vector<Query> all;
+  constexpr std::array<LogitEntry, 4> of_words = {logit_same_word, logit_same_topic,
+                                                  logit_other_topic, logit_other_topic};
+  const auto add = [&](Query query) {
+    if (query.probability <= 0) return;
+    query.floor = 1;
+    for (std::size_t i = 0; i < query.classes.size(); ++i) {
+      WordClass& c = query.classes[i];
+      if (c.count <= 0) c = {};
+      if (c.count > 0) c.each = c.target / c.count;
+      query.floor -= c.target * c.each;
+      if (c.frequency > 0) occurs[query.masked ? logit_word_key : of_words[i]] = true;
+    }
+    if (data.z_mask() > 0) occurs[query.masked ? logit_mask_mask : logit_mask_key] = true;
+    all.push_back(query);
+  };
 
   Query masked;
   masked.probability = data.hide_prob();
-  masked.mask_logit = logit_mask_mask;
-  masked.classes = {{data.inside(), in, logit_word_key, false, 1},
-                    {data.outside(), out, logit_word_key, false, 0}};
-  add(all, masked);
+  masked.masked = true;
+  masked.classes = {{{}, {}, {data.inside(), in, 1}, {data.outside(), out, 0}}};
+  add(masked);
 
   // The true word, or a random word that is one of the document's: their inputs look alike, and
   // the true word is then the query itself, or any of the document's.
@@ -52,24 +53,23 @@ std::vector<Query> queries(const Data& data) {
   known.probability = data.keep_prob + random;
   const double itself = known.probability > 0 ? data.keep_prob / known.probability : 0;
   const double any = known.probability > 0 ? random / known.probability : 0;
-  known.classes = {
-      {1, in, logit_same_word, true, itself + any / data.inside()},
-      {v - 1, in, logit_same_topic, true, any * (v - 1) / data.inside()},
-      {(tau - 1) * v, in, logit_other_topic, false, any * (tau - 1) / tau},
-      {data.outside(), out, logit_other_topic, false, 0},
-  };
-  add(all, known);
+  known.classes = {{{1, in, itself + any / data.inside()},
+                    {v - 1, in, any * (v - 1) / data.inside()},
+                    {(tau - 1) * v, in, any * (tau - 1) / tau},
+                    {data.outside(), out, 0}}};
+  add(known);
 
   Query foreign;
   foreign.probability = data.random_prob * (T - tau) / T;
   foreign.classes = {
-      {1, out, logit_same_word, true, 0},
-      {v - 1, out, logit_same_topic, true, 0},
-      {(T - tau - 1) * v, out, logit_other_topic, false, 0},
-      {data.inside(), in, logit_other_topic, false, 1},
+      {{1, out, 0}, {v - 1, out, 0}, {(T - tau - 1) * v, out, 0}, {data.inside(), in, 1}}};
+  add(foreign);
+
+  const auto inverse = [](const auto& of, auto& per) {
+    for (std::size_t i = 0; i < of.size(); ++i) per[i] = of[i] > 0 ? 1 / of[i] : 0;
   };
-  add(all, foreign);
-  return all;
+  inverse(value_multiplicities(data), per_value);
+  inverse(logit_multiplicities(data), per_logit);
 }
 
 }  // namespace popflow::topic

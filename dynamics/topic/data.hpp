@@ -53,22 +53,30 @@ std::array<double, logit_entries> logit_multiplicities(const Data& data);
 struct WordClass {
   double count = 0;      ///< words in it
   double frequency = 0;  ///< of each in the document's input
-  LogitEntry logit = logit_same_word;
-  bool own_topic = false;  ///< the query's topic, which two classes share
-  double target = 0;       ///< probability that the true word is in it
+  double target = 0;     ///< probability that the true word is in it
+  double each = 0;       ///< the same of each of them; 0 where there are none
 };
 
 /// A kind of selected position: what it shows, and what else the document holds.
 struct Query {
   double probability = 0;  ///< among the selected positions
-  LogitEntry mask_logit = logit_mask_key;
-  std::vector<WordClass> classes;  ///< without empty ones
-  double floor = 0;                ///< the loss with the best outputs that know the kind alone
+  bool masked = false;
+  /// The query itself, the rest of its topic, and two of the other words; the first two are empty
+  /// where it is [MASK].
+  std::array<WordClass, 4> classes;
+  double floor = 0;  ///< the loss with the best outputs that know the kind alone
 };
 
 /// The kinds of query that occur: [MASK]; a word of the document's topics (the true word, or a
 /// random one that happens to be there); a random word outside of them. No two documents differ in
 /// more, so that the population loss is a sum over these.
-std::vector<Query> queries(const Data& data);
+struct Queries {
+  explicit Queries(const Data& data);
+  std::vector<Query> all;
+  std::array<bool, logit_entries> occurs{};  ///< does the entry weigh a key that occurs?
+  // 1 over the multiplicities; 0 where a size leaves no entry.
+  std::array<double, value_entries> per_value{};
+  std::array<double, logit_entries> per_logit{};
+};
 
 }  // namespace popflow::topic

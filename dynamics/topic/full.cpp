@@ -5,13 +5,19 @@
 #include <limits>
 
 #include "dynamics/common/datasets.hpp"
+#include "dynamics/common/products.hpp"
 #include "dynamics/topic.hpp"
 
 namespace popflow::topic {
 
 namespace {
 
-constexpr Eigen::Index kColumns = 16;  // of a task of a product
+/// Of a task of a product: more where each passes through a left factor beyond the nearer caches.
+constexpr Eigen::Index columns_of_task(Eigen::Index columns) { return columns > 512 ? 64 : 16; }
+
+Columns columns_of(const ConstMatrix& m) {
+  return {m.data(), static_cast<std::size_t>(m.outerStride())};
+}
 
 /// The numbers of start_fields() that come nearest to full matrices: their class means.
 std::vector<double> nearest_symmetric(const Data& data, const Variant& variant,
@@ -105,6 +111,11 @@ struct FullTopic::Workspace {
   Eigen::MatrixXd product;  ///< Lambda of factors, or E
   Eigen::MatrixXd by_W, by_logit;
   Eigen::MatrixXd first, second;
+
+  // Of samples: by_asked is 0 but for the columns of the symbols that ask.
+  Eigen::MatrixXd by_asked;
+  std::vector<bool> asks;           ///< of each symbol
+  Eigen::MatrixXd steps, at_asked;  ///< those columns of by_asked, and of W_Q
 };
 
 FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_length,
@@ -216,51 +227,71 @@ void FullTopic::start(std::span<double> x) const {
 
 // ---- the flow
 
-void FullTopic::product(const ConstMatrix& a, const ConstMatrix& b, Eigen::MatrixXd& out) const {
-  out.resize(a.rows(), b.cols());
-  const auto tasks = static_cast<std::size_t>((b.cols() + kColumns - 1) / kColumns);
-  workers_.run(tasks, static_cast<std::size_t>(a.size() * b.cols()), [&](std::size_t task) {
-    const Eigen::Index first = static_cast<Eigen::Index>(task) * kColumns;
-    const Eigen::Index count = std::min(kColumns, b.cols() - first);
-    out.middleCols(first, count).noalias() = a * b.middleCols(first, count);
+void FullTopic::by_columns(Eigen::Index columns, Eigen::Index work_each,
+                           const std::function<void(Eigen::Index, Eigen::Index)>& task) const {
+  const Eigen::Index most = columns_of_task(columns);
+  workers_.run(static_cast<std::size_t>((columns + most - 1) / most),
+               static_cast<std::size_t>(columns * work_each), [&](std::size_t number) {
+                 const Eigen::Index first = static_cast<Eigen::Index>(number) * most;
+                 task(first, std::min(most, columns - first));
+               });
+}
+
+void FullTopic::transpose(const ConstMatrix& a, Eigen::MatrixXd& out) const {
+  out.resize(a.cols(), a.rows());
+  by_columns(a.rows(), a.cols(), [&](Eigen::Index first, Eigen::Index count) {
+    out.middleCols(first, count) = a.middleRows(first, count).transpose();
+  });
+}
+
+void FullTopic::product(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const {
+  by_columns(b.cols(), a.size(), [&](Eigen::Index first, Eigen::Index count) {
+    MatrixOut part = out.middleCols(first, count);
+    popflow::product(static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(count),
+                     static_cast<std::size_t>(a.cols()), columns_of(a),
+                     columns_of(b.middleCols(first, count)), part.data(),
+                     static_cast<std::size_t>(part.outerStride()));
+  });
+}
+
+void FullTopic::product_with_transpose(const ConstMatrix& a, const ConstMatrix& b,
+                                       MatrixOut out) const {
+  by_columns(b.rows(), a.size(), [&](Eigen::Index first, Eigen::Index count) {
+    MatrixOut part = out.middleCols(first, count);
+    popflow::product_with_transpose(
+        static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(count),
+        static_cast<std::size_t>(a.cols()), columns_of(a), columns_of(b.middleRows(first, count)),
+        part.data(), static_cast<std::size_t>(part.outerStride()));
   });
 }
 
 void FullTopic::multiply(std::span<const double> x, Workspace& workspace) const {
-  if (embeds()) workspace.first = square(x, 0).transpose();
-  if (factored()) workspace.first = square(x, 0).transpose();
-  if (embeds()) product(workspace.first, square(x, 0), workspace.product);
-  if (factored()) product(workspace.first, square(x, 1), workspace.product);
+  if (!embeds() && !factored()) return;
+  workspace.product.resize(size_.symbols, size_.symbols);
+  transpose(square(x, 0), workspace.first);
+  product(workspace.first, square(x, embeds() ? 0 : 1), workspace.product);
 }
 
-void FullTopic::descend(std::span<const double> x, double penalty, Workspace& workspace,
-                        std::span<double> out) const {
+void FullTopic::descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
+                                  std::span<double> out) const {
+  // dW_E = W_E (G + G') with G the step of E.
+  Eigen::MatrixXd& G = workspace.by_logit;
+  G = -2 * variant_.l2 * penalty * workspace.product;
+  G.bottomRows(size_.words) += workspace.by_W;
+  workspace.second = G + G.transpose();
+  workspace.first.resize(size_.symbols, size_.symbols);
+  product(square(x, 0), workspace.second, workspace.first);
+  square(out, 0) += workspace.first;
+}
+
+void FullTopic::descend_value(std::span<const double> x, double penalty,
+                              const Eigen::MatrixXd& by_W, std::span<double> out) const {
+  if (variant_.train == Train::attention) return;
   const double l2 = 2 * variant_.l2 * penalty;
-  if (embeds()) {
-    // dW_E = W_E (G + G') with G the step of E.
-    Eigen::MatrixXd& G = workspace.by_logit;
-    G = -l2 * workspace.product;
-    G.bottomRows(size_.words) += workspace.by_W;
-    workspace.second = G + G.transpose();
-    product(square(x, 0), workspace.second, workspace.first);
-    square(out, 0) += workspace.first;
-    return;
-  }
-  if (variant_.train != Train::attention) {
-    workspace.by_W -= l2 * value(x);
-    value(out) += workspace.by_W;
-  }
-  if (!variant_.attends()) return;
-  if (!variant_.factored) {
-    square(out, 0) += workspace.by_logit;
-    return;
-  }
-  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both before `out`, which may be x.
-  product(square(x, 0), workspace.by_logit, workspace.first);
-  workspace.product = workspace.by_logit.transpose();
-  product(square(x, 1), workspace.product, workspace.second);
-  square(out, 0) += workspace.second;
-  square(out, 1) += workspace.first;
+  by_columns(size_.symbols, size_.words, [&](Eigen::Index first, Eigen::Index count) {
+    value(out).middleCols(first, count) +=
+        by_W.middleCols(first, count) - l2 * value(x).middleCols(first, count);
+  });
 }
 
 void FullTopic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
@@ -272,7 +303,6 @@ void FullTopic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
     const ConstMatrix logit =
         variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
     population_->gradient(value(x), logit, workspace->by_W, workspace->by_logit);
-    workspace->by_logit *= -1;
   } else if (embeds()) {
     moments_.gradient(workspace->product.bottomRows(size_.words), workspace->by_W);
   } else {
@@ -280,7 +310,18 @@ void FullTopic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   }
   workspace->by_W *= -1;
   std::fill(dxdt.begin(), dxdt.end(), 0.0);
-  descend(x, 1, *workspace, dxdt);
+  if (embeds()) return descend_embedding(x, 1, *workspace, dxdt);
+  descend_value(x, 1, workspace->by_W, dxdt);
+  if (!variant_.attends()) return;
+  Eigen::MatrixXd& G = workspace->by_logit;
+  G *= -1;
+  if (!variant_.factored) {
+    square(dxdt, 0) = G;
+    return;
+  }
+  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda.
+  product_with_transpose(square(x, 1), G, square(dxdt, 0));
+  product(square(x, 0), G, square(dxdt, 1));
 }
 
 Eigen::MatrixXd FullTopic::value_optimum(const ConstMatrix& start) const {
@@ -396,24 +437,83 @@ void FullTopic::event_functions(StateView x, double /*t*/, std::span<double> fun
 void FullTopic::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                             std::span<const double> weights, std::span<double> out) const {
   const auto workspace = workspaces_.borrow();
-  multiply(x, *workspace);
   double penalty = 0;
   for (const double weight : weights) penalty += weight;
   workspace->by_W.setZero(size_.words, size_.symbols);
   MatrixOut by_W(workspace->by_W);
-  if (variant_.attends()) {
+  if (embeds()) {
+    multiply(x, *workspace);
+    sampler_.add(workspace->product.bottomRows(size_.words), nullptr, key, weights, &by_W, nullptr);
+    return descend_embedding(x, penalty, *workspace, out);
+  }
+  if (!variant_.attends()) {
+    sampler_.add(value(x), nullptr, key, weights, &by_W, nullptr);
+    return descend_value(x, penalty, workspace->by_W, out);
+  }
+  MatrixOut* of_value = variant_.train == Train::attention ? nullptr : &by_W;
+  if (!variant_.factored) {
     workspace->by_logit.setZero(size_.symbols, size_.symbols);
     MatrixOut by_logit(workspace->by_logit);
-    const ConstMatrix logit =
-        variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
-    sampler_.add(value(x), &logit, key, weights,
-                 variant_.train == Train::attention ? nullptr : &by_W, &by_logit);
-  } else if (embeds()) {
-    sampler_.add(workspace->product.bottomRows(size_.words), nullptr, key, weights, &by_W, nullptr);
+    const ConstMatrix logit = square(x, 0);
+    sampler_.add(value(x), &logit, key, weights, of_value, &by_logit);
+    square(out, 0) += workspace->by_logit;
   } else {
-    sampler_.add(value(x), nullptr, key, weights, &by_W, nullptr);
+    if (workspace->by_asked.size() == 0) workspace->by_asked.setZero(size_.symbols, size_.symbols);
+    workspace->product.resize(size_.symbols, size_.symbols);
+    workspace->asks.assign(static_cast<std::size_t>(size_.symbols), false);
+    MatrixOut by_logit(workspace->by_asked);
+    const ConstMatrix logit(workspace->product);
+    sampler_.add(value(x), &logit, key, weights, of_value, &by_logit,
+                 [&](std::span<const std::int32_t> symbols) { ask(x, symbols, *workspace); });
+    descend_factors(x, *workspace, out);
   }
-  descend(x, penalty, *workspace, out);
+  descend_value(x, penalty, workspace->by_W, out);
+}
+
+void FullTopic::ask(std::span<const double> x, std::span<const std::int32_t> symbols,
+                    Workspace& workspace) const {
+  std::vector<std::int32_t> more;
+  for (const std::int32_t symbol : symbols)
+    if (!workspace.asks[static_cast<std::size_t>(symbol)]) more.push_back(symbol);
+  if (more.empty()) return;
+  // Columns of Lambda = W_K' W_Q as rows of W_Q' W_K: so W_K, the large factor, is taken as it is.
+  const auto count = static_cast<Eigen::Index>(more.size());
+  workspace.at_asked.resize(count, size_.symbols);
+  for (Eigen::Index i = 0; i < count; ++i)
+    workspace.at_asked.row(i) = square(x, 1).col(more[static_cast<std::size_t>(i)]).transpose();
+  workspace.steps.resize(count, size_.symbols);
+  product(workspace.at_asked, square(x, 0), workspace.steps);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const std::int32_t symbol = more[static_cast<std::size_t>(i)];
+    workspace.product.col(symbol) = workspace.steps.row(i).transpose();
+    workspace.asks[static_cast<std::size_t>(symbol)] = true;
+  }
+}
+
+void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
+                                std::span<double> out) const {
+  std::vector<Eigen::Index> asking;
+  for (std::size_t symbol = 0; symbol < workspace.asks.size(); ++symbol)
+    if (workspace.asks[symbol]) asking.push_back(static_cast<Eigen::Index>(symbol));
+  const auto count = static_cast<Eigen::Index>(asking.size());
+  workspace.steps.resize(size_.symbols, count);
+  workspace.at_asked.resize(size_.symbols, count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Eigen::Index symbol = asking[static_cast<std::size_t>(i)];
+    workspace.steps.col(i) = workspace.by_asked.col(symbol);
+    workspace.at_asked.col(i) = square(x, 1).col(symbol);
+    workspace.by_asked.col(symbol).setZero();
+  }
+  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both before `out`, which may be x.
+  workspace.first.resize(size_.symbols, size_.symbols);
+  workspace.second.resize(size_.symbols, count);
+  product(square(x, 0), workspace.steps, workspace.second);
+  product_with_transpose(workspace.at_asked, workspace.steps, workspace.first);
+  by_columns(size_.symbols, size_.symbols, [&](Eigen::Index first, Eigen::Index columns) {
+    square(out, 0).middleCols(first, columns) += workspace.first.middleCols(first, columns);
+  });
+  for (Eigen::Index i = 0; i < count; ++i)
+    square(out, 1).col(asking[static_cast<std::size_t>(i)]) += workspace.second.col(i);
 }
 
 void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {

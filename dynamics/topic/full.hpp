@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,11 +85,25 @@ class FullTopic : public System,
   [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
   /// Computes Lambda from factors, or E.
   void multiply(std::span<const double> x, Workspace& workspace) const;
-  void product(const ConstMatrix& a, const ConstMatrix& b, Eigen::MatrixXd& out) const;
-  /// Adds to `out`, which may be x, what the steps by_W and by_logit of W_V (E's words) and Lambda,
-  /// and `penalty` times that of the l2 term, make of the state. The steps are lost.
-  void descend(std::span<const double> x, double penalty, Workspace& workspace,
-               std::span<double> out) const;
+  /// Calls task(first, count) for all columns, some at a time, on all threads; `work_each` is that
+  /// of one.
+  void by_columns(Eigen::Index columns, Eigen::Index work_each,
+                  const std::function<void(Eigen::Index, Eigen::Index)>& task) const;
+  void transpose(const ConstMatrix& a, Eigen::MatrixXd& out) const;
+  void product(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const;
+  void product_with_transpose(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const;
+  // These add to `out`, which may be x, what steps make of the state, and `penalty` times that of
+  // the l2 term. by_W is the step of W_V (or of E's words).
+  void descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
+                         std::span<double> out) const;
+  void descend_value(std::span<const double> x, double penalty, const Eigen::MatrixXd& by_W,
+                     std::span<double> out) const;
+  /// By the step of Lambda that is in the columns of those symbols that ask.
+  void descend_factors(std::span<const double> x, Workspace& workspace,
+                       std::span<double> out) const;
+  /// Computes the columns of Lambda of symbols that ask, where they are not there yet.
+  void ask(std::span<const double> x, std::span<const std::int32_t> symbols,
+           Workspace& workspace) const;
   /// Of value training.
   [[nodiscard]] double excess_loss(std::span<const double> x) const;
   [[nodiscard]] Eigen::MatrixXd value_optimum(const ConstMatrix& start) const;

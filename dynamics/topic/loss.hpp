@@ -32,124 +32,127 @@ struct Gradient {
   Logits<S> logit{};
 };
 
-/// The attention of a query, and what follows from it.
+/// exp(Lambda) up to a factor, of the keys of a query: words by their class, and [MASK].
 template <class S>
-struct Attention {
-  std::array<S, 4> weight;  ///< of one word of each class
-  S mask_weight;            ///< of all [MASK] together
-  std::array<S, 4> topic;   ///< of the whole topic of a word of each class
-  S words;                  ///< of all words together
+struct Keys {
+  std::array<S, 3> word;
+  S mask;
 };
 
-template <class S>
-Attention<S> attend(const Query& query, const Logits<S>& logit, const Data& data) {
+/// Those of [MASK], or of words, whose kinds of query all meet the same keys.
+template <bool masked, class S>
+Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
   using std::exp;
-  const std::size_t classes = query.classes.size();
+  constexpr LogitEntry of_mask = masked ? logit_mask_mask : logit_mask_key;
+  constexpr std::array<LogitEntry, 3> of_word = {masked ? logit_word_key : logit_same_word,
+                                                 masked ? logit_word_key : logit_same_topic,
+                                                 masked ? logit_word_key : logit_other_topic};
+  constexpr std::size_t first = masked ? 2 : 0;  // the classes before are empty
   // The largest logit of a key that occurs is taken out of the exponentials.
-  double shift =
-      data.z_mask() > 0 ? plain(logit[query.mask_logit]) : -std::numeric_limits<double>::infinity();
-  for (const WordClass& c : query.classes)
-    if (c.frequency > 0) shift = std::max(shift, plain(logit[c.logit]));
-  const auto key_weight = [&](double frequency, LogitEntry entry) {
-    if (frequency <= 0) return S(0.0);
+  double shift = -std::numeric_limits<double>::infinity();
+  if (queries.occurs[of_mask]) shift = plain(logit[of_mask]);
+  for (std::size_t i = first; i < of_word.size(); ++i)
+    if (queries.occurs[of_word[i]]) shift = std::max(shift, plain(logit[of_word[i]]));
+  const auto weight = [&](LogitEntry entry) {
+    if (!queries.occurs[entry]) return S(0.0);
     const S exponent = logit[entry] - shift;
-    return S(frequency * exp(exponent));
+    return S(exp(exponent));
   };
-
-  Attention<S> a;
-  a.mask_weight = key_weight(data.z_mask(), query.mask_logit);
-  S sum = a.mask_weight;
-  for (std::size_t i = 0; i < classes; ++i) {
-    a.weight[i] = key_weight(query.classes[i].frequency, query.classes[i].logit);
-    sum += query.classes[i].count * a.weight[i];
-  }
-  a.mask_weight /= sum;
-  a.words = S(0.0);
-  S own = S(0.0);
-  for (std::size_t i = 0; i < classes; ++i) {
-    a.weight[i] /= sum;
-    const S all = query.classes[i].count * a.weight[i];
-    a.words += all;
-    if (query.classes[i].own_topic) own += all;
-  }
-  for (std::size_t i = 0; i < classes; ++i)
-    a.topic[i] = query.classes[i].own_topic ? own : S(data.v() * a.weight[i]);
-  return a;
+  Keys<S> all{{S(0.0), S(0.0), S(0.0)}, weight(of_mask)};
+  for (std::size_t i = first; i < of_word.size(); ++i) all.word[i] = weight(of_word[i]);
+  return all;
 }
 
-template <class S>
-void add_query(const Data& data, const Query& query, const Values<S>& W, const Logits<S>& logit,
+template <bool masked, class S>
+void add_query(const Data& data, const Query& query, const Values<S>& W, const Keys<S>& keys,
                Gradient<S>& sum) {
-  const Attention<S> a = attend(query, logit, data);
-  const std::size_t classes = query.classes.size();
-  const double p = query.probability;
-  const S word_over_topic = W[same_word] - W[same_topic];
-  const S topic_over_other = W[same_topic] - W[other_topic];
+  constexpr std::size_t first = masked ? 2 : 0, own = 2, all_classes = 4;
+  const double v = data.v(), p = query.probability;
+  const auto& classes = query.classes;
+
+  // The attention: of one word of each class, of the class, of the whole topic of one of its
+  // words, of all words, and of all [MASK].
+  std::array<S, all_classes> weight, of_class, topic;
+  S mask = data.z_mask() * keys.mask;
+  S whole = mask;
+  for (std::size_t i = first; i < all_classes; ++i) {
+    weight[i] = classes[i].frequency * keys.word[std::min<std::size_t>(i, 2)];
+    of_class[i] = classes[i].count * weight[i];
+    whole += of_class[i];
+  }
+  const S inverse = 1 / whole;
+  mask *= inverse;
+  S words = S(0.0);
+  for (std::size_t i = first; i < all_classes; ++i) {
+    weight[i] *= inverse;
+    of_class[i] *= inverse;
+    words += of_class[i];
+    topic[i] = v * weight[i];
+  }
+  if constexpr (!masked) topic[0] = topic[1] = of_class[0] + of_class[1];
 
   // Outputs, and the derivatives of the loss by them, of all words of a class together.
-  std::array<S, 4> by_output;
-  S by_any = S(0.0), by_own = S(0.0);
-  S loss = S(query.floor);
-  for (std::size_t i = 0; i < classes; ++i) {
-    const WordClass& c = query.classes[i];
-    const S output = word_over_topic * a.weight[i] + topic_over_other * a.topic[i] +
-                     W[other_topic] * a.words + W[mask_column] * a.mask_weight;
-    const S residual = output - c.target / c.count;
-    loss += c.count * residual * residual;
-    by_output[i] = 2 * c.count * residual;
+  const S word_over_topic = W[same_word] - W[same_topic];
+  const S topic_over_other = W[same_topic] - W[other_topic];
+  const S to_all = W[other_topic] * words + W[mask_column] * mask;
+  std::array<S, all_classes> twice, by_output;  // twice the residual
+  S by_any = S(0.0), by_own = S(0.0), loss = S(query.floor);
+  for (std::size_t i = first; i < all_classes; ++i) {
+    const S residual =
+        word_over_topic * weight[i] + topic_over_other * topic[i] + to_all - classes[i].each;
+    twice[i] = 2 * residual;
+    by_output[i] = classes[i].count * twice[i];
+    loss += 0.5 * by_output[i] * residual;
     by_any += by_output[i];
-    if (c.own_topic) by_own += by_output[i];
+    if (i < own) by_own += by_output[i];
   }
   sum.loss += p * loss;
 
-  for (std::size_t i = 0; i < classes; ++i) {
-    sum.value[same_word] += p * by_output[i] * a.weight[i];
-    sum.value[same_topic] += p * by_output[i] * (a.topic[i] - a.weight[i]);
-    sum.value[other_topic] += p * by_output[i] * (a.words - a.topic[i]);
+  S by_word = S(0.0), by_topic = S(0.0), by_other = S(0.0);
+  for (std::size_t i = first; i < all_classes; ++i) {
+    by_word += by_output[i] * weight[i];
+    by_topic += by_output[i] * (topic[i] - weight[i]);
+    by_other += by_output[i] * (words - topic[i]);
   }
-  sum.value[mask_column] += p * by_any * a.mask_weight;
+  sum.value[same_word] += p * by_word;
+  sum.value[same_topic] += p * by_topic;
+  sum.value[other_topic] += p * by_other;
+  sum.value[mask_column] += p * by_any * mask;
 
   // By the weight of one key of each class; then through the softmax.
-  std::array<S, 4> by_weight;
-  const S by_mask = W[mask_column] * by_any;
-  S mean = by_mask * a.mask_weight;
-  for (std::size_t i = 0; i < classes; ++i) {
-    const WordClass& c = query.classes[i];
-    const S of_word = by_output[i] / c.count;
-    const S of_topic = c.own_topic ? by_own : S(of_word * data.v());
-    by_weight[i] =
-        word_over_topic * of_word + topic_over_other * of_topic + W[other_topic] * by_any;
-    mean += c.count * a.weight[i] * by_weight[i];
+  std::array<S, all_classes> by_weight;
+  const S by_mask = W[mask_column] * by_any, by_all = W[other_topic] * by_any;
+  S mean = by_mask * mask;
+  for (std::size_t i = first; i < all_classes; ++i) {
+    const S of_topic = i < own ? by_own : S(v * twice[i]);
+    by_weight[i] = word_over_topic * twice[i] + topic_over_other * of_topic + by_all;
+    mean += of_class[i] * by_weight[i];
   }
-  for (std::size_t i = 0; i < classes; ++i) {
-    const WordClass& c = query.classes[i];
-    sum.logit[c.logit] += p * c.count * a.weight[i] * (by_weight[i] - mean);
+  const auto by_logit = [&](std::size_t i) { return S(p * of_class[i] * (by_weight[i] - mean)); };
+  if constexpr (!masked) {
+    sum.logit[logit_same_word] += by_logit(0);
+    sum.logit[logit_same_topic] += by_logit(1);
   }
-  sum.logit[query.mask_logit] += p * a.mask_weight * (by_mask - mean);
+  sum.logit[masked ? logit_word_key : logit_other_topic] += by_logit(2) + by_logit(3);
+  sum.logit[masked ? logit_mask_mask : logit_mask_key] += p * mask * (by_mask - mean);
 }
 
 /// The loss of masked-language modelling: squared error (no 1/2) on the selected positions.
 template <class S>
-Gradient<S> loss_gradient(const Data& data, const std::vector<Query>& queries, const Values<S>& W,
+Gradient<S> loss_gradient(const Data& data, const Queries& queries, const Values<S>& W,
                           const Logits<S>& logit) {
   Gradient<S> sum;
   sum.value.fill(S(0.0));
   sum.logit.fill(S(0.0));
-  for (const Query& query : queries) add_query(data, query, W, logit, sum);
-  const auto value_of = value_multiplicities(data);
-  const auto logit_of = logit_multiplicities(data);
-  for (std::size_t i = 0; i < value_entries; ++i) {
-    if (value_of[i] > 0)
-      sum.value[i] /= value_of[i];
+  const Keys<S> of_mask = keys<true>(queries, logit), of_word = keys<false>(queries, logit);
+  for (const Query& query : queries.all) {
+    if (query.masked)
+      add_query<true>(data, query, W, of_mask, sum);
     else
-      sum.value[i] = S(0.0);
+      add_query<false>(data, query, W, of_word, sum);
   }
-  for (std::size_t i = 0; i < logit_entries; ++i) {
-    if (logit_of[i] > 0)
-      sum.logit[i] /= logit_of[i];
-    else
-      sum.logit[i] = S(0.0);
-  }
+  for (std::size_t i = 0; i < value_entries; ++i) sum.value[i] *= queries.per_value[i];
+  for (std::size_t i = 0; i < logit_entries; ++i) sum.logit[i] *= queries.per_logit[i];
   return sum;
 }
 

@@ -34,11 +34,14 @@ class Population {
 
  private:
   struct Whole;  ///< working space for all queries
-  struct Local;  ///< working space for one query
+  struct Local;  ///< working space for some
   double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
              MatrixOut* by_logit) const;
-  double run_query(Eigen::Index query, const ConstMatrix& W, Whole& whole, Local& local,
-                   bool derive) const;
+  /// The unnormalized weights of a query.
+  void weigh(const ConstMatrix& logit, Eigen::Index query, Whole& whole) const;
+  /// As many queries from `first` on as there are lanes.
+  void run_block(Eigen::Index first, const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
+                 Local& local, MatrixOut* by_logit) const;
 
   Data data_;
   Sizes size_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,8 +27,13 @@ class Sampler {
   ///
   /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost
   /// 6 n K Q operations besides the drawing.
+  ///
+  /// Of `logit` only the columns of symbols at selected positions are read, few of many, and not
+  /// before `asking` was told of them.
+  using Asking = std::function<void(std::span<const std::int32_t> symbols)>;
   void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
-           std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit) const;
+           std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit,
+           const Asking& asking = {}) const;
 
   [[nodiscard]] const DocumentGenerator& generator() const { return generator_; }
 
@@ -35,9 +41,14 @@ class Sampler {
   struct Document;  ///< what one shows, and its gradients
   struct Scratch;   ///< working space for one
   struct Batch;
-  void draw(RandomStream random, bool attends, Document& document, Scratch& scratch) const;
-  void differentiate(const ConstMatrix& W, const ConstMatrix* logit, bool of_W, Document& document,
+  void draw(const SampleKey& key, std::uint64_t number, bool attends, Document& document,
+            Scratch& scratch) const;
+  void attend(const ConstMatrix* logit, Document& document, Scratch& scratch) const;
+  void differentiate(const ConstMatrix& W, const ConstMatrix* logit, Document& document,
                      Scratch& scratch) const;
+  /// Adds the gradients' columns of one symbol.
+  void add_up(const Batch& batch, Eigen::Index symbol, MatrixOut* by_W, MatrixOut* by_logit,
+              Scratch& scratch) const;
 
   Sizes size_;
   DocumentGenerator generator_;

@@ -128,7 +128,7 @@ Topic::Topic(Data data, Variant variant, std::vector<double> start, double init_
       start_fields_(std::move(start)),
       start_(start_fields_),
       notes_(std::move(notes)),
-      queries_(queries(data)),
+      queries_(data),
       value_flow_(data, variant.l2),
       events_({}) {
   to_state(variant_, start_);
@@ -306,9 +306,8 @@ void Topic::flow(const S* x, S* dxdt) const {
   }
 
   const Gradient<S> g = loss_gradient(data_, queries_, W, logits);
-  const auto multiplicity = value_multiplicities(data_);
   for (std::size_t i = 0; i < value_entries; ++i) {
-    if (variant_.train == Train::attention || multiplicity[i] == 0)
+    if (variant_.train == Train::attention || queries_.per_value[i] == 0)
       dxdt[i] = S(0.0);
     else
       dxdt[i] = -g.value[i] - 2 * variant_.l2 * W[i];

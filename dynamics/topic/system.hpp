@@ -108,7 +108,7 @@ class Topic : public System,
   std::vector<double> start_fields_;  ///< as in files
   std::vector<double> start_;         ///< the state
   std::vector<Note> notes_;
-  std::vector<Query> queries_;
+  Queries queries_;
   ValueFlow value_flow_;
   double optimum_norm_ = 0;  ///< of W_V under uniform attention, from this start
   double key_norm_ = 0;      ///< of W_K at the start

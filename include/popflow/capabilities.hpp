@@ -46,8 +46,12 @@ class Events {
   virtual ~Events() = default;
   /// The functions whose upward zero crossings are the events Shape::events, in that order.
   virtual void event_functions(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const {}
-  /// The heights of the events that are extrema (EventInfo::prominence); of others anything.
-  virtual void event_heights(StateView /*x*/, double /*t*/, std::span<double> /*heights*/) const {}
+  /// The height of an event that is an extremum (EventInfo::prominence), by its place in
+  /// Shape::events.
+  [[nodiscard]] virtual double event_height(std::size_t /*event*/, StateView /*x*/,
+                                            double /*t*/) const {
+    return 0;
+  }
   /// The functions whose first upward zero crossings are Shape::passages, all items of one after
   /// those of another, row-major; NaN for an item that has none.
   virtual void passage_functions(StateView /*x*/, double /*t*/,
@@ -190,8 +194,10 @@ class EulerStep {
  public:
   virtual ~EulerStep() = default;
   /// out = x + h f(x, t). Returns a bound on the magnitude of its entries; not finite where it has
-  /// none to give.
-  virtual double euler_step(StateView x, double t, double h, std::span<double> out) const = 0;
+  /// none to give. Writes Events::event_functions at (out, t + h), whose sums the step may have at
+  /// hand, to `events`: as many, or none where nobody asks for them.
+  virtual double euler_step(StateView x, double t, double h, std::span<double> out,
+                            std::span<double> events) const = 0;
 };
 
 /// Says why a System lacks a capability.

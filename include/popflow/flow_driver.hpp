@@ -60,9 +60,16 @@ class FlowDriver : public Driver {
   [[nodiscard]] DriverData data() const;
   void begin_interval();
   [[nodiscard]] bool at_rest() const;
-  /// Takes a fraction `part` of the step of length h from here; its result is in x_new_.
+  /// Has the step of length h to x_new_ a continuous extension?
+  bool extend(double h);
+  /// The state after a fraction `part` of that step: of its extension, or else by probe().
+  StateView within(double part, double h);
+  /// Takes a fraction `part` of the step of length h from here; its result is in x_new_, so the
+  /// step itself must be repeated.
   StateView probe(double part, double h);
-  /// Locates the passages of the step to x_new_; true if the step must be repeated for that.
+  /// Locates what happens in the step to x_new_: events, passages. True if the step must be
+  /// repeated for that, or a shorter one taken first.
+  bool find_events(double h, double t_new);
   bool find_passages(double h, double t_new);
   [[nodiscard]] bool find_switch(double h, double t_new);
   void switch_now();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -70,7 +69,6 @@ class SdeDriver : public Driver {
   void drift(const State& x, double t, State& f);
   /// v - (eta/2) J_f(x) v.
   void subtract_half_jacobian(State& v);
-  void each(const std::function<void(std::size_t)>& body) const;
   [[nodiscard]] DriverData data() const;
 
   const System& system_;

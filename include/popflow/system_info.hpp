@@ -41,7 +41,7 @@ struct EventInfo {
   std::string meaning;
   std::string after = {};  ///< detected only from this event on
   /// Of an extremum, how far it must stand out: its function crosses zero upwards at minima of its
-  /// height (Events::event_heights), and it is the lowest of them when the height has risen from
+  /// height (Events::event_height), and it is the lowest of them when the height has risen from
   /// there by this much. 0: the first crossing is the event.
   double prominence = 0;
 };

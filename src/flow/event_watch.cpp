@@ -48,9 +48,7 @@ bool EventWatch::watching() const {
 }
 
 double EventWatch::height(std::size_t event, StateView x, double t) const {
-  std::vector<double> heights(watches_.size());
-  events_->event_heights(x, t, heights);
-  return heights[event];
+  return events_->event_height(event, x, t);
 }
 
 void EventWatch::arm(std::size_t event, StateView x, double time,
@@ -96,8 +94,9 @@ void EventWatch::confirm(std::size_t event, StateView x, double time,
 }
 
 EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t_new,
-                                   const Probe& probe) {
-  const std::vector<double> after = values(x_new, t_new);
+                                   const Probe& probe, std::span<const double> known) {
+  const std::vector<double> after =
+      known.empty() ? values(x_new, t_new) : std::vector<double>(known.begin(), known.end());
   bool found = false;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     if (watches_[event].stage != Watch::armed || !(after[event] >= 0)) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "popflow/driver.hpp"
@@ -12,9 +13,9 @@ namespace popflow {
 std::vector<double> prominences(const System& system);
 
 /// The System's events along a flow: each is watched for from the start, or from the event that
-/// must precede it, and located by partial steps from the same point: as accurately as the method
-/// itself, whatever the method. An extremum that must stand out is located when it is passed, and
-/// is an event, of that time, once it has proved to be the one.
+/// must precede it, and located within its step by the caller's probe. An extremum that must stand
+/// out is located when it is passed, and is an event, of that time, once it has proved to be the
+/// one.
 class EventWatch {
  public:
   /// The state after a fraction (0 to 1) of the step.
@@ -32,8 +33,9 @@ class EventWatch {
     within,   ///< but not where
   };
   /// Have events happened in the step of length h from t to x_new at t_new? Then they are located,
-  /// with a probe.
-  Found find(double t, double h, StateView x_new, double t_new, const Probe& probe);
+  /// with a probe. `known`: the event functions there, or empty if they are not known.
+  Found find(double t, double h, StateView x_new, double t_new, const Probe& probe,
+             std::span<const double> known = {});
   /// The regime has changed at x: events that this itself triggers happen now.
   void switched(StateView x, double t);
 

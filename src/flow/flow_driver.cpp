@@ -22,6 +22,20 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// A continuous extension holds three more states. Where these are larger, there is no room to
+// spare, and events, of which there are few, are located by steps.
+constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
+
+/// The far end of a narrow bracket of where `left`, a function of the part of a step, falls to
+/// zero: from its value at `low`, above zero, to that at 1, below.
+template <class Function>
+double last_of_bracket(const Function& left, double low, double at_low, double at_1) {
+  std::uintmax_t iterations = 60;
+  return boost::math::tools::toms748_solve(left, low, 1.0, at_low, at_1,
+                                           boost::math::tools::eps_tolerance<double>(45),
+                                           iterations)
+      .second;
+}
 
 }  // namespace
 
@@ -35,7 +49,8 @@ struct FlowDriver::Internals {
   Pace pace;
   Capability<Switching> switching;
   std::vector<double> switch_values;
-  State between;  ///< a point of a step
+  State between;                 ///< a point of a step
+  std::optional<bool> extended;  ///< has the last trial a continuous extension? Unless not asked
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -53,6 +68,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           Steadiness(options_.steady_tolerance.value_or(0)),
                           Pace(),
                           can.switching,
+                          {},
                           {},
                           {}});
   if (options_.method == "dopri5" && BlockDopri5::suits(system))
@@ -138,6 +154,7 @@ Outcome FlowDriver::advance(double target) {
     const double t_new = h == remaining ? target : t_ + h;
 
     const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
+    in_->extended.reset();
     repeats = true;
     if (!trial.accepted) {
       ++counts_.rejected;
@@ -150,21 +167,7 @@ Outcome FlowDriver::advance(double target) {
       continue;
     }
     if (!to_switch_ && find_switch(h, t_new)) continue;  // with a step that ends there
-    EventWatch::Found events = EventWatch::Found::nothing;
-    if (in_->events.watching()) {
-      EventWatch::Probe part_of_step;
-      if (!in_->stepper->divisible()) part_of_step = [&](double part) { return probe(part, h); };
-      events = in_->events.find(t_, h, {x_new_, regime_}, t_new, part_of_step);
-    }
-    if (events == EventWatch::Found::within) {
-      event_by_ = t_new;
-      dt_ = h / 2;
-      continue;
-    }
-    if (events == EventWatch::Found::located || find_passages(h, t_new)) {
-      in_->stepper->reset();
-      continue;  // repeats the step: locating has overwritten its result
-    }
+    if (find_events(h, t_new) || find_passages(h, t_new)) continue;
 
     in_->stepper->accept();
     x_.swap(x_new_);
@@ -238,6 +241,37 @@ bool FlowDriver::stuck() {
 
 // ---- events and passages
 
+bool FlowDriver::extend(double h) {
+  const bool wanted = x_.size() <= kLargestExtended || !in_->passages.none_left();
+  if (!in_->extended)
+    in_->extended = wanted && in_->stepper->extend(x_, t_, h, x_new_, in_->between);
+  return *in_->extended;
+}
+
+StateView FlowDriver::within(double part, double h) {
+  if (!extend(h)) return probe(part, h);
+  in_->stepper->between(x_, h, x_new_, part, in_->between);
+  return {in_->between, regime_};
+}
+
+bool FlowDriver::find_events(double h, double t_new) {
+  using Found = EventWatch::Found;
+  EventWatch& events = in_->events;
+  Stepper& stepper = *in_->stepper;
+  if (!events.watching()) return false;
+  EventWatch::Probe part_of_step;
+  if (!stepper.divisible()) part_of_step = [&](double part) { return within(part, h); };
+  Found found = Found::located;
+  do found = events.find(t_, h, {x_new_, regime_}, t_new, part_of_step, stepper.event_functions());
+  while (found == Found::located && extend(h));
+  if (found == Found::located) stepper.reset();
+  if (found == Found::within) {
+    event_by_ = t_new;
+    dt_ = h / 2;
+  }
+  return found != Found::nothing;
+}
+
 StateView FlowDriver::probe(double part, double h) {
   // Methods of fixed order accept any fraction of an accepted step; one that starts at a low order
   // (Bulirsch-Stoer) may need several steps for it.
@@ -264,19 +298,17 @@ StateView FlowDriver::probe(double part, double h) {
 bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
   if (passages.none_left()) return false;
-  if (const std::vector<Passed>* passed = in_->stepper->passed()) {
+  Stepper& stepper = *in_->stepper;
+  if (const std::vector<Passed>* passed = stepper.passed()) {
     passages.note(*passed);
     return false;
   }
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  Stepper& stepper = *in_->stepper;
-  const bool continuous = stepper.extend(x_, t_, h, x_new_, in_->between);
-  passages.locate(t_, h, [&](double part) {
-    if (!continuous) return probe(part, h);
-    stepper.between(x_, h, x_new_, part, in_->between);
-    return StateView{in_->between, regime_};
-  });
-  if (!continuous) return true;
+  passages.locate(t_, h, [&](double part) { return within(part, h); });
+  if (!extend(h)) {
+    stepper.reset();
+    return true;
+  }
   passages.step_to({x_new_, regime_}, t_new);
   return false;
 }
@@ -285,14 +317,14 @@ bool FlowDriver::find_passages(double h, double t_new) {
 
 bool FlowDriver::find_switch(double h, double t_new) {
   if (in_->switch_values.empty()) return false;
-  const auto lowest = [&](const State& x, double t) {
-    in_->switching->switch_functions({x, regime_}, t, in_->switch_values);
+  const auto lowest = [&](StateView x, double t) {
+    in_->switching->switch_functions(x, t, in_->switch_values);
     const double low = *std::min_element(in_->switch_values.begin(), in_->switch_values.end());
     return std::isnan(low) ? -1.0 : low;
   };
-  const double after = lowest(x_new_, t_new);
+  const double after = lowest({x_new_, regime_}, t_new);
   if (after >= 0) return false;
-  const double before = lowest(x_, t_);
+  const double before = lowest(view(), t_);
   if (before <= 0) {
     // The regime was over before the step: the step has length zero. It counts as a step, so that a
     // System that switches for ever ends at the step limit.
@@ -300,15 +332,22 @@ bool FlowDriver::find_switch(double h, double t_new) {
     switch_now();
     return true;
   }
-  std::uintmax_t iterations = 60;
-  const auto g = [&](double part) {
-    probe(part, h);
-    return lowest(x_new_, t_ + part * h);
-  };
-  const double end =
-      boost::math::tools::toms748_solve(g, 0.0, 1.0, before, after,
-                                        boost::math::tools::eps_tolerance<double>(45), iterations)
-          .second;
+  const auto by_steps = [&](double part) { return lowest(probe(part, h), t_ + part * h); };
+  double end = 0;
+  if (extend(h)) {
+    end = last_of_bracket([&](double part) { return lowest(within(part, h), t_ + part * h); }, 0,
+                          before, after);
+    // The step to be taken must end beyond the surface, and the extension errs: a little further.
+    constexpr int kTrials = 4;
+    double left = by_steps(end);
+    for (int trial = 0; trial < kTrials && left > 0 && end < 1; ++trial) {
+      end = std::min(1.0, end + 2 * (1 - end) * left / (left - after));
+      left = by_steps(end);
+    }
+    if (left > 0 && end < 1) end = last_of_bracket(by_steps, end, left, after);
+  } else {
+    end = last_of_bracket(by_steps, 0, before, after);
+  }
   to_switch_ = end < 1 - 1e-9 ? end * h : h;  // no tiny step just before a target
   in_->stepper->reset();
   return true;

@@ -9,44 +9,42 @@
 namespace popflow {
 
 Crossings::Crossings(const System& system)
-    : system_(system),
-      can_(system.capabilities().events),
+    : can_(system.capabilities().events),
       happened_(system.shape().events.size(), false),
       passages_(passage_items(system.info(), system.shape()),
                 std::numeric_limits<double>::quiet_NaN()),
       prominence_(prominences(system)),
+      after_(happened_.size()),
       lowest_(happened_.size()),
       values_(happened_.size()),
-      heights_(happened_.size()),
       items_(passages_.size()),
-      left_(passages_.size()) {}
+      left_(passages_.size()) {
+  const std::vector<std::string>& names = system.shape().events;
+  for (std::size_t event = 0; event < names.size(); ++event)
+    for (const EventInfo& info : system.info().events)
+      if (info.name == names[event] && !info.after.empty())
+        after_[event] = static_cast<std::size_t>(std::find(names.begin(), names.end(), info.after) -
+                                                 names.begin());
+}
 
 bool Crossings::armed(std::size_t event) const {
   if (happened_[event]) return false;
-  for (const EventInfo& info : system_.info().events) {
-    if (info.name != system_.shape().events[event] || info.after.empty()) continue;
-    return std::any_of(events_.begin(), events_.end(), [&](const FoundEvent& found) {
-      return system_.shape().events[found.event] == info.after;
-    });
-  }
-  return true;
+  const std::optional<std::size_t>& after = after_[event];
+  return !after || (*after < happened_.size() && happened_[*after]);
 }
 
 void Crossings::update(StateView x, double t) {
   if (events_.size() < happened_.size()) {
-    const auto is_asked = [this](bool extremum) {
-      for (std::size_t event = 0; event < happened_.size(); ++event)
-        if ((prominence_[event] > 0) == extremum && armed(event)) return true;
-      return false;
-    };
-    if (is_asked(false)) can_->event_functions(x, t, values_);
-    if (is_asked(true)) can_->event_heights(x, t, heights_);
+    bool evaluated = false;
     for (std::size_t event = 0; event < happened_.size(); ++event) {
       if (!armed(event)) continue;
-      if (prominence_[event] > 0)
-        follow(event, heights_[event], t);
-      else if (values_[event] >= 0)
-        add(event, t);
+      if (prominence_[event] > 0) {
+        follow(event, can_->event_height(event, x, t), t);
+        continue;
+      }
+      if (!evaluated) can_->event_functions(x, t, values_);
+      evaluated = true;
+      if (values_[event] >= 0) add(event, t);
     }
   }
   if (left_ == 0) return;

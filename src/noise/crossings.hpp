@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,14 +34,14 @@ class Crossings {
     double time = -1;  ///< negative: none yet
     double height = 0;
   };
-  const System& system_;
   Capability<Events> can_;
   std::vector<bool> happened_;
   std::vector<FoundEvent> events_;
   std::vector<double> passages_;
   std::vector<double> prominence_;
+  std::vector<std::optional<std::size_t>> after_;  ///< the event that must have happened before
   std::vector<Lowest> lowest_;
-  std::vector<double> values_, heights_, items_;
+  std::vector<double> values_, items_;
   std::size_t left_ = 0;  ///< passages that have not happened
 };
 

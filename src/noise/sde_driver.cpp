@@ -13,6 +13,18 @@
 
 namespace popflow {
 
+namespace {
+
+/// Calls body(i) for the entries of a state, in loops that the compiler sees through.
+template <class Body>
+void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
+  in_stretches(workers, size, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) body(i);
+  });
+}
+
+}  // namespace
+
 struct SdeDriver::Internals {
   Internals(const System& system, Workers& workers, const Options& options)
       : noise(make_noise(system, workers, options)),
@@ -88,12 +100,6 @@ StepStatistics SdeDriver::statistics() const {
 const std::vector<FoundEvent>& SdeDriver::events() const { return in_->loop.crossings.events(); }
 const std::vector<double>& SdeDriver::passages() const { return in_->loop.crossings.passages(); }
 
-void SdeDriver::each(const std::function<void(std::size_t)>& body) const {
-  in_stretches(workers_, in_->loop.x.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) body(i);
-  });
-}
-
 void SdeDriver::drift(const State& x, double t, State& f) {
   system_.rhs({x, in_->loop.regime}, t, f);
   ++evaluations_;
@@ -138,6 +144,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
   State& f2 = in_->f_other;
   State& move = in_->move;
   State& other = in_->other;
+  const auto each = [&](auto&& body) { for_each_entry(workers_, x.size(), body); };
   f.resize(x.size());
   move.resize(x.size());
   if (!plain) {

@@ -145,20 +145,26 @@ class FixedStep : public Stepper {
 /// Euler's method where the System takes its step in one pass over memory.
 class FusedEuler : public Stepper {
  public:
-  FusedEuler(Rhs& rhs, Workers& workers) : rhs_(rhs), workers_(workers) {}
+  FusedEuler(Rhs& rhs, Workers& workers)
+      : rhs_(rhs), workers_(workers), event_functions_(rhs.events()) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
-    const double bound = rhs_.euler_step(x, t, h, x_new);
+    const double bound = rhs_.euler_step(x, t, h, x_new, event_functions_);
     // Only where the bound does not tell is the new state read once more.
     const bool finite = bound <= kLargestEntry || is_state(workers_, x_new);
     return {finite, finite, h};
   }
 
+  [[nodiscard]] std::span<const double> event_functions() const override {
+    return event_functions_;
+  }
+
  private:
   Rhs& rhs_;
   Workers& workers_;
+  std::vector<double> event_functions_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,13 @@ class Rhs {
   [[nodiscard]] const Capability<Jacobian>& has_jacobian() const { return jacobian_; }
   /// Can it take Euler's step in one pass?
   [[nodiscard]] bool has_euler_step() const { return static_cast<bool>(euler_step_); }
-  double euler_step(const State& x, double t, double h, State& x_new) {
+  /// `events` as EulerStep has it.
+  double euler_step(const State& x, double t, double h, State& x_new, std::span<double> events) {
     ++evaluations_;
-    return euler_step_->euler_step({x, *regime_}, t, h, x_new);
+    return euler_step_->euler_step({x, *regime_}, t, h, x_new, events);
   }
+  /// The number of Shape::events.
+  [[nodiscard]] std::size_t events() const { return system_->shape().events.size(); }
   [[nodiscard]] const std::string& name() const { return system_->info().name; }
   [[nodiscard]] std::int64_t evaluations() const { return evaluations_; }
   /// Evaluations by way of the System itself.
@@ -85,6 +89,9 @@ class Stepper {
   /// The items that pass their levels during the last attempt, from a method that locates them by
   /// itself; null from one that does not.
   [[nodiscard]] virtual const std::vector<Passed>* passed() const { return nullptr; }
+  /// Events::event_functions at the end of the last attempt, from a method that has them at hand;
+  /// empty from one that does not.
+  [[nodiscard]] virtual std::span<const double> event_functions() const { return {}; }
   /// Did the last attempt take several steps of the method, so that to divide it costs less than to
   /// repeat much of it over and over, where something happens within?
   [[nodiscard]] virtual bool divisible() const { return false; }

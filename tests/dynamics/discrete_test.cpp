@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "popflow/random.hpp"
+
 namespace popflow::test {
 namespace {
 
@@ -30,6 +32,31 @@ TEST_CASE("a discrete distribution draws as often as its weights say", "[fast][n
       CHECK(std::abs(found[i] - weights[i] / sum) <=
             2.0 * static_cast<double>(weights.size()) / kWords);
       if (weights[i] == 0) CHECK(found[i] == 0);
+    }
+  }
+}
+
+TEST_CASE("many words give the indices that they give alone", "[fast][noise]") {
+  RandomStream random(3, Purpose::test);
+  for (const std::size_t size : {1U, 2U, 20U, 2000U}) {
+    std::vector<double> weights(size);
+    for (double& weight : weights) weight = random.uniform() < 0.3 ? 0 : random.uniform();
+    weights[size / 2] = 1;
+    const DiscreteDistribution distribution(weights);
+    for (const std::size_t number : {0U, 1U, 7U, 8U, 9U, 1001U}) {
+      std::vector<std::uint64_t> words(number);
+      std::vector<std::uint32_t> halves, alone, together(number, 77);
+      for (std::uint64_t& word : words) {
+        word = random();
+        // Both ends, and borders of columns.
+        if (number > 9 && &word - words.data() < 4)
+          word = ~std::uint64_t{0} / 3 * static_cast<std::uint64_t>(&word - words.data());
+        halves.push_back(static_cast<std::uint32_t>(word));
+        halves.push_back(static_cast<std::uint32_t>(word >> 32));
+        alone.push_back(distribution(word));
+      }
+      distribution.draw(number, halves.data(), together.data());
+      CHECK(together == alone);
     }
   }
 }

@@ -179,6 +179,30 @@ TEST_CASE("watching for events never changes the numbers", "[fast][flow]") {
   CHECK(ends[0] == ends[1]);
 }
 
+TEST_CASE("dopri5 locates events on its continuous extension, at two right-hand sides a step",
+          "[fast][flow]") {
+  const Toy toy =
+      with_events({{"half", ""}, {"zero", ""}, {"clock", ""}}, [](auto x, double t, auto g) {
+        g[0] = 0.5 - x[0];
+        g[1] = -x[0];
+        g[2] = t - 6;
+      });
+  // Errors fall with the tolerances as those of the steps do, and never lie far above them.
+  for (const double rtol : {1e-4, 1e-6, 1e-8, 1e-10, 1e-12}) {
+    INFO(rtol);
+    const auto [events, statistics] = run(toy, 10, {.rtol = rtol, .atol = rtol});
+    REQUIRE(events.size() == 3);
+    CHECK(std::abs(events[0].time - kPi / 3) < 20 * rtol);
+    CHECK(std::abs(events[1].time - kPi / 2) < 20 * rtol);
+    CHECK(std::abs(events[2].time - 6) < 1e-12);
+  }
+  const auto with = run(toy, 10).statistics;
+  const auto without = run(oscillator(), 10).statistics;
+  CHECK(with.evaluations == without.evaluations + 3 * 2);
+  CHECK(with.accepted == without.accepted);
+  CHECK(with.rejected == without.rejected);
+}
+
 TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
   CHECK(run(toy, 3).events.empty());
@@ -194,7 +218,7 @@ TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
                           g[0] = slope(t);
                           g[1] = t - 5.9;
                         });
-  toy.event_heights = [&](auto, double t, auto h) { h[0] = height(t); };
+  toy.event_height = [&](auto, double t) { return height(t); };
   double lowest = 0;
   for (double t = 0; t < 10; t += 1e-4)
     if (height(t) < height(lowest)) lowest = t;

@@ -37,7 +37,7 @@ struct Toy {
   /// v_i of one sample, added with its weight.
   std::function<void(StateView x, RandomStream& random, double weight, std::span<double> out)>
       sample = {};
-  Function event_heights = {};
+  std::function<double(StateView x, double t)> event_height = {};
 };
 
 class ToySystem : public System,
@@ -94,8 +94,8 @@ class ToySystem : public System,
   void event_functions(StateView x, double t, std::span<double> values) const override {
     if (toy_.event_functions) toy_.event_functions(x, t, values);
   }
-  void event_heights(StateView x, double t, std::span<double> heights) const override {
-    if (toy_.event_heights) toy_.event_heights(x, t, heights);
+  double event_height(std::size_t /*event*/, StateView x, double t) const override {
+    return toy_.event_height(x, t);
   }
   void passage_functions(StateView x, double t, std::span<double> values) const override {
     toy_.passage_functions(x, t, values);

@@ -61,12 +61,12 @@ TEST_CASE("the attention's entropy and its rate are what their definitions say",
       for (double& entry : p) entry = random.uniform();
       p /= p.sum();
       for (double& entry : rates) entry = random.normal();
-      const Entropy found = attention_entropy_and_rate(B, p, rates);
+      const Entropy found = attention_entropy_and_rate(B, p, rates, pool());
       const Entropy slow = slow_rate(B, p, rates);
       CHECK(found.value == Approx(slow_entropy(B, p)).epsilon(1e-13).margin(1e-15));
       CHECK(found.rate == Approx(slow.rate).margin(1e-13 * slow.rate_size));
       CHECK(found.rate_size == Approx(slow.rate_size).epsilon(1e-13));
-      CHECK(attention_entropy(B, p) == found.value);  // one is remembered for the other
+      CHECK(attention_entropy(B, p, pool()) == found.value);  // one is remembered for the other
     }
   }
 }
@@ -76,10 +76,10 @@ TEST_CASE("a class without weight has no entropy, and one that attends to nothin
   MatrixXd B = MatrixXd::Constant(2, 4, 0.25);
   B.row(1).setZero();
   const VectorXd rates = VectorXd::Ones(4);
-  const Entropy first = attention_entropy_and_rate(B, VectorXd::Unit(2, 0), rates);
+  const Entropy first = attention_entropy_and_rate(B, VectorXd::Unit(2, 0), rates, pool());
   CHECK(first.value == Approx(std::log(4)).epsilon(1e-14));
   CHECK(first.rate == 0);
-  CHECK(std::isnan(attention_entropy(B, VectorXd::Constant(2, 0.5))));
+  CHECK(std::isnan(attention_entropy(B, VectorXd::Constant(2, 0.5), pool())));
 }
 
 TEST_CASE("what a system says of a state does not depend on the states it was asked about before",
@@ -107,7 +107,8 @@ TEST_CASE("what a system says of a state does not depend on the states it was as
             system.event_functions(x, 0, events);
             break;
           case 2:
-            system.event_heights(x, 0, heights);
+            for (std::size_t event = 0; event < 4; ++event)
+              heights[event] = system.event_height(event, x, 0);
             break;
           default:
             system.observe(x, 0, observables);

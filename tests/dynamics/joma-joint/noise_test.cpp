@@ -100,8 +100,10 @@ TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-join
 TEST_CASE(
     "a sample is the gradient at the words of its stream: one for the class, then the tokens'",
     "[fast][joma-joint][noise]") {
-  // 1500 tokens of a hundred kinds: more words than are drawn at a time.
-  const auto [tokens, length] = GENERATE(table<Index, int>({{5, 1}, {5, 2}, {5, 9}, {100, 1500}}));
+  // 1500 tokens of a hundred kinds: more words than are drawn at a time. Contexts that have few of
+  // the tokens there are, and those that have most, are treated apart.
+  const auto [tokens, length] =
+      GENERATE(table<Index, int>({{5, 1}, {5, 2}, {5, 9}, {60, 9}, {100, 1500}}));
   for (const Variant& of : all_variants()) {
     const Variant variant = noisy(of, length);
     INFO(describe(variant) << ", length " << length);
@@ -172,11 +174,12 @@ TEST_CASE("very long contexts give the flow", "[fast][joma-joint][noise]") {
 
 TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
           "[fast][joma-joint][noise]") {
+  const int length = GENERATE(30, 300);
   Workers four(4);
   for (const Variant& of : all_variants()) {
-    // Enough samples and tokens for several tasks.
-    const Variant variant = noisy(of, 30);
-    INFO(describe(variant));
+    // Enough samples and tokens for several tasks, of contexts that have few of the tokens or most.
+    const Variant variant = noisy(of, length);
+    INFO(describe(variant) << ", length " << length);
     const Problem problem = uneven_problem(300, 7, 7, 0.5, 0.5, 2);
     const auto system = make_system(problem, variant);
     const JomaJoint threaded(problem, variant, four);
@@ -195,6 +198,85 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
     system->add_sampled(view(moved), 0, {7, Purpose::test, 0, 50}, weights, view(moved));
     CHECK((moved - x - together).cwiseAbs().maxCoeff() < 1e-12);
   }
+}
+
+TEST_CASE("a batch has the same bits whatever was asked for before", "[fast][joma-joint][noise]") {
+  // Batches one after the other, of which some are drawn ahead; the same again, as along a stretch
+  // of an SDE's path; steps back and ahead; another number of samples; another state.
+  struct Question {
+    std::uint32_t run;
+    std::uint64_t first;
+    std::size_t samples;
+  };
+  std::vector<Question> questions;
+  for (std::uint64_t step = 0; step < 40; ++step) questions.push_back({0, 3 * step, 3});
+  for (const Question& more : std::vector<Question>{{0, 117, 3},
+                                                    {0, 117, 3},
+                                                    {0, 6, 3},
+                                                    {0, 7, 3},
+                                                    {1, 7, 3},
+                                                    {0, 10, 3},
+                                                    {1, 10, 3},
+                                                    {1, 13, 5},
+                                                    {1, 13, 4},
+                                                    {1, 17, 4},
+                                                    {0, 3, 3}})
+    questions.push_back(more);
+  const int length = GENERATE(4, 30);
+  const Variant variant =
+      noisy({AttentionKind::softmax, Activation::identity, Backprop::cross_entropy, 0.7, 0, false},
+            length);
+  const Problem problem = uneven_problem(12, 4, 4, 0.5, 0.5, 2);
+  const auto used = make_system(problem, variant);
+  VectorXd x = state_at(*used, start_of(problem));
+  for (const auto& [run, first, samples] : questions) {
+    const std::vector<double> weights(samples, 0.3);
+    const auto asked = [&, run = run, first = first](const JomaJoint& system) {
+      VectorXd out = VectorXd::Zero(x.size());
+      system.add_sampled(view(x), 0, {7, Purpose::test, run, first}, weights, view(out));
+      return out;
+    };
+    const VectorXd move = asked(*used);
+    CHECK(asked(*make_system(problem, variant)) == move);
+    x += 0.01 * move;
+  }
+}
+
+TEST_CASE("a context without the most attended tokens attends to its own",
+          "[fast][joma-joint][noise]") {
+  // Logits so far apart that the exponentials of all of a context's tokens vanish beside the
+  // largest of all.
+  const auto [tokens, length] = GENERATE(table<Index, int>({{5, 3}, {60, 9}}));
+  const Variant variant =
+      noisy({AttentionKind::softmax, Activation::identity, Backprop::cross_entropy, 0.7, 0, false},
+            length);
+  const Problem problem = uneven_problem(tokens, 3, 3, 0.5, 0.5, 2);
+  const auto system = make_system(problem, variant);
+  VectorXd x = state_at(*system, start_of(problem));
+  for (Index l = 0; l < tokens; ++l) x[x.size() - tokens + l] = -2000.0 * static_cast<double>(l);
+  int far = 0;
+  for (std::uint64_t first = 0; first < 20; ++first) {
+    RandomStream random = SampleKey{7, Purpose::test, 0, first}.stream(0);
+    const auto table = [](const auto& weights) {
+      return DiscreteDistribution({weights.data(), static_cast<std::size_t>(weights.size())});
+    };
+    Sample sample{table(problem.p)(random()), VectorXd::Zero(tokens)};
+    const DiscreteDistribution context = table(problem.X.col(sample.of_class));
+    for (int n = 0; n < length; ++n) sample.context[context(random())] += 1.0 / length;
+    far += sample.context[0] > 0 ? 0 : 1;
+    // All attention is on the first of its tokens.
+    Index attended = 0;
+    while (!(sample.context[attended] > 0)) ++attended;
+    const Parameters at = parts(*system, x);
+    const VectorXd h = at.V.row(attended).transpose() + at.r;
+    VectorXd w = -(h.array() - h.maxCoeff()).exp();
+    w /= -w.sum();
+    w[sample.of_class] += 1;
+    VectorXd v = VectorXd::Zero(x.size());
+    v.segment(attended * 3, 3) = v.segment(tokens * 3, 3) = w;
+    CHECK((sampled(*system, x, first, {1.0}) - v).norm() <= 1e-12 * v.norm());
+  }
+  CHECK(far > 5);
 }
 
 TEST_CASE("every single sample conserves what noise is projected on", "[fast][joma-joint][noise]") {

@@ -361,7 +361,9 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
   for (const MatrixXd& V : {drawn(60, 300), drawn(300, 60), drawn(120, 120), drawn(140, 500), pair,
                             rank_one, single, few, diagonal}) {
     INFO(V.rows() << " x " << V.cols());
-    const Leading found = leading_direction(Attention::Matrix(V.data(), V.rows(), V.cols()));
+    const Attention::Matrix weights(V.data(), V.rows(), V.cols());
+    const Leading found = leading_direction(weights, pool());
+    CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
     const Eigen::BDCSVD<MatrixXd> svd(V, Eigen::ComputeThinU | Eigen::ComputeThinV);
     const double first = svd.singularValues()[0];
     CHECK(found.value == Approx(first).epsilon(1e-12));
@@ -380,13 +382,20 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
   MatrixXd large = MatrixXd::Zero(1100, 1200);
   for (Index i = 0; i < 1100; ++i)
     large((i * 37) % 1100, 1199 - i) = 2 / (2 + static_cast<double>(i));
-  const Leading found = leading_direction(Attention::Matrix(large.data(), 1100, 1200));
+  const Leading found = leading_direction(Attention::Matrix(large.data(), 1100, 1200), pool());
   CHECK(found.value == Approx(1).epsilon(1e-13));
   CHECK(std::abs(found.left[0]) == Approx(1).epsilon(1e-13));
   CHECK(std::abs(found.right[1199]) == Approx(1).epsilon(1e-13));
   CHECK(found.stable_rank == Approx(large.squaredNorm()).epsilon(1e-13));
+  // Squares of these numbers are none.
+  for (const double size : {1e-160, 1e160}) {
+    const MatrixXd far = size * drawn(20, 30);
+    const Attention::Matrix weights(far.data(), 20, 30);
+    CHECK(stable_rank(weights, pool()) == leading_direction(weights, pool()).stable_rank);
+  }
   const MatrixXd none = MatrixXd::Zero(60, 70);
-  CHECK(std::isnan(leading_direction(Attention::Matrix(none.data(), 60, 70)).stable_rank));
+  CHECK(std::isnan(leading_direction(Attention::Matrix(none.data(), 60, 70), pool()).stable_rank));
+  CHECK(std::isnan(stable_rank(Attention::Matrix(none.data(), 60, 70), pool())));
 }
 
 }  // namespace

@@ -271,7 +271,8 @@ void check_changes(const std::vector<Change>& found, const std::vector<Change>& 
 
 }  // namespace
 
-TEST_CASE("Small runs with l1 are those of an independent integration", "[fast][scb][l1]") {
+TEST_CASE("Small runs with l1 are those of an independent integration",
+          "[fast][numbers][scb][l1]") {
   for (const Case& one : cases()) {
     for (const Coordinates coordinates : {Coordinates::support, Coordinates::full}) {
       for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"}) {
@@ -344,7 +345,8 @@ TEST_CASE("Long runs with l1 are those of an independent integration", "[slow][s
   }
 }
 
-TEST_CASE("Weights off the positions leave and come to rest together, on time", "[fast][scb][l1]") {
+TEST_CASE("Weights off the positions leave and come to rest together, on time",
+          "[fast][numbers][scb][l1]") {
   Workers workers(2);
   for (const std::string l1 : {"1e-4", "1e-3", "1e-2"}) {
     INFO("l1 = " << l1);
@@ -451,7 +453,7 @@ TEST_CASE("Records do not change what a run with l1 does", "[fast][scb][l1]") {
     CHECK(std::abs(few.changes()[i].time - many.changes()[i].time) < 1e-5);
 }
 
-TEST_CASE("A drift that only just reaches the penalty costs no steps", "[fast][scb][l1]") {
+TEST_CASE("A drift that only just reaches the penalty costs no steps", "[fast][numbers][scb][l1]") {
   double tangent = 0, time = 0;
   for (std::istringstream& line : reference("tangency")) {
     tangent = number(line);

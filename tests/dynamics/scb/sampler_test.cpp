@@ -238,19 +238,25 @@ TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
     for (const double size : {0.4, 0.0, 1e150}) {
       const Eigen::VectorXd x = random_state(*system, size, 5);
       Eigen::VectorXd moved = Eigen::VectorXd::Constant(x.size(), NAN);
-      const double bound = system->euler_step({view(x), {}}, 0, 0.3, view(moved));
+      std::vector<double> events(system->shape().events.size(), NAN);
+      const double bound = system->euler_step({view(x), {}}, 0, 0.3, view(moved), events);
       const double largest = moved.cwiseAbs().maxCoeff();
       if (size > 1) {
         CHECK_FALSE(bound <= 1e100);
         continue;
       }
       CHECK(difference(moved, x + 0.3 * rhs(*system, x)) < 1e-13);
+      std::vector<double> expected(events.size());
+      system->event_functions({view(moved), {}}, 0.3, expected);
+      CHECK(events.size() >= 2);
+      for (std::size_t i = 0; i < events.size(); ++i)
+        CHECK(std::abs(events[i] - expected[i]) < 1e-13);
       CHECK(bound >= largest);
       CHECK(bound < 1000 * (1 + largest));
       // In a step of no length from V = 0 the attention alone makes the bound.
       Eigen::VectorXd attention = x;
       attention.head(25).setZero();
-      const double of_attention = system->euler_step({view(attention), {}}, 0, 0, view(moved));
+      const double of_attention = system->euler_step({view(attention), {}}, 0, 0, view(moved), {});
       CHECK(moved == attention);
       CHECK(of_attention >= attention.cwiseAbs().maxCoeff());
     }

@@ -196,7 +196,7 @@ TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
   }
 }
 
-TEST_CASE("Stage 1 ends where the signal equations say", "[fast][scb][stages]") {
+TEST_CASE("Stage 1 ends where the signal equations say", "[fast][numbers][scb][stages]") {
   const Problem problem = uneven_problem(5, 200, 3, 1);
   const auto signal =
       make_scb(problem, {}, Coordinates::signal, start_value(problem, From::stationary));
@@ -386,7 +386,8 @@ TEST_CASE("Noisy steps in place follow the stages", "[fast][scb][stages]") {
   CHECK(observe(*system, vector_of(noisy.state())).at("column_sum_error") > 1e-4);
 }
 
-TEST_CASE("Full and support coordinates go through all stages alike", "[fast][scb][stages]") {
+TEST_CASE("Full and support coordinates go through all stages alike",
+          "[fast][numbers][scb][stages]") {
   const std::uint64_t seed = GENERATE(1, 2);
   const Problem problem = uneven_problem(5, 30, 3, seed);
   const auto V0 = start_value(problem, seed == 1 ? From::stationary : From::transfer);

@@ -181,6 +181,30 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
   }
 }
 
+TEST_CASE("topic: documents that are kept over steps are those of the key",
+          "[fast][topic][noise]") {
+  const Data data{4, 3, 2, 0.3, 0.2, 0.3};
+  const std::vector<double> weights = {0.5, -1, 0, 2};
+  const SampleKey key = key_at(7);
+  SampleKey other_seed = key, other_run = key, other_purpose = key, later = key;
+  other_seed.seed += 1;
+  other_run.run += 1;
+  other_purpose.purpose = Purpose::noise;
+  later.first += 1;
+  for (const Variant& variant : all_variants(kL2)) {
+    INFO(describe(variant));
+    const auto used = make_full_random(data, variant, 0.7, 4);
+    const std::vector<double> x = start_of(*used);
+    for (const SampleKey& next : {key, other_seed, other_run, other_purpose, later, key, key}) {
+      const auto fresh = make_full_random(data, variant, 0.7, 4);
+      std::vector<double> a(x.size(), 0.0), b = a;
+      used->add_sampled(x, 0, next, weights, a);
+      fresh->add_sampled(x, 0, next, weights, b);
+      CHECK(a == b);
+    }
+  }
+}
+
 TEST_CASE("topic: samples are bit-for-bit identical on any number of threads",
           "[fast][topic][noise]") {
   const Data data{6, 4, 3, 0.3, 0.2, 0.3};

@@ -1,0 +1,182 @@
+#include "dynamics/joma_joint/contexts.hpp"
+
+#include <algorithm>
+#include <boost/random/binomial_distribution.hpp>
+
+#include "random/bits.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+// Contexts drawn by one task.
+constexpr std::size_t kContextsOfTask = 8;
+
+// Of random words, drawn at a time.
+constexpr std::uint64_t kBlocks = 512;
+
+// A binomial variate costs as much as this many draws of a token.
+constexpr std::int64_t kBinomial = 16;
+
+// Words that make drawing worth all threads, and batches that are drawn ahead at most.
+constexpr std::size_t kWorthSharing = std::size_t{1} << 16;
+constexpr std::size_t kMostAhead = 16;
+
+bool long_contexts(std::int64_t length, Index tokens) { return length / kBinomial > tokens; }
+
+std::vector<DiscreteDistribution> token_tables(const Problem& problem, std::int64_t length) {
+  std::vector<DiscreteDistribution> tables;
+  if (long_contexts(length, problem.tokens())) return tables;
+  for (Index c = 0; c < problem.classes(); ++c)
+    tables.emplace_back(std::span(problem.X.col(c).data(), to_size(problem.tokens())));
+  return tables;
+}
+
+Eigen::MatrixXd conditional_shares(const Problem& problem, std::int64_t length) {
+  if (!long_contexts(length, problem.tokens())) return {};
+  Eigen::MatrixXd conditional = problem.X;
+  for (auto column : conditional.colwise()) {
+    double rest = 0;
+    for (Index l = column.size() - 1; l >= 0; --l) {
+      const double share = column[l];
+      rest += share;
+      column[l] = share > 0 ? share / rest : 0;
+    }
+  }
+  return conditional;
+}
+
+bool same_stream(const SampleKey& a, const SampleKey& b) {
+  return a.seed == b.seed && a.purpose == b.purpose && a.run == b.run;
+}
+
+}  // namespace
+
+ContextLaw::ContextLaw(const Problem& problem, std::int64_t length)
+    : length_(length),
+      M_(problem.tokens()),
+      classes_(std::span(problem.p.data(), to_size(problem.p.size()))),
+      tokens_(token_tables(problem, length)),
+      conditional_(conditional_shares(problem, length)) {}
+
+std::size_t ContextLaw::most_distinct() const { return to_size(std::min<Index>(length_, M_)); }
+
+std::size_t ContextLaw::draws() const {
+  return static_cast<std::size_t>(std::min(length_, kBinomial * M_)) + 1;
+}
+
+void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) const {
+  // The stream's words, many at once: the first is for the class, each other one for a token.
+  const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
+  const std::uint64_t blocks = static_cast<std::uint64_t>(length_) / 2 + 1;
+  const auto room = static_cast<std::size_t>(std::min(blocks, kBlocks));
+  if (draft.words.size() < 4 * room) draft.words.resize(4 * room);
+  draft.present.resize(most_distinct() + 1);
+  draft.drawn.resize(2 * room);
+  const DiscreteDistribution* tokens = nullptr;
+  std::size_t distinct = 0;
+  auto left = static_cast<std::uint64_t>(length_);
+  for (std::uint64_t first = 0; first < blocks; first += kBlocks) {
+    const auto here = static_cast<std::size_t>(std::min(blocks - first, kBlocks));
+    stream_words(stream, first, here, draft.words.data());
+    const std::uint32_t* words = draft.words.data();
+    std::size_t number = 2 * here;
+    if (first == 0) {
+      draft.of_class = classes_(std::uint64_t{words[1]} << 32 | words[0]);
+      tokens = &tokens_[draft.of_class];
+      words += 2;
+      --number;
+    }
+    number = static_cast<std::size_t>(std::min<std::uint64_t>(number, left));
+    left -= number;
+    tokens->draw(number, words, draft.drawn.data());
+    for (std::size_t n = 0; n < number; ++n) {
+      const std::uint32_t token = draft.drawn[n];
+      draft.present[distinct] = token;  // kept if it is new
+      distinct += draft.times[token]++ == 0;
+    }
+  }
+  draft.present.resize(distinct);
+}
+
+void ContextLaw::draw(const SampleKey& key, std::size_t i, Draft& draft) const {
+  if (draft.times.empty()) draft.times.resize(to_size(M_), 0);
+  if (!tokens_.empty()) return draw_tokens(key, i, draft);
+  // The numbers of all tokens, one after the other given those before.
+  RandomStream random = key.stream(i);
+  draft.present.clear();
+  draft.of_class = classes_(random());
+  std::int64_t left = length_;
+  for (Index l = 0; l < M_ && left > 0; ++l) {
+    const double share = conditional_(l, draft.of_class);
+    if (!(share > 0)) continue;
+    const std::int64_t times =
+        share < 1 ? boost::random::binomial_distribution<std::int64_t>(left, share)(random) : left;
+    if (times == 0) continue;
+    left -= times;
+    draft.times[to_size(l)] = times;
+    draft.present.push_back(static_cast<std::uint32_t>(l));
+  }
+}
+
+bool Contexts::hold(const SampleKey& key, std::size_t number) const {
+  return same_stream(key, key_) && key.first >= key_.first &&
+         key.first - key_.first + number <= drawn_;
+}
+
+bool Contexts::precede(const SampleKey& key) const {
+  return drawn_ > 0 && same_stream(key, key_) && key.first == key_.first + begin_ + number_;
+}
+
+bool Contexts::move_to(const SampleKey& key, std::size_t number) {
+  const bool here = hold(key, number);
+  if (here && number == number_ && key.first == key_.first + begin_) return false;
+  if (!here) {
+    // Those who step from batch to batch will go on.
+    std::size_t batches = 1;
+    if (precede(key) && number == number_)
+      batches = std::clamp<std::size_t>(kWorthSharing / (number * law_.draws()), 1, kMostAhead);
+    draw(key, batches * number);
+  }
+  begin_ = key.first - key_.first;
+  number_ = number;
+  return true;
+}
+
+void Contexts::draw(const SampleKey& key, std::size_t number) {
+  key_ = key;
+  drawn_ = number;
+  const std::size_t room = law_.most_distinct();
+  classes_.resize(number);
+  distinct_.resize(number);
+  tokens_.resize(number * room);
+  shares_.resize(number * room);
+  workers_.run((number + kContextsOfTask - 1) / kContextsOfTask, number * law_.draws(),
+               [&](std::size_t task) {
+                 const auto draft = drafts_.borrow();
+                 const std::size_t end = std::min(number, (task + 1) * kContextsOfTask);
+                 for (std::size_t i = task * kContextsOfTask; i < end; ++i) {
+                   law_.draw(key, i, *draft);
+                   classes_[i] = draft->of_class;
+                   distinct_[i] = draft->present.size();
+                   for (std::size_t j = 0; j < distinct_[i]; ++j) {
+                     const std::uint32_t token = draft->present[j];
+                     tokens_[i * room + j] = token;
+                     shares_[i * room + j] = static_cast<double>(draft->times[token]) /
+                                             static_cast<double>(law_.length());
+                     draft->times[token] = 0;
+                   }
+                 }
+               });
+}
+
+Contexts::Sample Contexts::sample(std::size_t i) const {
+  const std::size_t place = begin_ + i;
+  const std::size_t first = place * law_.most_distinct();
+  return {classes_[place],
+          {tokens_.data() + first, distinct_[place]},
+          {shares_.data() + first, distinct_[place]}};
+}
+
+}  // namespace popflow::joma_joint
