@@ -41,10 +41,11 @@ Made Catalogue::make(const std::string& name, Parameters own, const Setting& set
 }
 
 const CatalogueRow& Catalogue::row(const std::string& name) const {
+  for (const CatalogueRow& row : rows_)
+    if (row.info().name == name) return row;
   std::vector<std::string> names;
   std::string list;
   for (const CatalogueRow& row : rows_) {
-    if (row.info().name == name) return row;
     names.push_back(row.info().name);
     list += (list.empty() ? "" : ", ") + row.info().name;
   }

@@ -156,32 +156,35 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
          chain.pi1 * coin_divergence(chain.pi1, logits.f1 - line);
 }
 
-SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share) {
+SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
+                         Side side) {
   const auto loss = [&](double slope) {
     const LogitsAtSlope at = logits_at(chain, slope);
     return above(chain, {at.f0, at.f1});
   };
   const double level = share * loss(start);
   if (!(level > 0)) return {};
-  // The loss is convex, so that Newton's steps approach an end of the range from without, once a
-  // first one from within has passed it.
+  const double best = chain.best_slope;
+  // The loss is convex, so that Newton's steps approach the range's end from without, once a first
+  // one from within has passed it; the last of them doubles the digits that there are.
+  constexpr double kHalfOfDigits = 1e-8;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
       const double next = slope - (loss(slope) - level) / slope_gradient(chain, slope);
-      constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
-      if (!(std::abs(next - slope) > kRounding * std::abs(slope))) break;
+      const bool close = !(std::abs(next - slope) > kHalfOfDigits * std::abs(next - best));
       slope = next;
+      if (close) break;
     }
     return slope;
   };
   // Near its minimum the loss is a parabola, on the line a slope.
-  const double best = chain.best_slope;
   const double away = above == excess_loss
                           ? std::sqrt(2 * level / model_pairs(chain, best).curvature)
                           : std::abs(best - level / chain.slope_at_line);
-  const double one = end_from(best - away);
-  const double other = end_from(best + away);
-  return {std::min(one, other), std::max(one, other)};
+  if (side == Side::of_start)
+    return start < best ? SlopeRange{.low = end_from(best - away)}
+                        : SlopeRange{.high = end_from(best + away)};
+  return {end_from(best - away), end_from(best + away)};
 }
 
 }  // namespace popflow::markov

@@ -88,8 +88,13 @@ struct SlopeRange {
   [[nodiscard]] double depth(double slope) const { return std::min(slope - low, high - slope); }
 };
 
+/// Ends of a range of slopes: both, or only the one that a flow from the start can cross, which
+/// never passes the best slope.
+enum class Side { both, of_start };
+
 /// Where the loss with the optimal bias, a convex function of the slope alone, lies above its limit
 /// by no more than a share of what it does at the slope `start`.
-SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share);
+SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
+                         Side side);
 
 }  // namespace popflow::markov

@@ -42,7 +42,8 @@ enum Free : size_t { kP, kQ, kPi0, kPi1, kLogitP, kLogitQ, kFree };
 
 inline double at(const double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
 
-/// dL/ds at slope s; see PairsAt in chain.cpp.
+/// dL/ds at slope s: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
+/// denominator have been multiplied by, since a division costs as much as the rest.
 inline double gradient_by_slope(const double* of, size_t l, double s) {
   const double less = exponential(-0.5 * std::abs(s));
   // Not chosen but weighted by 0 and 1, which is exact: with a constant among the choices, gcc
@@ -54,21 +55,23 @@ inline double gradient_by_slope(const double* of, size_t l, double s) {
   const double E = at(of, kTwiceRoot, l) * b;
   const double root = std::sqrt(D * D + E * E);
   const double S = root > E ? root : E;  // where squares vanish
-  const double share = 1 / (a + S);
-  const double change = at(of, kPairs, l) * a * share;
-  const double common = at(of, kCommon, l) * (D + S) * share;
-  const double rare = at(of, kRare, l) * (b / (S + D)) * (b * share);
+  const double aa = a * a;
+  const double bb = b * b;
+  const double divisor = (a + S) * (D + S);
+  // Squares that vanish are of shares that are far smaller than what they are added to.
+  const double change = at(of, kPairs, l) * a * (D + S);
+  const double common = at(of, kCommon, l) * ((D + S) * (D + S));
+  const double rare = at(of, kRare, l) * bb;
   const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
   const double best = at(of, kBestChange, l);
   const double d = s - at(of, kBestSlope, l);
   const double less_by = exponential_m1(-std::abs(d));
-  const double aa = a * a;
-  const double bb = b * b;
   // Both are computed before one is chosen: what is loaded in a branch is not vectorised.
   const double below_best = aa * at(of, kBestStay, l) * less_by;
   const double above_best = -(bb * best * best * less_by);
   const double above = d < 0 ? below_best : above_best;
-  return above / (aa * (stay0 + at(of, kBestStay1, l)) + bb * (change + best));
+  return above * divisor /
+         (aa * (stay0 + at(of, kBestStay1, l) * divisor) + bb * (change + best * divisor));
 }
 
 // gcc gives up where it would have to tell too many arrays apart: hence __restrict.

@@ -94,7 +94,8 @@ void Markov::describe() {
   shape_.events = {"loss_settled"};
   events_ = events().select(shape_.events);
   settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
-                           markov::slope(start_.e, start_.w), kSettled);
+                           markov::slope(start_.e, start_.w), kSettled,
+                           noisy_ ? Side::both : Side::of_start);
 }
 
 /// On the way to the limit, below what a double holds.

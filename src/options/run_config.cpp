@@ -248,7 +248,8 @@ void require_own_names(const SystemInfo& system) {
                                   "', by which configurations name their system");
     for (const ParameterTable* table :
          {&run_options(), &compare_options(), &verify_options(), &sweep_options()})
-      if (Parameters(*table).find(own.name) != nullptr)
+      if (std::any_of(table->begin(), table->end(),
+                      [&](const Parameter& row) { return row.name == own.name; }))
         throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
                                     "', which every system has; give its own another name");
   }

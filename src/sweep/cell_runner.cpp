@@ -29,12 +29,18 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       columns_(columns),
       catalogue_(catalogue),
       workers_(workers),
-      interrupted_(std::move(interrupted)) {
-  for (const Axis& axis : cells.axes())
-    makes_system_.push_back(std::any_of(
-        axis.parameters.begin(), axis.parameters.end(), [&](const SweptParameter& swept) {
-          return cells.base().own.find(swept.name()) != nullptr || is_of_setting(swept.name());
-        }));
+      interrupted_(std::move(interrupted)),
+      options_vary_(cells.own_seeds()),
+      config_(cells.base()) {
+  for (const Axis& axis : cells.axes()) {
+    bool makes_system = false;
+    for (const SweptParameter& swept : axis.parameters) {
+      const bool own = cells.base().own.find(swept.name()) != nullptr;
+      makes_system = makes_system || own || is_of_setting(swept.name());
+      options_vary_ = options_vary_ || !own;
+    }
+    makes_system_.push_back(makes_system);
+  }
 }
 
 bool CellRunner::same_system(std::uint64_t a, std::uint64_t b) const {
@@ -60,27 +66,45 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
 
 const CellRunner::Current& CellRunner::enter(std::uint64_t number) {
   if (current_ && current_->number == number) return *current_;
-  const auto next = std::make_shared<Current>(Current{number, false, cells_.base()});
+  const auto next = std::make_shared<Current>(Current{number});
   next->refused = !accepted(number, [&] { make(*next); });
   current_ = next;
   return *current_;
 }
 
-void CellRunner::make(Current& next) {
-  cells_.set(next.config, next.number);
-  settle_run(next.config.options);
-  settle_steps(next.config.options);
-  if (current_ && current_->system && same_system(current_->number, next.number)) {
-    next.system = current_->system;
-    next.config.own = current_->config.own;
-  } else {
-    Made made = make_system(next.config, catalogue_, workers_);
-    next.system = std::move(made.system);
-    next.config.own = std::move(made.own);
+void CellRunner::set(std::uint64_t number) {
+  // Words are read anew, and options settled, only where they can have changed.
+  const bool anew = options_vary_ || !set_;
+  const std::optional<std::uint64_t> before = anew ? std::nullopt : set_;
+  set_.reset();
+  if (anew) config_ = cells_.base();
+  cells_.set(config_, number, before);
+  if (anew) {
+    settle_run(config_.options);
+    settle_steps(config_.options);
   }
-  settle_end(next.config.options, *next.system);
-  settle_kernel(next.config.options, *next.system, true);
-  next.schedule = make_schedule(next.config.options, next.config.options.real("t-end"));
+  set_ = number;
+}
+
+std::shared_ptr<const CellRunner::Settled> CellRunner::settle(const System& system) {
+  const bool by_options_alone = !options_vary_ && !cells_.noisy() && config_.options.has("t-end");
+  if (by_options_alone && current_ && current_->settled) return current_->settled;
+  const auto settled = std::make_shared<Settled>(Settled{config_.options});
+  Parameters& options = settled->options;
+  settle_end(options, system);
+  settle_kernel(options, system, true);
+  settled->lanes = options.word("mode") != "sgd" && options.word("kernel") == "lanes";
+  settled->schedule = make_schedule(options, options.real("t-end"));
+  if (!cells_.noisy()) settled->flow = flow_options(options, {});
+  return settled;
+}
+
+void CellRunner::make(Current& next) {
+  set(next.number);
+  next.system = current_ && current_->system && same_system(current_->number, next.number)
+                    ? current_->system
+                    : make_system(config_, catalogue_, workers_).system;
+  next.settled = settle(*next.system);
   const std::vector<EventInfo>& known = columns_.info.events;
   for (const std::string& name : next.system->shape().events)
     next.events.push_back(static_cast<std::size_t>(
@@ -92,10 +116,7 @@ void CellRunner::make(Current& next) {
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   // Some lanes' worth of flows, since a lane whose flow has arrived takes the next.
   constexpr std::size_t kFlows = 4 * kLanes;
-  const auto in_lanes = [](const Current& cell) {
-    return !cell.refused && cell.config.options.word("mode") != "sgd" &&
-           cell.config.options.word("kernel") == "lanes";
-  };
+  const auto in_lanes = [](const Current& cell) { return !cell.refused && cell.settled->lanes; };
   const auto formulas = [](const Current& cell) {
     return &cell.system->capabilities().in_lanes->lane_formulas();
   };
@@ -119,18 +140,18 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
   if (first.refused) return false;
   return accepted(first.number, [&] {
     std::vector<std::unique_ptr<Driver>> drivers;
-    if (!cells_.noisy() && first.config.options.word("kernel") == "lanes") {
+    if (!cells_.noisy() && first.settled->lanes) {
       std::vector<FlowLanes::Flow> flows;
       flows.reserve(jobs.size());
       for (const Job& job : jobs)
-        flows.push_back({job.cell->system.get(), flow_options(job.cell->config.options, {})});
+        flows.push_back({job.cell->system.get(), job.cell->settled->flow});
       lanes_.emplace(std::move(flows), interrupted_);
       drivers = lanes_->drivers();
     } else {
       std::vector<std::uint32_t> numbers;
       numbers.reserve(jobs.size());
       for (const Job& job : jobs) numbers.push_back(static_cast<std::uint32_t>(job.of.run));
-      drivers = make_drivers(*first.system, workers_, first.config.options, numbers,
+      drivers = make_drivers(*first.system, workers_, first.settled->options, numbers,
                              std::vector<DriverHooks>(jobs.size(), {interrupted_, {}}));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].driver = std::move(drivers[i]);
@@ -138,7 +159,7 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
 }
 
 bool CellRunner::move_to(Job& job, std::size_t save) const {
-  const Schedule& schedule = job.cell->schedule;
+  const Schedule& schedule = job.cell->settled->schedule;
   if (job.over || save >= schedule.size()) return true;
   const Driver& driver = *job.driver;
   job.outcome = job.driver->advance(schedule[save]);
@@ -152,12 +173,12 @@ bool CellRunner::move_to(Job& job, std::size_t save) const {
 
 bool CellRunner::move(std::vector<Job>& jobs) {
   std::size_t saves = 0;
-  for (const Job& job : jobs) saves = std::max(saves, job.cell->schedule.size());
+  for (const Job& job : jobs) saves = std::max(saves, job.cell->settled->schedule.size());
   for (std::size_t save = 0; save < saves; ++save) {
     if (lanes_) {
       std::vector<double> targets;
       for (const Job& job : jobs) {
-        const Schedule& schedule = job.cell->schedule;
+        const Schedule& schedule = job.cell->settled->schedule;
         targets.push_back(schedule[std::min(save, schedule.size() - 1)]);
       }
       lanes_->advance(targets);
@@ -246,13 +267,15 @@ void CellRunner::write_state(const Job& job) const {
 void CellRunner::write_cell(const Current& cell, std::span<double> row) const {
   std::fill(row.begin(), row.end(), std::nan(""));
   if (columns_.has_seed)
-    row[columns_.seed] = static_cast<double>(cell.config.options.integer("seed"));
+    row[columns_.seed] = static_cast<double>(
+        cells_.own_seeds() ? cells_.seed(cell.number) : cells_.base().options.integer("seed"));
   if (cell.refused) return;
   for (std::size_t i = 0; i < columns_.constant_names.size(); ++i)
     for (const auto& [name, value] : cell.system->shape().constants)
       if (name == columns_.constant_names[i]) row[columns_.constants + i] = value;
   if (!columns_.own_times) return;
-  std::copy_n(cell.schedule.begin(), std::min(cell.schedule.size(), columns_.saves),
+  std::copy_n(cell.settled->schedule.begin(),
+              std::min(cell.settled->schedule.size(), columns_.saves),
               row.begin() + static_cast<std::ptrdiff_t>(columns_.cell_times));
 }
 

@@ -39,13 +39,19 @@ class CellRunner {
   [[nodiscard]] std::size_t together() const { return together_; }
 
  private:
+  /// What follows from the options of `run`, which many cells may share.
+  struct Settled {
+    Parameters options;
+    bool lanes = false;  ///< are runs computed side by side?
+    Schedule schedule = {};
+    FlowDriver::Options flow = {};
+  };
   /// A cell's System and what its runs have in common.
   struct Current {
     std::uint64_t number = 0;
     bool refused = false;
-    RunConfig config;
+    std::shared_ptr<const Settled> settled = {};
     std::shared_ptr<const System> system = {};
-    Schedule schedule = {};
     std::vector<std::size_t> events = {};  ///< of the system, among those of its description
   };
   /// A run under way.
@@ -58,6 +64,9 @@ class CellRunner {
   };
   const Current& enter(std::uint64_t number);
   void make(Current& next);
+  /// Gives config_ a cell's values.
+  void set(std::uint64_t number);
+  [[nodiscard]] std::shared_ptr<const Settled> settle(const System& system);
   /// Those of `runs` that go together, beginning with the first.
   [[nodiscard]] std::vector<Job> jobs(std::span<const CellRun> runs);
   /// Gives all their drivers; false if the cell is refused and is to be marked.
@@ -82,6 +91,9 @@ class CellRunner {
   std::function<bool()> interrupted_;
   /// For each axis: does a System know of what changes along it?
   std::vector<bool> makes_system_;
+  bool options_vary_ = false;         ///< do options of `run` differ between cells?
+  RunConfig config_;                  ///< of the last cell
+  std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole
   std::shared_ptr<const Current> current_;
   std::optional<FlowLanes> lanes_;  ///< of the flows that are under way together
   std::size_t together_ = 1;

@@ -195,11 +195,16 @@ std::vector<std::size_t> Cells::places(std::uint64_t number) const {
   return places;
 }
 
-void Cells::set(RunConfig& config, std::uint64_t number) const {
+void Cells::set(RunConfig& config, std::uint64_t number,
+                std::optional<std::uint64_t> before) const {
   if (own_seeds_) config.options.resolve("seed", seed(number));
   for (std::size_t axis = axes_.size(); axis-- > 0;) {
-    const std::size_t place = static_cast<std::size_t>(number % axes_[axis].size());
-    number /= axes_[axis].size();
+    const std::uint64_t size = axes_[axis].size();
+    const auto place = static_cast<std::size_t>(number % size);
+    const bool same = before && *before % size == place;
+    number /= size;
+    if (before) *before /= size;
+    if (same) continue;
     for (const SweptParameter& swept : axes_[axis].parameters) {
       Parameters& table =
           config.options.find(swept.name()) != nullptr ? config.options : config.own;

@@ -53,8 +53,9 @@ class Cells {
 
   /// What every cell has in common, as `run` takes it; only settle_run() is left to be done.
   [[nodiscard]] const RunConfig& base() const { return base_; }
-  /// Gives a copy of base() a cell's values and its seed.
-  void set(RunConfig& config, std::uint64_t number) const;
+  /// Gives a copy of base() a cell's values and its seed; if it has those of the cell `before`,
+  /// only what differs.
+  void set(RunConfig& config, std::uint64_t number, std::optional<std::uint64_t> before = {}) const;
   /// The options of a cell's runs, settled. Throws UsageError where they exclude each other.
   [[nodiscard]] RunConfig config(std::uint64_t number) const;
   /// Has each cell a seed of its own?

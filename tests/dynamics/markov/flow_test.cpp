@@ -137,6 +137,33 @@ TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[
   CHECK(optimal({0.2, 0.3}, 0, 0.4).shape().events.empty());
 }
 
+TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left",
+          "[fast][markov]") {
+  for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.5, 0.01}, PQ{0.4, 0.4}}) {
+    const Chain chain(of.p, of.q);
+    for (const LossAbove above : {excess_loss, loss_above_line}) {
+      // The slope that makes the loss `above` its limit is the logits' difference.
+      const auto loss = [&](double slope) {
+        const double e = std::sqrt(std::abs(slope));  // slope(e, w) at 1 + 2 w |w| = +-1
+        return above(chain, optimal_logits(chain, e, slope < 0 ? -1 : 0));
+      };
+      for (const double start : {-4.0, -0.3, 0.2, 1.5, 6.0}) {
+        if (!(loss(start) > 0)) continue;
+        INFO("p = " << of.p << ", q = " << of.q << ", start " << start);
+        const SlopeRange both = slopes_within(chain, above, start, 0.01, Side::both);
+        for (const double end : {both.low, both.high})
+          CHECK(loss(end) == Approx(0.01 * loss(start)).epsilon(1e-10));
+        CHECK(both.low < chain.best_slope);
+        CHECK(both.high > chain.best_slope);
+        const SlopeRange one = slopes_within(chain, above, start, 0.01, Side::of_start);
+        const bool below = start < chain.best_slope;
+        CHECK((below ? one.low == both.low : one.high == both.high));
+        CHECK((below ? one.high > 1e300 : one.low < -1e300));
+      }
+    }
+  }
+}
+
 TEST_CASE("markov: implicit and explicit methods agree where the flow is stiff", "[fast][markov]") {
   const Markov system = optimal({0.2, 0.3}, 8, -3);
   const Run one(system, 20);
