@@ -186,12 +186,8 @@ class Structure {
 
   /// A dataset whose place is fixed now and whose contents HDF5 never touches.
   Handle add_dataset(hid_t group, const std::string& name, hid_t space, Place place) {
-    const Handle properties = object_properties(H5P_DATASET_CREATE);
-    check(H5Pset_layout(properties, H5D_CONTIGUOUS));
-    check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
-    check(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
     Handle dataset(H5Dcreate2(group, name.c_str(), file_type(place.type), space, H5P_DEFAULT,
-                              properties, H5P_DEFAULT),
+                              dataset_properties_, H5P_DEFAULT),
                    H5Dclose);
     const haddr_t offset = H5Dget_offset(dataset);
     if (offset == HADDR_UNDEF) throw hdf5::failure();
@@ -200,6 +196,15 @@ class Structure {
     return dataset;
   }
 
+  static Handle properties_of_datasets() {
+    Handle properties = object_properties(H5P_DATASET_CREATE);
+    check(H5Pset_layout(properties, H5D_CONTIGUOUS));
+    check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
+    check(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
+    return properties;
+  }
+
+  const Handle dataset_properties_ = properties_of_datasets();
   Handle file_;
   std::map<const DimensionSpec*, Handle> scales_;
   std::vector<Place> places_;

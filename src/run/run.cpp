@@ -22,7 +22,8 @@ std::string output_of(const RunConfig& config) {
 ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen) {
   screen.progress_done();
   const DataFile file(path);
-  screen.result(summarize(file));
+  // To read the whole file again for what nobody sees may take longer than a short run.
+  if (!screen.quiet()) screen.result(summarize(file));
   if (outcome.kind != Outcome::Kind::interrupted)
     for (const std::string& warning : warnings_at_end(file)) screen.warning(path + ": " + warning);
   if (outcome.kind == Outcome::Kind::interrupted)
@@ -34,7 +35,7 @@ ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen)
 
 ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
   screen.message(plan.why_finished);
-  screen.result(summarize(DataFile(path)));
+  if (!screen.quiet()) screen.result(summarize(DataFile(path)));
   return ExitCode::success;
 }
 
