@@ -78,11 +78,11 @@ class Process:
         self.process.wait()
 
 
-def popflow(program, words, file):
+def popflow(program, words, file, threads=2):
     """Seconds of a whole program."""
     begin = time.perf_counter()
-    subprocess.run([program, *words.split(), "--threads", "2", "--quiet", "--force", "-o", file],
-                   check=True)
+    subprocess.run([program, *words.split(), "--threads", str(threads), "--quiet", "--force", "-o",
+                    file], check=True)
     return time.perf_counter() - begin
 
 

@@ -1,4 +1,5 @@
-"""What is held against the machine's limits, or against popflow itself: kernels, whole programs, sweeps.
+"""What is held against the machine's limits, or against popflow itself: kernels, whole programs, sweeps,
+two threads.
 Each part measures into a dictionary of seconds, bytes and the like, and makes lines of a table of it."""
 
 import json
@@ -186,5 +187,54 @@ def sweep_lines(found):
     return lines
 
 
+# ---- threads
+
+# Of every system and mode, work that is large enough for two threads: less than 0.1 s of a flow of few
+# numbers is mostly the start of the program.
+JOINT = "run joma-joint --saves 2 --state ends --batch-size 64 --context-length 100"
+TOPIC = ("run topic --saves 2 --state ends --learning-rate 1 --batch-size 16 --document-length 200 "
+         "--runs 4")
+MARKOV = "run markov --saves 2 --state ends --batch-size 16 --context-length 32 --runs 1000"
+SCB = "run scb --sparsity 3 --saves 2 --state none --context-length 5000"
+THREADS = {
+    "`scb` flow, N = 200, T = 5000, `dopri5`": f"{SCB} --vocab-size 200 --t-end 30",
+    "`scb` SDE, N = 200, T = 5000, isotropic noise":
+        f"{SCB} --vocab-size 200 --mode sde --noise isotropic --dt 0.001 --t-end 0.3",
+    "`scb` SGD, N = 20, T = 5000, B = 256":
+        f"{SCB} --vocab-size 20 --mode sgd --batch-size 256 --steps 1000",
+    "`joma` flow, a million tokens": "run joma --activation nonlinear --attention exp --t-end 3.6 "
+                                     "--saves 2 --state ends --tokens 1000000",
+    "`joma` flow, softmax, a million tokens":
+        "run joma --activation nonlinear --attention softmax --t-end 1 --saves 2 --state ends "
+        "--tokens 1000000",
+    "`joma-joint` flow, M = 2000, C = K = 100": f"{JOINT} --tokens 2000 --classes 100 --t-end 200",
+    "`joma-joint` SDE, M = C = K = 20, 16 runs": f"{JOINT} --mode sde --t-end 1 --runs 16",
+    "`joma-joint` SGD, M = C = K = 20, 16 runs": f"{JOINT} --mode sgd --steps 1000 --runs 16",
+    "`joma-joint` SGD, M = 2000, C = K = 100, one run":
+        f"{JOINT} --tokens 2000 --classes 100 --mode sgd --steps 500",
+    "`markov` sweep of 65 536 flows": "sweep " + FLOWS.partition(" --threads")[0].format(t_end=50),
+    "`markov` SDE, 1000 runs": f"{MARKOV} --mode sde --t-end 40",
+    "`markov` SGD, 1000 runs": f"{MARKOV} --mode sgd --steps 1000",
+    "`topic` SDE, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sde --t-end 10",
+    "`topic` SGD, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sgd --steps 200",
+}
+
+
+def measure_threads(program, _build):
+    with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
+        return interleaved({
+            f"{title}; {threads}": lambda words=words, threads=threads: measure.popflow(
+                program, words, f"{folder}/run.h5", threads)
+            for title, words in THREADS.items() for threads in (1, 2)})
+
+
+def threads_lines(found):
+    t = medians(found)
+    for title in THREADS:
+        one, two = t[f"{title}; 1"], t[f"{title}; 2"]
+        yield title, f"{one:.2f} s, {two:.2f} s: {one / two:.2f} times", "1.9"
+
+
 PARTS = {"kernels": (measure_kernels, kernel_lines), "programs": (measure_programs, program_lines),
-         "sweeps": (measure_sweeps, sweep_lines)}
+         "sweeps": (measure_sweeps, sweep_lines),
+         "threads": (measure_threads, threads_lines)}

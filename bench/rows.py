@@ -60,13 +60,13 @@ ROWS = [
     Row("scb-euler", "`scb` flow, N = 500, T = 100 000: a step of Euler's", SCB + " --method euler "
         "--dt 0.01", [Peer("JAX", "scb_jax.py", "euler"), torch("euler"),
                       Peer("NumPy", "scb_numpy.py", "euler")], 3,
-        checked=f"{SMALL} --t-end 0.2", timed=f"{LARGE} --t-end 0.6", less=f"{LARGE} --t-end 0.1",
-        **steps(60, less=10)),
+        checked=f"{SMALL} --t-end 0.2", timed=f"{LARGE} --t-end 4.1", less=f"{LARGE} --t-end 0.1",
+        **steps(410, less=10)),
     Row("scb-isotropic", "the same with isotropic noise", SCB + " --mode sde --noise isotropic "
         "--dt 0.001", [Peer("JAX", "scb_jax.py", "isotropic"), torch("isotropic"),
                        Peer("NumPy", "scb_numpy.py", "isotropic")], 15,
-        checked=f"{SMALL} --t-end 0.02 --runs 32", timed=f"{LARGE} --t-end 0.06",
-        less=f"{LARGE} --t-end 0.01", **steps(60, less=10)),
+        checked=f"{SMALL} --t-end 0.02 --runs 32", timed=f"{LARGE} --t-end 0.21",
+        less=f"{LARGE} --t-end 0.01", **steps(210, less=10)),
     Row("scb-sgd", "`scb` SGD, N = 20, T = 5000, B = 256", SCB + " --mode sgd --batch-size 256 "
         "--vocab-size 20 --context-length 5000", [torch("sgd")], 15,
         checked="--steps 30 --runs 16 --state ends", timed="--steps 1000 --state none",
@@ -106,7 +106,8 @@ ROWS = [
         checked="--steps 50 --runs 32", timed="--steps 200", **steps(200)),
     Row("topic-sgd-large", "the same with 10 topics of 100 words",
         f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
-        checked="--steps 50 --runs 32", timed=f"--steps 4 {TEN_TIMES}", **steps(4)),
+        checked="--steps 50 --runs 32", timed=f"--steps 24 {TEN_TIMES}",
+        less=f"--steps 4 {TEN_TIMES}", **steps(24, less=4)),
     Row("topic-sde", "`topic` SDE, full matrices, 10 topics of 10 words, B = 16, documents of 200",
         f"{TOPIC} --mode sde {DOCUMENTS}", [Peer("JAX", "topic.py", "sde")], 3,
         checked="--t-end 4 --runs 32", timed="--t-end 20", **steps(200)),

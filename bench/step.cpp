@@ -19,7 +19,8 @@ constexpr int kTableau = (2 + 3 + 4 + 5 + 6 + 6) + 6 + 2 * 6 + 8;
 
 void BM_dopri5_step(benchmark::State& state) {
   bench::Case& c = bench::paper_size();
-  Rhs rhs(*c.system);
+  const Regime regime;
+  Rhs rhs(*c.system, regime);
   const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
   const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
   (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);  // finds the first derivative
@@ -31,7 +32,8 @@ void BM_dopri5_step(benchmark::State& state) {
 void BM_dopri5_step_in(benchmark::State& state, const char* coordinates) {
   bench::Case c({"--vocab-size", "500", "--context-length", "100000", "--sparsity", "3",
                  "--coordinates", coordinates});
-  Rhs rhs(*c.system);
+  const Regime regime;
+  Rhs rhs(*c.system, regime);
   const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
   const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
   (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);

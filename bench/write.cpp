@@ -70,8 +70,9 @@ TrajectoryFile create_file(const std::string& path) {
   Schedule schedule;
   for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
   c.config.options.resolve("t-end", schedule.back());
-  const GroupSpec layout = run_layout(*c.system, c.config, schedule,
-                                      spacing_of(schedule, c.config.options), StateSaves::all, 1);
+  Plan plan{.schedule = schedule, .spacing = spacing_of(schedule, c.config.options)};
+  plan.driver_data.add("dt", 0.0);
+  const GroupSpec layout = run_layout(*c.system, c.config, plan, 1);
   return TrajectoryFile::create(path, layout, true);
 }
 
@@ -79,10 +80,10 @@ void record_all(TrajectoryFile& file) {
   const bench::Case& c = medium();
   const std::vector<std::string>& fields = c.system->shape().fields;
   for (std::size_t save = 0; save < kSaves; ++save) {
-    for (std::size_t field = 0; field < fields.size(); ++field) {
-      const std::size_t begin = save * field_size(*c.system, field_info(*c.system, fields[field]));
+    for (const std::string& field : fields) {
+      const std::size_t begin = save * field_size(*c.system, field_info(*c.system, field));
       c.system->field(field, c.x, 0, [&](std::size_t first, std::span<const double> values) {
-        file.write(fields[field], begin + first, values);
+        file.write(field, begin + first, values);
       });
     }
   }
