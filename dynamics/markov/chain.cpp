@@ -95,7 +95,10 @@ Chain::Chain(double p_, double q_)
       pair_stay(pi0 * (1 - p) * pi1 * (1 - q)),
       slope_at_line(-pi0 * pi1 * correlation),
       asymmetry(std::abs(p - q) / (p + q)),
-      twice_root(2 * std::sqrt(pi0 * pi1)) {}
+      twice_root(2 * std::sqrt(pi0 * pi1)),
+      logit_p(logit(p)),
+      logit_q(logit(q)),
+      logit_pi1(std::log(p) - std::log(q)) {}
 
 std::optional<std::string> transition_fault(double probability) {
   if (!(probability > 0 && probability < 1))
@@ -145,12 +148,12 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
 }
 
 double excess_loss(const Chain& chain, const Logits& logits) {
-  return chain.pi0 * coin_divergence(chain.p, logits.f0 - logit(chain.p)) +
-         chain.pi1 * coin_divergence(1 - chain.q, logits.f1 + logit(chain.q));
+  return chain.pi0 * coin_divergence(chain.p, logits.f0 - chain.logit_p) +
+         chain.pi1 * coin_divergence(1 - chain.q, logits.f1 + chain.logit_q);
 }
 
 double loss_above_line(const Chain& chain, const Logits& logits) {
-  const double line = std::log(chain.p) - std::log(chain.q);  // logit(pi1)
+  const double line = chain.logit_pi1;
   return chain.slope_at_line * (logits.f1 - logits.f0) +
          chain.pi0 * coin_divergence(chain.pi1, logits.f0 - line) +
          chain.pi1 * coin_divergence(chain.pi1, logits.f1 - line);

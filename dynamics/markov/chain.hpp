@@ -24,6 +24,8 @@ struct Chain {
   double slope_at_line = 0;  ///< dL/ds at s = 0, -pi0 pi1 (1 - p - q)
   double asymmetry = 0;      ///< |p - q|/(p + q) = |pi0 - pi1|
   double twice_root = 0;     ///< 2 sqrt(pi0 pi1)
+  double logit_p = 0, logit_q = 0;
+  double logit_pi1 = 0;
   /// Successive symbols are independent: p + q = 1 to rounding.
   [[nodiscard]] bool independent() const { return correlation == 0; }
 };

@@ -199,8 +199,8 @@ void free_parameters(const Chain& chain, std::span<double> of) {
   of[kQ] = chain.q;
   of[kPi0] = chain.pi0;
   of[kPi1] = chain.pi1;
-  of[kLogitP] = logit(chain.p);
-  of[kLogitQ] = logit(chain.q);
+  of[kLogitP] = chain.logit_p;
+  of[kLogitQ] = chain.logit_q;
 }
 
 }  // namespace popflow::markov

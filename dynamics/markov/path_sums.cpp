@@ -1,5 +1,7 @@
 #include "dynamics/markov/path_sums.hpp"
 
+#include <bit>
+
 namespace popflow::markov {
 
 namespace {
@@ -16,7 +18,8 @@ PathSums joined(const PathSums& a, const PathSums& b) {
 PathSums path_sums(double lambda, std::int64_t n) {
   const PathSums one{lambda, 1, 0, 0, 1};
   PathSums sums;
-  for (int bit = 62; bit >= 0; --bit) {
+  for (int bit = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; bit >= 0;
+       --bit) {
     sums = joined(sums, sums);
     if ((n >> bit & 1) != 0) sums = joined(sums, one);
   }

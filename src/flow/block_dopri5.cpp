@@ -264,7 +264,7 @@ void BlockDopri5::locate(Desk& desk, size_t begin, size_t count, double t, doubl
                          {&desk.inner[place][low], some});
   }
   for (size_t node = 1; node < kLast; ++node) {
-    const ExtensionWeights w = extension_weights(kDopri5Inner, kPassageNodes[node]);
+    const ExtensionWeights w = kDopri5Extension.at(kPassageNodes[node]);
     for (size_t l = low; l < high; ++l)
       desk.between[l] =
           w.state(desk.x[l], desk.x_new[l], h,

@@ -123,8 +123,10 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
 
 double EventWatch::locate(std::size_t event, double t, double h, double value_new,
                           const Probe& probe) const {
+  std::vector<double> values(watches_.size());
   const auto g = [&](double part) {
-    const double value = values(probe(part), t + part * h)[event];
+    events_->event_functions(probe(part), t + part * h, values);
+    const double value = values[event];
     return std::isnan(value) ? 1.0 : value;
   };
   const Watch& watch = watches_[event];

@@ -20,35 +20,42 @@ namespace popflow {
 
 namespace {
 
-/// One step of one flow, to be looked into.
+/// One step of a flow, to be looked into.
 class StepWithin {
  public:
-  StepWithin(const System& system, double t, double h, const State& x, const State& x_new,
-             std::vector<std::array<double, 7>> slopes)
-      : x_(x), x_new_(x_new), slopes_(std::move(slopes)), between_(x.size()), h_(h) {
+  explicit StepWithin(std::size_t entries)
+      : x(entries),
+        x_new(entries),
+        slopes(entries),
+        inner_{State(entries), State(entries)},
+        between_(entries) {}
+
+  // What the step is, to be filled by the caller.
+  State x, x_new;
+  std::vector<std::array<double, dopri5::kStages>> slopes;
+
+  /// Of length h from t, when the above have been filled.
+  void extend(const System& system, double t, double h) {
+    h_ = h;
     for (std::size_t place = 0; place < kDopri5Inner.size(); ++place) {
-      inner_[place].resize(x.size());
       for (std::size_t i = 0; i < x.size(); ++i)
-        between_[i] = dopri5::between(x[i], x_new[i], h, slopes_[i], kDopri5Inner[place]);
+        between_[i] = dopri5::between(x[i], x_new[i], h, slopes[i], kDopri5Inner[place]);
       system.rhs({between_, {}}, t + kDopri5Inner[place] * h, inner_[place]);
     }
   }
   /// The state after a fraction of the step.
   StateView at(double part) {
-    const ExtensionWeights w = extension_weights(kDopri5Inner, part);
-    for (std::size_t i = 0; i < x_.size(); ++i)
+    const ExtensionWeights w = kDopri5Extension.at(part);
+    for (std::size_t i = 0; i < x.size(); ++i)
       between_[i] =
-          w.state(x_[i], x_new_[i], h_, {slopes_[i][0], inner_[0][i], inner_[1][i], slopes_[i][6]});
+          w.state(x[i], x_new[i], h_, {slopes[i][0], inner_[0][i], inner_[1][i], slopes[i][6]});
     return {between_, {}};
   }
 
  private:
-  const State& x_;
-  const State& x_new_;
-  std::vector<std::array<double, 7>> slopes_;
   std::array<State, 2> inner_;
   State between_;
-  double h_;
+  double h_ = 0;
 };
 
 struct Trajectory {
@@ -125,7 +132,8 @@ class FlowLanes::Group {
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
   bool any_fresh_ = false;
-  State x_new_;
+  State slope_;
+  StepWithin within_;
   std::vector<double> of_;
 };
 
@@ -134,7 +142,8 @@ FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupt
       formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
       entries_(flows[0].system->shape().state_size()),
       steps_(formulas_, entries_),
-      x_new_(entries_),
+      slope_(entries_),
+      within_(entries_),
       of_(formulas_.parameters) {
   in_lane_.fill(kNone);
   flows_.reserve(flows.size());
@@ -230,8 +239,8 @@ void FlowLanes::Group::begin_fresh() {
     Trajectory& flow = flows_[in_lane_[lane]];
     ++flow.counts.evaluations;
     if (flow.dt > 0) continue;
-    steps_.slope().read(lane, x_new_);
-    flow.dt = first_step(flow.tolerance, flow.x, x_new_, {}, flow.target - flow.t);
+    steps_.slope().read(lane, slope_);
+    flow.dt = first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
   }
   fresh_.clear();
   any_fresh_ = false;
@@ -242,9 +251,9 @@ bool FlowLanes::Group::prepare(std::size_t lane) {
   if (flow.counts.accepted + flow.counts.rejected >= flow.options.max_steps) {
     flow.end(too_many_steps(flow.options.max_steps, flow.t, at_time(flow.t)));
   } else if (flow.dt < smallest_step(flow.t)) {
-    steps_.slope().read(lane, x_new_);
+    steps_.slope().read(lane, slope_);
     steps_.x.read(lane, flow.x);
-    flow.end(step_underflow(alone_, flow.tolerance, flow.x, x_new_, flow.t, flow.finite));
+    flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, flow.t, flow.finite));
   } else {
     steps_.h.at(0, lane) = flow.length();
     return true;
@@ -262,8 +271,8 @@ void FlowLanes::Group::judge(std::size_t lane) {
   if (!(error <= 1)) {
     ++flow.counts.rejected;
     if (!finite && flow.finite) {
-      steps_.slope().read(lane, x_new_);
-      if (!all_finite(alone_, x_new_)) flow.end(not_finite_after(flow.t, at_time(flow.t)));
+      steps_.slope().read(lane, slope_);
+      if (!all_finite(alone_, slope_)) flow.end(not_finite_after(flow.t, at_time(flow.t)));
     }
     flow.finite = finite;
     flow.rejected = true;
@@ -293,15 +302,15 @@ void FlowLanes::Group::judge(std::size_t lane) {
 void FlowLanes::Group::look_for_events(std::size_t lane, double t_new) {
   Trajectory& flow = flows_[in_lane_[lane]];
   const double h = t_new - flow.t;
-  steps_.x.read(lane, flow.x);
-  steps_.x_new.read(lane, x_new_);
-  std::vector<std::array<double, 7>> slopes(entries_);
-  steps_.stages(lane, slopes);
-  StepWithin step(*flow.system, flow.t, h, flow.x, x_new_, std::move(slopes));
-  const auto probe = [&](double part) { return step.at(part); };
+  steps_.x.read(lane, within_.x);
+  steps_.x_new.read(lane, within_.x_new);
+  steps_.stages(lane, within_.slopes);
+  within_.extend(*flow.system, flow.t, h);
+  const auto probe = [this](double part) { return within_.at(part); };
   // The step's begin has not been looked at: nothing had happened until there.
-  flow.events.find(flow.t, h, {flow.x, {}}, flow.t, probe);
-  while (flow.events.find(flow.t, h, {x_new_, {}}, t_new, probe) == EventWatch::Found::located) {
+  flow.events.find(flow.t, h, {within_.x, {}}, flow.t, probe);
+  while (flow.events.find(flow.t, h, {within_.x_new, {}}, t_new, probe) ==
+         EventWatch::Found::located) {
   }
 }
 

@@ -69,7 +69,7 @@ class Dopri5 : public Stepper {
   void between(const State& x, double h, const State& x_new, double part,
                State& out) const override {
     out.resize(x.size());
-    const ExtensionWeights w = extension_weights(kDopri5Inner, part);
+    const ExtensionWeights w = kDopri5Extension.at(part);
     ThreadedAlgebra(workers_).for_each7(
         out, x, x_new, dxdt_, inner_[0], inner_[1], dxdt_new_,
         Operations::scale_sum6<double, double, double, double, double, double>(

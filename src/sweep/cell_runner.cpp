@@ -104,6 +104,7 @@ void CellRunner::make(Current& next) {
   next.system = current_ && current_->system && same_system(current_->number, next.number)
                     ? current_->system
                     : make_system(config_, catalogue_, workers_).system;
+  next.can = next.system->capabilities();
   next.settled = settle(*next.system);
   const std::vector<EventInfo>& known = columns_.info.events;
   for (const std::string& name : next.system->shape().events)
@@ -114,12 +115,11 @@ void CellRunner::make(Current& next) {
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
-  // Some lanes' worth of flows, since a lane whose flow has arrived takes the next.
-  constexpr std::size_t kFlows = 4 * kLanes;
+  // Many lanes' worth of flows: a lane whose flow has arrived takes the next, and only the last
+  // of them leave lanes idle.
+  constexpr std::size_t kFlows = 16 * kLanes;
   const auto in_lanes = [](const Current& cell) { return !cell.refused && cell.settled->lanes; };
-  const auto formulas = [](const Current& cell) {
-    return &cell.system->capabilities().in_lanes->lane_formulas();
-  };
+  const auto formulas = [](const Current& cell) { return &cell.can.in_lanes->lane_formulas(); };
   enter(runs.front().number);
   std::vector<Job> jobs;
   jobs.push_back({runs.front(), current_});
@@ -223,7 +223,7 @@ void CellRunner::write_end(const Job& job) const {
   const Driver& driver = *job.driver;
   const Outcome& outcome = job.outcome;
   const std::span<double> row = job.of.run_row;
-  const Capabilities can = system.capabilities();
+  const Capabilities& can = job.cell->can;
   row[columns_.stop_time] = driver.time();
   row[columns_.status] = static_cast<double>(cell_status(outcome.kind));
   row[columns_.accepted_steps] = static_cast<double>(driver.statistics().accepted);

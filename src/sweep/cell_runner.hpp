@@ -52,6 +52,7 @@ class CellRunner {
     bool refused = false;
     std::shared_ptr<const Settled> settled = {};
     std::shared_ptr<const System> system = {};
+    Capabilities can = {};                 ///< the system's
     std::vector<std::size_t> events = {};  ///< of the system, among those of its description
   };
   /// A run under way.

@@ -14,7 +14,7 @@ TEST_CASE("A step's extension is exact for polynomials of degree five, and not o
     const auto f = [&](double t) { return degree * std::pow(t + 0.3, degree - 1); };
     double worst = 0;
     for (const double part : {0.0, 0.25, 0.5, 0.6, 1.0}) {
-      const ExtensionWeights w = extension_weights(inner, part);
+      const ExtensionWeights w = Extension(inner).at(part);
       const double value = (1 - w.end) * x(0) + w.end * x(kStep) +
                            kStep * (w.slopes[0] * f(0) + w.slopes[1] * f(inner[0] * kStep) +
                                     w.slopes[2] * f(inner[1] * kStep) + w.slopes[3] * f(kStep));
