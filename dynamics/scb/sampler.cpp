@@ -5,21 +5,11 @@
 #include <limits>
 #include <numeric>
 
-#include "dynamics/common/discrete.hpp"
 #include "popflow/error.hpp"
 #include "random/bits.hpp"
 #include "streaming.hpp"
 
 namespace popflow::scb {
-
-AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
-  const std::vector<AliasColumn> columns =
-      alias_columns({probabilities.data(), static_cast<std::size_t>(probabilities.size())});
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    places_.push_back(
-        {static_cast<std::uint32_t>(std::min(columns[i].share * 0x1p32, 0x1p32 - 1)),
-         {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(columns[i].alias)}});
-}
 
 /// What a batch's samples are, sample i in column i.
 struct Sampler::Batch {
@@ -157,7 +147,7 @@ void Sampler::draw(const double* A, const SampleKey& key, std::size_t i, Batch& 
   for (std::size_t begin = 0; begin < T_; begin += kPiece) {
     const std::size_t count = std::min(kPiece, T_ - begin);
     stream_words(stream, 1 + begin / 4, (count + 3) / 4, words);
-    for (std::size_t t = 0; t < count; ++t) tokens[begin + t] = tokens_.draw(words[t]);
+    tokens_.draw(count, words, tokens + begin);
     attended.add(tokens + begin, a + begin, count);
   }
   const double base = variant_.softmax ? 0 : 1 / static_cast<double>(T_);

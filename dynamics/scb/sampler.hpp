@@ -6,33 +6,13 @@
 #include <vector>
 
 #include "dynamics/common/scratch.hpp"
+#include "dynamics/scb/alias_table.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 #include "popflow/random.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::scb {
-
-/// Draws from a fixed distribution over few outcomes in constant time: DiscreteDistribution for hot
-/// loops, small enough for the first cache. One 32-bit number picks a place and what is left of it
-/// decides between its two outcomes, so that probabilities are right to n 2^-32.
-class AliasTable {
- public:
-  explicit AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities);
-  [[nodiscard]] std::uint16_t draw(std::uint32_t random) const {
-    const std::uint64_t scaled = std::uint64_t{random} * places_.size();
-    const Place& place = places_[scaled >> 32];
-    // An index, not a branch: it would be foretold wrong as often as not.
-    return place.outcome[static_cast<std::uint32_t>(scaled) >= place.threshold];
-  }
-
- private:
-  struct Place {
-    std::uint32_t threshold;
-    std::uint16_t outcome[2];  ///< below the threshold, and from it on
-  };
-  std::vector<Place> places_;
-};
 
 /// The sampled model in full coordinates: sequences x_1..x_T, x_{T+1} i.i.d. from mu, a position
 /// s ~ q_k with k = x_{T+1}, a target y ~ P[:, x_s], and the gradients of 1/2 |e_y - V X a_k|^2.

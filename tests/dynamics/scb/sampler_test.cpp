@@ -295,16 +295,5 @@ TEST_CASE("A step with isotropic noise adds the documented normals, projected",
   }
 }
 
-TEST_CASE("An alias table draws as often as it should", "[fast][scb][noise]") {
-  // Over all 2^16 high halves of a random number: frequencies right to 1/2^16 a place.
-  Eigen::VectorXd probabilities(7);
-  probabilities << 0.5, 0.01, 0.2, 0, 0.09, 0.15, 0.05;
-  const AliasTable table(probabilities);
-  Eigen::VectorXd found = Eigen::VectorXd::Zero(7);
-  for (std::uint32_t i = 0; i < 65536; ++i) found[table.draw(i << 16 | 0x8000)] += 1.0 / 65536;
-  CHECK((found - probabilities).cwiseAbs().maxCoeff() < 8.0 / 65536);
-  CHECK(found[3] == 0);
-}
-
 }  // namespace
 }  // namespace popflow::scb::test
