@@ -255,8 +255,12 @@ std::function<void(double)> Progress::of(std::size_t run, double end) {
     // The clock is read every so often only: small systems step within microseconds.
     if (++calls % 16 != 0) return;
     at_[run].store(t / end, std::memory_order_relaxed);
+    // To look at all runs may take longer than a step of one.
+    const Clock::time_point now = Clock::now();
+    if (now < next_look_.load(std::memory_order_relaxed)) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
+    next_look_.store(now + kBetweenLooks, std::memory_order_relaxed);
     double sum = 0;
     for (const auto& part : at_) sum += part.load(std::memory_order_relaxed);
     screen_.progress(sum / static_cast<double>(at_.size()),

@@ -55,9 +55,13 @@ class Progress {
   void done(std::size_t run) { at_[run].store(1, std::memory_order_relaxed); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kBetweenLooks{10};
+
   Screen& screen_;
   std::mutex mutex_;
   std::vector<std::atomic<double>> at_;
+  std::atomic<Clock::time_point> next_look_ = Clock::time_point::min();
 };
 
 /// How an experiment ended and, in the system's terms, where.
