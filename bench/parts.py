@@ -43,24 +43,31 @@ JOMA = {
 }
 
 
-def measure_kernels(_program, build):
+def kernels(build, chosen):
+    """Those whose names a regular expression finds: seconds, and rates where they are known."""
     benchmark = build / "bench" / "popflow_bench"
     if not benchmark.exists():
         sys.exit(f"{benchmark} is missing: cmake --preset bench && cmake --build --preset bench")
     out = subprocess.run(
-        [benchmark, "--benchmark_format=json", "--benchmark_repetitions=7",
-         "--benchmark_report_aggregates_only=true", "--benchmark_enable_random_interleaving=true"],
+        [benchmark, f"--benchmark_filter={chosen}", "--benchmark_format=json",
+         "--benchmark_repetitions=7", "--benchmark_report_aggregates_only=true",
+         "--benchmark_enable_random_interleaving=true"],
         check=True, capture_output=True, text=True).stdout
     unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
     return {b["run_name"].removesuffix("/real_time").removeprefix("BM_"): {
                 "seconds": b["real_time"] * unit[b["time_unit"]],
-                "bytes_per_second": b.get("bytes_per_second")}
+                "bytes_per_second": b.get("bytes_per_second"), "flops": b.get("flops")}
             for b in json.loads(out)["benchmarks"] if b["aggregate_name"] == "median"}
 
 
-def kernel_lines(kernels):
-    t = {name: kernel["seconds"] for name, kernel in kernels.items()}
-    speed = {name: kernel["bytes_per_second"] for name, kernel in kernels.items()}
+def measure_kernels(_program, build):
+    return kernels(build, ".")
+
+
+def kernel_lines(found):
+    t = {name: kernel["seconds"] for name, kernel in found.items()}
+    speed = {name: kernel["bytes_per_second"] for name, kernel in found.items()}
+    flops = {name: kernel["flops"] for name, kernel in found.items()}
     paper, large, noisy = (t[name] / STEPS for name in ("sgd/paper", "sgd/large", "sde_isotropic"))
     return [
         ("`y = c x` over the weights of `scb`, N = 500, T = 100 000 (5e7)",
@@ -85,6 +92,10 @@ def kernel_lines(kernels):
          f"{large * 1e3:.1f} ms, {t['sgd_limit/large'] / STEPS / large:.0%} of it for the same", ""),
         ("step with isotropic noise, N = 500, T = 100 000",
          f"{noisy * 1e3:.0f} ms, {t['normals'] / noisy:.0%} of it for the normals alone", ""),
+        *((f"`joma-joint`: products of matrices, K = {nodes}, a thread",
+           f"{flops[f'product/{nodes}'] / 1e9:.0f} GFlop/s, "
+           f"{flops[f'product/{nodes}'] / flops['registers/1']:.0%} of multiplications in registers",
+           "") for nodes in (20, 100)),
         *((f"`joma` at a million tokens: {what}",
            f"{t[name] * 1e3:.1f} ms, {t[name] / t['joma_own_exp']:.1f} of its exponentials of the "
            f"array, {t[name] / t['joma_library_exp']:.2f} of the C library's", "")
@@ -220,16 +231,24 @@ THREADS = {
 }
 
 
-def measure_threads(program, _build):
+def measure_threads(program, build):
+    limits = kernels(build, "registers|copy")
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
-        return interleaved({
+        return {"limits": limits, "programs": interleaved({
             f"{title}; {threads}": lambda words=words, threads=threads: measure.popflow(
                 program, words, f"{folder}/run.h5", threads)
-            for title, words in THREADS.items() for threads in (1, 2)})
+            for title, words in THREADS.items() for threads in (1, 2)})}
 
 
 def threads_lines(found):
-    t = medians(found)
+    limits = found["limits"]
+    one, two = (limits[f"registers/{threads}"]["flops"] for threads in (1, 2))
+    yield ("the machine: multiplications in registers",
+           f"{one / 1e9:.0f}, {two / 1e9:.0f} GFlop/s: {two / one:.2f} times", "")
+    one, two = (limits[f"copy/{threads}"]["bytes_per_second"] for threads in (1, 2))
+    yield ("the machine: `y = c x` beyond the caches",
+           f"{one / 1e9:.1f}, {two / 1e9:.1f} GB/s: {two / one:.2f} times", "")
+    t = medians(found["programs"])
     for title in THREADS:
         one, two = t[f"{title}; 1"], t[f"{title}; 2"]
         yield title, f"{one:.2f} s, {two:.2f} s: {one / two:.2f} times", "1.9"

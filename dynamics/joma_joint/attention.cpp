@@ -226,15 +226,40 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
 }
 
 template <bool add>
+void Attention::weigh_contexts(const Eigen::MatrixXd& w, double* dr) {
+  struct Call {
+    Attention& self;
+    const Eigen::MatrixXd& w;
+    double* dr;
+    std::size_t groups;
+
+    void sum_to_nodes() const {
+      if (!add) std::fill_n(dr, self.K_, 0.0);
+      for (Index c = 0; c < w.cols(); ++c) kernels::add(to_size(w.rows()), w.col(c).data(), dr);
+    }
+    void weigh(Index first) const {
+      const std::size_t nodes = to_size(self.K_);
+      const std::size_t contexts = to_size(std::min(kContexts, self.X_.rows() - first));
+      double* const weights = self.weights_.col(first).data();
+      kernels::scale_columns(nodes, contexts, self.scales_.data() + first, w.col(first).data(),
+                             weights);
+      if (self.kind_ == AttentionKind::softmax)
+        kernels::dots(nodes, contexts, weights, nodes, self.products_.col(first).data(), false,
+                      self.pulls_.data() + first);
+    }
+  } call{*this, w, dr, to_size(tiles().groups)};
+  workers_.run(call.groups + 1, to_size(w.size()), [&call](std::size_t task) {
+    if (task == 0)
+      call.sum_to_nodes();
+    else
+      call.weigh(static_cast<Index>(task - 1) * kContexts);
+  });
+}
+
+template <bool add>
 void Attention::to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr,
                               double* dz) {
-  const std::size_t nodes = to_size(K_);
-  const std::size_t contexts = to_size(X_.rows());
-  if (!add) std::fill_n(dr, K_, 0.0);
-  for (Index c = 0; c < X_.rows(); ++c) kernels::add(nodes, w.col(c).data(), dr);
-  kernels::scale_columns(nodes, contexts, scales_.data(), w.data(), weights_.data());
-  if (kind_ == AttentionKind::softmax)
-    kernels::dots(nodes, contexts, weights_.data(), nodes, products_.data(), false, pulls_.data());
+  weigh_contexts<add>(w, dr);
   struct Call {
     Attention& self;
     const Matrix& V;

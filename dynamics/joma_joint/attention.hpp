@@ -79,6 +79,10 @@ class Attention {
   void multiply_block(const Matrix& V, Eigen::Index block, Eigen::Index first,
                       Eigen::Index contexts);
   void sum_products(const Matrix& V, Eigen::Index first, Eigen::Index contexts);
+  /// What w and the products weigh in the tokens of each context: weights_ and pulls_; and adds up
+  /// dr.
+  template <bool add>
+  void weigh_contexts(const Eigen::MatrixXd& w, double* dr);
   template <bool add>
   void to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
   template <bool add>

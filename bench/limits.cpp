@@ -1,0 +1,79 @@
+// What the machine does at most on one thread and on two, against which times on two threads are to
+// be read: multiplications in registers, and y = c x over arrays beyond its caches. And what of the
+// former joma-joint's products of matrices reach.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "dynamics/common/products.hpp"
+#include "dynamics/common/widest.hpp"
+#include "popflow/workers.hpp"
+
+namespace {
+
+using namespace popflow;
+
+constexpr std::size_t kNumbers = 64;  // at a time: eight registers of the widest
+constexpr std::size_t kRounds = 1 << 18;
+
+/// Each round multiplies and adds once to each number; fused, where there is an instruction
+/// (bench/CMakeLists.txt).
+POPFLOW_VERSIONS("avx512f", "arch=haswell", "default")
+void multiply_in_registers(double* numbers, double by, double plus) {
+  double held[kNumbers];
+  for (std::size_t i = 0; i < kNumbers; ++i) held[i] = numbers[i];
+  for (std::size_t round = 0; round < kRounds; ++round)
+    for (std::size_t i = 0; i < kNumbers; ++i) held[i] = held[i] * by + plus;
+  for (std::size_t i = 0; i < kNumbers; ++i) numbers[i] = held[i];
+}
+
+void BM_registers(benchmark::State& state) {
+  const auto threads = static_cast<unsigned>(state.range(0));
+  Workers workers(threads);
+  std::vector<double> numbers(kNumbers * threads, 1.0);
+  for (auto _ : state)
+    workers.run(threads, [&](std::size_t thread) {
+      multiply_in_registers(numbers.data() + thread * kNumbers, 0.999999, 1e-6);
+    });
+  state.counters["flops"] = benchmark::Counter(2.0 * kNumbers * kRounds * threads,
+                                               benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// K x C of the product of V (K x tokens) with the attended contexts of as many classes.
+void BM_product(benchmark::State& state) {
+  const auto size = static_cast<std::size_t>(state.range(0));
+  constexpr std::size_t kContexts = 32, kTokens = 512;
+  const std::vector<double> a(size * kTokens, 0.3), b(kContexts * kTokens, 0.7);
+  std::vector<double> c(size * kContexts);
+  for (auto _ : state) {
+    product_with_transpose(size, kContexts, kTokens, {a.data(), size}, {b.data(), kContexts},
+                           c.data(), size);
+    benchmark::DoNotOptimize(c.data());
+  }
+  state.counters["flops"] =
+      benchmark::Counter(2.0 * static_cast<double>(size * kContexts * kTokens),
+                         benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void BM_copy(benchmark::State& state) {
+  const auto threads = static_cast<unsigned>(state.range(0));
+  constexpr std::size_t kSize = std::size_t{1} << 25;  // 256 MB each
+  constexpr std::size_t kStretch = std::size_t{1} << 17;
+  Workers workers(threads);
+  std::vector<double> x(kSize, 1.5), y(kSize);
+  for (auto _ : state)
+    workers.run(kSize / kStretch, [&](std::size_t task) {
+      const std::size_t begin = task * kStretch;
+      for (std::size_t i = begin; i < begin + kStretch; ++i) y[i] = 1.0000001 * x[i];
+    });
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(2 * sizeof(double) * kSize));
+}
+
+BENCHMARK(BM_registers)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_product)->Arg(20)->Arg(100)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_copy)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
