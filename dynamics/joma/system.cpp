@@ -498,33 +498,47 @@ void Joma::closed_form(double t, std::span<double> x) const {
 // ---- default end and notes
 
 double Joma::default_end() const {
-  double longest = 0;         // clock by which all have nearly learned
-  double weights = 0;         // sum of attention before its softmax, at the end
-  double fastest = 0;         // longest line
-  double sooner = kInfinity;  // first blow-up, were the attention exponential
-  for (std::size_t l = 0; l < tokens(); ++l) {
-    const Line line = lines_.at(l);
-    fastest = std::max(fastest, line.length);
-    const double y = problem_.has_target ? line.end() : line.along;
-    weights += std::exp(std::min((y * y + line.across) * attention_.inverse(), 600.0));
-    if (problem_.has_target) {
-      const double clock = clock_of(attention_, line, kLearned);
-      if (std::isfinite(clock)) longest = std::max(longest, clock);
-    } else if (attention_.kind != Kind::linear) {
-      sooner = std::min(sooner, blow_up_time(l));
+  struct Tokens {
+    double longest = 0;         // clock by which all have nearly learned
+    double weights = 0;         // sum of attention before its softmax, at the end
+    double fastest = 0;         // longest line
+    double sooner = kInfinity;  // first blow-up, were the attention exponential
+    void add(const Tokens& more) {
+      longest = std::max(longest, more.longest);
+      weights += more.weights;
+      fastest = std::max(fastest, more.fastest);
+      sooner = std::min(sooner, more.sooner);
     }
-  }
+  };
+  std::vector<Tokens> parts((tokens() + kPiece - 1) / kPiece);
+  in_pieces(workers_, tokens(), [&](std::size_t first, std::size_t last, std::size_t piece) {
+    Tokens& part = parts[piece];
+    for (std::size_t l = first; l < last; ++l) {
+      const Line line = lines_.at(l);
+      part.fastest = std::max(part.fastest, line.length);
+      const double y = problem_.has_target ? line.end() : line.along;
+      part.weights += std::exp(std::min((y * y + line.across) * attention_.inverse(), 600.0));
+      if (problem_.has_target) {
+        const double clock = clock_of(attention_, line, kLearned);
+        if (std::isfinite(clock)) part.longest = std::max(part.longest, clock);
+      } else if (attention_.kind != Kind::linear) {
+        part.sooner = std::min(part.sooner, blow_up_time(l));
+      }
+    }
+  });
+  Tokens all;
+  for (const Tokens& part : parts) all.add(part);
   double end = 0;
   if (problem_.has_target) {
-    end = longest;
+    end = all.longest;
     if (attention_.kind == Kind::exponential) end *= std::exp(-attention_.offset);
-    if (attention_.kind == Kind::softmax) end *= weights;
+    if (attention_.kind == Kind::softmax) end *= all.weights;
   } else if (attention_.kind == Kind::exponential) {
-    end = std::isfinite(sooner) ? 0.95 * sooner : 0;  // just before the blow-up
+    end = std::isfinite(all.sooner) ? 0.95 * all.sooner : 0;  // just before the blow-up
     return end > 0 ? end : 1;
-  } else if (fastest > 0) {
-    end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / fastest;
-    if (attention_.kind == Kind::softmax) end += weights * sooner;
+  } else if (all.fastest > 0) {
+    end = kLearned * (attention_.kind == Kind::linear ? 1 : attention_.temperature) / all.fastest;
+    if (attention_.kind == Kind::softmax) end += all.weights * all.sooner;
   }
   if (!(end > 0)) return 1;
   if (attention_.kind == Kind::softmax) return std::min(two_digits(end), kLongestEnd);
