@@ -111,6 +111,7 @@ PROGRAMS = {
     "support": f"scb {SIZE} --context-length 1e9 --coordinates support",
     "signal": "scb --context-length 1e9 --coordinates signal --method rosenbrock4 --t-end 1e11 "
               "--save-spacing log",
+    "start": "topic --t-end 0 --saves 2 --state ends --threads 2",
 }
 
 
@@ -144,6 +145,8 @@ def program_lines(found):
          f"{seconds:.1f} s, {small / 1e6:.0f} MB, a file of {file / 1e6:.1f} MB", ""),
         ("T = 1e9, signal coordinates, `rosenbrock4`, to t = 1e11",
          f"{median['signal'][0]:.2f} s", ""),
+        ("a run that does nothing (`topic`, `--t-end 0`): the program's start and its file",
+         f"{median['start'][0] * 1e3:.0f} ms", ""),
     ]
 
 
