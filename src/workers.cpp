@@ -21,8 +21,10 @@ namespace {
 constexpr std::size_t kWorthWaking = 32 * 1024;
 // How often a waiting thread looks before it asks the system to put it to sleep: for some 100 us.
 // Right-hand sides and steps follow one another more closely, and waking takes 10 us, on a virtual
-// machine several times as long.
+// machine several times as long. Threads that have to share cores wait for one another, and hold up
+// what they wait for.
 constexpr int kSpins = 200000;
+constexpr int kSpinsOnSharedCores = 1000;
 
 thread_local bool inside_task = false;
 
@@ -58,6 +60,7 @@ struct Workers::Impl {
   std::atomic<std::uint32_t> done{0};  ///< tasks of the job that are
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
+  std::atomic<int> spins{kSpins};
   std::mutex mutex;
   std::exception_ptr error;
 
@@ -66,6 +69,7 @@ struct Workers::Impl {
   /// meanwhile would wait for in vain.
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
+    spins.store(more > 0 && more >= usable_cores() ? kSpinsOnSharedCores : kSpins);
     bool enough = true;
     try {
       for (unsigned i = 0; i < more; ++i) threads.emplace_back([this, now] { loop(now); });
@@ -102,7 +106,7 @@ struct Workers::Impl {
     work();
     // Others are at their last tasks: they take microseconds, where giving the core away may take
     // milliseconds on a machine that does other work too.
-    for (int spin = 0; spin < kSpins && done.load() != count; ++spin) {
+    for (int spin = 0; spin < spins.load() && done.load() != count; ++spin) {
     }
     for (std::uint32_t now = done.load(); now != count; now = done.load()) done.wait(now);
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
@@ -147,7 +151,7 @@ struct Workers::Impl {
     begun.fetch_add(1);
     begun.notify_one();
     for (;;) {
-      for (int spin = 0; spin < kSpins && job.load() == seen; ++spin) {
+      for (int spin = 0; spin < spins.load() && job.load() == seen; ++spin) {
       }
       job.wait(seen);
       seen = job.load();

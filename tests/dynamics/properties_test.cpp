@@ -61,11 +61,13 @@ TEST_CASE("the right-hand side of every gradient flow is that of its loss", "[fa
   CHECK(check_all(examples(), {"gradient"})["gradient"] > 30);
 }
 
-TEST_CASE("stated invariants are kept to the integrator's tolerance", "[fast][properties]") {
+TEST_CASE("stated invariants are kept to the integrator's tolerance",
+          "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"invariants"})["invariant"] > 40);
 }
 
-TEST_CASE("a stated closed form is the solution, at the method's order", "[fast][properties]") {
+TEST_CASE("a stated closed form is the solution, at the method's order",
+          "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"closed form"})["closed"] > 5);
 }
 

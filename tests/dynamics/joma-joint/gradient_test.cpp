@@ -154,7 +154,7 @@ TEST_CASE("linear and exp attention with constant back-propagation have no bias"
   }
 }
 
-TEST_CASE("the bias of a finite context is of order 1/length", "[fast][joma-joint]") {
+TEST_CASE("the bias of a finite context is of order 1/length", "[fast][numbers][joma-joint]") {
   for (Variant variant : all_variants()) {
     const bool exact = variant.attention != AttentionKind::softmax &&
                        variant.activation == Activation::identity &&

@@ -261,7 +261,7 @@ TEST_CASE("markov: with a free bias the outcome is determined from the end", "[f
 }
 
 TEST_CASE("markov: a free bias that starts far off ends at a global minimum, and is reported so",
-          "[fast][markov]") {
+          "[fast][numbers][markov]") {
   for (const auto& [of, b0] : {std::pair{PQ{0.2, 0.3}, 100.0}, std::pair{PQ{1e-4, 1e-4}, 0.0}}) {
     const Markov system = free_bias(of, 0.1, 0.1, b0);
     const Run run(system, system.default_end());

@@ -77,7 +77,8 @@ TEST_CASE("The bracket K_P alpha_V^2 - kappa alpha_A^2 moves at the rate of 1/T 
   }
 }
 
-TEST_CASE("The fast phase ends on the hyperbola and the state creeps along it", "[fast][scb]") {
+TEST_CASE("The fast phase ends on the hyperbola and the state creeps along it",
+          "[fast][numbers][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3, 4);
   const Case a(1'000'000, seed);
   const auto system = a.in(GENERATE(Coordinates::signal, Coordinates::support));
