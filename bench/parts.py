@@ -86,10 +86,10 @@ def kernel_lines(found):
         ("laying out, filling with NaN and recording: each byte is written twice",
          f"{speed['create_and_record'] / speed['plain_write']:.0%} of a plain write", ""),
         ("SGD step, N = 20, T = 5000, B = 256",
-         f"{paper * 1e3:.2f} ms, {t['sgd_limit/paper'] / STEPS / paper:.0%} of it for drawing the "
+         f"{paper * 1e3:.2f} ms, {t['sgd_limit/paper'] / paper:.0%} of it for drawing the "
          "tokens and moving the columns they touch", ""),
         ("SGD step, N = 500, T = 100 000, B = 64",
-         f"{large * 1e3:.1f} ms, {t['sgd_limit/large'] / STEPS / large:.0%} of it for the same", ""),
+         f"{large * 1e3:.1f} ms, {t['sgd_limit/large'] / large:.0%} of it for the same", ""),
         ("step with isotropic noise, N = 500, T = 100 000",
          f"{noisy * 1e3:.0f} ms, {t['normals'] / noisy:.0%} of it for the normals alone", ""),
         *((f"`joma-joint`: products of matrices, K = {nodes}, a thread",
