@@ -16,11 +16,11 @@ class AliasTable {
   explicit AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities);
   [[nodiscard]] std::uint16_t draw(std::uint32_t random) const {
     const std::uint64_t scaled = std::uint64_t{random} * thresholds_.size();
-    const std::uint64_t place = scaled >> 32;
+    const auto place = static_cast<std::uint32_t>(scaled >> 32);
     const bool own = static_cast<std::uint32_t>(scaled) < thresholds_[place];
     // Not by a branch: it would be foretold wrong as often as not.
-    const std::uint32_t outcome[2] = {aliases_[place], static_cast<std::uint32_t>(place)};
-    return static_cast<std::uint16_t>(outcome[own]);
+    const std::uint32_t alias = aliases_[place];
+    return static_cast<std::uint16_t>(alias ^ ((alias ^ place) & (0U - std::uint32_t{own})));
   }
   /// One outcome for each of `number` words.
   void draw(std::size_t number, const std::uint32_t* words, std::uint16_t* outcomes) const;
