@@ -115,9 +115,11 @@ void CellRunner::make(Current& next) {
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
-  // Many lanes' worth of flows: a lane whose flow has arrived takes the next, and only the last
-  // of them leave lanes idle.
-  constexpr std::size_t kFlows = 16 * kLanes;
+  // A lane whose flow has arrived takes the next, and only the last ones leave lanes idle. So of
+  // quick flows, of which threads claim many, more go together: slow ones would be kept too long
+  // before they are written.
+  constexpr std::size_t kFlows = 4 * kLanes;
+  constexpr std::size_t kQuickFlows = 16 * kLanes;
   const auto in_lanes = [](const Current& cell) { return !cell.refused && cell.settled->lanes; };
   const auto formulas = [](const Current& cell) { return &cell.can.in_lanes->lane_formulas(); };
   enter(runs.front().number);
@@ -125,7 +127,8 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   jobs.push_back({runs.front(), current_});
   const std::shared_ptr<const Current> first = current_;
   together_ = !in_lanes(*first) ? 1 : cells_.noisy() ? kLanes : kFlows;
-  while (jobs.size() < std::min(together_, runs.size())) {
+  const std::size_t most = together_ == kFlows ? kQuickFlows : together_;
+  while (jobs.size() < std::min(most, runs.size())) {
     const CellRun& next = runs[jobs.size()];
     if (cells_.noisy() && next.number != first->number) break;
     const Current& cell = enter(next.number);
