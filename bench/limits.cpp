@@ -4,11 +4,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "bench/scale.hpp"
 #include "dynamics/common/products.hpp"
 #include "dynamics/common/widest.hpp"
+#include "popflow/state.hpp"
 #include "popflow/workers.hpp"
 
 namespace {
@@ -57,23 +60,20 @@ void BM_product(benchmark::State& state) {
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void BM_copy(benchmark::State& state) {
+void BM_memory(benchmark::State& state) {
   const auto threads = static_cast<unsigned>(state.range(0));
   constexpr std::size_t kSize = std::size_t{1} << 25;  // 256 MB each
-  constexpr std::size_t kStretch = std::size_t{1} << 17;
   Workers workers(threads);
-  std::vector<double> x(kSize, 1.5), y(kSize);
-  for (auto _ : state)
-    workers.run(kSize / kStretch, [&](std::size_t task) {
-      const std::size_t begin = task * kStretch;
-      for (std::size_t i = begin; i < begin + kStretch; ++i) y[i] = 1.0000001 * x[i];
-    });
+  State x(kSize), y(kSize);
+  std::fill(x.begin(), x.end(), 1.5);
+  std::fill(y.begin(), y.end(), 0.0);
+  for (auto _ : state) bench::scale(workers, 1.0000001, x.data(), y.data(), kSize);
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(2 * sizeof(double) * kSize));
 }
 
 BENCHMARK(BM_registers)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_product)->Arg(20)->Arg(100)->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_copy)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_memory)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -235,7 +235,7 @@ THREADS = {
 
 
 def measure_threads(program, build):
-    limits = kernels(build, "registers|copy")
+    limits = kernels(build, "registers|memory")
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
         return {"limits": limits, "programs": interleaved({
             f"{title}; {threads}": lambda words=words, threads=threads: measure.popflow(
@@ -248,7 +248,7 @@ def threads_lines(found):
     one, two = (limits[f"registers/{threads}"]["flops"] for threads in (1, 2))
     yield ("the machine: multiplications in registers",
            f"{one / 1e9:.0f}, {two / 1e9:.0f} GFlop/s: {two / one:.2f} times", "")
-    one, two = (limits[f"copy/{threads}"]["bytes_per_second"] for threads in (1, 2))
+    one, two = (limits[f"memory/{threads}"]["bytes_per_second"] for threads in (1, 2))
     yield ("the machine: `y = c x` beyond the caches",
            f"{one / 1e9:.1f}, {two / 1e9:.1f} GB/s: {two / one:.2f} times", "")
     t = medians(found["programs"])

@@ -3,13 +3,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <cstdint>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include "bench/cases.hpp"
+#include "bench/scale.hpp"
 
 namespace {
 
@@ -24,18 +21,6 @@ Case& paper_size_softmax() {
   return instance;
 }
 
-void scale(double c, const double* x, double* y, std::size_t n) {
-  std::size_t i = 0;
-#if defined(__SSE2__)
-  const __m128d factor = _mm_set1_pd(c);
-  for (; i + 8 <= n; i += 8)
-    for (std::size_t j = 0; j < 8; j += 2)
-      _mm_stream_pd(y + i + j, _mm_mul_pd(factor, _mm_loadu_pd(x + i + j)));
-  _mm_sfence();
-#endif
-  for (; i < n; ++i) y[i] = c * x[i];
-}
-
 void per_weight(benchmark::State& state, const Case& c) {
   // Read once, written once: the traffic that cannot be avoided.
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
@@ -44,15 +29,7 @@ void per_weight(benchmark::State& state, const Case& c) {
 
 void BM_scale(benchmark::State& state) {
   Case& c = paper_size();
-  constexpr std::size_t kStretch = std::size_t{1} << 17;
-  const std::size_t n = c.x.size();
-  for (auto _ : state) {
-    c.workers.run((n + kStretch - 1) / kStretch, [&](std::size_t task) {
-      const std::size_t begin = task * kStretch;
-      scale(1.0000001, c.x.data() + begin, c.dxdt.data() + begin,
-            std::min(n, begin + kStretch) - begin);
-    });
-  }
+  for (auto _ : state) bench::scale(c.workers, 1.0000001, c.x.data(), c.dxdt.data(), c.x.size());
   per_weight(state, c);
 }
 
