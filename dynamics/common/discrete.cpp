@@ -6,9 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "random/instruction_sets.hpp"
 
 namespace popflow {
 
@@ -52,7 +50,7 @@ DiscreteDistribution::DiscreteDistribution(std::span<const double> weights) {
   }
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if POPFLOW_HAS_AVX
 namespace {
 
 typedef std::uint64_t Words __attribute__((vector_size(64)));
@@ -98,9 +96,9 @@ __attribute__((target("avx512f"))) std::size_t draw_eights(std::size_t size, con
 void DiscreteDistribution::draw(std::size_t number, const std::uint32_t* words,
                                 std::uint32_t* indices) const {
   std::size_t done = 0;
-#if defined(__GNUC__) && defined(__x86_64__)
+#if POPFLOW_HAS_AVX
   static_assert(sizeof(Column) == 16 && offsetof(Column, alias) == 8);
-  if (__builtin_cpu_supports("avx512f") && columns_.size() < std::uint64_t{1} << 32)
+  if (use_avx512(Lanes::best) && columns_.size() < std::uint64_t{1} << 32)
     done = draw_eights(columns_.size(), columns_.data(), number, words, indices);
 #endif
   for (; done < number; ++done)

@@ -4,10 +4,7 @@
 #include <cstring>
 
 #include "dynamics/common/discrete.hpp"
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "random/instruction_sets.hpp"
 
 namespace popflow::scb {
 
@@ -19,7 +16,7 @@ AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
   }
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if POPFLOW_HAS_AVX
 namespace {
 
 /// As many places as two registers hold.
@@ -88,8 +85,8 @@ __attribute__((target("avx512f"))) std::size_t draw_sixteens(
 void AliasTable::draw(std::size_t number, const std::uint32_t* words,
                       std::uint16_t* outcomes) const {
   std::size_t done = 0;
-#if defined(__GNUC__) && defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
+#if POPFLOW_HAS_AVX
+  if (use_avx512(Lanes::best))
     done = thresholds_.size() <= kFewPlaces
                ? draw_sixteens<Few>(thresholds_, aliases_, number, words, outcomes)
                : draw_sixteens<Many>(thresholds_, aliases_, number, words, outcomes);

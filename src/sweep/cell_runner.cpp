@@ -126,8 +126,9 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   std::vector<Job> jobs;
   jobs.push_back({runs.front(), current_});
   const std::shared_ptr<const Current> first = current_;
-  together_ = !in_lanes(*first) ? 1 : cells_.noisy() ? kLanes : kFlows;
-  const std::size_t most = together_ == kFlows ? kQuickFlows : together_;
+  const bool of_flows = in_lanes(*first) && !cells_.noisy();
+  together_ = of_flows ? kFlows : in_lanes(*first) ? kLanes : 1;
+  const std::size_t most = of_flows ? kQuickFlows : together_;
   while (jobs.size() < std::min(most, runs.size())) {
     const CellRun& next = runs[jobs.size()];
     if (cells_.noisy() && next.number != first->number) break;
