@@ -359,6 +359,14 @@ const std::vector<Reader::Object>& Reader::objects() const {
 }
 
 H5O_type_t Reader::type_at(const std::string& name) const {
+  const auto known = types_.find(name);
+  if (known != types_.end()) return known->second;
+  const H5O_type_t type = find_type(name);
+  if (type != H5O_TYPE_UNKNOWN) types_.emplace(name, type);
+  return type;
+}
+
+H5O_type_t Reader::find_type(const std::string& name) const {
   // HDF5 wants every part of the path to exist before it asks for the next.
   for (std::size_t end = 0; end != std::string::npos;) {
     end = name.find('/', end + 1);
@@ -386,7 +394,8 @@ Handle Reader::object(const std::string& name) const {
   return open_object(file_, name);
 }
 
-Dataset Reader::dataset(const std::string& name) const {
+const Dataset& Reader::dataset(const std::string& name) const {
+  if (dataset_ && dataset_->first == name) return dataset_->second;
   const H5O_type_t found = type_at(name);
   if (found == H5O_TYPE_UNKNOWN)
     throw error("there is no dataset '" + in_sentence(name) + "' in it");
@@ -395,7 +404,7 @@ Dataset Reader::dataset(const std::string& name) const {
   if (H5Sget_simple_extent_type(data.space) == H5S_NULL) {
     throw error("the dataset '" + in_sentence(name) + "' is empty");
   }
-  return data;
+  return dataset_.emplace(name, std::move(data)).second;
 }
 
 Dataset Reader::open_dataset(const std::string& name) const {
@@ -426,8 +435,8 @@ Dataset Reader::open_dataset(const std::string& name) const {
   return dataset;
 }
 
-Dataset Reader::numbers(const std::string& name) const {
-  Dataset data = dataset(name);
+const Dataset& Reader::numbers(const std::string& name) const {
+  const Dataset& data = dataset(name);
   require_numbers(data, name);
   return data;
 }
@@ -485,7 +494,7 @@ void Reader::check_size(const Dataset& data, const std::string& name, double byt
 }
 
 DataArray Reader::read(const std::string& name, const Expected& expected) const {
-  const Dataset data = numbers(name);
+  const Dataset& data = numbers(name);
   require(data, name, expected);
   const bool whole = is_whole(data.kind);
   check_size(data, name, (whole ? 16 : 8) * count_of(data.shape), expected);
@@ -512,7 +521,7 @@ DataArray Reader::read(const std::string& name, const Expected& expected) const 
 
 std::vector<double> Reader::read_slab(const std::string& name,
                                       const std::vector<std::size_t>& prefix) const {
-  const Dataset data = numbers(name);
+  const Dataset& data = numbers(name);
   const std::size_t given = std::min(prefix.size(), data.shape.size());
   const std::vector<std::size_t> rest(data.shape.begin() + static_cast<std::ptrdiff_t>(given),
                                       data.shape.end());
@@ -524,7 +533,7 @@ std::vector<double> Reader::read_slab(const std::string& name,
 
 void Reader::read_rows(const std::string& name, const std::vector<std::size_t>& prefix,
                        std::size_t first, std::size_t count, double* out) const {
-  const Dataset data = numbers(name);
+  const Dataset& data = numbers(name);
   check_size(data, name, 0);
   std::vector<hsize_t> start(prefix.begin(), prefix.end());
   std::vector<hsize_t> extent(prefix.size(), 1);

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <ctime>
+#include <map>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file/hdf5.hpp"
@@ -60,7 +62,10 @@ class Reader {
   Reader(int descriptor, std::string path);
 
   [[nodiscard]] hid_t file() const { return file_; }
-  void close() noexcept { file_ = Handle(); }
+  void close() noexcept {
+    dataset_.reset();
+    file_ = Handle();
+  }
 
   /// "the file 'PATH': SENTENCE".
   [[nodiscard]] InputError error(const std::string& sentence) const;
@@ -93,11 +98,12 @@ class Reader {
 
   /// The type of the object at a path; H5O_TYPE_UNKNOWN if there is none.
   [[nodiscard]] H5O_type_t type_at(const std::string& name) const;
-  [[nodiscard]] Dataset dataset(const std::string& name) const;
+  /// It stays open until another is asked for: most are asked for several things in a row.
+  [[nodiscard]] const Dataset& dataset(const std::string& name) const;
   /// What is known to be a dataset; it may have no elements, not even none.
   [[nodiscard]] Dataset open_dataset(const std::string& name) const;
   /// A dataset that holds numbers.
-  [[nodiscard]] Dataset numbers(const std::string& name) const;
+  [[nodiscard]] const Dataset& numbers(const std::string& name) const;
 
   [[nodiscard]] DataArray read(const std::string& name, const Expected& expected) const;
   [[nodiscard]] std::vector<double> read_slab(const std::string& name,
@@ -124,6 +130,7 @@ class Reader {
  private:
   [[nodiscard]] InputError too_large(const std::string& name) const;
   [[nodiscard]] LeadsElsewhere leads_elsewhere(const std::string& name, H5L_type_t type) const;
+  [[nodiscard]] H5O_type_t find_type(const std::string& name) const;
   [[nodiscard]] Handle object(const std::string& name) const;
   void require_numbers(const Dataset& data, const std::string& name) const;
   [[nodiscard]] std::string text_of(const OpenAttribute& attribute, const std::string& owner,
@@ -145,7 +152,10 @@ class Reader {
   std::string path_;
   double bytes_ = 0;  ///< of the file
   Handle file_;
+  // What has been found: every path is asked for many times over.
   mutable std::optional<std::vector<Object>> objects_;
+  mutable std::map<std::string, H5O_type_t> types_;                 ///< of the paths that exist
+  mutable std::optional<std::pair<std::string, Dataset>> dataset_;  ///< the last one, by its path
 };
 
 /// A reader whose constructor's failures are sentences.

@@ -175,7 +175,7 @@ struct StoredFile::Impl {
         continue;
       }
       if (type != H5O_TYPE_DATASET) continue;
-      const hdf5::Dataset dataset = reader.dataset(name);
+      const hdf5::Dataset& dataset = reader.dataset(name);
       const std::optional<Slot> slot = hdf5::slot_of(dataset, name, bytes, file);
       if (!slot) continue;  // not of ours
       const std::vector<std::string> dimensions = reader.dimensions(name);
