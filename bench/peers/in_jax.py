@@ -17,30 +17,36 @@ def largest(errors):
     return jnp.max(jnp.stack([jnp.abs(e).max() for e in jax.tree_util.tree_leaves(errors)]))
 
 
-def solver(rhs, run, **norm):
-    """start -> (end, statistics): Dormand and Prince's steps, the tolerances of popflow's run."""
+def solver(rhs, run, scales, **norm):
+    """start -> (end, statistics): Dormand and Prince's steps, the tolerances of popflow's run. Its absolute
+    one is atol times the natural scale of a field (`scales`, as the state), so diffrax, which has one
+    for all, integrates each field in units of its scale."""
     steps = diffrax.PIDController(rtol=run.parameter("rtol"), atol=run.parameter("atol"), **norm)
+    each = jax.tree_util.tree_map
+
+    def drift(_t, x, _args):
+        return each(lambda rate, scale: rate / scale, rhs(each(jnp.multiply, x, scales)), scales)
 
     def flow(start):
         found = diffrax.diffeqsolve(
-            diffrax.ODETerm(lambda _t, x, _args: rhs(x)), diffrax.Dopri5(), 0.0, run.t_end, None,
-            start, stepsize_controller=steps, saveat=diffrax.SaveAt(t1=True), max_steps=None)
-        return jax.tree_util.tree_map(lambda y: y[-1], found.ys), found.stats
+            diffrax.ODETerm(drift), diffrax.Dopri5(), 0.0, run.t_end, None, each(jnp.divide, start, scales),
+            stepsize_controller=steps, saveat=diffrax.SaveAt(t1=True), max_steps=None)
+        return each(lambda y, scale: y[-1] * scale, found.ys, scales), found.stats
 
     return jax.jit(flow)
 
 
 def flow(problem, limit=1e-6, **norm):
-    """The work of a flow. `problem(run)` is its right-hand side, its start, and popflow's fields as
-    functions of the state, by name."""
+    """The work of a flow. `problem(run)` is its right-hand side, its start, popflow's fields as functions of
+    the state, by name, and the natural scales of the state."""
     def work(checked, timed):
-        rhs, start, fields = problem(checked)
-        end, _ = solver(rhs, checked, **norm)(start)
+        rhs, start, fields, scales = problem(checked)
+        end, _ = solver(rhs, checked, scales, **norm)(start)
         agreement = peer.Agreement()
         for name, field in fields.items():
             agreement.close(name, field(end), checked.end(name), checked.start(name), limit)
-        rhs, start, _ = problem(timed)
-        solve = solver(rhs, timed, **norm)
+        rhs, start, _, scales = problem(timed)
+        solve = solver(rhs, timed, scales, **norm)
         _, statistics = solve(start)  # compiles
         peer.serve(lambda: jax.block_until_ready(solve(start)), agreement, FLOWS,
                    steps=int(statistics["num_steps"]))

@@ -15,7 +15,10 @@ def flow(run):
     def rhs(s):
         return jnp.exp(factor * (v(s)**2).sum(0) + run.parameter("offset"))
 
-    return rhs, jnp.zeros(goal.shape[1]), {"v": v}
+    # v moves attention by a factor when it moves by the temperature.
+    longest = jnp.sqrt(((goal - start)**2).sum(0)).max()
+    scale = jnp.minimum(1, run.parameter("temperature") / longest)
+    return rhs, jnp.zeros(goal.shape[1]), {"v": v}, scale
 
 
 peer.main({"flow": in_jax.flow(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest)})

@@ -69,7 +69,9 @@ def judged(x):
 
 def flow(run):
     problem = Problem(run)
-    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}
+    scales = {name: jnp.minimum(1, jnp.abs(problem.start[name]).max()) for name in "Vr"}
+    scales["z"] = min(1, run.parameter("temperature"))
+    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}, scales
 
 
 def sgd(run):

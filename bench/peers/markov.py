@@ -130,7 +130,7 @@ def flows(checked, timed):
     chain = Chain(timed)
     e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
     starts = jnp.stack([e.ravel(), w.ravel()], -1)
-    flow = jax.jit(jax.vmap(in_jax.solver(chain.drift, timed)))
+    flow = jax.jit(jax.vmap(in_jax.solver(chain.drift, timed, 1)))
     ends, statistics = flow(starts)
     agreement = peer.Agreement()
     for i, name in enumerate("ew"):

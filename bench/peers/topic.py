@@ -105,7 +105,9 @@ def flow(run):
                 "query_block": -x["key_block"] @ block}
 
     start = {name: jnp.asarray(run.start(name)) for name in VALUES + FACTORS}
-    return rhs, start, {name: lambda x, name=name: x[name] for name in start}
+    scales = {**dict(zip(VALUES, (1 / v, 1 / v, 1 / n, 1 / n))),
+              **dict.fromkeys(FACTORS, run.parameter("init-scale"))}
+    return rhs, start, {name: lambda x, name=name: x[name] for name in start}, scales
 
 
 # ---- full matrices
