@@ -125,14 +125,15 @@ POPFLOW_INLINE void multiply(size_t rows, size_t columns, size_t inner, Columns 
   }
 }
 
-// Adds columns to as many rows as fit, from `row` on; returns the first row left.
+// Sums of columns in as many rows as fit, from `row` on; returns the first row left.
 template <typename V, size_t vectors>
-POPFLOW_INLINE size_t gather(size_t row, size_t rows, size_t count, const std::uint32_t* columns,
-                             const double* factors, Columns a, double* sum) {
+POPFLOW_INLINE size_t gather(bool fresh, size_t row, size_t rows, size_t count,
+                             const std::uint32_t* columns, const double* factors, Columns a,
+                             double* sum) {
   constexpr size_t width = sizeof(V) / sizeof(double);
   for (; row + vectors * width <= rows; row += vectors * width) {
-    V sums[vectors];
-    std::memcpy(sums, sum + row, sizeof sums);
+    V sums[vectors] = {};
+    if (!fresh) std::memcpy(sums, sum + row, sizeof sums);
     for (size_t j = 0; j < count; ++j) {
       const double* column = a.data + columns[j] * a.stride + row;
       for (size_t i = 0; i < vectors; ++i) {
@@ -147,28 +148,28 @@ POPFLOW_INLINE size_t gather(size_t row, size_t rows, size_t count, const std::u
 }
 
 template <typename V, size_t vectors>
-POPFLOW_INLINE void gather_all(size_t rows, size_t count, const std::uint32_t* columns,
+POPFLOW_INLINE void gather_all(bool fresh, size_t rows, size_t count, const std::uint32_t* columns,
                                const double* factors, Columns a, double* sum) {
-  size_t row = gather<V, vectors>(0, rows, count, columns, factors, a, sum);
-  row = gather<V, 1>(row, rows, count, columns, factors, a, sum);
+  size_t row = gather<V, vectors>(fresh, 0, rows, count, columns, factors, a, sum);
+  row = gather<V, 1>(fresh, row, rows, count, columns, factors, a, sum);
   if constexpr (sizeof(V) > sizeof(Four))
-    row = gather<Four, 1>(row, rows, count, columns, factors, a, sum);
-  gather<double, 1>(row, rows, count, columns, factors, a, sum);
+    row = gather<Four, 1>(fresh, row, rows, count, columns, factors, a, sum);
+  gather<double, 1>(fresh, row, rows, count, columns, factors, a, sum);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f,fma"))) void gather_avx512(size_t rows, size_t count,
+__attribute__((target("avx512f,fma"))) void gather_avx512(bool fresh, size_t rows, size_t count,
                                                           const std::uint32_t* columns,
                                                           const double* factors, Columns a,
                                                           double* sum) {
-  gather_all<Eight, 12>(rows, count, columns, factors, a, sum);
+  gather_all<Eight, 12>(fresh, rows, count, columns, factors, a, sum);
 }
 
-__attribute__((target("avx2,fma"))) void gather_avx2(size_t rows, size_t count,
+__attribute__((target("avx2,fma"))) void gather_avx2(bool fresh, size_t rows, size_t count,
                                                      const std::uint32_t* columns,
                                                      const double* factors, Columns a,
                                                      double* sum) {
-  gather_all<Four, 12>(rows, count, columns, factors, a, sum);
+  gather_all<Four, 12>(fresh, rows, count, columns, factors, a, sum);
 }
 
 __attribute__((target("avx512f,fma"))) void multiply_avx512(size_t rows, size_t columns,
@@ -196,17 +197,27 @@ void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right
   multiply<Two, 2>(rows, columns, inner, a, b, c, c_stride);
 }
 
+void gather_widest(bool fresh, size_t rows, size_t count, const std::uint32_t* columns,
+                   const double* factors, Columns a, double* sum) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return gather_avx512(fresh, rows, count, columns, factors, a, sum);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return gather_avx2(fresh, rows, count, columns, factors, a, sum);
+#endif
+  gather_all<Two, 12>(fresh, rows, count, columns, factors, a, sum);
+}
+
 }  // namespace
 
 void add_columns(size_t rows, size_t count, const std::uint32_t* columns, const double* factors,
                  Columns a, double* sum) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
-    return gather_avx512(rows, count, columns, factors, a, sum);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return gather_avx2(rows, count, columns, factors, a, sum);
-#endif
-  gather_all<Two, 12>(rows, count, columns, factors, a, sum);
+  gather_widest(false, rows, count, columns, factors, a, sum);
+}
+
+void sum_columns(size_t rows, size_t count, const std::uint32_t* columns, const double* factors,
+                 Columns a, double* sum) {
+  gather_widest(true, rows, count, columns, factors, a, sum);
 }
 
 void product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,

@@ -22,7 +22,11 @@ void product_with_transpose(std::size_t rows, std::size_t columns, std::size_t i
 void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a, Columns b,
              double* c, std::size_t c_stride);
 
-/// sum = the sum over j < count of factors[j] times column columns[j] of A, in order, from `sum`.
+/// sum = the sum over j < count of factors[j] times column columns[j] of A, in order.
+void sum_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
+                 const double* factors, Columns a, double* sum);
+
+/// sum += that, also in order: what was there comes first.
 void add_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
                  const double* factors, Columns a, double* sum);
 

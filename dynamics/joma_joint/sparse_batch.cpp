@@ -100,8 +100,7 @@ void SparseBatch::forward(const Point& at, double weight, std::size_t i, Task& t
 
   for (Eigen::VectorXd* numbers : {&task.sum, &task.h, &task.phi, &task.slope, &task.g})
     numbers->resize(model_.nodes);
-  task.sum.setZero();
-  add_columns(nodes, size, sample.tokens.data(), b, {at.V.data(), nodes}, task.sum.data());
+  sum_columns(nodes, size, sample.tokens.data(), b, {at.V.data(), nodes}, task.sum.data());
   double* const w = w_.col(static_cast<Index>(i)).data();
   model_.outputs.weigh(1, &sample.of_class, &weight, task.sum.data(), at.r.data(),
                        {task.h.data(), task.phi.data(), task.slope.data(), task.g.data(), w});
@@ -116,8 +115,7 @@ void SparseBatch::backward(const Point& at, Index first, const Velocity& into, T
     const std::size_t begin = offset_[to_size(l)];
     const std::size_t end = offset_[to_size(l) + 1];
     if (begin == end) continue;
-    sum.setZero();
-    add_columns(nodes, end - begin, sample_of_.data() + begin, value_of_.data() + begin,
+    sum_columns(nodes, end - begin, sample_of_.data() + begin, value_of_.data() + begin,
                 {w_.data(), nodes}, sum.data());
     double along = kernels::dot(nodes, at.V.col(l).data(), sum.data());
     const bool linear = model_.kind == AttentionKind::linear;

@@ -71,16 +71,22 @@ TEST_CASE("columns are added in order, with the same bits in whatever vectors",
       const MatrixXd a = matrix(rows, 6, false);
       Eigen::VectorXd sum = Eigen::VectorXd::Random(rows + kGap);
       Eigen::VectorXd expected = sum;
+      Eigen::VectorXd alone = expected, expected_alone = expected;
+      expected_alone.head(rows).setZero();
       std::vector<std::uint32_t> columns;
       std::vector<double> factors;
       for (std::size_t j = 0; j < count; ++j) {
         columns.push_back(static_cast<std::uint32_t>((5 * j + 2) % 6));
         factors.push_back(0.3 - 0.7 * static_cast<double>(j));
-        for (Index i = 0; i < rows; ++i)
+        for (Index i = 0; i < rows; ++i) {
           expected[i] = std::fma(factors[j], a(i, columns[j]), expected[i]);
+          expected_alone[i] = std::fma(factors[j], a(i, columns[j]), expected_alone[i]);
+        }
       }
       add_columns(size(rows), count, columns.data(), factors.data(), top(a), sum.data());
       CHECK(sum == expected);
+      sum_columns(size(rows), count, columns.data(), factors.data(), top(a), alone.data());
+      CHECK(alone == expected_alone);
     }
   }
 }
