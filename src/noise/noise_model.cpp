@@ -10,6 +10,7 @@
 #include "noise/symmetric_root.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
+#include "random/stream_normals.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
@@ -227,14 +228,16 @@ class ExactNoise : public NoiseModel {
 /// (M-1)^(-1/2) sum_i zeta_i (g_i - mean g) = (M-1)^(-1/2) sum_i (zeta_i - mean zeta) g_i.
 class BatchNoise : public Sampling {
  public:
-  using Sampling::Sampling;
+  BatchNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
+      : Sampling(system, workers, options), normals_(samples_) {}
 
   void add(StateView x, const PathStep& step, State& out) override {
     std::fill(weights_.begin(), weights_.end(), 0.0);
     for (std::int64_t p = 0; p < step.parts; ++p) {
-      RandomStream random(options_.seed, Purpose::noise, options_.run,
-                          step.first + static_cast<std::uint64_t>(p));
-      for (double& weight : weights_) weight += random.normal();
+      write_stream_normals(
+          {options_.seed, Purpose::noise, options_.run, step.first + static_cast<std::uint64_t>(p)},
+          normals_);
+      for (std::size_t i = 0; i < samples_; ++i) weights_[i] += normals_[i];
     }
     double mean = 0;
     for (const double weight : weights_) mean += weight;
@@ -245,6 +248,9 @@ class BatchNoise : public Sampling {
     sampled_->add_sampled(x, step.t, key(step), weights_, out);
     drawn_ += static_cast<std::int64_t>(samples_);
   }
+
+ private:
+  std::vector<double> normals_;
 };
 
 /// The variances of M sampled gradients alone. Each sample's gradient is formed in full: M passes

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+
+#include "random/bits.hpp"
+
+namespace popflow {
+
+/// The first out.size() normals of a stream: those of RandomStream::normal() to within 2e-15, and
+/// the same bits on every machine (the C library's logarithm and sine differ between machines).
+/// Throws std::length_error beyond the 2^33 that a stream holds.
+void write_stream_normals(const PhiloxKey& key, std::span<double> out);
+
+}  // namespace popflow
