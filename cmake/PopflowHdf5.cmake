@@ -15,8 +15,8 @@ target_link_libraries(popflow_hdf5_shared INTERFACE hdf5::hdf5_hl hdf5::hdf5)
 set(POPFLOW_HAVE_STATIC_HDF5 OFF)
 if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else HDF5 is the library's, not the program's
   set(archives)
-  foreach(name IN ITEMS hdf5_hl hdf5)
-    cmake_path(REPLACE_EXTENSION HDF5_C_LIBRARY_${name} ".a" OUTPUT_VARIABLE archive)
+  foreach(library IN ITEMS "${HDF5_C_LIBRARY_hdf5_hl}" "${HDF5_C_LIBRARY_hdf5}")
+    cmake_path(REPLACE_EXTENSION library ".a" OUTPUT_VARIABLE archive)
     list(APPEND archives "${archive}")
   endforeach()
   # What it compresses with; libcurl and libcrypto are only for files on the web.

@@ -281,7 +281,13 @@ TEST_CASE("damaged files never crash or fill the memory", "[file][fast]") {
 TEST_CASE("many damaged files never crash or fill the memory", "[file][slow]") {
   const Scratch scratch;
   TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
-  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 2000, std::size_t(-1));
+  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 1000, std::size_t(-1));
+}
+
+TEST_CASE("thousands of damaged files never crash or fill the memory", "[file][nightly]") {
+  const Scratch scratch;
+  TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
+  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 10'000, std::size_t(-1));
 }
 
 TEST_CASE("a running file can be read", "[file][fast]") {

@@ -109,7 +109,11 @@ void kill_many(int writers, int looked_at_by_readers) {
 
 TEST_CASE("a killed writer leaves an intact file", "[file][fast]") { kill_many(40, 6); }
 
-TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(600, 120); }
+TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(300, 60); }
+
+TEST_CASE("thousands of killed writers leave intact files", "[file][nightly]") {
+  kill_many(3000, 120);
+}
 
 TEST_CASE("a killed creator leaves no file under the final name", "[file][fast]") {
   const Scratch scratch;

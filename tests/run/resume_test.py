@@ -127,10 +127,10 @@ def kill_and_resume(name, kills):
             path = os.path.join(killed, "run.h5")
             if not os.path.exists(path):
                 continue
-            check_counted_saves(path, expected)
+            check_counted_saves(path, expected, readers=kill % 3 == 2)
             if kill % 2:  # and once more while it is resumed
                 cut(["resume", "run.h5"], killed, random.uniform(0, 1) * length, signal.SIGKILL)
-                check_counted_saves(path, expected)
+                check_counted_saves(path, expected, readers=kill % 3 == 1)
             finish(name, killed)
             check_equal(path, expected)
 
