@@ -281,7 +281,7 @@ TEST_CASE("damaged files never crash or fill the memory", "[file][fast]") {
 TEST_CASE("many damaged files never crash or fill the memory", "[file][slow]") {
   const Scratch scratch;
   TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
-  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 1000, std::size_t(-1));
+  damage(contents(scratch / "run.h5"), scratch / "damaged.h5", 600, std::size_t(-1));
 }
 
 TEST_CASE("thousands of damaged files never crash or fill the memory", "[file][nightly]") {

@@ -109,7 +109,7 @@ void kill_many(int writers, int looked_at_by_readers) {
 
 TEST_CASE("a killed writer leaves an intact file", "[file][fast]") { kill_many(40, 6); }
 
-TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(300, 60); }
+TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(200, 40); }
 
 TEST_CASE("thousands of killed writers leave intact files", "[file][nightly]") {
   kill_many(3000, 120);

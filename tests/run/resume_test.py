@@ -77,7 +77,7 @@ def test_interrupted_runs():
             length = whole_run(name, whole)
             interrupted = 0
             for attempt in range(20):  # a machine may be so fast that the signal comes too late
-                if attempt >= 3 and interrupted:
+                if attempt >= 2 and interrupted:
                     break
                 shutil.rmtree(cuts, ignore_errors=True)
                 os.mkdir(cuts)
