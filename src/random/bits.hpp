@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,9 +27,11 @@ inline constexpr std::uint64_t kBlocksOfStream = std::uint64_t{1} << 32;
 /// Steps that a stream's name can have.
 inline constexpr std::uint64_t kSteps = std::uint64_t{1} << 56;
 
-/// RandomStream::uniform() of a word of 64 bits.
+/// RandomStream::uniform() of a word of 64 bits, without a conversion of whole numbers, which few
+/// machines do in vectors: no step of it rounds.
 inline double uniform_of(std::uint64_t word) {
-  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
+  constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
+  return (std::bit_cast<double>(word >> 12 | kOne) - 1) + 0x1p-53;
 }
 
 /// Writes the 32-bit words of the blocks first, ..., first + blocks - 1 of a stream: the words

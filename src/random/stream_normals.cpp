@@ -16,20 +16,13 @@ namespace {
 /// Pairs of normals that are made together.
 constexpr std::size_t kPairs = 32;
 
-/// RandomStream::uniform() of a word, without a conversion of whole numbers, which few machines do
-/// in vectors: no step of it rounds.
-inline double uniform_by_bits(std::uint64_t word) {
-  constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
-  return (std::bit_cast<double>(word >> 12 | kOne) - 1) + 0x1p-53;
-}
-
 /// Box and Muller's pairs, of a block of two words of 64 bits each: r cos and r sin of 2 pi u.
 POPFLOW_WIDEST void make_pairs(const std::uint64_t* __restrict__ words, double* __restrict__ out) {
   for (std::size_t i = 0; i < kPairs; ++i) {
-    const double r = std::sqrt(-2 * logarithm(uniform_by_bits(words[2 * i])));
+    const double r = std::sqrt(-2 * logarithm(uniform_of(words[2 * i])));
     // The turn u is a number of quarters and at most an eighth on either side, exactly.
     constexpr double kRound = 0x1.8p52;
-    const double u = uniform_by_bits(words[2 * i + 1]);
+    const double u = uniform_of(words[2 * i + 1]);
     const double shifted = 4 * u + kRound;
     const double x = 2 * std::numbers::pi * (u - 0.25 * (shifted - kRound));
     const std::uint64_t quarter = std::bit_cast<std::uint64_t>(shifted);

@@ -33,3 +33,10 @@ TEST_CASE("how many normals are made changes none of them", "[fast][noise][rando
     CHECK(std::equal(few.begin(), few.end(), many.begin()));
   }
 }
+
+TEST_CASE("a word's uniform number is that of its stream", "[fast][random]") {
+  RandomStream words(5, Purpose::samples), numbers(5, Purpose::samples);
+  for (int i = 0; i < 1000; ++i) CHECK(uniform_of(words()) == numbers.uniform());
+  CHECK(uniform_of(0) == 0x1p-53);
+  CHECK(uniform_of(~std::uint64_t{0}) == 1 - 0x1p-53);
+}

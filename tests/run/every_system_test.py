@@ -54,10 +54,10 @@ def check_described(path):
 
 
 def check_opens(path):
-    groups = ("problem", "statistics", "events", "restart")
-    for engine, group in (("h5netcdf", None), *(("netcdf4", group) for group in (None, *groups))):
-        with xarray.open_dataset(path, engine=engine, group=group) as data:
-            data.load()
+    for engine in ("h5netcdf", "netcdf4"):
+        for group in (None, "problem", "statistics", "events", "restart"):
+            with xarray.open_dataset(path, engine=engine, group=group) as data:
+                data.load()
 
 
 def test_files_are_labelled_and_open():
