@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: slow
+# label: long
 """The comparisons of data/experiments say what their configurations claim."""
 
 from experiment import check, experiment, near, np

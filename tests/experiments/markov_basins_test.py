@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: slow
+# label: long
 """The claims of data/experiments/markov-basins*.cfg: every start against the exact table."""
 
 from experiment import check, experiment, np

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: long
 """The claims of the experiments with scb, as numbers."""
 
 import os

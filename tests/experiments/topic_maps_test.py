@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: long
 """The claims of topic's maps, data/experiments/topic-landscape.cfg and topic-attention-map.cfg."""
 
 from experiment import check, experiment, near, np

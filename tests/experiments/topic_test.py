@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: slow
+# label: long
 """Every data/experiments/topic-*.cfg runs, and shows as numbers what its comment claims."""
 
 import itertools

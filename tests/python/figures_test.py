@@ -1,4 +1,4 @@
-# label: fast
+# label: long
 """Figures: what is drawn is what the file holds."""
 
 import subprocess

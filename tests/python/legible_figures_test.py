@@ -1,4 +1,4 @@
-# label: slow
+# label: long
 """Figures of every kind of file can be read: nothing overlaps, nothing is cut or empty."""
 
 import itertools

@@ -1,4 +1,4 @@
-# label: slow
+# label: long
 """The tables of the bigram paper's claims, in tiny forms: they can be made, and cells that are the
 same in the large forms have the numbers of docs/scb-claims.md."""
 
