@@ -20,8 +20,6 @@ endif()
 # Private types of sources that are compiled together are no header's.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(popflow_options INTERFACE -Wno-subobject-linkage)
-  # gcc collects garbage for a tenth of its time where a folder's sources are one; not below 2 GB.
-  target_compile_options(popflow_options INTERFACE "SHELL:--param ggc-min-heapsize=2000000")
 endif()
 
 if(POPFLOW_SANITIZE)

@@ -2,10 +2,14 @@
 #
 # With CMAKE_UNITY_BUILD the sources of a folder are compiled as one, which halves the build's time:
 # what they all include is parsed, and what they all use is compiled, once. Sources that have a private
-# name in common with another of their folder are named as ALONE.
+# name in common with another of their folder are named as ALONE. gcc would collect garbage for a tenth
+# of the time that it takes for so much: not below 2 GB.
 function(popflow_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 unity "" "" "ALONE;SOURCES")
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=2000000")
+  endif()
   foreach(source IN LISTS unity_SOURCES)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE path)
     if(path IN_LIST unity_ALONE)

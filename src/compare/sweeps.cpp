@@ -338,6 +338,7 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
       options.has("output") ? options.word("output") : system_name + "-compare.h5";
   const auto interrupted = unless_interrupted(screen, [&] {
     std::vector<SweptRung> rungs;
+    rungs.reserve(files.size());
     for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
     for (const SweptRung& other : rungs) {
       if (other.cells->sweep().system != system_name)

@@ -162,13 +162,14 @@ std::vector<Source> read_sources(const std::vector<std::string>& files,
     if (!is_sweep(file))
       throw InputError("'" + path + "' is not a file of a popflow sweep, as '" + files.front() +
                        "' is");
-    Source source{path, std::make_unique<Cells>(sweep_config(file, catalogue)),
-                  file.read("status").integers};
+    Source& source = sources.emplace_back();
+    source.path = path;
+    source.cells = std::make_unique<Cells>(sweep_config(file, catalogue));
+    source.status = file.read("status").integers;
     const std::uint64_t each =
         source.cells->sweep().options.has("reduce") ? 1 : source.cells->runs();
     if (source.status.size() != source.cells->size() * each)
       throw InputError("'" + path + "' is damaged: 'status' has another shape");
-    sources.push_back(std::move(source));
   }
   return sources;
 }
@@ -256,6 +257,7 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const Source& sourc
   for (GroupSpec& group : layout.groups) {
     if (group.name == "sweep") {
       std::vector<std::string> contents;
+      contents.reserve(files.size());
       for (const StoredFile& one : files)
         contents.push_back(text_of(one.layout(), "sweep", "files"));
       group = sweep_group(whole);

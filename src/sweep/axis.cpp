@@ -332,11 +332,11 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
       throw word.wrong("--" + word.parameter->name + " is swept twice");
     SweptParameter swept{word.parameter};
     const std::vector<std::string> parts = text::split(word.values, ':');
-    if (!takes_numbers(*word.parameter)) {
-      fill_list(word, swept);
-    } else if (const auto range = whole_range(word)) {
+    const bool numbers = takes_numbers(*word.parameter);
+    const auto range = numbers ? whole_range(word) : std::nullopt;
+    if (range) {
       fill_whole_range(word, swept, range->first, range->second);
-    } else if (parts.size() == 1) {
+    } else if (!numbers || parts.size() == 1) {
       fill_list(word, swept);
     } else if (is_sampled(parts)) {
       if (!word.label.empty() && word.label != "sample")

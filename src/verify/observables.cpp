@@ -39,6 +39,7 @@ std::string fault(const std::vector<std::string>& names, Write&& write) {
 
 std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
   std::vector<std::string> names;
+  names.reserve(infos.size());
   for (const auto& info : infos) names.push_back(info.name);
   return names;
 }
