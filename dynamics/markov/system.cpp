@@ -37,11 +37,10 @@ Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes
       start_(start),
       notes_(std::move(notes)),
       limit_(limit_of(chain, start.e, start.w)),
-      limit_point_(markov::limit_point(chain, start.e, start.w)),
+      smallest_w_(smallest_w()),
       noisy_(sampling.noisy),
       sampler_(chain, sampling.context_length, workers),
-      path_sums_(path_sums(chain.correlation, sampler_.transitions())),
-      events_({}) {
+      path_sums_(path_sums(chain.correlation, sampler_.transitions())) {
   describe();
 }
 
@@ -73,9 +72,9 @@ void Markov::lane_parameters(std::span<double> of) const {
 }
 
 void Markov::describe() {
-  // A start near the line e = 0 leaves it by the digits of e. w is monotonic on its way, and
-  // smallest at one end; a free bias that has far to go shifts log|w|, by dE/dt = -2 e^2 db/dt.
-  double end_of_w = std::abs(limit_point_.w);
+  // A start near the line e = 0 leaves it by the digits of e. A free bias that has far to go shifts
+  // log|w|, by dE/dt = -2 e^2 db/dt.
+  double end_of_w = smallest_w_;
   if (free_bias_) {
     const double way = start_.b - optimal_logits(chain_, start_.e, start_.w).bias;
     end_of_w *= std::exp(-2 * start_.e * start_.e * std::abs(way));
@@ -92,15 +91,21 @@ void Markov::describe() {
   if (start_.w != 0 && !w_vanishes()) shape_.invariants = {"energy"};
   if (rests()) return;
   shape_.events = {"loss_settled"};
-  events_ = events().select(shape_.events);
   settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
                            markov::slope(start_.e, start_.w), kSettled,
                            noisy_ ? Side::both : Side::of_start);
 }
 
 /// On the way to the limit, below what a double holds.
-bool Markov::w_vanishes() const {
-  return start_.w != 0 && std::abs(limit_point_.w) < 10 * kVanishing;
+bool Markov::w_vanishes() const { return start_.w != 0 && smallest_w_ < 10 * kVanishing; }
+
+LimitPoint Markov::limit_point() const { return markov::limit_point(chain_, start_.e, start_.w); }
+
+/// w is monotonic on its way, and smallest at one end: at the start if it grows, which dw/dt tells,
+/// since g_1 has the sign of s - s* all along.
+double Markov::smallest_w() const {
+  const bool grows = start_.w * (markov::slope(start_.e, start_.w) - chain_.best_slope) < 0;
+  return std::abs(grows ? start_.w : limit_point().w);
 }
 
 GroupSpec Markov::problem() const {
@@ -146,12 +151,13 @@ double Markov::default_end() const {
     return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
   }
   if (rests()) return 10;
-  const double rate = final_rate(chain_, limit_, limit_point_);
+  const double rate = final_rate(chain_, limit_, limit_point());
   return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
 }
 
 std::vector<Note> Markov::notes() const {
   std::vector<Note> notes = notes_;
+  const LimitPoint end = limit_point();
   if (chain_.independent())
     notes.push_back(
         {"p + q = 1: successive symbols are independent, there is nothing to learn, and every "
@@ -161,8 +167,8 @@ std::vector<Note> Markov::notes() const {
     if (rests())
       text += "; the start is at rest (" + word(limit_) + ")";
     else
-      text += "; this start tends to e = " + in_short(limit_point_.e) +
-              ", w = " + in_short(limit_point_.w) + " (" + word(limit_) + ")";
+      text += "; this start tends to e = " + in_short(end.e) + ", w = " + in_short(end.w) + " (" +
+              word(limit_) + ")";
     notes.push_back({text});
     if (start_.w < 0 && start_.e != 0 && !chain_.independent() &&
         std::abs(separation(start_.e, start_.w)) < 1e-5)
@@ -174,7 +180,7 @@ std::vector<Note> Markov::notes() const {
     notes.push_back(
         {"on its way w falls below the smallest number a double holds and is then kept where it "
          "is: the energy is not, the limit is the same"});
-  if (final_rate(chain_, limit_, limit_point_) * default_end() > 1e5)
+  if (final_rate(chain_, limit_, end) * default_end() > 1e5)
     notes.push_back({"the flow is stiff: --method rosenbrock4 takes far fewer steps"});
   return notes;
 }
@@ -277,7 +283,7 @@ double Markov::above_limit(std::span<const double> x) const {
 }
 
 void Markov::event_functions(StateView x, double /*t*/, std::span<double> values) const {
-  if (!values.empty()) events_.evaluate({markov::slope(x[0], x[1]), settled_}, values);
+  if (!values.empty()) events().evaluate({markov::slope(x[0], x[1]), settled_}, values);
 }
 
 std::string Markov::outcome(StateView x, double /*t*/) const {

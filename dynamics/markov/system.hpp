@@ -62,9 +62,9 @@ class Markov : public System,
   void lane_parameters(std::span<double> of) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
-  /// Where a start with the optimal bias ends.
+  /// Where a start with the optimal bias ends. The point is worked out anew: a root.
   [[nodiscard]] Limit limit() const { return limit_; }
-  [[nodiscard]] const LimitPoint& limit_point() const { return limit_point_; }
+  [[nodiscard]] LimitPoint limit_point() const;
 
  private:
   /// d f_0 and d f_1 by (e, w, b), of which (e, w) count with the optimal bias.
@@ -77,6 +77,7 @@ class Markov : public System,
   /// The same without the logits, where the bias is optimal: they are half of the work.
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
+  [[nodiscard]] double smallest_w() const;
   [[nodiscard]] bool rests() const;
   [[nodiscard]] bool w_vanishes() const;
   [[nodiscard]] double passage_time() const;
@@ -90,14 +91,13 @@ class Markov : public System,
   Point start_;
   std::vector<Note> notes_;
   Limit limit_;
-  LimitPoint limit_point_;
+  double smallest_w_;  ///< of |w| on the way to the limit
   SlopeRange settled_;
   bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
   bool noisy_;
   TransitionSampler sampler_;
   PathSums path_sums_;  ///< of a sampled chain
   Shape shape_;
-  BoundTable<EventInfo, EventLook> events_;
 };
 
 }  // namespace popflow::markov

@@ -42,11 +42,6 @@ std::vector<double> EventWatch::values(StateView x, double t) const {
   return values;
 }
 
-bool EventWatch::watching() const {
-  return std::any_of(watches_.begin(), watches_.end(),
-                     [](const Watch& watch) { return watch.stage == Watch::armed; });
-}
-
 double EventWatch::height(std::size_t event, StateView x, double t) const {
   return events_->event_height(event, x, t);
 }

@@ -26,7 +26,11 @@ class EventWatch {
   /// Begins at the start.
   void start(StateView x, double t);
   /// Is there an event that could happen now?
-  [[nodiscard]] bool watching() const;
+  [[nodiscard]] bool watching() const {
+    for (const Watch& watch : watches_)
+      if (watch.stage == Watch::armed) return true;
+    return false;
+  }
   enum class Found {
     nothing,
     located,  ///< the caller must repeat the step: `probe` has overwritten its result

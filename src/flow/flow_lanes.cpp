@@ -290,8 +290,10 @@ void FlowLanes::Group::judge(std::size_t lane) {
   flow.t = t_new;
   ++flow.counts.accepted;
   ++flow.interval.number;
-  flow.interval.smallest = std::fmin(flow.interval.smallest, h);
-  flow.interval.largest = std::fmax(flow.interval.largest, h);
+  // Both are NaN before the first step. The C library's fmin() is a call.
+  IntervalSteps& interval = flow.interval;
+  interval.smallest = h > interval.smallest ? interval.smallest : h;
+  interval.largest = h < interval.largest ? interval.largest : h;
   const double wanted = h * steps_.factor.at(0, lane);
   const double next = flow.rejected ? std::min(wanted, h) : wanted;
   flow.dt = next_length(flow.dt, h, next);

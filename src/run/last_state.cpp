@@ -40,13 +40,16 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   return last;
 }
 
-Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers) {
+std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
+                                                          const Catalogue& catalogue,
+                                                          Workers& workers) {
   const Parameters& options = config.options;
   const SystemInfo& info = catalogue.info(config.system);
   if (options.has("problem") && info.problem.empty())
     throw UsageError("--problem " + options.word("problem") + ": " + info.name +
                      " reads no problem file; it is defined by its parameters");
-  std::optional<LastState> start;
+  auto circumstances = std::make_unique<Circumstances>();
+  std::optional<LastState>& start = circumstances->start;
   if (options.has("init-from")) {
     const std::string path = options.word("init-from");
     start = load_last_state(path, catalogue, workers);
@@ -54,8 +57,13 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
       throw InputError("--init-from " + path + " holds a run of " + start->system->info().name +
                        ", not of " + info.name);
   }
-  return catalogue.make(config.system, config.own, make_setting(options, start ? &*start : nullptr),
-                        workers);
+  circumstances->setting = make_setting(options, start ? &*start : nullptr);
+  return circumstances;
+}
+
+Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers) {
+  return catalogue.make(config.system, config.own,
+                        settle_circumstances(config, catalogue, workers)->setting, workers);
 }
 
 }  // namespace popflow

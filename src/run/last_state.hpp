@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "options/run_config.hpp"
@@ -13,8 +15,24 @@ namespace popflow {
 /// program whose state is laid out differently.
 LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers);
 
-/// Makes the System that a configuration asks for; its steps must be settled. Reads what
-/// --init-from names. Throws what the system refuses.
+/// What systems are told of the run that they are made for, and the start that it points to.
+struct Circumstances {
+  Circumstances() = default;
+  Circumstances(const Circumstances&) = delete;
+  Circumstances& operator=(const Circumstances&) = delete;
+
+  std::optional<LastState> start = {};
+  Setting setting = {};
+};
+
+/// Those of a configuration whose steps are settled. Reads what --init-from names. Throws what no
+/// system of that name takes.
+std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
+                                                          const Catalogue& catalogue,
+                                                          Workers& workers);
+
+/// Makes the System that a configuration asks for, under its circumstances. Throws what the system
+/// refuses.
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers);
 
 }  // namespace popflow

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "popflow/error.hpp"
-#include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 
@@ -30,6 +29,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       catalogue_(catalogue),
       workers_(workers),
       interrupted_(std::move(interrupted)),
+      keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
       config_(cells.base()) {
   for (const Axis& axis : cells.axes()) {
@@ -52,14 +52,13 @@ bool CellRunner::same_system(std::uint64_t a, std::uint64_t b) const {
 
 template <class Make>
 bool CellRunner::accepted(std::uint64_t number, Make make) const {
-  const bool keep_going = cells_.sweep().options.flag("keep-going");
   try {
     naming_cell(cells_, number, make);
     return true;
   } catch (const UsageError&) {
-    if (!keep_going) throw;
+    if (!keep_going_) throw;
   } catch (const InputError&) {
-    if (!keep_going) throw;
+    if (!keep_going_) throw;
   }
   return false;
 }
@@ -99,12 +98,20 @@ std::shared_ptr<const CellRunner::Settled> CellRunner::settle(const System& syst
   return settled;
 }
 
+std::unique_ptr<System> CellRunner::make_system() {
+  if (options_vary_ || !circumstances_)
+    circumstances_ = settle_circumstances(config_, catalogue_, workers_);
+  return catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_).system;
+}
+
 void CellRunner::make(Current& next) {
   set(next.number);
-  next.system = current_ && current_->system && same_system(current_->number, next.number)
-                    ? current_->system
-                    : make_system(config_, catalogue_, workers_).system;
-  next.can = next.system->capabilities();
+  const bool as_before = current_ && current_->system && same_system(current_->number, next.number);
+  next.system = as_before ? current_->system : make_system();
+  const Capabilities can = next.system->capabilities();
+  next.in_lanes = can.in_lanes.operator->();
+  next.outcomes = can.outcomes.operator->();
+  next.final_values = can.final_values.operator->();
   next.settled = settle(*next.system);
   const std::vector<EventInfo>& known = columns_.info.events;
   for (const std::string& name : next.system->shape().events)
@@ -121,7 +128,7 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   constexpr std::size_t kFlows = 4 * kLanes;
   constexpr std::size_t kQuickFlows = 16 * kLanes;
   const auto in_lanes = [](const Current& cell) { return !cell.refused && cell.settled->lanes; };
-  const auto formulas = [](const Current& cell) { return &cell.can.in_lanes->lane_formulas(); };
+  const auto formulas = [](const Current& cell) { return &cell.in_lanes->lane_formulas(); };
   enter(runs.front().number);
   std::vector<Job> jobs;
   jobs.push_back({runs.front(), current_});
@@ -227,13 +234,12 @@ void CellRunner::write_end(const Job& job) const {
   const Driver& driver = *job.driver;
   const Outcome& outcome = job.outcome;
   const std::span<double> row = job.of.run_row;
-  const Capabilities& can = job.cell->can;
   row[columns_.stop_time] = driver.time();
   row[columns_.status] = static_cast<double>(cell_status(outcome.kind));
   row[columns_.accepted_steps] = static_cast<double>(driver.statistics().accepted);
   if (!columns_.info.outcomes.empty()) row[columns_.outcome] = 0;
-  if (!columns_.info.outcomes.empty() && can.outcomes) {
-    const std::string word = can.outcomes->outcome(driver.view(), driver.time());
+  if (!columns_.info.outcomes.empty() && job.cell->outcomes != nullptr) {
+    const std::string word = job.cell->outcomes->outcome(driver.view(), driver.time());
     for (std::size_t i = 0; i < columns_.info.outcomes.size(); ++i)
       if (columns_.info.outcomes[i].word == word)
         row[columns_.outcome] = static_cast<double>(i + 1);
@@ -243,8 +249,8 @@ void CellRunner::write_end(const Job& job) const {
   for (const FoundEvent& event : driver.events())
     row[columns_.events + job.cell->events[event.event]] = event.time;
   if (columns_.has_finals && system.shape().finals && ended_well(cell_status(outcome.kind)))
-    can.final_values->final_values(driver.view(), driver.time(),
-                                   row.subspan(columns_.finals, columns_.info.finals.size()));
+    job.cell->final_values->final_values(driver.view(), driver.time(),
+                                         row.subspan(columns_.finals, columns_.info.finals.size()));
 }
 
 void CellRunner::write_state(const Job& job) const {

@@ -10,6 +10,7 @@
 #include "flow/flow_lanes.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/driver.hpp"
+#include "run/last_state.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
 
@@ -52,7 +53,10 @@ class CellRunner {
     bool refused = false;
     std::shared_ptr<const Settled> settled = {};
     std::shared_ptr<const System> system = {};
-    Capabilities can = {};                 ///< the system's
+    // The system's capabilities, as far as they are asked for; null where it lacks one.
+    const InLanes* in_lanes = nullptr;
+    const Outcomes* outcomes = nullptr;
+    const FinalValues* final_values = nullptr;
     std::vector<std::size_t> events = {};  ///< of the system, among those of its description
   };
   /// A run under way.
@@ -65,6 +69,7 @@ class CellRunner {
   };
   const Current& enter(std::uint64_t number);
   void make(Current& next);
+  [[nodiscard]] std::unique_ptr<System> make_system();
   /// Gives config_ a cell's values.
   void set(std::uint64_t number);
   [[nodiscard]] std::shared_ptr<const Settled> settle(const System& system);
@@ -92,9 +97,11 @@ class CellRunner {
   std::function<bool()> interrupted_;
   /// For each axis: does a System know of what changes along it?
   std::vector<bool> makes_system_;
+  bool keep_going_ = false;           ///< are refused cells to be marked?
   bool options_vary_ = false;         ///< do options of `run` differ between cells?
   RunConfig config_;                  ///< of the last cell
   std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole
+  std::unique_ptr<const Circumstances> circumstances_;  ///< of systems, if options do not vary
   std::shared_ptr<const Current> current_;
   std::optional<FlowLanes> lanes_;  ///< of the flows that are under way together
   std::size_t together_ = 1;
