@@ -1,42 +1,60 @@
 #include "dynamics/joma/parts.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace popflow::joma {
 
 namespace {
 
+constexpr std::size_t kSortedAtOnce = std::size_t{1} << 15;
+
+/// Calls body(begin, end) for stretches of `size` of n tokens, on all threads.
+template <class Body>
+void by_stretches(std::size_t size, Workers& workers, std::size_t n, Body&& body) {
+  workers.run((n + size - 1) / size, n,
+              [&](std::size_t task) { body(task * size, std::min(n, (task + 1) * size)); });
+}
+
 /// By where a target draws a token to, or by how fast a drive takes it there: what lets attention
 /// grow, and makes steps short.
-std::vector<std::size_t> by_length(const Lines& lines) {
-  std::vector<std::size_t> order(lines.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return lines.length[a] != lines.length[b] ? lines.length[a] < lines.length[b] : a < b;
+std::vector<std::size_t> by_length(const Lines& lines, Workers& workers) {
+  const std::size_t n = lines.size();
+  std::vector<std::pair<double, std::size_t>> tokens(n);
+  const auto at = [&](std::size_t i) { return tokens.begin() + static_cast<std::ptrdiff_t>(i); };
+  by_stretches(kSortedAtOnce, workers, n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t l = begin; l < end; ++l) tokens[l] = {lines.length[l], l};
+    std::sort(at(begin), at(end));
   });
+  for (std::size_t sorted = kSortedAtOnce; sorted < n; sorted *= 2)
+    by_stretches(2 * sorted, workers, n, [&](std::size_t begin, std::size_t end) {
+      std::inplace_merge(at(begin), at(std::min(begin + sorted, end)), at(end));
+    });
+  std::vector<std::size_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = tokens[i].second;
   return order;
 }
 
 }  // namespace
 
 Parts::Parts(const Problem& problem, const Start& start, const Lines& lines,
-             const Attention& attention)
+             const Attention& attention, Workers& workers)
     : has_target_(problem.has_target),
       attention_(attention),
-      order_(by_length(lines)),
+      order_(by_length(lines, workers)),
       lines_(lines) {
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    lines_.along[i] = lines.along[order_[i]];
-    lines_.length[i] = lines.length[order_[i]];
-    lines_.across[i] = lines.across[order_[i]];
-  }
-  if (!has_target_) return;
-  const Matrix levels = passage_levels(problem, start);
+  const Matrix levels = has_target_ ? passage_levels(problem, start) : Matrix();
   levels_.resize(levels.rows(), levels.cols());
-  for (Eigen::Index k = 0; k < levels.rows(); ++k)
-    for (std::size_t i = 0; i < order_.size(); ++i)
-      levels_(k, static_cast<Eigen::Index>(i)) = levels(k, static_cast<Eigen::Index>(order_[i]));
+  in_pieces(workers, order_.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t l = order_[i];
+      lines_.along[i] = lines.along[l];
+      lines_.length[i] = lines.length[l];
+      lines_.across[i] = lines.across[l];
+      for (Eigen::Index k = 0; k < levels.rows(); ++k)
+        levels_(k, static_cast<Eigen::Index>(i)) = levels(k, static_cast<Eigen::Index>(l));
+    }
+  });
 }
 
 void Parts::part_rhs(std::size_t begin, std::span<const double> x, double /*t*/,

@@ -8,6 +8,7 @@
 #include "dynamics/joma/coordinates.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "popflow/capabilities.hpp"
+#include "popflow/workers.hpp"
 
 namespace popflow::joma {
 
@@ -15,7 +16,8 @@ namespace popflow::joma {
 /// any of them alone, those next to each other that go equally far.
 class Parts : public Separable {
  public:
-  Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention);
+  Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention,
+        Workers& workers);
 
   [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
   void part_rhs(std::size_t begin, std::span<const double> x, double t,

@@ -46,7 +46,7 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
   coordinates_ =
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
   if (reduced && attention_.kind != Kind::softmax)
-    parts_ = std::make_unique<Parts>(problem_, start_, lines_, attention_);
+    parts_ = std::make_unique<Parts>(problem_, start_, lines_, attention_, workers_);
   describe();
   events_ = event_table().select(shape_.events);
 }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numeric>
 
 #include "popflow/flow_driver.hpp"
 #include "support/joma_reference.hpp"
@@ -192,5 +194,23 @@ TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][jom
     CHECK(std::isnan(made.seen(x, "clock_spread")));
     CHECK(made.system->notes().size() == 1);
     CHECK(std::isfinite(made.end));
+  }
+}
+
+TEST_CASE("joma: tokens that go equally far are next to each other, on any number of threads",
+          "[fast][joma]") {
+  for (const unsigned threads : {1U, 3U}) {
+    INFO("threads: " << threads);
+    const Case made({"--activation", "nonlinear", "--attention", "exp", "--tokens", "150001"},
+                    threads);
+    const std::span<const std::size_t> order = made.system->capabilities().separable->part_order();
+    const Eigen::MatrixXd way = made.joma().data().goal - made.v(made.start());
+    std::vector<std::size_t> wanted(150001);
+    std::iota(wanted.begin(), wanted.end(), std::size_t{0});
+    std::stable_sort(wanted.begin(), wanted.end(), [&](std::size_t a, std::size_t b) {
+      return std::abs(way(0, static_cast<Eigen::Index>(a))) <
+             std::abs(way(0, static_cast<Eigen::Index>(b)));
+    });
+    CHECK(std::equal(order.begin(), order.end(), wanted.begin(), wanted.end()));
   }
 }
