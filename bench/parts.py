@@ -203,8 +203,8 @@ def sweep_lines(found):
 
 # ---- threads
 
-# Of every system and mode, work that is large enough for two threads: less than 0.1 s of a flow of few
-# numbers is mostly the start of the program.
+# Of every system and mode, work that is large enough for two threads, and long enough that the start of
+# the program and its file, which no thread shortens, are a small part of it.
 JOINT = "run joma-joint --saves 2 --state ends --batch-size 64 --context-length 100"
 TOPIC = ("run topic --saves 2 --state ends --learning-rate 1 --batch-size 16 --document-length 200 "
          "--runs 4")
@@ -213,7 +213,7 @@ SCB = "run scb --sparsity 3 --saves 2 --state none --context-length 5000"
 THREADS = {
     "`scb` flow, N = 200, T = 5000, `dopri5`": f"{SCB} --vocab-size 200 --t-end 30",
     "`scb` SDE, N = 200, T = 5000, isotropic noise":
-        f"{SCB} --vocab-size 200 --mode sde --noise isotropic --dt 0.001 --t-end 0.3",
+        f"{SCB} --vocab-size 200 --mode sde --noise isotropic --dt 0.001 --t-end 0.6",
     "`scb` SGD, N = 20, T = 5000, B = 256":
         f"{SCB} --vocab-size 20 --mode sgd --batch-size 256 --steps 1000",
     "`joma` flow, a million tokens": "run joma --activation nonlinear --attention exp --t-end 3.6 "
@@ -222,15 +222,15 @@ THREADS = {
         "run joma --activation nonlinear --attention softmax --t-end 1 --saves 2 --state ends "
         "--tokens 1000000",
     "`joma-joint` flow, M = 2000, C = K = 100": f"{JOINT} --tokens 2000 --classes 100 --t-end 200",
-    "`joma-joint` SDE, M = C = K = 20, 16 runs": f"{JOINT} --mode sde --t-end 1 --runs 16",
-    "`joma-joint` SGD, M = C = K = 20, 16 runs": f"{JOINT} --mode sgd --steps 1000 --runs 16",
+    "`joma-joint` SDE, M = C = K = 20, 16 runs": f"{JOINT} --mode sde --t-end 4 --runs 16",
+    "`joma-joint` SGD, M = C = K = 20, 16 runs": f"{JOINT} --mode sgd --steps 3000 --runs 16",
     "`joma-joint` SGD, M = 2000, C = K = 100, one run":
-        f"{JOINT} --tokens 2000 --classes 100 --mode sgd --steps 500",
+        f"{JOINT} --tokens 2000 --classes 100 --mode sgd --steps 3000",
     "`markov` sweep of 65 536 flows": "sweep " + FLOWS.partition(" --threads")[0].format(t_end=50),
-    "`markov` SDE, 1000 runs": f"{MARKOV} --mode sde --t-end 40",
-    "`markov` SGD, 1000 runs": f"{MARKOV} --mode sgd --steps 1000",
-    "`topic` SDE, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sde --t-end 10",
-    "`topic` SGD, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sgd --steps 200",
+    "`markov` SDE, 1000 runs": f"{MARKOV} --mode sde --t-end 80",
+    "`markov` SGD, 1000 runs": f"{MARKOV} --mode sgd --steps 5000",
+    "`topic` SDE, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sde --t-end 40",
+    "`topic` SGD, 10 topics of 10 words, 4 runs": f"{TOPIC} --mode sgd --steps 1000",
 }
 
 
