@@ -242,7 +242,7 @@ double Experiment::memory_doubles() const {
   if (plan.ensemble) return kNoisy * size * static_cast<double>(together);
   const std::string& method = config.options.word("method");
   // Passages are looked for between the ends of a step.
-  const double between = !system->shape().passages.empty() && method == "dopri5" ? 3 : 0;
+  const double between = system->shape().passages.empty() ? 0 : extension_states(method);
   return size * (stepper_states(method, size) + between) + 2 * regime;
 }
 

@@ -32,6 +32,19 @@ Trial judge(const ErrorNorm& error, double h, int order) {
   return {error.value <= 1, true, h * step_factor(error.value, order)};
 }
 
+/// The state after a fraction of a step of length h, by the slopes at its two ends and, between
+/// them, at kDopri5Inner.
+void between_slopes(Workers& workers, const State& x, double h, const State& x_new,
+                    const State& first, const std::array<State, 2>& inner, const State& last,
+                    double part, State& out) {
+  out.resize(x.size());
+  const ExtensionWeights w = kDopri5Extension.at(part);
+  ThreadedAlgebra(workers).for_each7(
+      out, x, x_new, first, inner[0], inner[1], last,
+      Operations::scale_sum6<double, double, double, double, double, double>(
+          1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3]));
+}
+
 /// Dormand-Prince 5(4) with its last stage kept as the next step's first.
 class Dopri5 : public Stepper {
  public:
@@ -68,12 +81,7 @@ class Dopri5 : public Stepper {
 
   void between(const State& x, double h, const State& x_new, double part,
                State& out) const override {
-    out.resize(x.size());
-    const ExtensionWeights w = kDopri5Extension.at(part);
-    ThreadedAlgebra(workers_).for_each7(
-        out, x, x_new, dxdt_, inner_[0], inner_[1], dxdt_new_,
-        Operations::scale_sum6<double, double, double, double, double, double>(
-            1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3]));
+    between_slopes(workers_, x, h, x_new, dxdt_, inner_, dxdt_new_, part, out);
   }
 
   void accept() override { dxdt_.swap(dxdt_new_); }
@@ -121,11 +129,10 @@ class Fehlberg78 : public Stepper {
   bool known_ = false;
 };
 
-/// A method of fixed step: euler, rk4.
-template <class Method>
-class FixedStep : public Stepper {
+/// The classical method of order four, with steps of one length.
+class RungeKutta4 : public Stepper {
  public:
-  FixedStep(Rhs& rhs, Workers& workers)
+  RungeKutta4(Rhs& rhs, Workers& workers)
       : rhs_(rhs), workers_(workers), method_(ThreadedAlgebra(workers)) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
@@ -136,19 +143,77 @@ class FixedStep : public Stepper {
     return {finite, finite, h};
   }
 
+  bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
+    // Hermite's cubic through both ends errs by h^4, and derivatives at points of it, which weigh h
+    // times, make a polynomial that errs by h^5, as the step does.
+    for (State* state : {&first_, &last_, &scratch}) state->resize(x.size());
+    rhs_(x, first_, t);
+    rhs_(x_new, last_, t + h);
+    for (std::size_t i = 0; i < inner_.size(); ++i) {
+      const double part = kDopri5Inner[i];
+      const double rest = 1 - part;
+      const double end = part * part * (1 + 2 * rest);
+      inner_[i].resize(x.size());
+      ThreadedAlgebra(workers_).for_each5(
+          scratch, x, x_new, first_, last_,
+          Operations::scale_sum4<double, double, double, double>(
+              1 - end, end, h * part * rest * rest, -h * part * part * rest));
+      rhs_(scratch, inner_[i], t + part * h);
+    }
+    return true;
+  }
+
+  void between(const State& x, double h, const State& x_new, double part,
+               State& out) const override {
+    between_slopes(workers_, x, h, x_new, first_, inner_, last_, part, out);
+  }
+
  private:
   Rhs& rhs_;
   Workers& workers_;
-  Method method_;
+  Of<odeint::runge_kutta4> method_;
+  State first_, last_;          ///< derivatives at the ends of the last attempt
+  std::array<State, 2> inner_;  ///< and at kDopri5Inner
 };
 
-/// Euler's method where the System takes its step in one pass over memory.
-class FusedEuler : public Stepper {
+/// Euler's method. A part of its step lies on the line between the step's ends.
+class Euler : public Stepper {
  public:
-  FusedEuler(Rhs& rhs, Workers& workers)
-      : rhs_(rhs), workers_(workers), event_functions_(rhs.events()) {}
+  Euler(Rhs& rhs, Workers& workers)
+      : rhs_(rhs), workers_(workers), method_(ThreadedAlgebra(workers)) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
+
+  Trial attempt(const State& x, double t, double h, State& x_new) override {
+    method_.do_step(std::ref(rhs_), x, t, x_new, h);
+    const bool finite = is_state(workers_, x_new);
+    return {finite, finite, h};
+  }
+
+  bool extend(const State& /*x*/, double /*t*/, double /*h*/, const State& /*x_new*/,
+              State& /*scratch*/) override {
+    return true;
+  }
+
+  void between(const State& x, double /*h*/, const State& x_new, double part,
+               State& out) const override {
+    out.resize(x.size());
+    ThreadedAlgebra(workers_).for_each3(out, x, x_new,
+                                        Operations::scale_sum2<double, double>(1 - part, part));
+  }
+
+ protected:
+  Rhs& rhs_;
+  Workers& workers_;
+
+ private:
+  Of<odeint::euler> method_;
+};
+
+/// The same where the System takes its step in one pass over memory.
+class FusedEuler : public Euler {
+ public:
+  FusedEuler(Rhs& rhs, Workers& workers) : Euler(rhs, workers), event_functions_(rhs.events()) {}
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     const double bound = rhs_.euler_step(x, t, h, x_new, event_functions_);
@@ -162,8 +227,6 @@ class FusedEuler : public Stepper {
   }
 
  private:
-  Rhs& rhs_;
-  Workers& workers_;
   std::vector<double> event_functions_;
 };
 
@@ -173,9 +236,9 @@ std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& r
                                                const Tolerance& tolerance, Workers& workers) {
   if (method == "dopri5") return std::make_unique<Dopri5>(rhs, tolerance, workers);
   if (method == "fehlberg78") return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
-  if (method == "rk4") return std::make_unique<FixedStep<Of<odeint::runge_kutta4>>>(rhs, workers);
+  if (method == "rk4") return std::make_unique<RungeKutta4>(rhs, workers);
   if (method == "euler" && rhs.has_euler_step()) return std::make_unique<FusedEuler>(rhs, workers);
-  if (method == "euler") return std::make_unique<FixedStep<Of<odeint::euler>>>(rhs, workers);
+  if (method == "euler") return std::make_unique<Euler>(rhs, workers);
   throw std::logic_error("no method " + method);
 }
 

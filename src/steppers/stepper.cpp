@@ -31,4 +31,10 @@ double stepper_states(const std::string& method, double state_size) {
   return 2 + 1;  // euler
 }
 
+double extension_states(const std::string& method) {
+  if (method == "dopri5") return 2 + 1;  // derivatives at two points
+  if (method == "rk4") return 4 + 1;     // and at the ends
+  return method == "euler" ? 1 : 0;
+}
+
 }  // namespace popflow

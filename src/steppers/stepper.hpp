@@ -121,6 +121,8 @@ std::unique_ptr<Stepper> make_stepper(const std::string& method, Rhs& rhs,
 
 /// States of the problem's size that a method holds, the two of the caller included.
 double stepper_states(const std::string& method, double state_size);
+/// And how many more for its continuous extension, a point of it included; 0 if it has none.
+double extension_states(const std::string& method);
 
 // One factory function per source file.
 std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& rhs,

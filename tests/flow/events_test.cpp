@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {
@@ -201,6 +202,46 @@ TEST_CASE("dopri5 locates events on its continuous extension, at two right-hand 
   CHECK(with.evaluations == without.evaluations + 3 * 2);
   CHECK(with.accepted == without.accepted);
   CHECK(with.rejected == without.rejected);
+}
+
+TEST_CASE(
+    "rk4 locates events on an extension that errs by a power of the step no lower than its own",
+    "[fast][flow]") {
+  const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
+  std::vector<double> steps, errors;
+  for (const double h : {0.2, 0.1, 0.05, 0.025}) {
+    // In the middle of a step, where the extension errs most, whatever its length.
+    const Toy shifted = with_events(
+        {{"level", ""}}, [h](auto x, double, auto g) { g[0] = std::cos(1 + h / 2) - x[0]; });
+    const auto [events, statistics] = run(shifted, 2, {.method = "rk4", .dt = h});
+    REQUIRE(events.size() == 1);
+    steps.push_back(h);
+    errors.push_back(std::abs(events[0].time - (1 + h / 2)));
+  }
+  CHECK(log_log_slope(steps, errors) > 3.8);
+  const auto with = run(toy, 2, {.method = "rk4", .dt = 0.1}).statistics;
+  const auto without = run(oscillator(), 2, {.method = "rk4", .dt = 0.1}).statistics;
+  CHECK(with.evaluations == without.evaluations + 4);
+}
+
+TEST_CASE("euler locates events on its own straight steps, at no right-hand side", "[fast][flow]") {
+  constexpr double kStep = 0.01;
+  const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
+  const auto [events, with] = run(toy, 2, {.method = "euler", .dt = kStep});
+  REQUIRE(events.size() == 1);
+  std::vector<double> x = toy.start;
+  std::vector<double> dxdt(x.size());
+  for (int step = 0;; ++step) {
+    toy.rhs(x, 0, dxdt);
+    if (x[0] + kStep * dxdt[0] <= 0.5) {
+      CHECK(events[0].time ==
+            Approx(step * kStep + (0.5 - x[0]) / dxdt[0]).margin(1e-12).epsilon(0));
+      break;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += kStep * dxdt[i];
+  }
+  CHECK(with.evaluations ==
+        run(oscillator(), 2, {.method = "euler", .dt = kStep}).statistics.evaluations);
 }
 
 TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
