@@ -1,8 +1,8 @@
 """The work that popflow and its peers are timed with: a row of the page each.
 
-popflow works as a whole program on two threads, the start of the process and the file included; peers are
-compiled, and keep their ends in memory. `wanted` is how many times popflow's speed is meant to be
-the peer's.
+popflow works as a whole program on two threads, the start of the process and the file included, unless
+a row says otherwise; peers are compiled, and keep their ends in memory. `wanted` is how many times
+popflow's speed is meant to be the peer's.
 """
 
 from dataclasses import dataclass
@@ -99,8 +99,13 @@ ROWS = [
         timed="--t-end 1.5", **steps(1500)),
     Row("topic-flow", "`topic` flow, 10 topics of 10 words, to t = 2e5 (16 numbers)",
         TOPIC + " --t-end 2e5", [Peer("diffrax", "topic.py", "flow")], 3),
-    Row("topic-flow-large", "the same with 10 topics of 100 words",
+    Row("topic-flow-alone", "the same without the program's start and its file", TOPIC,
+        [Peer("diffrax", "topic.py", "flow")], 3, timed="--t-end 2e5", less="--t-end 0"),
+    Row("topic-flow-large", "`topic` flow, 10 topics of 100 words",
         f"{TOPIC} --t-end 2e5 {TEN_TIMES}", [Peer("diffrax", "topic.py", "flow")], 3),
+    Row("topic-flow-large-alone", "the same without the program's start and its file",
+        f"{TOPIC} {TEN_TIMES}", [Peer("diffrax", "topic.py", "flow")], 3, timed="--t-end 2e5",
+        less="--t-end 0"),
     Row("topic-sgd", "`topic` SGD, full matrices, 10 topics of 10 words, B = 16, documents of 200",
         f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
         checked="--steps 50 --runs 32", timed="--steps 1000", **steps(1000)),
