@@ -1,5 +1,6 @@
 #include "popflow/workers.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -47,6 +48,12 @@ constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
+/// Tasks of a job that lie together, for one thread, which others help when theirs are done: job
+/// after job the same thread touches the same part of a state, which stays in its cache.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> claims{Claim(0, kClosed).bits()};
+};
+
 /// A job is over when its tasks are, however many threads have come to it: on a machine that does
 /// other work too, the calling thread does them all rather than wait for one that gets no core.
 struct Workers::Impl {
@@ -54,7 +61,7 @@ struct Workers::Impl {
 
   std::vector<std::thread> threads;
   std::atomic<std::uint32_t> job{0};  ///< its number; what sleeping threads wait for
-  std::atomic<std::uint64_t> claims{Claim(0, kClosed).bits()};
+  std::vector<Share> shares{1};       ///< the calling thread's, and one for each other thread
   std::atomic<std::uint32_t> tasks{0};
   std::atomic<const Task*> task{nullptr};
   std::atomic<std::uint32_t> done{0};  ///< tasks of the job that are
@@ -69,10 +76,12 @@ struct Workers::Impl {
   /// meanwhile would wait for in vain.
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
+    shares = std::vector<Share>(more + 1);
     spins.store(more > 0 && more >= usable_cores() ? kSpinsOnSharedCores : kSpins);
     bool enough = true;
     try {
-      for (unsigned i = 0; i < more; ++i) threads.emplace_back([this, now] { loop(now); });
+      for (unsigned i = 0; i < more; ++i)
+        threads.emplace_back([this, now, i] { loop(i + 1, now); });
     } catch (const std::system_error&) {
       enough = false;
     }
@@ -96,14 +105,15 @@ struct Workers::Impl {
   void run(std::uint32_t count, const Task& what) {
     const std::uint32_t number = job.load() + 1;
     // Closed before its fields change: who has read a new one then fails to claim by an old word.
-    claims.store(Claim(number, kClosed).bits());
+    for (Share& share : shares) share.claims.store(Claim(number, kClosed).bits());
     task.store(&what);
     tasks.store(count);
     done.store(0);
-    claims.store(Claim(number, 0).bits());
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      shares[i].claims.store(Claim(number, begin(i, count)).bits());
     job.store(number);
     job.notify_all();
-    work();
+    work(0);
     // Others are at their last tasks: they take microseconds, where giving the core away may take
     // milliseconds on a machine that does other work too.
     for (int spin = 0; spin < spins.load() && done.load() != count; ++spin) {
@@ -112,42 +122,61 @@ struct Workers::Impl {
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
   }
 
-  /// Claims tasks and does them until none is left.
-  void work() {
+  /// The first of a share's tasks, of `count` in all.
+  [[nodiscard]] std::uint32_t begin(std::size_t share, std::uint32_t count) const {
+    return static_cast<std::uint32_t>(std::uint64_t{count} * share / shares.size());
+  }
+
+  /// Claims tasks and does them until none is left, those of its own share first.
+  void work(std::size_t own) {
     inside_task = true;
     std::uint32_t finished = 0;
-    for (std::uint64_t bits = claims.load();;) {
-      const Claim next(bits);
-      const std::uint32_t count = tasks.load();
-      const Task* const what = task.load();
-      if (next.task() >= count) break;
-      if (!claims.compare_exchange_weak(bits, bits + 1)) continue;
-      ++finished;
-      try {
-        (*what)(next.task());
-      } catch (...) {
-        finished += give_up(count);
-      }
-      bits = claims.load();
-    }
+    for (std::size_t turn = 0; turn < shares.size(); ++turn)
+      finished += work_at((own + turn) % shares.size());
     inside_task = false;
     if (finished == 0) return;  // the job may be over, and another prepared
     const std::uint32_t count = tasks.load();
     if (done.fetch_add(finished) + finished == count) done.notify_one();
   }
 
+  /// Those of one share; the number of tasks that are done, or will not be.
+  std::uint32_t work_at(std::size_t share) {
+    std::atomic<std::uint64_t>& claims = shares[share].claims;
+    std::uint32_t finished = 0;
+    for (std::uint64_t bits = claims.load();;) {
+      const Claim next(bits);
+      const std::uint32_t end = begin(share + 1, tasks.load());
+      const Task* const what = task.load();
+      if (next.task() >= end) return finished;
+      if (!claims.compare_exchange_weak(bits, bits + 1)) continue;
+      ++finished;
+      try {
+        (*what)(next.task());
+      } catch (...) {
+        finished += give_up();
+      }
+      bits = claims.load();
+    }
+  }
+
   /// Keeps the first exception of a job's; the number of its tasks that nobody will do.
-  std::uint32_t give_up(std::uint32_t count) {
+  std::uint32_t give_up() {
     const std::scoped_lock lock(mutex);
     if (!error) error = std::current_exception();
-    std::uint64_t bits = claims.load();
-    while (!claims.compare_exchange_weak(bits, Claim(Claim(bits).job(), count).bits())) {
+    std::uint32_t given_up = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const std::uint32_t end = begin(i + 1, tasks.load());
+      std::uint64_t bits = shares[i].claims.load();
+      while (!shares[i].claims.compare_exchange_weak(
+          bits, Claim(Claim(bits).job(), std::max(end, Claim(bits).task())).bits())) {
+      }
+      given_up += end - std::min(end, Claim(bits).task());
     }
-    return count - Claim(bits).task();
+    return given_up;
   }
 
   /// `seen`: the job before the first that it works for.
-  void loop(std::uint32_t seen) {
+  void loop(std::size_t own, std::uint32_t seen) {
     begun.fetch_add(1);
     begun.notify_one();
     for (;;) {
@@ -156,7 +185,7 @@ struct Workers::Impl {
       job.wait(seen);
       seen = job.load();
       if (stop.load()) return;
-      work();
+      work(own);
     }
   }
 };
