@@ -58,17 +58,17 @@ Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temper
       K_(nodes),
       block_(pieces(contexts.cols(), blocks_of_tokens(contexts.cols()))),
       X_(std::move(contexts)),
-      B_(X_),
       products_(nodes, X_.rows()),
       gains_(X_.cols()),
       scales_(Eigen::VectorXd::Ones(X_.rows())),
       partial_(nodes, X_.rows() * blocks_of_tokens(X_.cols())),
       sums_(X_.rows(), blocks_of_tokens(X_.cols())),
-      alone_(Eigen::VectorXi::Zero(X_.rows())),
+      alone_(to_size(X_.rows())),
       weights_(nodes, X_.rows()),
       pulls_(X_.rows()) {}
 
 void Attention::set_gains(const Vector& z) {
+  formed_ = false;
   if (kind_ == AttentionKind::linear) {
     gains_ = z;
     return;
@@ -77,12 +77,40 @@ void Attention::set_gains(const Vector& z) {
   kernels::exponentials(to_size(z.size()), top, temperature_, z.data(), gains_.data());
 }
 
-void Attention::attend_block(Index block, Index first, Index contexts) {
+double* Attention::attend_block(Index block, Index first, Index contexts, Task& task) const {
   const Index token = block * block_;
-  const Index begin = token * X_.rows() + first;
-  kernels::attend(to_size(contexts), to_size(std::min(block_, X_.cols() - token)),
-                  to_size(X_.rows()), gains_.data() + token, X_.data() + begin, B_.data() + begin,
-                  sums_.col(block).data() + first);
+  const Index tokens = std::min(block_, X_.cols() - token);
+  if (task.attended.size() < contexts * tokens) task.attended.resize(contexts * tokens);
+  kernels::attend(to_size(contexts), to_size(tokens), gains_.data() + token,
+                  columns_from(X_, token, first).data, to_size(X_.rows()), task.attended.data());
+  return task.attended.data();
+}
+
+void Attention::sum_block(Index block, Index first, Index contexts, const double* b) {
+  kernels::sum_columns(to_size(contexts), to_size(std::min(block_, X_.cols() - block * block_)), b,
+                       sums_.col(block).data() + first);
+}
+
+void Attention::write_tokens(Index first, Index tokens, double* b) const {
+  const Index contexts = X_.rows();
+  kernels::scale_columns(to_size(contexts), to_size(tokens), gains_.data() + first,
+                         X_.col(first).data(), b);
+  if (kind_ != AttentionKind::softmax) return;
+  for (Index c = 0; c < contexts; ++c) {
+    const Eigen::VectorXd& alone = alone_[to_size(c)];
+    for (Index l = 0; l < tokens && alone.size() > 0; ++l) b[l * contexts + c] = alone[first + l];
+  }
+}
+
+const Eigen::MatrixXd& Attention::unscaled() const {
+  if (formed_) return B_;
+  B_.resize(X_.rows(), X_.cols());
+  workers_.run(to_size(pieces(X_.cols(), kTokens)), to_size(X_.size()), [&](std::size_t task) {
+    const Index first = static_cast<Index>(task) * kTokens;
+    write_tokens(first, std::min(kTokens, X_.cols() - first), B_.col(first).data());
+  });
+  formed_ = true;
+  return B_;
 }
 
 void Attention::set_scales(Index first, Index contexts, const Vector& z) {
@@ -90,8 +118,8 @@ void Attention::set_scales(Index first, Index contexts, const Vector& z) {
   for (Index c = first; c < first + contexts; ++c) {
     const double sum = sums_.row(c).sum();
     scales_[c] = 1 / sum;
-    alone_[c] = sum < kSmallestSum;
-    if (alone_[c] != 0) attend_alone(c, z);
+    alone_[to_size(c)].resize(0);
+    if (sum < kSmallestSum) attend_alone(c, z);
   }
 }
 
@@ -99,21 +127,24 @@ void Attention::attend_alone(Index context, const Vector& z) {
   double top = -std::numeric_limits<double>::infinity();
   for (Index l = 0; l < z.size(); ++l)
     if (X_(context, l) > 0) top = std::max(top, z[l]);
+  Eigen::VectorXd& b = alone_[to_size(context)];
+  b.resize(z.size());
   double sum = 0;
   for (Index l = 0; l < z.size(); ++l) {
     const double x = X_(context, l);
-    B_(context, l) = x > 0 ? x * std::exp((z[l] - top) / temperature_) : 0.0;
-    sum += B_(context, l);
+    b[l] = x > 0 ? x * std::exp((z[l] - top) / temperature_) : 0.0;
+    sum += b[l];
   }
   scales_[context] = 1 / sum;
 }
 
-void Attention::multiply_block(const Matrix& V, Index block, Index first, Index contexts) {
+void Attention::multiply_block(const Matrix& V, Index block, Index first, Index contexts,
+                               const double* b) {
   const Index token = block * block_;
   product_with_transpose(to_size(K_), to_size(contexts),
                          to_size(std::min(block_, X_.cols() - token)), columns_from(V, token),
-                         columns_from(B_, token, first),
-                         partial_.col(block * X_.rows() + first).data(), to_size(K_));
+                         {b, to_size(contexts)}, partial_.col(block * X_.rows() + first).data(),
+                         to_size(K_));
 }
 
 void Attention::sum_products(const Matrix& V, Index first, Index contexts) {
@@ -123,8 +154,8 @@ void Attention::sum_products(const Matrix& V, Index first, Index contexts) {
   kernels::scale_columns(to_size(K_), to_size(contexts), scales_.data() + first, sums,
                          products_.col(first).data());
   for (Index c = first; c < first + contexts; ++c)
-    if (kind_ == AttentionKind::softmax && alone_[c] != 0)
-      products_.col(c) = V * B_.row(c).transpose() * scales_[c];
+    if (const Eigen::VectorXd& alone = alone_[to_size(c)]; alone.size() > 0)
+      products_.col(c) = V * alone * scales_[c];
 }
 
 void Attention::attend(const Vector& z) {
@@ -137,8 +168,10 @@ void Attention::attend(const Vector& z) {
   workers_.run(to_size(call.tiles.groups), to_size(X_.size()), [&call](std::size_t task) {
     const Index first = static_cast<Index>(task) * kContexts;
     const Index contexts = std::min(kContexts, call.self.X_.rows() - first);
+    const auto scratch = call.self.tasks_.borrow();
     for (Index block = 0; block < call.tiles.blocks; ++block)
-      call.self.attend_block(block, first, contexts);
+      call.self.sum_block(block, first, contexts,
+                          call.self.attend_block(block, first, contexts, *scratch));
     call.self.set_scales(first, contexts, call.z);
   });
 }
@@ -157,8 +190,10 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
       return std::min(kContexts, self.X_.rows() - first);
     }
     void multiply(Index block, Index first) const {
-      if (!attended) self.attend_block(block, first, contexts(first));
-      self.multiply_block(V, block, first, contexts(first));
+      const auto scratch = self.tasks_.borrow();
+      const double* const b = self.attend_block(block, first, contexts(first), *scratch);
+      if (!attended) self.sum_block(block, first, contexts(first), b);
+      self.multiply_block(V, block, first, contexts(first), b);
     }
     void complete(Index first) const {
       if (!attended) self.set_scales(first, contexts(first), z);
@@ -198,8 +233,14 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
   double* const out = dV + first * K_;
   // With linear attention first what z gains, dV/z: z itself may be 0.
   double* const moved = add || linear ? task.moved.data() : out;
-  product(nodes, number, to_size(X_.rows()), columns_from(weights_, 0),
-          columns_from(linear ? X_ : B_, first), moved, nodes);
+  const std::size_t contexts = to_size(X_.rows());
+  const double* b = X_.col(first).data();
+  if (!linear) {
+    if (task.attended.size() < X_.rows() * tokens) task.attended.resize(X_.rows() * tokens);
+    write_tokens(first, tokens, task.attended.data());
+    b = task.attended.data();
+  }
+  product(nodes, number, contexts, columns_from(weights_, 0), {b, contexts}, moved, nodes);
   if (dz != nullptr)
     kernels::dots(nodes, number, V.col(first).data(), nodes, moved, false, task.along.data());
   if constexpr (add) {
@@ -213,8 +254,7 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
   if (dz == nullptr) return;
   auto along = task.along.head(tokens);
   if (kind_ == AttentionKind::softmax) {
-    kernels::dots(to_size(X_.rows()), number, B_.col(first).data(), to_size(X_.rows()),
-                  pulls_.data(), true, task.pulled.data());
+    kernels::dots(contexts, number, b, contexts, pulls_.data(), true, task.pulled.data());
     along -= task.pulled.head(tokens);
   }
   if (!linear) along /= temperature_;
@@ -225,52 +265,39 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
     velocity = along;
 }
 
-template <bool add>
-void Attention::weigh_contexts(const Eigen::MatrixXd& w, double* dr) {
-  struct Call {
-    Attention& self;
-    const Eigen::MatrixXd& w;
-    double* dr;
-    std::size_t groups;
-
-    void sum_to_nodes() const {
-      if (!add) std::fill_n(dr, self.K_, 0.0);
-      for (Index c = 0; c < w.cols(); ++c) kernels::add(to_size(w.rows()), w.col(c).data(), dr);
-    }
-    void weigh(Index first) const {
-      const std::size_t nodes = to_size(self.K_);
-      const std::size_t contexts = to_size(std::min(kContexts, self.X_.rows() - first));
-      double* const weights = self.weights_.col(first).data();
-      kernels::scale_columns(nodes, contexts, self.scales_.data() + first, w.col(first).data(),
-                             weights);
-      if (self.kind_ == AttentionKind::softmax)
-        kernels::dots(nodes, contexts, weights, nodes, self.products_.col(first).data(), false,
-                      self.pulls_.data() + first);
-    }
-  } call{*this, w, dr, to_size(tiles().groups)};
-  workers_.run(call.groups + 1, to_size(w.size()), [&call](std::size_t task) {
-    if (task == 0)
-      call.sum_to_nodes();
-    else
-      call.weigh(static_cast<Index>(task - 1) * kContexts);
-  });
+void Attention::weigh(const Eigen::MatrixXd& w, Index first, Index contexts) {
+  const std::size_t nodes = to_size(K_);
+  double* const weights = weights_.col(first).data();
+  kernels::scale_columns(nodes, to_size(contexts), scales_.data() + first, w.col(first).data(),
+                         weights);
+  if (kind_ == AttentionKind::softmax)
+    kernels::dots(nodes, to_size(contexts), weights, nodes, products_.col(first).data(), false,
+                  pulls_.data() + first);
 }
 
 template <bool add>
 void Attention::to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr,
                               double* dz) {
-  weigh_contexts<add>(w, dr);
   struct Call {
     Attention& self;
     const Matrix& V;
+    const Eigen::MatrixXd& w;
     double* dV;
+    double* dr;
     double* dz;
     Index tokens;
-  } call{*this, V, dV, dz, 0};
+
+    void sum_to_nodes() const {
+      if (!add) std::fill_n(dr, self.K_, 0.0);
+      for (Index c = 0; c < w.cols(); ++c) kernels::add(to_size(w.rows()), w.col(c).data(), dr);
+    }
+  } call{*this, V, w, dV, dr, dz, 0};
   const Index tasks = pieces(X_.cols(), kTokens);
   call.tokens = pieces(pieces(X_.cols(), tasks), 4) * 4;
-  workers_.run(to_size(tasks), to_size(X_.size() * K_) / kPerElement, [&call](std::size_t task) {
-    const Index first = static_cast<Index>(task) * call.tokens;
+  const std::size_t work = to_size(X_.size() * K_) / kPerElement;
+  workers_.run(to_size(tasks + 1), work, [&call](std::size_t task) {
+    if (task == 0) return call.sum_to_nodes();
+    const Index first = static_cast<Index>(task - 1) * call.tokens;
     const Index tokens = std::min(call.tokens, call.self.X_.cols() - first);
     if (tokens > 0) call.self.template to_tokens<add>(call.V, first, tokens, call.dV, call.dz);
   });
@@ -289,7 +316,7 @@ void Attention::add_backward(const Matrix& V, const Eigen::MatrixXd& w, double* 
 void Attention::slope_by_logits(const Matrix& V, Index node, Index context,
                                 Eigen::Ref<Eigen::VectorXd> slope) const {
   const auto v = V.row(node).transpose().array();
-  const auto b = B_.row(context).transpose().array();
+  const auto b = unscaled().row(context).transpose().array();
   switch (kind_) {
     case AttentionKind::linear:
       slope = X_.row(context).transpose().array() * v;

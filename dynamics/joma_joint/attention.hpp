@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <functional>
+#include <vector>
 
 #include "dynamics/common/scratch.hpp"
 #include "popflow/workers.hpp"
@@ -43,19 +44,20 @@ class Attention {
 
   // Of the last attend() or forward():
 
-  /// b_c for all contexts, C x M, each times its sum().
-  [[nodiscard]] const Eigen::MatrixXd& unscaled() const { return B_; }
+  /// b_c for all contexts, C x M, each times its sum(). Made when first asked for: the products
+  /// make what they need of it where they need it, so that it need not come from memory.
+  [[nodiscard]] const Eigen::MatrixXd& unscaled() const;
   /// By which to multiply the rows of unscaled(): 1 but for softmax.
   [[nodiscard]] const Eigen::VectorXd& scales() const { return scales_; }
   /// b_c for all contexts, C x M.
-  [[nodiscard]] Eigen::MatrixXd attended() const { return scales_.asDiagonal() * B_; }
-  [[nodiscard]] double attended(Eigen::Index context, Eigen::Index token) const {
-    return scales_[context] * B_(context, token);
-  }
+  [[nodiscard]] Eigen::MatrixXd attended() const { return scales_.asDiagonal() * unscaled(); }
   /// v_k' b_c, K x C, of the last forward().
   [[nodiscard]] const Eigen::MatrixXd& products() const { return products_; }
 
-  /// With w(k,c) = p_c g_{k,c} phi'(h_{k,c}):
+  /// Takes the weights w(k,c) = p_c g_{k,c} phi'(h_{k,c}) of some contexts, whose products are
+  /// known, in the tokens of these: before backward(), on any thread.
+  void weigh(const Eigen::MatrixXd& w, Eigen::Index first, Eigen::Index contexts);
+  /// With all weights taken,
   ///   dV/dt = sum_c w b_c',  dr/dt = sum_c w,  dz/dt = sum_c (db_c/dz)' sum_k w v_k
   /// at the V and z of the last forward(). `dz` may be null: then it is not computed.
   void backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
@@ -71,18 +73,25 @@ class Attention {
 
  private:
   struct Tiles;
+  /// Working space for some tokens.
+  struct Task {
+    Eigen::VectorXd attended;  ///< contexts x tokens, of B
+    Eigen::MatrixXd moved;     ///< K x tokens
+    Eigen::VectorXd along, pulled;
+  };
   [[nodiscard]] Tiles tiles() const;
   void set_gains(const Vector& z);
-  void attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts);
+  /// B of some contexts in a block of tokens, with the gains of all; into the working space.
+  double* attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts,
+                       Task& task) const;
+  void sum_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts, const double* b);
+  /// B of all contexts for some tokens.
+  void write_tokens(Eigen::Index first, Eigen::Index tokens, double* b) const;
   void set_scales(Eigen::Index first, Eigen::Index contexts, const Vector& z);
   void attend_alone(Eigen::Index context, const Vector& z);
   void multiply_block(const Matrix& V, Eigen::Index block, Eigen::Index first,
-                      Eigen::Index contexts);
+                      Eigen::Index contexts, const double* b);
   void sum_products(const Matrix& V, Eigen::Index first, Eigen::Index contexts);
-  /// What w and the products weigh in the tokens of each context: weights_ and pulls_; and adds up
-  /// dr.
-  template <bool add>
-  void weigh_contexts(const Eigen::MatrixXd& w, double* dr);
   template <bool add>
   void to_velocities(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
   template <bool add>
@@ -93,20 +102,17 @@ class Attention {
   Workers& workers_;
   Eigen::Index K_, block_;    ///< nodes; tokens of a block
   Eigen::MatrixXd X_;         ///< C x M
-  Eigen::MatrixXd B_;         ///< C x M: X times the gains of the tokens
   Eigen::MatrixXd products_;  ///< K x C
   Eigen::VectorXd gains_;     ///< M: z, or e^{z/tau} (softmax: over its largest)
   Eigen::VectorXd scales_;    ///< C: 1, or over the sum of a row of B
   Eigen::MatrixXd partial_;   ///< K x C blocks: products of a block of tokens, times sums
   Eigen::MatrixXd sums_;      ///< C x blocks: of rows of B
-  Eigen::VectorXi alone_;     ///< C: 1 where a context has gains of its own
-  Eigen::MatrixXd weights_;   ///< K x C: of backward(), over the sums of B
-  Eigen::VectorXd pulls_;     ///< C: sum_k w_kc v_k' b_c, over the sum
-  /// Working space for some tokens.
-  struct Task {
-    Eigen::MatrixXd moved;  ///< K x tokens
-    Eigen::VectorXd along, pulled;
-  };
+  /// B's row of each context that has gains of its own: M numbers, or none.
+  std::vector<Eigen::VectorXd> alone_;
+  Eigen::MatrixXd weights_;      ///< K x C: of backward(), over the sums of B
+  Eigen::VectorXd pulls_;        ///< C: sum_k w_kc v_k' b_c, over the sum
+  mutable Eigen::MatrixXd B_;    ///< C x M: X times the gains of the tokens
+  mutable bool formed_ = false;  ///< is B_ of the last gains?
   ScratchPool<Task> tasks_;
 };
 

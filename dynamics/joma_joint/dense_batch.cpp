@@ -58,6 +58,7 @@ void DenseBatch::add(const Point& at, std::span<const double> weights, const Vel
                          attention_->products().col(first).data(), at.r.data(),
                          {heads.h.data(), heads.phi.data(), heads.slope.data(), heads.g.data(),
                           w_.col(first).data()});
+    attention_->weigh(w_, first, count);
   });
   attention_->add_backward(at.V, w_, into.V, into.r, into.z);
 }

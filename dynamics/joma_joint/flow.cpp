@@ -46,6 +46,7 @@ void Flow::at(const Point& point, bool attended) {
                    attention_.products().col(first).data(), point.r.data(),
                    {h_.col(first).data(), phi_.col(first).data(), slope_.col(first).data(),
                     g_.col(first).data(), w_.col(first).data()});
+    attention_.weigh(w_, first, count);
   };
   attention_.forward(point.V, point.z, finish, attended);
 }
@@ -66,6 +67,7 @@ void Flow::at_kinks(const Point& point, bool attended) {
   outputs_.gradient(h_.cols(), classes_.data(), phi_.data(), g_.data());
   w_ = g_.cwiseProduct(slope_) * outputs_.class_weights().asDiagonal();
   if (!sliding_.empty()) slide(point);
+  attention_.weigh(w_, 0, w_.cols());
 }
 
 void Flow::slide(const Point& point) {
@@ -87,12 +89,18 @@ void Flow::velocity(const Point& point, const Velocity& into) {
                  Eigen::Map<Eigen::VectorXd>(into.z, point.z.size()));
 }
 
-Eigen::VectorXd Flow::drift(const Point& point, const std::vector<Surface>& surfaces,
-                            const Eigen::MatrixXd& w) {
+void Flow::velocity_by(const Point& point, const Eigen::MatrixXd& w, const Velocity& into) {
   const Eigen::MatrixXd kept = w_;
   w_ = w;
-  velocity(point, {dV_.data(), dr_.data(), dz_.data()});
+  attention_.weigh(w_, 0, w_.cols());
+  velocity(point, into);
   w_ = kept;
+  attention_.weigh(w_, 0, w_.cols());
+}
+
+Eigen::VectorXd Flow::drift(const Point& point, const std::vector<Surface>& surfaces,
+                            const Eigen::MatrixXd& w) {
+  velocity_by(point, w, {dV_.data(), dr_.data(), dz_.data()});
   const Eigen::MatrixXd B = attention_.attended();
   Eigen::VectorXd by_logits(point.z.size());
   Eigen::VectorXd found(static_cast<Index>(surfaces.size()));
@@ -135,12 +143,10 @@ Eigen::MatrixXd Flow::gram(const Point& point, const std::vector<Surface>& surfa
 
 void Flow::velocity_of(const Point& point, const std::vector<Surface>& surfaces,
                        const Eigen::VectorXd& weights, const Velocity& into) {
-  const Eigen::MatrixXd kept = w_;
-  w_.setZero();
+  Eigen::MatrixXd w = Eigen::MatrixXd::Zero(w_.rows(), w_.cols());
   for (std::size_t i = 0; i < surfaces.size(); ++i)
-    w_(surfaces[i].first, surfaces[i].second) = weights[static_cast<Index>(i)];
-  velocity(point, into);
-  w_ = kept;
+    w(surfaces[i].first, surfaces[i].second) = weights[static_cast<Index>(i)];
+  velocity_by(point, w, into);
 }
 
 }  // namespace popflow::joma_joint

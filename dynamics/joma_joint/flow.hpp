@@ -85,6 +85,8 @@ class Flow {
  private:
   void at_kinks(const Point& point, bool attended);
   void slide(const Point& point);
+  /// The velocity by weights w in the place of the last at()'s.
+  void velocity_by(const Point& point, const Eigen::MatrixXd& w, const Velocity& into);
 
   Attention attention_;
   Outputs outputs_;

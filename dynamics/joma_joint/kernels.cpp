@@ -68,26 +68,53 @@ POPFLOW_INLINE double sum_except(size_t n, size_t one, const double* x) {
   return sum_of_lanes(sums);
 }
 
-POPFLOW_INLINE double dot_of(size_t n, const double* a, const double* b) {
-  Eight sums = {};
-  Eight left_factor, right_factor;
-  const auto load = [&](size_t i) {
-    std::memcpy(&left_factor, a + i, sizeof left_factor);
-    std::memcpy(&right_factor, b + i, sizeof right_factor);
+/// Dot products of some columns, side by side: a sum alone would wait for its own last addition.
+/// The columns of a lie `stride` apart, those of b `b_stride`, which may be 0.
+template <size_t columns>
+POPFLOW_INLINE void dots_of(size_t n, const double* a, size_t stride, const double* b,
+                            size_t b_stride, double* out) {
+  Eight sums[columns] = {};
+  Eight product, factor;
+  const auto multiply = [&](size_t i, size_t c) {
+    std::memcpy(&product, a + c * stride + i, sizeof product);
+    std::memcpy(&factor, b + c * b_stride + i, sizeof factor);
+    product *= factor;
   };
   by_eights(
       n,
       [&](size_t i) {
-        load(i);
-        sums += left_factor * right_factor;
+        for (size_t c = 0; c < columns; ++c) {
+          multiply(i, c);
+          sums[c] += product;
+        }
       },
       [&](size_t i, const Lanes& left) {
-        load(i);
-        const Eight products = left_factor * right_factor;
-        sums += left ? products : Eight{};
+        for (size_t c = 0; c < columns; ++c) {
+          multiply(i, c);
+          sums[c] += left ? product : Eight{};
+        }
       },
-      [&](size_t i) { sums[0] += a[i] * b[i]; });
-  return sum_of_lanes(sums);
+      [&](size_t i) {
+        for (size_t c = 0; c < columns; ++c) sums[c][0] += a[c * stride + i] * b[c * b_stride + i];
+      });
+  for (size_t c = 0; c < columns; ++c) out[c] = sum_of_lanes(sums[c]);
+}
+
+/// Sums over columns in as many rows as fit, some eights of them in registers, from `row` on; the
+/// first row left.
+template <size_t eights>
+POPFLOW_INLINE size_t sum_rows(size_t row, size_t rows, size_t columns, const double* x,
+                               double* sums) {
+  for (; row + eights * kLanes <= rows; row += eights * kLanes) {
+    Eight all[eights] = {};
+    for (size_t l = 0; l < columns; ++l) {
+      Eight more[eights];
+      std::memcpy(more, x + l * rows + row, sizeof more);
+      for (size_t i = 0; i < eights; ++i) all[i] += more[i];
+    }
+    std::memcpy(sums + row, all, sizeof all);
+  }
+  return row;
 }
 
 POPFLOW_INLINE double largest_of(size_t n, const double* x) {
@@ -119,16 +146,21 @@ POPFLOW_WIDEST void exponentials(size_t number, double top, double temperature,
   }
 }
 
-POPFLOW_WIDEST void attend(size_t contexts, size_t tokens, size_t stride,
-                           const double* __restrict__ gains, const double* __restrict__ x,
-                           double* __restrict__ b, double* __restrict__ sums) {
-  for (size_t c = 0; c < contexts; ++c) sums[c] = 0;
-  for (size_t l = 0; l < tokens; ++l) {
-    for (size_t c = 0; c < contexts; ++c) {
-      const double entry = gains[l] * x[l * stride + c];
-      b[l * stride + c] = entry;
-      sums[c] += entry;
-    }
+POPFLOW_WIDEST void attend(size_t contexts, size_t tokens, const double* __restrict__ gains,
+                           const double* __restrict__ x, size_t stride, double* __restrict__ b) {
+  for (size_t l = 0; l < tokens; ++l)
+    for (size_t c = 0; c < contexts; ++c) b[l * contexts + c] = gains[l] * x[l * stride + c];
+}
+
+POPFLOW_WIDEST void sum_columns(size_t rows, size_t columns, const double* x,
+                                double* __restrict__ sums) {
+  constexpr size_t kTogether = 4;
+  size_t row = sum_rows<kTogether>(0, rows, columns, x, sums);
+  row = sum_rows<1>(row, rows, columns, x, sums);
+  for (; row < rows; ++row) {
+    double sum = 0;
+    for (size_t l = 0; l < columns; ++l) sum += x[l * rows + row];
+    sums[row] = sum;
   }
 }
 
@@ -169,13 +201,36 @@ POPFLOW_WIDEST void weigh_columns(size_t nodes, size_t columns, const double* __
 }
 
 POPFLOW_WIDEST double dot(size_t number, const double* a, const double* b) {
-  return dot_of(number, a, b);
+  double sum = 0;
+  dots_of<1>(number, a, 0, b, 0, &sum);
+  return sum;
 }
 
 POPFLOW_WIDEST void dots(size_t nodes, size_t columns, const double* a, size_t stride,
                          const double* b, bool one, double* __restrict__ out) {
-  for (size_t c = 0; c < columns; ++c)
-    out[c] = dot_of(nodes, a + c * stride, one ? b : b + c * nodes);
+  constexpr size_t kTogether = 4;
+  const size_t b_stride = one ? 0 : nodes;
+  size_t c = 0;
+  for (; c + kTogether <= columns; c += kTogether)
+    dots_of<kTogether>(nodes, a + c * stride, stride, b + c * b_stride, b_stride, out + c);
+  for (; c < columns; ++c) dots_of<1>(nodes, a + c * stride, 0, b + c * b_stride, 0, out + c);
+}
+
+POPFLOW_WIDEST void add_columns(size_t nodes, size_t columns, const double* __restrict__ factors,
+                                const double* __restrict__ x, size_t stride,
+                                double* __restrict__ sum) {
+  constexpr size_t kTogether = 4;
+  size_t c = 0;
+  for (; c + kTogether <= columns; c += kTogether) {
+    const double* const column = x + c * stride;
+    for (size_t k = 0; k < nodes; ++k) {
+      double s = sum[k];
+      for (size_t i = 0; i < kTogether; ++i) s += factors[c + i] * column[i * stride + k];
+      sum[k] = s;
+    }
+  }
+  for (; c < columns; ++c)
+    for (size_t k = 0; k < nodes; ++k) sum[k] += factors[c] * x[c * stride + k];
 }
 
 POPFLOW_WIDEST void cross_entropy_gradients(size_t nodes, size_t contexts,

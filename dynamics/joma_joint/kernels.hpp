@@ -12,10 +12,12 @@ namespace popflow::joma_joint::kernels {
 /// out = e^{(z - top)/temperature}; 0 where that is too small for a normal number.
 void exponentials(std::size_t number, double top, double temperature, const double* z, double* out);
 
-/// b = gain x for all tokens, whose entries for some contexts lie `stride` apart; and the contexts'
-/// sums of b, over the tokens in order.
-void attend(std::size_t contexts, std::size_t tokens, std::size_t stride, const double* gains,
-            const double* x, double* b, double* sums);
+/// b = gain x for some tokens, whose entries for some contexts lie `stride` apart in x and together
+/// in b.
+void attend(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
+            std::size_t stride, double* b);
+/// The sums of rows over columns in order.
+void sum_columns(std::size_t rows, std::size_t columns, const double* x, double* sums);
 
 /// sum += x
 void add(std::size_t number, const double* x, double* sum);
@@ -39,6 +41,10 @@ double dot(std::size_t number, const double* a, const double* b);
 /// many.
 void dots(std::size_t nodes, std::size_t columns, const double* a, std::size_t stride,
           const double* b, bool one, double* out);
+
+/// sum += x f for each column of x, which lie `stride` apart, with a factor each.
+void add_columns(std::size_t nodes, std::size_t columns, const double* factors, const double* x,
+                 std::size_t stride, double* sum);
 
 /// 1{k=c} - softmax(phi)_k for contexts of classes c. Entries near zero are as accurate as others.
 void cross_entropy_gradients(std::size_t nodes, std::size_t contexts, const std::uint32_t* classes,
