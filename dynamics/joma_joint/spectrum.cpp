@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -26,6 +27,9 @@ constexpr Index kMostIterations = 240;
 constexpr double kCloseValue = 1e-13;
 // Iterations between looks whether that has been reached.
 constexpr Index kBetweenLooks = 8;
+// The estimate of its error takes the second Ritz value for the second eigenvalue, to which it has
+// come less close: where the error decides, it may be so many times as large.
+constexpr double kErrors = 100;
 
 /// A symmetric tridiagonal matrix whose other entries, beside the diagonal, are not negative.
 struct Tridiagonal {
@@ -188,10 +192,10 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
   return false;
 }
 
-/// The first eigenvalue alone, in the same way. Its error is of second order in that of the vector,
-/// so that half the iterations do.
-template <typename Multiply>
-std::optional<double> value_by_iteration(Index n, const Multiply& multiply) {
+/// The first eigenvalue alone, in the same way: the first Ritz value, which grows towards it, as
+/// soon as it is near enough, or `enough(value, error)` says so.
+template <typename Multiply, typename Enough>
+std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Enough& enough) {
   const Index most = std::min(n, kMostIterations);
   Eigen::MatrixXd basis(n, most);
   Tridiagonal T{Eigen::VectorXd(most), Eigen::VectorXd(most)};
@@ -204,8 +208,9 @@ std::optional<double> value_by_iteration(Index n, const Multiply& multiply) {
     for (int twice = 0; twice < 2; ++twice) {
       kernels::dots(to_size(n), to_size(m + 1), basis.data(), to_size(n), next.data(), true,
                     along.data());
-      for (Index j = 0; j <= m; ++j)
-        kernels::add_scaled(to_size(n), -along[j], basis.col(j).data(), next.data());
+      along.head(m + 1) *= -1;
+      kernels::add_columns(to_size(n), to_size(m + 1), along.data(), basis.data(), to_size(n),
+                           next.data());
     }
     T.beside[m] = std::sqrt(kernels::dot(to_size(n), next.data(), next.data()));
     const bool ends = m + 1 == n || !(T.beside[m] > 1e-14 * T.diagonal.head(m + 1).maxCoeff());
@@ -214,11 +219,56 @@ std::optional<double> value_by_iteration(Index n, const Multiply& multiply) {
     const Tridiagonal ritz{T.diagonal.head(m + 1), T.beside.head(m)};
     const double first = ritz.first_value();
     if (ends) return first;
+    // Of second order in the error of the vector, so that half the iterations do.
     const double left = T.beside[m] * ritz.first_vector(first)[m];
-    if (left * left <= kCloseValue * first * (first - ritz.bound(1, 20))) return first;
+    const double error = left * left / (first - ritz.bound(1, 20));
+    if (error <= kCloseValue * first || enough(first, error)) return first;
   }
   return std::nullopt;
 }
+
+/// V V' x without the matrix, in one pass over V: a token's column is used for both while it is in
+/// the cache.
+class GramOfRows {
+ public:
+  GramOfRows(const Attention::Matrix& V, Workers& workers)
+      : V_(V),
+        workers_(workers),
+        piece_(std::max<Index>(1, kPiece / V.rows())),
+        part_((pieces(V.cols(), piece_) + kMostParts - 1) / kMostParts * piece_),
+        sums_(V.rows(), pieces(V.cols(), part_)) {}
+
+  void operator()(const double* from, double* into) {
+    const std::size_t K = to_size(V_.rows());
+    workers_.run(to_size(sums_.cols()), to_size(V_.size()), [&](std::size_t task) {
+      const Index begin = static_cast<Index>(task) * part_;
+      const Index end = std::min(begin + part_, V_.cols());
+      double* const sum = sums_.col(static_cast<Index>(task)).data();
+      std::fill_n(sum, K, 0.0);
+      std::array<double, kPiece> along;
+      for (Index first = begin; first < end; first += piece_) {
+        const std::size_t columns = to_size(std::min(piece_, end - first));
+        const double* const V = V_.col(first).data();
+        kernels::dots(K, columns, V, K, from, true, along.data());
+        kernels::add_columns(K, columns, along.data(), V, K, sum);
+      }
+    });
+    std::fill_n(into, K, 0.0);
+    for (Index part = 0; part < sums_.cols(); ++part) kernels::add(K, sums_.col(part).data(), into);
+  }
+
+ private:
+  /// Numbers of V that are sure to stay in the nearest cache, and the most tasks there are.
+  static constexpr Index kPiece = 2048;
+  static constexpr Index kMostParts = 8;
+  static Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
+
+  Attention::Matrix V_;
+  Workers& workers_;
+  Index piece_;  ///< tokens that are looked at together
+  Index part_;   ///< tokens of a task
+  Eigen::MatrixXd sums_;
+};
 
 /// The leading eigenvector of the Gram matrix of a matrix's rows.
 Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
@@ -272,34 +322,38 @@ Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
 }
 
 double stable_rank(const Attention::Matrix& V, Workers& workers) {
+  return rough_stable_rank(V, 0, 0, workers);
+}
+
+double rough_stable_rank(const Attention::Matrix& V, double low, double high, Workers& workers) {
   const Index K = V.rows();
   const Index M = V.cols();
   const double squares = kernels::dot(to_size(V.size()), V.data(), V.data());
   // Far from what a square may be there are no digits to lose.
   constexpr double kFar = 1e200;
   if (!(squares > 1 / kFar && squares < kFar)) return leading_direction(V, workers).stable_rank;
+  const auto enough = [&](double value, double error) {
+    constexpr double kRounding = 1e-12;
+    return squares / value < high * (1 - kRounding) &&
+           squares / (value + kErrors * error) > low * (1 + kRounding);
+  };
   std::optional<double> first;
   if (K <= M && K <= kSmall) {
     const Eigen::MatrixXd gram = gram_of_rows(V, workers).selfadjointView<Eigen::Lower>();
-    first = value_by_iteration(K, [&](const double* from, double* into) {
+    const auto multiply = [&](const double* from, double* into) {
       kernels::dots(to_size(K), to_size(K), gram.data(), to_size(K), from, true, into);
-    });
+    };
+    first = value_by_iteration(K, multiply, enough);
+  } else if (K <= M) {
+    first = value_by_iteration(K, GramOfRows(V, workers), enough);
   } else {
-    // V' from the left is a dot product for each column; V from the left, a product of matrices of
-    // which one is a vector.
-    const bool wide = K <= M;
-    Eigen::VectorXd other(wide ? M : K);
-    const auto down = [&](const double* from, double* into) {
-      kernels::dots(to_size(K), to_size(M), V.data(), to_size(K), from, true, into);
+    Eigen::VectorXd sums(K);
+    const auto multiply = [&](const double* from, double* into) {
+      sums.setZero();
+      kernels::add_columns(to_size(K), to_size(M), from, V.data(), to_size(K), sums.data());
+      kernels::dots(to_size(K), to_size(M), V.data(), to_size(K), sums.data(), true, into);
     };
-    const auto up = [&](const double* from, double* into) {
-      product(to_size(K), 1, to_size(M), {V.data(), to_size(K)}, {from, to_size(M)}, into,
-              to_size(K));
-    };
-    first = value_by_iteration(std::min(K, M), [&](const double* from, double* into) {
-      wide ? down(from, other.data()) : up(from, other.data());
-      wide ? up(other.data(), into) : down(other.data(), into);
-    });
+    first = value_by_iteration(M, multiply, enough);
   }
   return first ? squares / *first : leading_direction(V, workers).stable_rank;
 }

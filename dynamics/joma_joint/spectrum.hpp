@@ -16,6 +16,8 @@ Leading leading_direction(const Attention::Matrix& V, Workers& workers);
 
 /// The stable rank alone, to 1e-12, at a fraction of the cost.
 double stable_rank(const Attention::Matrix& V, Workers& workers);
+/// The same, but where it lies between `low` and `high` any number that does.
+double rough_stable_rank(const Attention::Matrix& V, double low, double high, Workers& workers);
 
 /// Half of d/dt log stable rank along the flow, <V,dV>/|V|_F^2 - left'dV right/|V|_2, from the
 /// weights w (K x C) of the nodes' gradients and the attention at V. `size` is the sum of the sizes

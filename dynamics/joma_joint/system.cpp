@@ -24,6 +24,11 @@ double rounding(double size) { return kNothing * size + std::numeric_limits<doub
 
 std::size_t count(Index n) { return static_cast<std::size_t>(n); }
 
+// Events are extrema of the attention's entropy and of the stable rank's logarithm: a maximum, of
+// which the height is the negative, and a minimum of each.
+bool of_rank(std::size_t event) { return event >= 2; }
+double sign_of(std::size_t event) { return event % 2 == 0 ? -1 : 1; }
+
 }  // namespace
 
 JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
@@ -212,7 +217,7 @@ Point JomaJoint::point(StateView x, Work& work) const {
 
 Point JomaJoint::look(StateView x, Work& work) const {
   const Point at = point(x, work);
-  if (!work.known.at(x)) work.known.move_to(x, workers_);
+  if (!work.known.at(x, workers_)) work.known.move_to(x, workers_);
   return at;
 }
 
@@ -377,17 +382,23 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
 
 double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) const {
   const auto work = work_.borrow();
-  double height = 0;
-  if (event < 2) {
+  if (!of_rank(event)) {
     attend(x, *work);
-    height = entropy(*work);
-  } else {
-    std::optional<double>& rank = work->known.rank;
-    const Point at = look(x, *work);
-    if (!rank) rank = stable_rank(at.V, workers_);
-    height = std::log(*rank);
+    return sign_of(event) * entropy(*work);
   }
-  return event % 2 == 0 ? -height : height;
+  const Point at = look(x, *work);
+  std::optional<double>& rank = work->known.rank;
+  if (!rank) rank = stable_rank(at.V, workers_);
+  return sign_of(event) * std::log(*rank);
+}
+
+double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, double low,
+                                     double high) const {
+  if (!of_rank(event)) return event_height(event, x, t);
+  const auto work = work_.borrow();
+  const double ends[] = {std::exp(sign_of(event) * low), std::exp(sign_of(event) * high)};
+  return sign_of(event) * std::log(rough_stable_rank(point(x, *work).V, std::min(ends[0], ends[1]),
+                                                     std::max(ends[0], ends[1]), workers_));
 }
 
 void JomaJoint::field(std::string_view name, StateView x, double /*t*/,

@@ -56,6 +56,8 @@ class JomaJoint : public System,
   [[nodiscard]] double loss(StateView x, double t) const override;
   void event_functions(StateView x, double t, std::span<double> values) const override;
   [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
+  [[nodiscard]] double rough_event_height(std::size_t event, StateView x, double t, double low,
+                                          double high) const override;
   [[nodiscard]] Regime first_regime() const override { return first_regime_; }
   [[nodiscard]] std::size_t switches() const override { return kinks_; }
   void switch_functions(StateView x, double t, std::span<double> values) const override;

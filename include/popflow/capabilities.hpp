@@ -52,6 +52,12 @@ class Events {
                                             double /*t*/) const {
     return 0;
   }
+  /// The same for one who tells no height between `low` and `high` from another: where it lies
+  /// between them, any number that does.
+  [[nodiscard]] virtual double rough_event_height(std::size_t event, StateView x, double t,
+                                                  double /*low*/, double /*high*/) const {
+    return event_height(event, x, t);
+  }
   /// The functions whose first upward zero crossings are Shape::passages, all items of one after
   /// those of another, row-major; NaN for an item that has none.
   virtual void passage_functions(StateView /*x*/, double /*t*/,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -84,7 +85,9 @@ void EventWatch::confirm(std::size_t event, StateView x, double time,
                          const std::vector<double>& values) {
   const Watch& watch = watches_[event];
   if (watch.stage != Watch::armed || watch.candidate < 0) return;
-  if (height(event, x, time) - watch.height >= prominence_[event])
+  const double low = -std::numeric_limits<double>::infinity();
+  const double high = watch.height + prominence_[event];
+  if (events_->rough_event_height(event, x, time, low, high) - watch.height >= prominence_[event])
     fire(event, watch.candidate, x, time, values);
 }
 

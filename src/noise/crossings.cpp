@@ -39,7 +39,7 @@ void Crossings::update(StateView x, double t) {
     for (std::size_t event = 0; event < happened_.size(); ++event) {
       if (!armed(event)) continue;
       if (prominence_[event] > 0) {
-        follow(event, can_->event_height(event, x, t), t);
+        follow(event, x, t);
         continue;
       }
       if (!evaluated) can_->event_functions(x, t, values_);
@@ -56,8 +56,12 @@ void Crossings::update(StateView x, double t) {
   }
 }
 
-void Crossings::follow(std::size_t event, double height, double t) {
+void Crossings::follow(std::size_t event, StateView x, double t) {
   Lowest& lowest = lowest_[event];
+  const double height = lowest.time < 0
+                            ? can_->event_height(event, x, t)
+                            : can_->rough_event_height(event, x, t, lowest.height,
+                                                       lowest.height + prominence_[event]);
   if (!std::isfinite(height)) return;
   if (lowest.time < 0 || height < lowest.height) lowest = {t, height};
   if (height - lowest.height >= prominence_[event]) add(event, lowest.time);

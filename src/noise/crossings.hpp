@@ -27,7 +27,7 @@ class Crossings {
  private:
   [[nodiscard]] bool armed(std::size_t event) const;
   /// Is the height at t the lowest so far, or has it risen from the lowest far enough?
-  void follow(std::size_t event, double height, double t);
+  void follow(std::size_t event, StateView x, double t);
   void add(std::size_t event, double when);
   /// The lowest height so far of an event that is an extremum.
   struct Lowest {

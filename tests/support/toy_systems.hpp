@@ -97,6 +97,13 @@ class ToySystem : public System,
   double event_height(std::size_t /*event*/, StateView x, double t) const override {
     return toy_.event_height(x, t);
   }
+  /// As far off as it may be.
+  double rough_event_height(std::size_t event, StateView x, double t, double low,
+                            double high) const override {
+    const double height = event_height(event, x, t);
+    if (!(low < height && height < high)) return height;
+    return std::isfinite(low) ? high - 1e-6 * (high - low) : height - 1;
+  }
   void passage_functions(StateView x, double t, std::span<double> values) const override {
     toy_.passage_functions(x, t, values);
   }

@@ -4,6 +4,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "dynamics/joma_joint/spectrum.hpp"
 #include "popflow/random.hpp"
@@ -344,6 +345,8 @@ TEST_CASE("a state at rest triggers no event, and uniform attention stays unifor
   }
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 TEST_CASE("the leading singular value of large weights, also of close ones", "[fast][joma-joint]") {
   RandomStream random(5, Purpose::test);
   const auto drawn = [&](Index rows, Index columns) {
@@ -364,6 +367,20 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     const Attention::Matrix weights(V.data(), V.rows(), V.cols());
     const Leading found = leading_direction(weights, pool());
     CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
+    // Ranges that it lies in, between whose numbers nobody tells, and some that it does not.
+    const double rank = found.stable_rank;
+    for (const double part : {0.5, 0.01, 1e-5, 1e-9}) {
+      for (const auto& [low, high] : {std::pair(rank * (1 - part), rank * (1 + part)),
+                                      {0.0, rank * (1 + part)},
+                                      {rank * (1 - part), kInfinity}}) {
+        INFO(part << ": between " << low << " and " << high);
+        const double rough = rough_stable_rank(weights, low, high, pool());
+        CHECK((low < rough && rough < high));
+      }
+      for (const auto& [low, high] : {std::pair(rank * (1 + part), rank * (1 + 2 * part)),
+                                      {rank * (1 - 2 * part), rank * (1 - part)}})
+        CHECK(rough_stable_rank(weights, low, high, pool()) == Approx(rank).epsilon(1e-12));
+    }
     const Eigen::BDCSVD<MatrixXd> svd(V, Eigen::ComputeThinU | Eigen::ComputeThinV);
     const double first = svd.singularValues()[0];
     CHECK(found.value == Approx(first).epsilon(1e-12));
