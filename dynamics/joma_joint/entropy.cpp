@@ -7,6 +7,7 @@
 
 #include "dynamics/common/exponential.hpp"
 #include "dynamics/common/widest.hpp"
+#include "dynamics/joma_joint/attention.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -54,31 +55,43 @@ POPFLOW_WIDEST void add_rates(std::size_t classes, const double* __restrict__ b,
   }
 }
 
-// Tokens whose terms one task adds.
+// Tokens whose terms one task adds, for so many classes.
 constexpr Index kStretch = 512;
+constexpr Index kClasses = 64;
 
-/// A sum over tokens for each class: body(token, sums) adds the token's terms. `numbers` sums of
-/// each class lie one after the other.
+Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
+
+/// Some classes' entries of a token.
+struct Entries {
+  Index token;
+  std::size_t first, classes;
+  const double* b;
+};
+
+/// A sum over tokens for each class: body(entries, sums) adds their terms to the sums of these
+/// classes. `numbers` sums of each class lie one after the other.
 template <class Body>
 Eigen::MatrixXd over_tokens(const Eigen::MatrixXd& B, Index numbers, Workers& workers,
                             const Body& body) {
-  const Index tasks = std::max<Index>(1, (B.cols() + kStretch - 1) / kStretch);
-  Eigen::MatrixXd parts = Eigen::MatrixXd::Zero(B.rows() * numbers, tasks);
-  workers.run(static_cast<std::size_t>(tasks), 4 * static_cast<std::size_t>(B.size()),
-              [&](std::size_t task) {
-                const Index first = static_cast<Index>(task) * kStretch;
-                double* const sums = parts.col(static_cast<Index>(task)).data();
-                for (Index l = first; l < std::min(first + kStretch, B.cols()); ++l) body(l, sums);
-              });
+  const Index stretches = std::max<Index>(1, pieces(B.cols(), kStretch));
+  const Index groups = pieces(B.rows(), kClasses);
+  Eigen::MatrixXd parts = Eigen::MatrixXd::Zero(B.rows() * numbers, stretches);
+  workers.run(to_size(stretches * groups), 4 * to_size(B.size()), [&](std::size_t task) {
+    const Index stretch = static_cast<Index>(task) / groups;
+    const Index first = static_cast<Index>(task) % groups * kClasses;
+    const std::size_t classes = to_size(std::min(kClasses, B.rows() - first));
+    double* const sums = parts.col(stretch).data() + first;
+    for (Index l = stretch * kStretch; l < std::min((stretch + 1) * kStretch, B.cols()); ++l)
+      body(Entries{l, to_size(first), classes, B.col(l).data() + first}, sums);
+  });
   Eigen::VectorXd all = parts.col(0);
-  for (Index task = 1; task < tasks; ++task) all += parts.col(task);
+  for (Index stretch = 1; stretch < stretches; ++stretch) all += parts.col(stretch);
   return Eigen::Map<Eigen::MatrixXd>(all.data(), B.rows(), numbers);
 }
 
 Eigen::VectorXd sizes_of_rows(const Eigen::MatrixXd& B, Workers& workers) {
-  return over_tokens(B, 1, workers, [&B](Index l, double* sums) {
-    add_sizes(static_cast<std::size_t>(B.rows()), B.col(l).data(), sums);
-  });
+  return over_tokens(B, 1, workers,
+                     [](const Entries& e, double* sums) { add_sizes(e.classes, e.b, sums); });
 }
 
 double mean_entropy(const Eigen::Ref<const Eigen::VectorXd>& entropies, const Eigen::VectorXd& sums,
@@ -94,35 +107,34 @@ double mean_entropy(const Eigen::Ref<const Eigen::VectorXd>& entropies, const Ei
 }  // namespace
 
 double attention_entropy(const Eigen::MatrixXd& B, const Eigen::VectorXd& p, Workers& workers) {
-  const auto classes = static_cast<std::size_t>(B.rows());
   const Eigen::VectorXd sums = sizes_of_rows(B, workers);
-  const Eigen::VectorXd entropies = over_tokens(B, 1, workers, [&](Index l, double* into) {
-    add_entropies(classes, B.col(l).data(), sums.data(), into);
+  const Eigen::VectorXd entropies = over_tokens(B, 1, workers, [&](const Entries& e, double* into) {
+    add_entropies(e.classes, e.b, sums.data() + e.first, into);
   });
   return mean_entropy(entropies, sums, p);
 }
 
 Entropy attention_entropy_and_rate(const Eigen::MatrixXd& B, const Eigen::VectorXd& p,
                                    const Eigen::VectorXd& log_rates, Workers& workers) {
-  const auto classes = static_cast<std::size_t>(B.rows());
+  const std::size_t all = to_size(B.rows());
   const Eigen::VectorXd sums = sizes_of_rows(B, workers);
-  const Eigen::VectorXd means = over_tokens(B, 1, workers, [&](Index l, double* into) {
-    add_means(classes, B.col(l).data(), sums.data(), log_rates[l], into);
+  const Eigen::VectorXd means = over_tokens(B, 1, workers, [&](const Entries& e, double* into) {
+    add_means(e.classes, e.b, sums.data() + e.first, log_rates[e.token], into);
   });
-  const Eigen::MatrixXd found = over_tokens(B, 3, workers, [&](Index l, double* into) {
-    add_rates(classes, B.col(l).data(), sums.data(), means.data(), log_rates[l], into,
-              into + classes, into + 2 * classes);
+  const Eigen::MatrixXd found = over_tokens(B, 3, workers, [&](const Entries& e, double* into) {
+    add_rates(e.classes, e.b, sums.data() + e.first, means.data() + e.first, log_rates[e.token],
+              into, into + all, into + 2 * all);
   });
   const auto entropies = found.col(0);
   const auto rates = found.col(1);
   const auto sizes = found.col(2);
-  Entropy all{.value = mean_entropy(entropies, sums, p)};
+  Entropy mean{.value = mean_entropy(entropies, sums, p)};
   for (Index c = 0; c < p.size(); ++c) {
     if (!(sums[c] > 0) || p[c] == 0) continue;
-    all.rate += p[c] * rates[c];
-    all.rate_size += p[c] * sizes[c];
+    mean.rate += p[c] * rates[c];
+    mean.rate_size += p[c] * sizes[c];
   }
-  return all;
+  return mean;
 }
 
 }  // namespace popflow::joma_joint

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -18,16 +19,16 @@ namespace popflow::joma_joint {
 class Known {
  public:
   /// Is it x? By its bits: what is found again is what would be computed again.
-  [[nodiscard]] bool at(StateView x) const {
-    return valid_ && same(x_, {x.data(), x.size()}) && same(regime_, x.regime);
+  [[nodiscard]] bool at(StateView x, Workers& workers) const {
+    return valid_ && x_.size() == x.size() && std::ranges::equal(regime_, x.regime) &&
+           same(x, workers);
   }
   /// Now it is x, of which nothing else is known yet.
   void move_to(StateView x, Workers& workers) {
     x_.resize(x.size());
-    constexpr std::size_t kStretch = std::size_t{1} << 15;
-    workers.run((x.size() + kStretch - 1) / kStretch, x.size(), [&](std::size_t task) {
-      const std::size_t first = task * kStretch;
-      std::copy_n(x.data() + first, std::min(kStretch, x.size() - first), x_.data() + first);
+    in_stretches(workers, x.size(), [&](std::size_t first, std::size_t number) {
+      std::copy_n(x.data() + first, number, x_.data() + first);
+      return true;
     });
     regime_.assign(x.regime.begin(), x.regime.end());
     attended = evaluated = false;
@@ -46,9 +47,22 @@ class Known {
   std::optional<double> rank;  ///< as the height of an event
 
  private:
-  static bool same(const std::vector<double>& a, std::span<const double> b) {
-    return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+  /// Does part(first, number) say yes of all stretches of the state?
+  template <class Part>
+  static bool in_stretches(Workers& workers, std::size_t size, const Part& part) {
+    constexpr std::size_t kStretch = std::size_t{1} << 13;
+    std::atomic<bool> all{true};
+    workers.run((size + kStretch - 1) / kStretch, size, [&](std::size_t task) {
+      const std::size_t first = task * kStretch;
+      if (all.load(std::memory_order_relaxed) && !part(first, std::min(kStretch, size - first)))
+        all.store(false, std::memory_order_relaxed);
+    });
+    return all.load();
+  }
+  [[nodiscard]] bool same(StateView x, Workers& workers) const {
+    return in_stretches(workers, x.size(), [&](std::size_t first, std::size_t number) {
+      return std::memcmp(x_.data() + first, x.data() + first, number * sizeof(double)) == 0;
+    });
   }
 
   bool valid_ = false;

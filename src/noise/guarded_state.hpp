@@ -31,7 +31,10 @@ class GuardedState {
     return true;
   }
   void keep(const State& x, const Regime& regime, std::int64_t step) {
-    good_ = x;
+    good_.resize(x.size());
+    in_stretches(workers_, x.size(), [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::copy(x.begin() + begin, x.begin() + end, good_.begin() + begin);
+    });
     regime_ = regime;
     step_ = step;
   }
