@@ -65,7 +65,9 @@ Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temper
       sums_(X_.rows(), blocks_of_tokens(X_.cols())),
       alone_(to_size(X_.rows())),
       weights_(nodes, X_.rows()),
-      pulls_(X_.rows()) {}
+      pulls_(X_.rows()) {
+  if (in_one()) B_.resize(X_.rows(), X_.cols());
+}
 
 void Attention::set_gains(const Vector& z) {
   formed_ = false;
@@ -77,13 +79,26 @@ void Attention::set_gains(const Vector& z) {
   kernels::exponentials(to_size(z.size()), top, temperature_, z.data(), gains_.data());
 }
 
-double* Attention::attend_block(Index block, Index first, Index contexts, Task& task) const {
+const double* Attention::attend_block(Index block, Index first, Index contexts, Task& task) {
+  if (formed_ && in_one()) return B_.data();
   const Index token = block * block_;
   const Index tokens = std::min(block_, X_.cols() - token);
-  if (task.attended.size() < contexts * tokens) task.attended.resize(contexts * tokens);
+  if (!in_one() && task.attended.size() < contexts * tokens)
+    task.attended.resize(contexts * tokens);
+  double* const b = in_one() ? B_.data() : task.attended.data();
   kernels::attend(to_size(contexts), to_size(tokens), gains_.data() + token,
-                  columns_from(X_, token, first).data, to_size(X_.rows()), task.attended.data());
-  return task.attended.data();
+                  columns_from(X_, token, first).data, to_size(X_.rows()), b);
+  return b;
+}
+
+bool Attention::in_one() const { return sums_.cols() == 1 && X_.rows() <= kContexts; }
+
+void Attention::keep_one() {
+  if (!in_one()) return;
+  for (Index c = 0; c < X_.rows(); ++c)
+    if (const Eigen::VectorXd& alone = alone_[to_size(c)]; alone.size() > 0)
+      B_.row(c) = alone.transpose();
+  formed_ = true;
 }
 
 void Attention::sum_block(Index block, Index first, Index contexts, const double* b) {
@@ -174,6 +189,7 @@ void Attention::attend(const Vector& z) {
                           call.self.attend_block(block, first, contexts, *scratch));
     call.self.set_scales(first, contexts, call.z);
   });
+  keep_one();
 }
 
 void Attention::forward(const Matrix& V, const Vector& z, const Finished& finished, bool attended) {
@@ -206,6 +222,7 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
       call.multiply(0, static_cast<Index>(task) * kContexts);
       call.complete(static_cast<Index>(task) * kContexts);
     });
+    keep_one();
     return;
   }
   // Groups of a block one after the other: they share its part of V.
@@ -234,8 +251,8 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
   // With linear attention first what z gains, dV/z: z itself may be 0.
   double* const moved = add || linear ? task.moved.data() : out;
   const std::size_t contexts = to_size(X_.rows());
-  const double* b = X_.col(first).data();
-  if (!linear) {
+  const double* b = (formed_ && !linear ? B_ : X_).col(first).data();
+  if (!formed_ && !linear) {
     if (task.attended.size() < X_.rows() * tokens) task.attended.resize(X_.rows() * tokens);
     write_tokens(first, tokens, task.attended.data());
     b = task.attended.data();

@@ -81,9 +81,13 @@ class Attention {
   };
   [[nodiscard]] Tiles tiles() const;
   void set_gains(const Vector& z);
-  /// B of some contexts in a block of tokens, with the gains of all; into the working space.
-  double* attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts,
-                       Task& task) const;
+  /// B of some contexts in a block of tokens, with the gains of all; in the working space, or as B_
+  /// where that is all of it.
+  const double* attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts,
+                             Task& task);
+  /// Is all of B made by one task? Then it is kept.
+  [[nodiscard]] bool in_one() const;
+  void keep_one();
   void sum_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts, const double* b);
   /// B of all contexts for some tokens.
   void write_tokens(Eigen::Index first, Eigen::Index tokens, double* b) const;
