@@ -16,8 +16,9 @@ using Eigen::Index;
 // Task sizes. They depend on sizes alone, so sums have the same order on any number of threads.
 constexpr Index kBlock = 512;  ///< tokens of one task of the product forward, or more of very many
 constexpr Index kMostBlocks = 64;
-constexpr Index kContexts = 32;  ///< contexts of one task of the product forward
-constexpr Index kTokens = 64;    ///< tokens of one task of the product backward
+constexpr Index kContexts = 32;            ///< contexts of one task of the product forward
+constexpr Index kLittle = Index{1} << 18;  ///< multiplications of a product that one task does
+constexpr Index kTokens = 64;              ///< tokens of one task of the product backward
 
 // Of a product so many multiplications cost as much as an element touched.
 constexpr std::size_t kPerElement = 8;
@@ -47,7 +48,7 @@ struct Attention::Tiles {
 };
 
 Attention::Tiles Attention::tiles() const {
-  return {sums_.cols(), pieces(X_.rows(), kContexts), to_size(X_.size() * K_) / kPerElement};
+  return {sums_.cols(), pieces(X_.rows(), group_), to_size(X_.size() * K_) / kPerElement};
 }
 
 Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temperature, Index nodes,
@@ -57,6 +58,7 @@ Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temper
       workers_(workers),
       K_(nodes),
       block_(pieces(contexts.cols(), blocks_of_tokens(contexts.cols()))),
+      group_(contexts.size() * nodes < kLittle ? contexts.rows() : kContexts),
       X_(std::move(contexts)),
       products_(nodes, X_.rows()),
       gains_(X_.cols()),
@@ -91,7 +93,7 @@ const double* Attention::attend_block(Index block, Index first, Index contexts, 
   return b;
 }
 
-bool Attention::in_one() const { return sums_.cols() == 1 && X_.rows() <= kContexts; }
+bool Attention::in_one() const { return sums_.cols() == 1 && X_.rows() <= group_; }
 
 void Attention::keep_one() {
   if (!in_one()) return;
@@ -181,8 +183,8 @@ void Attention::attend(const Vector& z) {
     Tiles tiles;
   } call{*this, z, tiles()};
   workers_.run(to_size(call.tiles.groups), to_size(X_.size()), [&call](std::size_t task) {
-    const Index first = static_cast<Index>(task) * kContexts;
-    const Index contexts = std::min(kContexts, call.self.X_.rows() - first);
+    const Index first = static_cast<Index>(task) * call.self.group_;
+    const Index contexts = std::min(call.self.group_, call.self.X_.rows() - first);
     const auto scratch = call.self.tasks_.borrow();
     for (Index block = 0; block < call.tiles.blocks; ++block)
       call.self.sum_block(block, first, contexts,
@@ -203,7 +205,7 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
     Tiles tiles;
 
     [[nodiscard]] Index contexts(Index first) const {
-      return std::min(kContexts, self.X_.rows() - first);
+      return std::min(self.group_, self.X_.rows() - first);
     }
     void multiply(Index block, Index first) const {
       const auto scratch = self.tasks_.borrow();
@@ -219,8 +221,8 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
   } call{*this, V, z, finished, attended, tiles()};
   if (call.tiles.blocks == 1) {
     workers_.run(to_size(call.tiles.groups), call.tiles.work, [&call](std::size_t task) {
-      call.multiply(0, static_cast<Index>(task) * kContexts);
-      call.complete(static_cast<Index>(task) * kContexts);
+      call.multiply(0, static_cast<Index>(task) * call.self.group_);
+      call.complete(static_cast<Index>(task) * call.self.group_);
     });
     keep_one();
     return;
@@ -230,10 +232,11 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
                [&call](std::size_t task) {
                  const auto groups = to_size(call.tiles.groups);
                  call.multiply(static_cast<Index>(task / groups),
-                               static_cast<Index>(task % groups) * kContexts);
+                               static_cast<Index>(task % groups) * call.self.group_);
                });
-  workers_.run(to_size(call.tiles.groups), to_size(partial_.size()),
-               [&call](std::size_t task) { call.complete(static_cast<Index>(task) * kContexts); });
+  workers_.run(to_size(call.tiles.groups), to_size(partial_.size()), [&call](std::size_t task) {
+    call.complete(static_cast<Index>(task) * call.self.group_);
+  });
 }
 
 template <bool add>

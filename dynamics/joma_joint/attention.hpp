@@ -104,13 +104,13 @@ class Attention {
   AttentionKind kind_;
   double temperature_;
   Workers& workers_;
-  Eigen::Index K_, block_;    ///< nodes; tokens of a block
-  Eigen::MatrixXd X_;         ///< C x M
-  Eigen::MatrixXd products_;  ///< K x C
-  Eigen::VectorXd gains_;     ///< M: z, or e^{z/tau} (softmax: over its largest)
-  Eigen::VectorXd scales_;    ///< C: 1, or over the sum of a row of B
-  Eigen::MatrixXd partial_;   ///< K x C blocks: products of a block of tokens, times sums
-  Eigen::MatrixXd sums_;      ///< C x blocks: of rows of B
+  Eigen::Index K_, block_, group_;  ///< nodes; tokens of a block, contexts of a task
+  Eigen::MatrixXd X_;               ///< C x M
+  Eigen::MatrixXd products_;        ///< K x C
+  Eigen::VectorXd gains_;           ///< M: z, or e^{z/tau} (softmax: over its largest)
+  Eigen::VectorXd scales_;          ///< C: 1, or over the sum of a row of B
+  Eigen::MatrixXd partial_;         ///< K x C blocks: products of a block of tokens, times sums
+  Eigen::MatrixXd sums_;            ///< C x blocks: of rows of B
   /// B's row of each context that has gains of its own: M numbers, or none.
   std::vector<Eigen::VectorXd> alone_;
   Eigen::MatrixXd weights_;      ///< K x C: of backward(), over the sums of B
