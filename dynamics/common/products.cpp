@@ -108,12 +108,12 @@ POPFLOW_INLINE size_t bands(bool fresh, size_t row, size_t rows, size_t columns,
 }
 
 template <typename V, size_t vectors>
-POPFLOW_INLINE void multiply(size_t rows, size_t columns, size_t inner, Columns a, Right b,
-                             double* c, size_t c_stride) {
-  if (inner == 0)
+POPFLOW_INLINE void multiply(bool anew, size_t rows, size_t columns, size_t inner, Columns a,
+                             Right b, double* c, size_t c_stride) {
+  if (anew && inner == 0)
     for (size_t j = 0; j < columns; ++j) std::fill_n(c + j * c_stride, rows, 0.0);
   for (size_t first = 0; first < inner; first += kInner) {
-    const bool fresh = first == 0;
+    const bool fresh = anew && first == 0;
     const size_t count = inner - first < kInner ? inner - first : kInner;
     const Columns left{a.data + first * a.stride, a.stride};
     const Right right{b.data + first * b.along, b.along, b.across};
@@ -172,29 +172,29 @@ __attribute__((target("avx2,fma"))) void gather_avx2(bool fresh, size_t rows, si
   gather_all<Four, 12>(fresh, rows, count, columns, factors, a, sum);
 }
 
-__attribute__((target("avx512f,fma"))) void multiply_avx512(size_t rows, size_t columns,
+__attribute__((target("avx512f,fma"))) void multiply_avx512(bool anew, size_t rows, size_t columns,
                                                             size_t inner, Columns a, Right b,
                                                             double* c, size_t c_stride) {
-  multiply<Eight, 4>(rows, columns, inner, a, b, c, c_stride);
+  multiply<Eight, 4>(anew, rows, columns, inner, a, b, c, c_stride);
 }
 
-__attribute__((target("avx2,fma"))) void multiply_avx2(size_t rows, size_t columns, size_t inner,
-                                                       Columns a, Right b, double* c,
+__attribute__((target("avx2,fma"))) void multiply_avx2(bool anew, size_t rows, size_t columns,
+                                                       size_t inner, Columns a, Right b, double* c,
                                                        size_t c_stride) {
-  multiply<Four, 2>(rows, columns, inner, a, b, c, c_stride);
+  multiply<Four, 2>(anew, rows, columns, inner, a, b, c, c_stride);
 }
 #endif
 
-void multiply_widest(size_t rows, size_t columns, size_t inner, Columns a, Right b, double* c,
-                     size_t c_stride) {
+void multiply_widest(bool anew, size_t rows, size_t columns, size_t inner, Columns a, Right b,
+                     double* c, size_t c_stride) {
   if (rows == 0 || columns == 0) return;  // C may have no memory to point into
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
-    return multiply_avx512(rows, columns, inner, a, b, c, c_stride);
+    return multiply_avx512(anew, rows, columns, inner, a, b, c, c_stride);
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return multiply_avx2(rows, columns, inner, a, b, c, c_stride);
+    return multiply_avx2(anew, rows, columns, inner, a, b, c, c_stride);
 #endif
-  multiply<Two, 2>(rows, columns, inner, a, b, c, c_stride);
+  multiply<Two, 2>(anew, rows, columns, inner, a, b, c, c_stride);
 }
 
 void gather_widest(bool fresh, size_t rows, size_t count, const std::uint32_t* columns,
@@ -222,12 +222,17 @@ void sum_columns(size_t rows, size_t count, const std::uint32_t* columns, const 
 
 void product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,
                             double* c, size_t c_stride) {
-  multiply_widest(rows, columns, inner, a, {b.data, b.stride, 1}, c, c_stride);
+  multiply_widest(true, rows, columns, inner, a, {b.data, b.stride, 1}, c, c_stride);
+}
+
+void add_product_with_transpose(size_t rows, size_t columns, size_t inner, Columns a, Columns b,
+                                double* c, size_t c_stride) {
+  multiply_widest(false, rows, columns, inner, a, {b.data, b.stride, 1}, c, c_stride);
 }
 
 void product(size_t rows, size_t columns, size_t inner, Columns a, Columns b, double* c,
              size_t c_stride) {
-  multiply_widest(rows, columns, inner, a, {b.data, 1, b.stride}, c, c_stride);
+  multiply_widest(true, rows, columns, inner, a, {b.data, 1, b.stride}, c, c_stride);
 }
 
 }  // namespace popflow

@@ -18,6 +18,10 @@ struct Columns {
 void product_with_transpose(std::size_t rows, std::size_t columns, std::size_t inner, Columns a,
                             Columns b, double* c, std::size_t c_stride);
 
+/// C += A B', in the same order: what was there comes first.
+void add_product_with_transpose(std::size_t rows, std::size_t columns, std::size_t inner, Columns a,
+                                Columns b, double* c, std::size_t c_stride);
+
 /// C = A B, with A rows x inner, B inner x columns and C rows x columns.
 void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a, Columns b,
              double* c, std::size_t c_stride);

@@ -16,6 +16,12 @@ namespace popflow::topic {
 namespace {
 
 constexpr auto kLanes = static_cast<Eigen::Index>(query_lanes);
+/// Queries after which their part of the derivatives by W_V is added: few, so that what it is made
+/// from stays in the caches, and some for each thread. The order of sums is the same for any
+/// number.
+Eigen::Index together(const Workers& workers) {
+  return kLanes * std::max<Eigen::Index>(16, 4 * static_cast<Eigen::Index>(workers.threads()));
+}
 
 /// Numbers of QueryLanes: a row for each query.
 using Across = Eigen::Map<Eigen::MatrixXd>;
@@ -55,14 +61,15 @@ const Data& enumerable(const Data& data) {
 }  // namespace
 
 struct Population::Whole {
-  void resize(const Sizes& size) {
-    E.resize(size.symbols, size.symbols);
-    slabs.resize(size.words * size.symbols, size.topics + 1);
+  void resize(const Sizes& size, Eigen::Index queries) {
+    E.resize(size.symbols, queries);
+    slabs.resize(size.words * queries, size.topics + 1);
     losses.resize(size.symbols);
   }
-  Eigen::MatrixXd E;      ///< exp(Lambda), each column up to a factor; 0 for keys that never occur
-  Eigen::MatrixXd slabs;  ///< column t: the derivatives by g_t of all queries, n x (n+1); last by b
   Eigen::VectorXd losses;  ///< of each query
+  // Of the queries that are together:
+  Eigen::MatrixXd E;      ///< exp(Lambda), each column up to a factor; 0 for keys that never occur
+  Eigen::MatrixXd slabs;  ///< column t: the derivatives by g_t, n x queries; the last by b
 };
 
 struct Population::Local {
@@ -84,10 +91,9 @@ Population::Population(const Data& data, Workers& workers)
 
 Population::~Population() = default;
 
-void Population::weigh(const ConstMatrix& logit, Eigen::Index query, Whole& whole) const {
+void Population::weigh(const ConstMatrix& logit, Eigen::Index query, double* e) const {
   const Eigen::Index n = size_.words;
   const auto from = logit.col(query);
-  double* e = whole.E.col(query).data();
   const bool words_occur = data_.z_inside() > 0, mask_occurs = data_.z_mask() > 0;
   double shift = mask_occurs ? from[0] : -std::numeric_limits<double>::infinity();
   if (words_occur) shift = std::max(shift, from.tail(n).maxCoeff());
@@ -96,8 +102,9 @@ void Population::weigh(const ConstMatrix& logit, Eigen::Index query, Whole& whol
   if (!words_occur) std::fill_n(e + 1, n, 0.0);
 }
 
-void Population::run_block(Eigen::Index first, const ConstMatrix& W, const ConstMatrix& logit,
-                           Whole& whole, Local& local, MatrixOut* by_logit) const {
+void Population::run_block(Eigen::Index begin, Eigen::Index first, const ConstMatrix& W,
+                           const ConstMatrix& logit, Whole& whole, Local& local,
+                           MatrixOut* by_logit) const {
   const auto v = static_cast<std::size_t>(size_.words_per_topic);
   const auto T = static_cast<std::size_t>(size_.topics);
   const auto n = static_cast<std::size_t>(size_.words);
@@ -109,8 +116,9 @@ void Population::run_block(Eigen::Index first, const ConstMatrix& W, const Const
       g(at.g.data(), kLanes, size_.words * (size_.topics + 1));
   Across own_g(at.own_g.data(), kLanes, size_.topics + 1);
   for (Eigen::Index q = 0; q < count; ++q) {
-    weigh(logit, first + q, whole);
-    E.row(q) = whole.E.col(first + q).transpose();
+    auto weights = whole.E.col(first - begin + q);
+    weigh(logit, first + q, weights.data());
+    E.row(q) = weights.transpose();
   }
   for (Eigen::Index q = 0; q < kLanes; ++q)
     local.mask[static_cast<std::size_t>(q)] = data_.z_mask() * E(q, 0);
@@ -144,44 +152,57 @@ void Population::run_block(Eigen::Index first, const ConstMatrix& W, const Const
   by_logit->middleCols(first, count) = by_key.topRows(count).transpose();
   for (Eigen::Index t = 0; t <= size_.topics; ++t) {
     const Across of_topic(at.by_g.data() + t * size_.words * kLanes, kLanes, size_.words);
-    Eigen::Map<Eigen::MatrixXd>(whole.slabs.col(t).data() + first * size_.words, size_.words,
-                                count) = of_topic.topRows(count).transpose();
+    Eigen::Map<Eigen::MatrixXd>(whole.slabs.col(t).data() + (first - begin) * size_.words,
+                                size_.words, count) = of_topic.topRows(count).transpose();
   }
 }
 
-double Population::run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
-                       MatrixOut* by_logit) const {
-  whole.resize(size_);
-  const auto tasks = static_cast<std::size_t>((size_.symbols + kLanes - 1) / kLanes);
-  const auto work = static_cast<std::size_t>(size_.words * size_.words * size_.symbols);
-  workers_.run(tasks, work, [&](std::size_t task) {
-    const auto local = locals_.borrow();
-    run_block(static_cast<Eigen::Index>(task) * kLanes, W, logit, whole, *local, by_logit);
-  });
-  return whole.losses.sum();
+void Population::add_by_value(Eigen::Index count, const Whole& whole, MatrixOut& by_W) const {
+  const Eigen::Index v = size_.words_per_topic, T = size_.topics, n = size_.words;
+  workers_.run(static_cast<std::size_t>(T + 1), static_cast<std::size_t>(n * n * count),
+               [&](std::size_t task) {
+                 const auto t = static_cast<Eigen::Index>(task);
+                 const auto height = static_cast<std::size_t>(n);
+                 const Eigen::Index column = t == T ? 0 : 1 + t * v;
+                 add_product_with_transpose(height, t == T ? 1 : static_cast<std::size_t>(v),
+                                            static_cast<std::size_t>(count),
+                                            {whole.slabs.col(t).data(), height},
+                                            {whole.E.data() + column, height + 1}, &by_W(0, column),
+                                            static_cast<std::size_t>(by_W.outerStride()));
+               });
+}
+
+double Population::run(const ConstMatrix& W, const ConstMatrix& logit,
+                       Derivatives* derivatives) const {
+  const auto whole = wholes_.borrow();
+  const Eigen::Index most = std::min(together(workers_), size_.symbols);
+  whole->resize(size_, most);
+  const auto blocks_of = [](Eigen::Index all) {
+    return static_cast<std::size_t>((all + kLanes - 1) / kLanes);
+  };
+  const Eigen::Index n = size_.words;
+  for (Eigen::Index begin = 0; begin < size_.symbols; begin += most) {
+    const Eigen::Index count = std::min(most, size_.symbols - begin);
+    workers_.run(blocks_of(count), static_cast<std::size_t>(n * n * count), [&](std::size_t block) {
+      const auto local = locals_.borrow();
+      run_block(begin, begin + static_cast<Eigen::Index>(block) * kLanes, W, logit, *whole, *local,
+                derivatives == nullptr ? nullptr : &derivatives->by_logit);
+    });
+    if (derivatives != nullptr) add_by_value(count, *whole, derivatives->by_W);
+  }
+  return whole->losses.sum();
 }
 
 double Population::loss(const ConstMatrix& W, const ConstMatrix& logit) const {
-  const auto whole = wholes_.borrow();
-  return run(W, logit, *whole, nullptr);
+  return run(W, logit, nullptr);
 }
 
 double Population::gradient(const ConstMatrix& W, const ConstMatrix& logit, MatrixOut by_W,
                             MatrixOut by_logit) const {
-  const auto whole = wholes_.borrow();
-  const double loss = run(W, logit, *whole, &by_logit);
-  const Eigen::Index v = size_.words_per_topic, T = size_.topics, n = size_.words;
-  const auto work = static_cast<std::size_t>(n * n * size_.symbols);
-  workers_.run(static_cast<std::size_t>(T + 1), work, [&](std::size_t task) {
-    const auto t = static_cast<Eigen::Index>(task);
-    const auto height = static_cast<std::size_t>(n),
-               inner = static_cast<std::size_t>(size_.symbols);
-    const Eigen::Index column = t == T ? 0 : 1 + t * v;
-    product_with_transpose(height, t == T ? 1 : static_cast<std::size_t>(v), inner,
-                           {whole->slabs.col(t).data(), height}, {whole->E.data() + column, inner},
-                           &by_W(0, column), static_cast<std::size_t>(by_W.outerStride()));
-    if (t == T) by_W.col(0) *= data_.z_mask();
-  });
+  by_W.setZero();
+  Derivatives derivatives{by_W, by_logit};
+  const double loss = run(W, logit, &derivatives);
+  by_W.col(0) *= data_.z_mask();
   return loss;
 }
 

@@ -35,13 +35,18 @@ class Population {
  private:
   struct Whole;  ///< working space for all queries
   struct Local;  ///< working space for some
-  double run(const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
-             MatrixOut* by_logit) const;
+  struct Derivatives {
+    MatrixOut by_W, by_logit;
+  };
+  /// The loss, and its derivatives where they are asked for.
+  double run(const ConstMatrix& W, const ConstMatrix& logit, Derivatives* derivatives) const;
   /// The unnormalized weights of a query.
-  void weigh(const ConstMatrix& logit, Eigen::Index query, Whole& whole) const;
-  /// As many queries from `first` on as there are lanes.
-  void run_block(Eigen::Index first, const ConstMatrix& W, const ConstMatrix& logit, Whole& whole,
-                 Local& local, MatrixOut* by_logit) const;
+  void weigh(const ConstMatrix& logit, Eigen::Index query, double* e) const;
+  /// As many queries from `first` on as there are lanes, of those from `begin` on.
+  void run_block(Eigen::Index begin, Eigen::Index first, const ConstMatrix& W,
+                 const ConstMatrix& logit, Whole& whole, Local& local, MatrixOut* by_logit) const;
+  /// Adds the derivatives by W_V through the first `count` queries that are in `whole`.
+  void add_by_value(Eigen::Index count, const Whole& whole, MatrixOut& by_W) const;
 
   Data data_;
   Sizes size_;

@@ -50,13 +50,26 @@ void check(Index rows, Index columns, Index inner, bool transposed, bool integer
       for (Index k = 0; k < inner; ++k) sum = std::fma(left(i, k), right(k, j), sum);
       if (c(i, j) != sum) FAIL("element " << i << ", " << j << ": " << c(i, j) << " != " << sum);
     }
+  if (!transposed) return;
+  // Added to what is there, which comes first.
+  MatrixXd more = matrix(rows, columns, integers);
+  const MatrixXd before = more;
+  add_product_with_transpose(size(rows), size(columns), size(inner), top(a), top(b), more.data(),
+                             size(more.rows()));
+  CHECK((more.bottomRows(kGap).array() == before.bottomRows(kGap).array()).all());
+  for (Index j = 0; j < columns; ++j)
+    for (Index i = 0; i < rows; ++i) {
+      double sum = before(i, j);
+      for (Index k = 0; k < inner; ++k) sum = std::fma(left(i, k), right(k, j), sum);
+      if (more(i, j) != sum) FAIL("with more at " << i << ", " << j << ": " << more(i, j));
+    }
 }
 
 }  // namespace
 
 TEST_CASE("products of matrices are Eigen's, each element summed in order", "[fast][products]") {
   for (const Index rows : {0, 1, 3, 5, 17, 33, 100})
-    for (const Index columns : {0, 1, 3, 4, 7, 32})
+    for (const Index columns : {0, 1, 3, 4, 7, 15, 32})
       for (const Index inner : {0, 1, 2, 127, 129, 300})
         for (const bool transposed : {false, true})
           for (const bool integers : {false, true})

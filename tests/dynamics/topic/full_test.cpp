@@ -66,6 +66,18 @@ TEST_CASE("topic: the full flow is the gradient's mean over all documents, at an
   }
 }
 
+TEST_CASE("topic: so it is with more queries than are gone through together",
+          "[fast][topic][full]") {
+  const Data data{5, 28, 2, 0.3, 0.2, 0.3};
+  const auto system = make_full_random(data, {Train::joint, false, 0}, 0.7, 3);
+  const std::vector<double> x = start_of(*system);
+  std::vector<double> expected =
+      by_state(*system, x, enumerated(data, full(*system, x), Scored::all).by);
+  for (double& number : expected) number = -number;
+  CHECK(difference(rhs_of(*system, x), expected) <
+        1e-13 * vector_of(expected).cwiseAbs().maxCoeff());
+}
+
 TEST_CASE("topic: the full flow is the gradient of the loss, by finite differences",
           "[fast][topic][full]") {
   const std::vector<Data> all = small_data();
