@@ -1,6 +1,5 @@
 #include "dynamics/scb/look.hpp"
 
-#include <cmath>
 #include <vector>
 
 namespace popflow::scb {
@@ -34,24 +33,16 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
 
 const BoundTable<EventInfo, EventLook>& event_table() {
   static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
-      // As at the end of stage 1, both signals of the wrong sign, whose product is positive too, do
-      // not count.
-      {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""},
-       [](const EventLook& x) {
-         return (x.signal_V > 0 ? x.product : -std::abs(x.product)) - 0.5;
-       }},
+      {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""}, boosted},
       {{"aligned",
         "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, by the threshold itself)",
         ""},
-       [](const EventLook& x) { return x.product - 0.9; }},
+       aligned},
       {{"fast_phase_end",
         "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
         "(linear, projected)",
         "boosted"},
-       [](const EventLook& x) {
-         return (1 - x.signal_V) * (1 - x.signal_V) / x.T -
-                x.kappa * (1 - x.product) * (1 - x.product);
-       }},
+       fast_phase_end},
       {{"stage2", "two-stage: stage 1 has ended and the attention was thresholded", ""},
        [](const EventLook& x) { return x.stage - 1.5; }},
       {{"plateau", "two-stage: the loss no longer fell, and training ended", "stage2"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "dynamics/scb/parts.hpp"
@@ -28,6 +29,18 @@ struct EventLook {
   double T = 0;
   std::int8_t stage = 1;
 };
+
+// The functions of events that follow from the signals alone.
+
+/// As at the end of stage 1, both signals of the wrong sign, whose product is positive too, do not
+/// count.
+inline double boosted(const EventLook& x) {
+  return (x.signal_V > 0 ? x.product : -std::abs(x.product)) - 0.5;
+}
+inline double aligned(const EventLook& x) { return x.product - 0.9; }
+inline double fast_phase_end(const EventLook& x) {
+  return (1 - x.signal_V) * (1 - x.signal_V) / x.T - x.kappa * (1 - x.product) * (1 - x.product);
+}
 
 /// The end of a run, as it is and as rounding and normalising make it.
 struct EndLook {

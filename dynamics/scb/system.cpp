@@ -140,6 +140,7 @@ Capabilities Scb::capabilities() const {
       .final_values = training_.rounding ? this : nullptr,
       .steps_in_place = full && !variant_.softmax ? this : nullptr,
       .euler_step = full && !variant_.softmax && !active_set_ ? this : nullptr,
+      .in_lanes = coordinates_ == Coordinates::signal ? this : nullptr,
       .no_noise = full ? ""
                        : "with noise only --coordinates full is exact: noise moves every entry in "
                          "a way of its own"};
@@ -500,6 +501,17 @@ void Scb::signal_events(double of_V, double of_A, std::int8_t stage,
                     .T = static_cast<double>(problem_.Q.context_length),
                     .stage = stage},
                    values);
+}
+
+void Scb::lane_parameters(std::span<double> of) const {
+  const auto& value = dynamic_cast<const ScalarValue&>(*value_);
+  signal_parameters({.x = value.start_signal(),
+                     .y = value.start_norm2(),
+                     .K_P = transition_.K_P,
+                     .kappa = kappa_,
+                     .uniform = natural_,
+                     .T = static_cast<double>(problem_.Q.context_length)},
+                    of);
 }
 
 double Scb::signal_product(double signal_V, StateView x) const {

@@ -8,6 +8,7 @@
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/scb/active_set.hpp"
 #include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/lanes.hpp"
 #include "dynamics/scb/look.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
@@ -47,7 +48,8 @@ class Scb : public System,
             public Stages,
             public FinalValues,
             public StepsInPlace,
-            public EulerStep {
+            public EulerStep,
+            public InLanes {
  public:
   Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
       const Training& training, Workers& workers);
@@ -83,6 +85,9 @@ class Scb : public System,
                      const Addend& addend) const override;
   double euler_step(StateView x, double t, double h, std::span<double> out,
                     std::span<double> events) const override;
+
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override { return signal_lanes(); }
+  void lane_parameters(std::span<double> of) const override;
 
   [[nodiscard]] Regime first_regime() const override;
   [[nodiscard]] std::size_t switches() const override {

@@ -69,6 +69,8 @@ class ScalarValue : public ValuePart {
   void derivative(const double* x, const Drive& drive, double* dx) const override;
   [[nodiscard]] ValueReport report(const double* x, double t) const override;
   [[nodiscard]] double signal(const double* x) const override;
+  [[nodiscard]] double start_signal() const { return x_; }  ///< tr(R0' P Sigma)
+  [[nodiscard]] double start_norm2() const { return y_; }   ///< tr(R0' R0 Sigma)
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   [[nodiscard]] std::optional<ValueLinearization> linearize(const double* x, double t,

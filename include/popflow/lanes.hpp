@@ -29,7 +29,8 @@ struct LaneFormulas {
 };
 
 /// A small System whose formulas exist for several trajectories at once. It has no regimes, no
-/// proximal term, no passages and no events that are extrema or wait for others.
+/// proximal term, no passages and no events that are extrema. An event that waits for another has
+/// its function among the others from the start, and is watched for from there on.
 class InLanes {
  public:
   virtual ~InLanes() = default;

@@ -31,6 +31,10 @@ class EventWatch {
       if (watch.stage == Watch::armed) return true;
     return false;
   }
+  /// Could this one?
+  [[nodiscard]] bool watching(std::size_t event) const {
+    return event < watches_.size() && watches_[event].stage == Watch::armed;
+  }
   enum class Found {
     nothing,
     located,  ///< the caller must repeat the step: `probe` has overwritten its result

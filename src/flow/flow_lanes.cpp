@@ -282,7 +282,7 @@ void FlowLanes::Group::judge(std::size_t lane) {
   }
   const double t_new = h == flow.target - flow.t ? flow.target : flow.t + h;
   for (std::size_t event = 0; event < events_; ++event)
-    if (values_.at(event, lane) >= 0 && flow.events.watching()) {
+    if (values_.at(event, lane) >= 0 && flow.events.watching(event)) {
       look_for_events(lane, t_new);
       break;
     }
@@ -406,8 +406,12 @@ std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
   return drivers;
 }
 
-bool has_flow_lanes(const SystemInfo& info, const std::string& method, bool may_stop_early) {
-  return info.flow_in_lanes && method == "dopri5" && !may_stop_early;
+bool flow_lanes_take(const std::string& method, bool may_stop_early) {
+  return method == "dopri5" && !may_stop_early;
+}
+
+bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early) {
+  return system.capabilities().in_lanes && flow_lanes_take(method, may_stop_early);
 }
 
 }  // namespace popflow

@@ -10,9 +10,11 @@
 
 namespace popflow {
 
-/// Can flows of this system be integrated in lanes, by this method? Those that may stop early, when
-/// steady or stuck, cannot.
-bool has_flow_lanes(const SystemInfo& info, const std::string& method, bool may_stop_early);
+/// Are flows by this method integrated in lanes, where there are any? Those that may stop early,
+/// when steady or stuck, are not.
+bool flow_lanes_take(const std::string& method, bool may_stop_early);
+/// Can flows of this System be, by this method?
+bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
 
 /// Any number of flows, each with a System and options of its own, integrated side by side; a lane
 /// whose flow has arrived takes the next. All Systems have the same LaneFormulas. What a flow gives

@@ -147,29 +147,38 @@ void settle_end(Parameters& options, const System& system) {
 
 namespace {
 
-void settle_kernel(Parameters& options, bool lanes, bool by_default, const std::string& what) {
-  const std::string& kernel = options.word("kernel");
-  if (kernel == "lanes" && !lanes)
+void require_lanes(const Parameters& options, bool any, const std::string& what) {
+  if (options.word("kernel") == "lanes" && !any)
     throw UsageError("--kernel lanes: there are none for " + what + "; take auto or scalar");
-  if (kernel == "auto")
-    options.resolve("kernel", std::string(lanes && by_default ? "lanes" : "scalar"));
+}
+
+void resolve_kernel(Parameters& options, bool lanes) {
+  if (options.word("kernel") == "auto")
+    options.resolve("kernel", std::string(lanes ? "lanes" : "scalar"));
 }
 
 }  // namespace
 
 void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep) {
-  const bool lanes = has_flow_lanes(info, options.word("method"), options.has("stop-when"));
-  settle_kernel(options, lanes, of_sweep,
-                "the flow of " + info.name +
-                    (info.flow_in_lanes ? " with this --method, or with --stop-when" : ""));
+  resolve_kernel(options, of_sweep && info.flow_in_lanes &&
+                              flow_lanes_take(options.word("method"), options.has("stop-when")));
 }
 
 void settle_kernel(Parameters& options, const System& system, bool of_sweep) {
   const std::string& mode = options.word("mode");
-  if (mode == "flow") return settle_flow_kernel(options, system.info(), of_sweep);
-  if (mode != "sde") return;
-  settle_kernel(options, has_noisy_lanes(system, sde_options(options, 0, {})), true,
-                "the noise of " + system.info().name + " with these options");
+  const std::string& name = system.info().name;
+  if (mode == "flow") {
+    const bool offered = static_cast<bool>(system.capabilities().in_lanes);
+    require_lanes(
+        options, has_flow_lanes(system, options.word("method"), options.has("stop-when")),
+        "the flow of " + name +
+            (offered ? " with this --method, or with --stop-when" : " in these coordinates"));
+    settle_flow_kernel(options, system.info(), of_sweep);
+  } else if (mode == "sde") {
+    const bool lanes = has_noisy_lanes(system, sde_options(options, 0, {}));
+    require_lanes(options, lanes, "the noise of " + name + " with these options");
+    resolve_kernel(options, lanes);
+  }
 }
 
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,

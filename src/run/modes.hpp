@@ -28,11 +28,10 @@ Setting make_setting(const Parameters& options, const LastState* start);
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
 
-/// Fills in the kernel of a flow where it is left to the program: lanes, where there are any, for
-/// those of a sweep, Odeint's steppers for a single one. Throws UsageError where there are no
-/// lanes.
+/// Fills in the kernel of a flow where it is left to the program: lanes for those of a sweep, where
+/// the system has them in all its coordinates, Odeint's steppers for all others.
 void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep);
-/// The same in any mode.
+/// The same in any mode. Throws UsageError where lanes are asked for and there are none.
 void settle_kernel(Parameters& options, const System& system, bool of_sweep = false);
 
 /// What moves the state in this mode, at its start.

@@ -85,9 +85,12 @@ void CellRunner::set(std::uint64_t number) {
   set_ = number;
 }
 
-std::shared_ptr<const CellRunner::Settled> CellRunner::settle(const System& system) {
+std::shared_ptr<const CellRunner::Settled> CellRunner::settle(const Current& next) {
   const bool by_options_alone = !options_vary_ && !cells_.noisy() && config_.options.has("t-end");
-  if (by_options_alone && current_ && current_->settled) return current_->settled;
+  // The coordinates may differ, and with them whether there are lanes.
+  const bool as_before = current_ && current_->settled && !current_->in_lanes == !next.in_lanes;
+  if (by_options_alone && as_before) return current_->settled;
+  const System& system = *next.system;
   const auto settled = std::make_shared<Settled>(Settled{config_.options});
   Parameters& options = settled->options;
   settle_end(options, system);
@@ -112,7 +115,7 @@ void CellRunner::make(Current& next) {
   next.in_lanes = can.in_lanes.operator->();
   next.outcomes = can.outcomes.operator->();
   next.final_values = can.final_values.operator->();
-  next.settled = settle(*next.system);
+  next.settled = settle(next);
   const std::vector<EventInfo>& known = columns_.info.events;
   for (const std::string& name : next.system->shape().events)
     next.events.push_back(static_cast<std::size_t>(

@@ -72,7 +72,7 @@ class CellRunner {
   [[nodiscard]] std::unique_ptr<System> make_system();
   /// Gives config_ a cell's values.
   void set(std::uint64_t number);
-  [[nodiscard]] std::shared_ptr<const Settled> settle(const System& system);
+  [[nodiscard]] std::shared_ptr<const Settled> settle(const Current& next);
   /// Those of `runs` that go together, beginning with the first.
   [[nodiscard]] std::vector<Job> jobs(std::span<const CellRun> runs);
   /// Gives all their drivers; false if the cell is refused and is to be marked.

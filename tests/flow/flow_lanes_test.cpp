@@ -50,7 +50,7 @@ TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][l
   for (const bool free : {false, true}) {
     const std::vector<std::unique_ptr<const Markov>> systems = many(free);
     FlowDriver::Options options{.rtol = 1e-9, .atol = 1e-11};
-    REQUIRE(has_flow_lanes(systems[0]->info(), options.method, false));
+    REQUIRE(has_flow_lanes(*systems[0], options.method, false));
     FlowLanes lanes = lanes_of(systems, options);
     const auto drivers = lanes.drivers();
     std::vector<double> targets;
