@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,7 +139,8 @@ struct SystemInfo {
   /// coordinates are tested against it. Empty: there are no reduced coordinates.
   std::vector<OptionSetting> unreduced = {};
   std::vector<RungInfo> rungs = {};  ///< besides those that every system has
-  bool flow_in_lanes = false;        ///< in all its coordinates (InLanes)
+  /// The options with which its flows have lanes (InLanes); an empty list: with any.
+  std::optional<std::vector<OptionSetting>> flow_in_lanes = {};
 };
 
 // ---- What one instance (a problem in chosen coordinates) holds.

@@ -159,9 +159,13 @@ void resolve_kernel(Parameters& options, bool lanes) {
 
 }  // namespace
 
-void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep) {
-  resolve_kernel(options, of_sweep && info.flow_in_lanes &&
-                              flow_lanes_take(options.word("method"), options.has("stop-when")));
+void settle_flow_kernel(Parameters& options, const SystemInfo& info, const Parameters& own) {
+  bool lanes = info.flow_in_lanes.has_value() &&
+               flow_lanes_take(options.word("method"), options.has("stop-when"));
+  if (lanes)
+    for (const auto& [option, word] : *info.flow_in_lanes)
+      lanes = lanes && own.text(option) == word;
+  resolve_kernel(options, lanes);
 }
 
 void settle_kernel(Parameters& options, const System& system, bool of_sweep) {
@@ -169,11 +173,13 @@ void settle_kernel(Parameters& options, const System& system, bool of_sweep) {
   const std::string& name = system.info().name;
   if (mode == "flow") {
     const bool offered = static_cast<bool>(system.capabilities().in_lanes);
-    require_lanes(
-        options, has_flow_lanes(system, options.word("method"), options.has("stop-when")),
-        "the flow of " + name +
-            (offered ? " with this --method, or with --stop-when" : " in these coordinates"));
-    settle_flow_kernel(options, system.info(), of_sweep);
+    const bool lanes = has_flow_lanes(system, options.word("method"), options.has("stop-when"));
+    require_lanes(options, lanes,
+                  "the flow of " + name +
+                      (offered                       ? " with this --method, or with --stop-when"
+                       : system.info().flow_in_lanes ? " in these coordinates"
+                                                     : ""));
+    resolve_kernel(options, of_sweep && lanes);
   } else if (mode == "sde") {
     const bool lanes = has_noisy_lanes(system, sde_options(options, 0, {}));
     require_lanes(options, lanes, "the noise of " + name + " with these options");

@@ -28,11 +28,12 @@ Setting make_setting(const Parameters& options, const LastState* start);
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
 
-/// Fills in the kernel of a flow where it is left to the program: lanes for those of a sweep, where
-/// the system has them in all its coordinates, Odeint's steppers for all others.
-void settle_flow_kernel(Parameters& options, const SystemInfo& info, bool of_sweep);
-/// The same in any mode. Throws UsageError where lanes are asked for and there are none.
+/// Fills in the kernel where it is left to the program: for flows of a sweep lanes, where the
+/// System has them, Odeint's steppers for all others; with noise lanes, where there are any. Throws
+/// UsageError where lanes are asked for and there are none.
 void settle_kernel(Parameters& options, const System& system, bool of_sweep = false);
+/// The same for a sweep's flow, from what is declared, without the System.
+void settle_flow_kernel(Parameters& options, const SystemInfo& info, const Parameters& own);
 
 /// What moves the state in this mode, at its start.
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,

@@ -53,7 +53,7 @@ class Tolerance {
 };
 
 /// Elements a task works on: small enough to balance, large enough to be worth a thread.
-constexpr std::size_t kTaskElements = std::size_t{1} << 13;
+constexpr std::size_t kTaskElements = std::size_t{1} << 14;
 
 /// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns their number.
 template <class Body>

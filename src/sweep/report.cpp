@@ -143,7 +143,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
   RunConfig config = cells.config(number);
-  if (!cells.noisy()) settle_flow_kernel(config.options, catalogue.info(config.system), true);
+  if (!cells.noisy()) settle_flow_kernel(config.options, catalogue.info(config.system), config.own);
   std::string command = program + " run " + config.system;
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {

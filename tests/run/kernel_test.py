@@ -62,23 +62,31 @@ def test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers():
               "neighbours matter")
 
 
-def test_flows_of_scb_take_lanes_where_they_are_asked_for():
+def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
     few = ["--context-length", 1000, "--t-end", 60, "--rtol", 1e-10, "--atol", 1e-12]
     seeds = ["--over", "problem-seed=1:40:40"]
     with Folder() as folder:
-        for name in ("auto", "lanes"):
+        for name in ("auto", "scalar"):
             popflow("sweep", "scb", *seeds, "--coordinates", "signal", *few, "--kernel", name, "-o",
                     f"{name}.h5", folder=folder, code=0)
+        check("--kernel lanes" in " ".join(command_of(os.path.join(folder, "auto.h5"), "problem-seed=7")),
+              "the cell's command")
         popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "--kernel", "lanes",
-                "--keep-going", "-o", "mixed.h5", folder=folder, code=0)
+                "--keep-going", "-o", "refused.h5", folder=folder, code=0)
+        popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "-o", "mixed.h5",
+                folder=folder, code=0)
+        for words, found in (("coordinates=signal", True), ("coordinates=support", False)):
+            command = " ".join(command_of(os.path.join(folder, "mixed.h5"), words))
+            check(("--kernel lanes" in command) == found, f"the command of {words}")
         popflow("run", "scb", "--coordinates", "signal", "--problem-seed", 7, *few, "--kernel", "lanes",
                 "-o", "run.h5", folder=folder, code=0)
-        scalar, lanes, mixed = (datasets(os.path.join(folder, f"{name}.h5"))
-                                for name in ("auto", "lanes", "mixed"))
+        scalar, lanes, mixed, refused = (datasets(os.path.join(folder, f"{name}.h5"))
+                                         for name in ("scalar", "auto", "mixed", "refused"))
         for name in ("loss", "signal_V", "time_of_boosted", "time_of_aligned", "time_of_fast_phase_end"):
             check(np.allclose(scalar[name], lanes[name], rtol=1e-6, equal_nan=True), name)
         check(np.isfinite(lanes["time_of_fast_phase_end"]).any(), "an event that waits for another")
-        check(np.isfinite(mixed["loss"][0]) and np.isnan(mixed["loss"][1]), "coordinates without lanes")
+        check(np.allclose(mixed["loss"][0], mixed["loss"][1], rtol=1e-6), "with lanes and without")
+        check(np.isfinite(refused["loss"][0]) and np.isnan(refused["loss"][1]), "coordinates without lanes")
         with h5py.File(os.path.join(folder, "run.h5")) as run:
             check(run["loss"][-1] == lanes["loss"][6], "the bits of a cell")
 
@@ -97,8 +105,9 @@ def test_a_single_flow_takes_the_steppers_unless_told():
 
 def test_where_there_are_no_lanes():
     check_refused("run", {
-        ("scb", "--kernel", "lanes"): 
+        ("scb", "--kernel", "lanes"):
             "--kernel lanes: there are none for the flow of scb in these coordinates",
+        ("topic", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of topic; take auto",
         ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
             "the flow of markov with this --method",
         ("markov", "--kernel", "lanes", "--mode", "sde", "--noise", "isotropic"):
@@ -110,6 +119,6 @@ if __name__ == "__main__":
     run_all([test_runs_with_noise_have_the_same_bits_either_way,
              test_an_ensemble_in_lanes_resumes_to_the_same_bits,
              test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers,
-             test_flows_of_scb_take_lanes_where_they_are_asked_for,
+             test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates,
              test_a_single_flow_takes_the_steppers_unless_told,
              test_where_there_are_no_lanes])
