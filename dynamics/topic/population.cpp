@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "dynamics/common/products.hpp"
 #include "dynamics/topic/query_lanes.hpp"
@@ -201,7 +200,7 @@ double Population::loss(const ConstMatrix& W, const ConstMatrix& logit) const {
 double Population::gradient(const ConstMatrix& W, const ConstMatrix& logit, MatrixOut by_W,
                             MatrixOut by_logit) const {
   by_W.setZero();
-  Derivatives derivatives{by_W, std::move(by_logit)};
+  Derivatives derivatives{by_W, by_logit};
   const double loss = run(W, logit, &derivatives);
   by_W.col(0) *= data_.z_mask();
   return loss;

@@ -36,7 +36,8 @@ class Population {
   struct Whole;  ///< working space for all queries
   struct Local;  ///< working space for some
   struct Derivatives {
-    MatrixOut by_W, by_logit;
+    MatrixOut& by_W;
+    MatrixOut& by_logit;
   };
   /// The loss, and its derivatives where they are asked for.
   double run(const ConstMatrix& W, const ConstMatrix& logit, Derivatives* derivatives) const;
