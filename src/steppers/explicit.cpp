@@ -129,10 +129,11 @@ class Fehlberg78 : public Stepper {
   bool known_ = false;
 };
 
-/// The classical method of order four, with steps of one length.
-class RungeKutta4 : public Stepper {
+/// A method of fixed step: euler, rk4.
+template <class Method>
+class FixedStep : public Stepper {
  public:
-  RungeKutta4(Rhs& rhs, Workers& workers)
+  FixedStep(Rhs& rhs, Workers& workers)
       : rhs_(rhs), workers_(workers), method_(ThreadedAlgebra(workers)) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
@@ -142,6 +143,19 @@ class RungeKutta4 : public Stepper {
     const bool finite = is_state(workers_, x_new);
     return {finite, finite, h};
   }
+
+ protected:
+  Rhs& rhs_;
+  Workers& workers_;
+
+ private:
+  Method method_;
+};
+
+/// The classical method of order four.
+class RungeKutta4 : public FixedStep<Of<odeint::runge_kutta4>> {
+ public:
+  using FixedStep::FixedStep;
 
   bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
     // Hermite's cubic through both ends errs by h^4, and derivatives at points of it, which weigh h
@@ -169,26 +183,14 @@ class RungeKutta4 : public Stepper {
   }
 
  private:
-  Rhs& rhs_;
-  Workers& workers_;
-  Of<odeint::runge_kutta4> method_;
   State first_, last_;          ///< derivatives at the ends of the last attempt
   std::array<State, 2> inner_;  ///< and at kDopri5Inner
 };
 
 /// Euler's method. A part of its step lies on the line between the step's ends.
-class Euler : public Stepper {
+class Euler : public FixedStep<Of<odeint::euler>> {
  public:
-  Euler(Rhs& rhs, Workers& workers)
-      : rhs_(rhs), workers_(workers), method_(ThreadedAlgebra(workers)) {}
-
-  [[nodiscard]] bool adaptive() const override { return false; }
-
-  Trial attempt(const State& x, double t, double h, State& x_new) override {
-    method_.do_step(std::ref(rhs_), x, t, x_new, h);
-    const bool finite = is_state(workers_, x_new);
-    return {finite, finite, h};
-  }
+  using FixedStep::FixedStep;
 
   bool extend(const State& /*x*/, double /*t*/, double /*h*/, const State& /*x_new*/,
               State& /*scratch*/) override {
@@ -201,13 +203,6 @@ class Euler : public Stepper {
     ThreadedAlgebra(workers_).for_each3(out, x, x_new,
                                         Operations::scale_sum2<double, double>(1 - part, part));
   }
-
- protected:
-  Rhs& rhs_;
-  Workers& workers_;
-
- private:
-  Of<odeint::euler> method_;
 };
 
 /// The same where the System takes its step in one pass over memory.
