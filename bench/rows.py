@@ -83,6 +83,9 @@ ROWS = [
     Row("joma", "the same with 100 000 tokens", JOMA + " --tokens 100000", diffrax("joma.py"), 2),
     Row("joma-joint-flow", "`joma-joint` flow, softmax, M = 2000, C = K = 100 to t = 200",
         JOINT + " --tokens 2000 --classes 100 --t-end 200", diffrax("joma_joint.py"), 2),
+    Row("joma-joint-flow-alone", "the same without the program's start and its file",
+        JOINT + " --tokens 2000 --classes 100", diffrax("joma_joint.py"), 2,
+        timed="--t-end 200", less="--t-end 0"),
     Row("joma-joint-sgd-large", "`joma-joint` SGD, M = 2000, C = K = 100, B = 64, contexts of 100",
         f"{JOINT} --mode sgd {SAMPLES} --tokens 2000 --classes 100",
         [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 50 --runs 16",
@@ -118,5 +121,6 @@ ROWS = [
         checked="--t-end 4 --runs 32", timed="--t-end 60", **steps(600)),
     Row("topic-sde-large", "the same with 10 topics of 100 words",
         f"{TOPIC} --mode sde {DOCUMENTS}", [Peer("JAX", "topic.py", "sde")], 3,
-        checked="--t-end 4 --runs 32", timed=f"--t-end 1 {TEN_TIMES}", **steps(10)),
+        checked="--t-end 4 --runs 32", timed=f"--t-end 3 {TEN_TIMES}",
+        less=f"--t-end 1 {TEN_TIMES}", **steps(30, less=10)),
 ]
