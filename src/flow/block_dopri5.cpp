@@ -34,7 +34,7 @@ constexpr Reach kWatching = {8, 16};
 constexpr Reach kUnwatched = {64, 256};
 /// Blocks are filled up to whole vectors, of whatever width, with zeros.
 constexpr size_t kVector = 16;
-constexpr size_t kPlaces = kDopri5Inner.size();
+constexpr size_t kPlaces = kQuinticPlaces.size();
 
 POPFLOW_WIDEST void advance(size_t stage, size_t count, const double* x, double h, const Slopes& k,
                             double* out) {
@@ -258,13 +258,13 @@ void BlockDopri5::locate(Desk& desk, size_t begin, size_t count, double t, doubl
     for (size_t l = low; l < high; ++l) {
       std::array<double, kStages> slopes;
       for (size_t j = 0; j < kStages; ++j) slopes[j] = desk.k[j][l];
-      desk.between[l] = dopri5::between(desk.x[l], desk.x_new[l], h, slopes, kDopri5Inner[place]);
+      desk.between[l] = dopri5::between(desk.x[l], desk.x_new[l], h, slopes, kQuinticPlaces[place]);
     }
-    separable_->part_rhs(begin + low, {&desk.between[low], some}, t + kDopri5Inner[place] * h,
+    separable_->part_rhs(begin + low, {&desk.between[low], some}, t + kQuinticPlaces[place] * h,
                          {&desk.inner[place][low], some});
   }
   for (size_t node = 1; node < kLast; ++node) {
-    const ExtensionWeights w = kDopri5Extension.at(kPassageNodes[node]);
+    const ExtensionWeights<4> w = kQuintic.at(kPassageNodes[node]);
     for (size_t l = low; l < high; ++l)
       desk.between[l] =
           w.state(desk.x[l], desk.x_new[l], h,

@@ -37,15 +37,15 @@ class StepWithin {
   /// Of length h from t, when the above have been filled.
   void extend(const System& system, double t, double h) {
     h_ = h;
-    for (std::size_t place = 0; place < kDopri5Inner.size(); ++place) {
+    for (std::size_t place = 0; place < kQuinticPlaces.size(); ++place) {
       for (std::size_t i = 0; i < x.size(); ++i)
-        between_[i] = dopri5::between(x[i], x_new[i], h, slopes[i], kDopri5Inner[place]);
-      system.rhs({between_, {}}, t + kDopri5Inner[place] * h, inner_[place]);
+        between_[i] = dopri5::between(x[i], x_new[i], h, slopes[i], kQuinticPlaces[place]);
+      system.rhs({between_, {}}, t + kQuinticPlaces[place] * h, inner_[place]);
     }
   }
   /// The state after a fraction of the step.
   StateView at(double part) {
-    const ExtensionWeights w = kDopri5Extension.at(part);
+    const ExtensionWeights<4> w = kQuintic.at(part);
     for (std::size_t i = 0; i < x.size(); ++i)
       between_[i] =
           w.state(x[i], x_new[i], h_, {slopes[i][0], inner_[0][i], inner_[1][i], slopes[i][6]});

@@ -12,7 +12,9 @@
 #include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
 #include "steppers/odeint_state.hpp"
+#include "steppers/refined_extension.hpp"
 #include "steppers/stepper.hpp"
+#include "steppers/within_step.hpp"
 
 namespace popflow {
 
@@ -30,19 +32,6 @@ constexpr int kFehlberg78Error = 8;
 Trial judge(const ErrorNorm& error, double h, int order) {
   if (!std::isfinite(error.value)) return {false, false, kAfterNonFinite * h};
   return {error.value <= 1, true, h * step_factor(error.value, order)};
-}
-
-/// The state after a fraction of a step of length h, by the slopes at its two ends and, between
-/// them, at kDopri5Inner.
-void between_slopes(Workers& workers, const State& x, double h, const State& x_new,
-                    const State& first, const std::array<State, 2>& inner, const State& last,
-                    double part, State& out) {
-  out.resize(x.size());
-  const ExtensionWeights w = kDopri5Extension.at(part);
-  ThreadedAlgebra(workers).for_each7(
-      out, x, x_new, first, inner[0], inner[1], last,
-      Operations::scale_sum6<double, double, double, double, double, double>(
-          1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3]));
 }
 
 /// Dormand-Prince 5(4) with its last stage kept as the next step's first.
@@ -73,15 +62,15 @@ class Dopri5 : public Stepper {
     scratch.resize(x.size());
     for (std::size_t i = 0; i < inner_.size(); ++i) {
       inner_[i].resize(x.size());
-      method_.calc_state(kDopri5Inner[i] * h, scratch, x, dxdt_, 0.0, x_new, dxdt_new_, h);
-      rhs_(scratch, inner_[i], t + kDopri5Inner[i] * h);
+      method_.calc_state(kQuinticPlaces[i] * h, scratch, x, dxdt_, 0.0, x_new, dxdt_new_, h);
+      rhs_(scratch, inner_[i], t + kQuinticPlaces[i] * h);
     }
     return true;
   }
 
   void between(const State& x, double h, const State& x_new, double part,
                State& out) const override {
-    between_slopes(workers_, x, h, x_new, dxdt_, inner_, dxdt_new_, part, out);
+    within_step::quintic(workers_, x, h, x_new, dxdt_, inner_, dxdt_new_, part, out);
   }
 
   void accept() override { dxdt_.swap(dxdt_new_); }
@@ -94,7 +83,7 @@ class Dopri5 : public Stepper {
   Workers& workers_;
   Of<odeint::runge_kutta_dopri5> method_;
   State dxdt_, dxdt_new_;
-  std::array<State, 2> inner_;  ///< derivatives at kDopri5Inner of the last attempt
+  std::array<State, 2> inner_;  ///< derivatives at kQuinticPlaces of the last attempt
   bool known_ = false;          // dxdt_ is the derivative at x
 };
 
@@ -105,28 +94,57 @@ class Fehlberg78 : public Stepper {
       : rhs_(rhs),
         tolerance_(tolerance),
         method_(ThreadedAlgebra(workers)),
-        dxdt_(tolerance.size()) {}
+        dxdt_(tolerance.size()),
+        extension_(rhs, tolerance, workers) {}
 
   [[nodiscard]] bool adaptive() const override { return true; }
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     if (!known_) rhs_(x, dxdt_, t);
     known_ = true;
+    last_known_ = false;
     ErrorNorm error{tolerance_, x, x_new};
-    method_.do_step(std::ref(rhs_), x, dxdt_, t, x_new, h, error);
+    // Odeint keeps its stages to itself, but here is where their slopes are.
+    std::size_t stage = 1;
+    const auto stages = [&](const State& at, State& slope, double time) {
+      slopes_[stage++] = &slope;
+      rhs_(at, slope, time);
+    };
+    method_.do_step(std::ref(stages), x, dxdt_, t, x_new, h, error);
     return judge(error, h, kFehlberg78Error);
   }
 
-  void accept() override { known_ = false; }
-  void reset() override { known_ = false; }
+  bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
+    last_.resize(x.size());
+    rhs_(x_new, last_, t + h);
+    last_known_ = true;
+    // Its stages from the sixth on err by h^5, as do their slopes.
+    extension_.begin({slopes_[7], slopes_[9], slopes_[8], slopes_[6]});
+    return extension_.refine({x, t, h, x_new, dxdt_, last_}, scratch);
+  }
+  [[nodiscard]] int extension_degree() const override { return RefinedExtension::kDegree; }
+  void between(const State& x, double h, const State& x_new, double part,
+               State& out) const override {
+    extension_.between(x, h, x_new, dxdt_, last_, part, out);
+  }
+
+  void accept() override {
+    if (last_known_) dxdt_.swap(last_);
+    known_ = last_known_;
+  }
+  void reset() override { known_ = last_known_ = false; }
   [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }
 
  private:
+  static constexpr std::size_t kStages = 13;
   Rhs& rhs_;
   const Tolerance& tolerance_;
   Of<odeint::runge_kutta_fehlberg78> method_;
-  State dxdt_;
-  bool known_ = false;
+  State dxdt_, last_;                        ///< derivatives at the ends of the last attempt
+  bool known_ = false;                       ///< dxdt_ is the derivative at x
+  bool last_known_ = false;                  ///< and last_ that at x_new
+  std::array<State*, kStages> slopes_ = {};  ///< of stages but the first
+  RefinedExtension extension_;
 };
 
 /// A method of fixed step: euler, rk4.
@@ -160,18 +178,13 @@ class RungeKutta4 : public FixedStep<Of<odeint::runge_kutta4>> {
   bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
     // Hermite's cubic through both ends errs by h^4, and derivatives at points of it, which weigh h
     // times, make a polynomial that errs by h^5, as the step does.
-    for (State* state : {&first_, &last_, &scratch}) state->resize(x.size());
+    for (State* state : {&first_, &last_}) state->resize(x.size());
     rhs_(x, first_, t);
     rhs_(x_new, last_, t + h);
     for (std::size_t i = 0; i < inner_.size(); ++i) {
-      const double part = kDopri5Inner[i];
-      const double rest = 1 - part;
-      const double end = part * part * (1 + 2 * rest);
+      const double part = kQuinticPlaces[i];
       inner_[i].resize(x.size());
-      ThreadedAlgebra(workers_).for_each5(
-          scratch, x, x_new, first_, last_,
-          Operations::scale_sum4<double, double, double, double>(
-              1 - end, end, h * part * rest * rest, -h * part * part * rest));
+      within_step::cubic(workers_, x, h, x_new, first_, last_, part, scratch);
       rhs_(scratch, inner_[i], t + part * h);
     }
     return true;
@@ -179,12 +192,12 @@ class RungeKutta4 : public FixedStep<Of<odeint::runge_kutta4>> {
 
   void between(const State& x, double h, const State& x_new, double part,
                State& out) const override {
-    between_slopes(workers_, x, h, x_new, first_, inner_, last_, part, out);
+    within_step::quintic(workers_, x, h, x_new, first_, inner_, last_, part, out);
   }
 
  private:
   State first_, last_;          ///< derivatives at the ends of the last attempt
-  std::array<State, 2> inner_;  ///< and at kDopri5Inner
+  std::array<State, 2> inner_;  ///< and at kQuinticPlaces
 };
 
 /// Euler's method. A part of its step lies on the line between the step's ends.

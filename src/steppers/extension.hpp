@@ -1,35 +1,44 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 namespace popflow {
 
-/// The weights of a polynomial of degree five over a step (0 to 1), made of the states at its two
-/// ends and the slopes at the ends and at two points within: value(part) = (1 - end) x(0) +
-/// end x(1) + h sum_i slopes[i] f_i, the slopes in order of time.
+/// The weights of a polynomial over a step (0 to 1), made of the states at its two ends and the
+/// slopes at the ends and at points within: value(part) = (1 - end) x(0) + end x(1) +
+/// h sum_i slopes[i] f_i, the slopes in order of time.
+template <std::size_t kSlopes>
 struct ExtensionWeights {
   double end = 0;
-  std::array<double, 4> slopes = {};
-  /// The state there, by an entry's two ends and four slopes.
+  std::array<double, kSlopes> slopes = {};
+  /// The state there, by an entry's two ends and all slopes.
   [[nodiscard]] double state(double x, double x_new, double h,
-                             const std::array<double, 4>& f) const {
-    return (1 - end) * x + end * x_new +
-           h * (slopes[0] * f[0] + slopes[1] * f[1] + slopes[2] * f[2] + slopes[3] * f[3]);
+                             const std::array<double, kSlopes>& f) const {
+    double sum = slopes[0] * f[0];
+    for (std::size_t i = 1; i < kSlopes; ++i) sum += slopes[i] * f[i];
+    return (1 - end) * x + end * x_new + h * sum;
   }
 };
 
-/// These weights as functions of the fraction of the step.
+/// These weights as functions of the fraction of the step. The degree of the polynomial is three
+/// more than there are points within.
+template <std::size_t kInner>
 class Extension {
  public:
-  /// By where the two inner slopes are.
-  constexpr explicit Extension(const std::array<double, 2>& inner) {
-    // The derivative is the cubic through the four slopes, plus a multiple of the quartic that is
-    // zero at their places, so that the integral comes to the state at the end.
-    const std::array<double, 4> place = {0, inner[0], inner[1], 1};
-    Derivative quartic = {1};
-    for (const double at : place) quartic = times(quartic, at, 1);
-    end_ = integral(quartic);
+  static constexpr std::size_t kSlopes = kInner + 2;
+
+  /// By where the inner slopes are.
+  constexpr explicit Extension(const std::array<double, kInner>& inner) {
+    // The derivative is the polynomial through the slopes, plus a multiple of the one of the next
+    // degree that is zero at their places, so that the integral comes to the state at the end.
+    std::array<double, kSlopes> place = {};
+    std::copy(inner.begin(), inner.end(), place.begin() + 1);
+    place.back() = 1;
+    Derivative nodal = {1};
+    for (const double at : place) nodal = times(nodal, at, 1);
+    end_ = integral(nodal);
     const double whole = value(end_, 1);
     for (double& coefficient : end_) coefficient /= whole;
     for (std::size_t i = 0; i < place.size(); ++i) {
@@ -42,15 +51,24 @@ class Extension {
     }
   }
 
-  [[nodiscard]] constexpr ExtensionWeights at(double part) const {
-    return {value(end_, part),
-            {value(slopes_[0], part), value(slopes_[1], part), value(slopes_[2], part),
-             value(slopes_[3], part)}};
+  [[nodiscard]] constexpr ExtensionWeights<kSlopes> at(double part) const {
+    ExtensionWeights<kSlopes> weights;
+    weights.end = value(end_, part);
+    for (std::size_t i = 0; i < kSlopes; ++i) weights.slopes[i] = value(slopes_[i], part);
+    return weights;
+  }
+
+  /// The weights of the slope there: slope(part) = end (x(1) - x(0))/h + sum_i slopes[i] f_i.
+  [[nodiscard]] constexpr ExtensionWeights<kSlopes> slope_at(double part) const {
+    ExtensionWeights<kSlopes> weights;
+    weights.end = slope(end_, part);
+    for (std::size_t i = 0; i < kSlopes; ++i) weights.slopes[i] = slope(slopes_[i], part);
+    return weights;
   }
 
  private:
-  using Derivative = std::array<double, 5>;  ///< coefficients of part^0 to part^4
-  using Weight = std::array<double, 5>;      ///< of part^1 to part^5
+  using Derivative = std::array<double, kSlopes + 1>;  ///< coefficients from part^0 on
+  using Weight = std::array<double, kSlopes + 1>;      ///< from part^1 on
 
   /// The product with (part - root)/divisor.
   static constexpr Derivative times(const Derivative& of, double root, double divisor) {
@@ -65,16 +83,29 @@ class Extension {
     return integral;
   }
   static constexpr double value(const Weight& of, double part) {
-    return part * (of[0] + part * (of[1] + part * (of[2] + part * (of[3] + part * of[4]))));
+    double sum = of.back();
+    for (std::size_t n = of.size() - 1; n > 0; --n) sum = of[n - 1] + part * sum;
+    return part * sum;
+  }
+  static constexpr double slope(const Weight& of, double part) {
+    double sum = 0;
+    for (std::size_t n = of.size(); n > 0; --n)
+      sum = static_cast<double>(n) * of[n - 1] + part * sum;
+    return sum;
   }
 
   Weight end_ = {};
-  std::array<Weight, 4> slopes_ = {};
+  std::array<Weight, kSlopes> slopes_ = {};
 };
 
-/// Where that of dopri5 takes its inner slopes: near the ends the method's own extension errs
-/// least.
-inline constexpr std::array<double, 2> kDopri5Inner = {0.2, 0.8};
-inline constexpr Extension kDopri5Extension(kDopri5Inner);
+/// Where the polynomial of degree five takes its inner slopes: near the ends the extensions from
+/// which they come (dopri5's own, Hermite's cubic) err least.
+inline constexpr std::array<double, 2> kQuinticPlaces = {0.2, 0.8};
+inline constexpr Extension<2> kQuintic(kQuinticPlaces);
+
+/// And that of degree seven: where stages of fehlberg78 are. (The one of them that is missing, 1/2,
+/// would make the slopes alone give the state at the end, so that it would tell nothing new.)
+inline constexpr std::array<double, 4> kSepticPlaces = {1.0 / 6, 1.0 / 3, 2.0 / 3, 5.0 / 6};
+inline constexpr Extension<4> kSeptic(kSepticPlaces);
 
 }  // namespace popflow

@@ -34,6 +34,8 @@ double stepper_states(const std::string& method, double state_size) {
 double extension_states(const std::string& method) {
   if (method == "dopri5") return 2 + 1;  // derivatives at two points
   if (method == "rk4") return 4 + 1;     // and at the ends
+  // At the end, at four points, and one of them anew.
+  if (method == "fehlberg78") return 6 + 1;
   return method == "euler" ? 1 : 0;
 }
 

@@ -83,6 +83,8 @@ class Stepper {
                       State& /*scratch*/) {
     return false;
   }
+  /// The degree of that extension in time, or about it.
+  [[nodiscard]] virtual int extension_degree() const { return 5; }
   /// The state after a fraction (0 to 1) of that attempt, without a right-hand side.
   virtual void between(const State& /*x*/, double /*h*/, const State& /*x_new*/, double /*part*/,
                        State& /*out*/) const {}
