@@ -281,7 +281,7 @@ void BlockDopri5::locate(Desk& desk, size_t begin, size_t count, double t, doubl
       for (size_t node = 1; node < kLast; ++node)
         values[node] = desk.values[node][i * some + (l - low)];
       values.back() = after[i * count + l];
-      passed.push_back({item(i, l), t + first_root(values) * h});
+      passed.push_back({item(i, l), t + first_root(kPassageNodes, values) * h});
     }
 }
 

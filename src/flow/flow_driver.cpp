@@ -304,7 +304,10 @@ bool FlowDriver::find_passages(double h, double t_new) {
     return false;
   }
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  passages.locate(t_, h, [&](double part) { return within(part, h); });
+  const bool fine = extend(h) && stepper.extension_degree() > 5;
+  const std::span<const double> nodes =
+      fine ? std::span<const double>(kFinePassageNodes) : std::span<const double>(kPassageNodes);
+  passages.locate(t_, h, nodes, [&](double part) { return within(part, h); });
   if (!extend(h)) {
     stepper.reset();
     return true;

@@ -1,7 +1,6 @@
 #include "flow/passages.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
@@ -10,16 +9,15 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kNodes = kPassageNodes.size();
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
 
-/// The polynomial through the values at kPart (Lagrange).
-double interpolated(const std::array<double, kNodes>& values, double part) {
+/// The polynomial through the values at the nodes (Lagrange).
+double interpolated(std::span<const double> nodes, std::span<const double> values, double part) {
   double sum = 0;
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     double weight = 1;
-    for (std::size_t j = 0; j < kNodes; ++j)
-      if (j != i) weight *= (part - kPassageNodes[j]) / (kPassageNodes[i] - kPassageNodes[j]);
+    for (std::size_t j = 0; j < nodes.size(); ++j)
+      if (j != i) weight *= (part - nodes[j]) / (nodes[i] - nodes[j]);
     sum += weight * values[i];
   }
   return sum;
@@ -27,15 +25,15 @@ double interpolated(const std::array<double, kNodes>& values, double part) {
 
 }  // namespace
 
-double first_root(const std::array<double, kNodes>& values) {
+double first_root(std::span<const double> nodes, std::span<const double> values) {
   std::size_t end = 1;
-  while (end + 1 < kNodes && !(values[end] >= 0)) ++end;
+  while (end + 1 < nodes.size() && !(values[end] >= 0)) ++end;
   const double low = values[end - 1];
   const double high = values[end];
-  if (!(low < 0) || !(high > 0)) return kPassageNodes[end];
-  const auto g = [&](double part) { return interpolated(values, part); };
+  if (!(low < 0) || !(high > 0)) return nodes[end];
+  const auto g = [&](double part) { return interpolated(nodes, values, part); };
   std::uintmax_t iterations = 60;
-  return boost::math::tools::toms748_solve(g, kPassageNodes[end - 1], kPassageNodes[end], low, high,
+  return boost::math::tools::toms748_solve(g, nodes[end - 1], nodes[end], low, high,
                                            boost::math::tools::eps_tolerance<double>(45),
                                            iterations)
       .second;
@@ -84,23 +82,24 @@ bool Passages::step_to(StateView x_new, double t_new) {
   return false;
 }
 
-void Passages::locate(double t, double h, const std::function<StateView(double part)>& state_at) {
+void Passages::locate(double t, double h, std::span<const double> nodes,
+                      const std::function<StateView(double part)>& state_at) {
   std::vector<std::size_t> passing;
   for (std::size_t i = 0; i < times_.size(); ++i)
     if (values_new_[i] >= 0 && std::isnan(times_[i])) passing.push_back(i);
-  std::vector<std::array<double, kNodes>> values(passing.size());
+  std::vector<double> values(passing.size() * nodes.size());  // item by item
   const auto note = [&](std::size_t node, const std::vector<double>& all) {
-    for (std::size_t k = 0; k < passing.size(); ++k) values[k][node] = all[passing[k]];
+    for (std::size_t k = 0; k < passing.size(); ++k)
+      values[k * nodes.size() + node] = all[passing[k]];
   };
   note(0, values_);
-  note(kNodes - 1, values_new_);
-  for (std::size_t node = 1; node + 1 < kNodes; ++node) {
-    events_->passage_functions(state_at(kPassageNodes[node]), t + kPassageNodes[node] * h,
-                               values_new_);
+  note(nodes.size() - 1, values_new_);
+  for (std::size_t node = 1; node + 1 < nodes.size(); ++node) {
+    events_->passage_functions(state_at(nodes[node]), t + nodes[node] * h, values_new_);
     note(node, values_new_);
   }
   for (std::size_t k = 0; k < passing.size(); ++k)
-    times_[passing[k]] = t + first_root(values[k]) * h;
+    times_[passing[k]] = t + first_root(nodes, {&values[k * nodes.size()], nodes.size()}) * h;
   left_ -= passing.size();
 }
 

@@ -13,9 +13,12 @@ namespace popflow {
 
 /// The places in a step (0 to 1) at which a passage's function is known, to locate it.
 inline constexpr std::array<double, 5> kPassageNodes = {0, 0.25, 0.5, 0.75, 1};
-/// Where the values at these places first become non-negative, by the polynomial through them; the
-/// last one is.
-double first_root(const std::array<double, kPassageNodes.size()>& values);
+/// And in one whose extension is of a higher degree.
+inline constexpr std::array<double, 9> kFinePassageNodes = {0,     0.125, 0.25,  0.375, 0.5,
+                                                            0.625, 0.75,  0.875, 1};
+/// Where the values at these places, `nodes`, first become non-negative, by the polynomial through
+/// them; the last one is.
+double first_root(std::span<const double> nodes, std::span<const double> values);
 
 /// First times at which many items each pass their level. Unlike events, which are located one by
 /// one by steps of the method itself, all that pass within one step are located together, on the
@@ -35,9 +38,10 @@ class Passages {
   /// The trajectory moves to x_new. If items pass on the way, stays at the last point and returns
   /// true: they must be located first.
   bool step_to(StateView x_new, double t_new);
-  /// Locates them within the step of length h from t; `state_at` gives the state after a fraction
-  /// of it.
-  void locate(double t, double h, const std::function<StateView(double part)>& state_at);
+  /// Locates them within the step of length h from t, by their values at `nodes`; `state_at` gives
+  /// the state after a fraction of it.
+  void locate(double t, double h, std::span<const double> nodes,
+              const std::function<StateView(double part)>& state_at);
 
   /// Has this one?
   [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }

@@ -15,6 +15,10 @@ using Operations = boost::numeric::odeint::default_operations;
 constexpr std::size_t kPlaces = kSepticPlaces.size();
 /// More would cost as much as to locate by steps.
 constexpr int kMostSweeps = 6;
+// In tolerances: what the next sweep may change, and what the polynomial may lack, which does not
+// add up from step to step.
+constexpr double kEnough = 0.25;
+constexpr double kMostTruncation = 2;
 
 /// The largest weight that an inner slope has anywhere in the step.
 constexpr double largest_weight(std::size_t inner) {
@@ -84,8 +88,8 @@ bool RefinedExtension::refine(const Step& step, State& scratch) {
     if (!std::isfinite(change)) return false;
     // What the next sweep would change, as far as they tell.
     const double ratio = sweep > 1 && change < before ? change / before : 1;
-    if (change * ratio <= 1) return truncation(step, scratch) <= 1;
-    if (sweep > 1 && change * std::pow(ratio, kMostSweeps - sweep + 1) > 1) return false;
+    if (change * ratio <= kEnough) return truncation(step, scratch) <= kMostTruncation;
+    if (sweep > 1 && change * std::pow(ratio, kMostSweeps - sweep + 1) > kEnough) return false;
     before = change;
   }
   return false;
@@ -108,10 +112,9 @@ double RefinedExtension::truncation(const Step& step, State& scratch) {
   ThreadedAlgebra(workers_).for_each10(
       norm, slope_, step.x, step.x_new, step.first, inner_[0], inner_[1], inner_[2], inner_[3],
       step.last,
-      Operations::scale_sum9<double>(whole, by_end, -by_end, -whole * w.slopes[0],
-                                     -whole * w.slopes[1], -whole * w.slopes[2],
-                                     -whole * w.slopes[3], -whole * w.slopes[4],
-                                     -whole * w.slopes[5]));
+      Operations::scale_sum9<double>(
+          whole, by_end, -by_end, -whole * w.slopes[0], -whole * w.slopes[1], -whole * w.slopes[2],
+          -whole * w.slopes[3], -whole * w.slopes[4], -whole * w.slopes[5]));
   return norm.value;
 }
 

@@ -29,9 +29,9 @@ inline void quintic(Workers& workers, const State& x, double h, const State& x_n
   using Sum = boost::numeric::odeint::default_operations::scale_sum6<double>;
   const ExtensionWeights<4> w = kQuintic.at(part);
   out.resize(x.size());
-  ThreadedAlgebra(workers).for_each7(out, x, x_new, first, inner[0], inner[1], last,
-                                     Sum(1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1],
-                                         h * w.slopes[2], h * w.slopes[3]));
+  ThreadedAlgebra(workers).for_each7(
+      out, x, x_new, first, inner[0], inner[1], last,
+      Sum(1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3]));
 }
 
 /// And at kSepticPlaces.
@@ -41,11 +41,10 @@ inline void septic(Workers& workers, const State& x, double h, const State& x_ne
   using Sum = boost::numeric::odeint::default_operations::scale_sum8<double>;
   const ExtensionWeights<6> w = kSeptic.at(part);
   out.resize(x.size());
-  ThreadedAlgebra(workers).for_each9(out, x, x_new, first, inner[0], inner[1], inner[2], inner[3],
-                                     last,
-                                     Sum(1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1],
-                                         h * w.slopes[2], h * w.slopes[3], h * w.slopes[4],
-                                         h * w.slopes[5]));
+  ThreadedAlgebra(workers).for_each9(
+      out, x, x_new, first, inner[0], inner[1], inner[2], inner[3], last,
+      Sum(1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3],
+          h * w.slopes[4], h * w.slopes[5]));
 }
 
 }  // namespace popflow::within_step

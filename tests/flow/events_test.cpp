@@ -244,6 +244,31 @@ TEST_CASE("euler locates events on its own straight steps, at no right-hand side
         run(oscillator(), 2, {.method = "euler", .dt = kStep}).statistics.evaluations);
 }
 
+TEST_CASE("fehlberg78 locates events on its extension, as accurately as by steps", "[fast][flow]") {
+  const Toy toy =
+      with_events({{"half", ""}, {"zero", ""}, {"clock", ""}}, [](auto x, double t, auto g) {
+        g[0] = 0.5 - x[0];
+        g[1] = -x[0];
+        g[2] = t - 6;
+      });
+  for (const double rtol : {1e-4, 1e-6, 1e-8, 1e-10, 1e-12}) {
+    INFO(rtol);
+    const FlowDriver::Options options{.method = "fehlberg78", .rtol = rtol, .atol = rtol};
+    const auto [events, with] = run(toy, 10, options);
+    REQUIRE(events.size() == 3);
+    CHECK(std::abs(events[0].time - kPi / 3) < 4 * rtol);
+    CHECK(std::abs(events[1].time - kPi / 2) < 4 * rtol);
+    CHECK(std::abs(events[2].time - 6) < 1e-12);
+    // In a step: at most four sweeps of four, a check, and the slope at its end, with which the
+    // next step begins. An event by steps took about a hundred right-hand sides.
+    const auto without = run(oscillator(), 10, options).statistics;
+    CHECK(with.evaluations > without.evaluations);
+    CHECK(with.evaluations <= without.evaluations + 3 * (4 * 4 + 1));
+    CHECK(with.accepted == without.accepted);
+    CHECK(with.rejected == without.rejected);
+  }
+}
+
 TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
   CHECK(run(toy, 3).events.empty());

@@ -4,27 +4,48 @@
 #include <cmath>
 
 namespace popflow {
+namespace {
 
-TEST_CASE("A step's extension is exact for polynomials of degree five, and not of six",
-          "[fast][steppers]") {
+/// The largest errors of state and slope for x(t) = (t + 0.3)^degree.
+template <std::size_t kInner>
+std::pair<double, double> errors(const std::array<double, kInner>& inner, int degree) {
   constexpr double kStep = 0.7;
-  const std::array<double, 2> inner = {0.2, 0.8};
-  for (const int degree : {0, 1, 2, 3, 4, 5, 6}) {
-    const auto x = [&](double t) { return std::pow(t + 0.3, degree); };
-    const auto f = [&](double t) { return degree * std::pow(t + 0.3, degree - 1); };
-    double worst = 0;
-    for (const double part : {0.0, 0.25, 0.5, 0.6, 1.0}) {
-      const ExtensionWeights w = Extension(inner).at(part);
-      const double value = (1 - w.end) * x(0) + w.end * x(kStep) +
-                           kStep * (w.slopes[0] * f(0) + w.slopes[1] * f(inner[0] * kStep) +
-                                    w.slopes[2] * f(inner[1] * kStep) + w.slopes[3] * f(kStep));
-      worst = std::max(worst, std::abs(value - x(part * kStep)));
-    }
-    if (degree <= 5)
-      CHECK(worst < 1e-14);
-    else
-      CHECK(worst > 1e-6);
+  const auto x = [&](double t) { return std::pow(t + 0.3, degree); };
+  const auto f = [&](double t) { return degree * std::pow(t + 0.3, degree - 1); };
+  std::array<double, kInner + 2> slopes = {f(0)};
+  for (std::size_t i = 0; i < kInner; ++i) slopes[i + 1] = f(inner[i] * kStep);
+  slopes.back() = f(kStep);
+  std::pair<double, double> worst;
+  for (const double part : {0.0, 0.25, 0.5, 0.6, 1.0}) {
+    const double state = Extension(inner).at(part).state(x(0), x(kStep), kStep, slopes);
+    worst.first = std::max(worst.first, std::abs(state - x(part * kStep)));
+    const ExtensionWeights<kInner + 2> w = Extension(inner).slope_at(part);
+    double slope = w.end * (x(kStep) - x(0)) / kStep;
+    for (std::size_t i = 0; i < slopes.size(); ++i) slope += w.slopes[i] * slopes[i];
+    worst.second = std::max(worst.second, std::abs(slope - f(part * kStep)));
   }
+  return worst;
+}
+
+template <std::size_t kInner>
+void check_degree(const std::array<double, kInner>& inner) {
+  constexpr int kDegree = kInner + 3;
+  for (int degree = 0; degree <= kDegree; ++degree) {
+    const auto [state, slope] = errors(inner, degree);
+    CHECK(state < 1e-13);
+    CHECK(slope < 1e-11);
+  }
+  const auto [state, slope] = errors(inner, kDegree + 1);
+  CHECK(state > 1e-7);
+  CHECK(slope > 1e-6);
+}
+
+}  // namespace
+
+TEST_CASE("A step's extension is exact for polynomials of its degree, and not of the next",
+          "[fast][steppers]") {
+  check_degree(kQuinticPlaces);
+  check_degree(kSepticPlaces);
 }
 
 }  // namespace popflow
