@@ -14,6 +14,15 @@ namespace {
 
 using std::size_t;
 
+/// Rows of what the covariance is made of.
+enum Noise : size_t {
+  kMean,    // of PathSums, over positions
+  kNoise0,  // pi0 p (1 - p) / N
+  kNoise1,
+  kBetween,  // what the correlation of positions adds
+  kNoise
+};
+
 /// Rows of the parameters with the optimal bias.
 enum Optimal : size_t {
   kPairs,      // 2 pi0 pi1
@@ -30,17 +39,36 @@ enum Optimal : size_t {
   kSettledHigh,
   kInverse0,  // 1/pi0
   kInverse1,
-  kMean,    // of PathSums, over positions
-  kNoise0,  // pi0 p (1 - p) / N
-  kNoise1,
-  kBetween,  // what the correlation of positions adds
-  kOptimal
+  kOptimalNoise,  // and on: the rows of Noise
+  kOptimal = kOptimalNoise + kNoise
 };
 
 /// ... and with a free one.
-enum Free : size_t { kP, kQ, kPi0, kPi1, kLogitP, kLogitQ, kFree };
+enum Free : size_t {
+  kP,
+  kQ,
+  kPi0,
+  kPi1,
+  kLogitP,
+  kLogitQ,
+  kFreeNoise,  // and on: the rows of Noise
+  kFree = kFreeNoise + kNoise
+};
 
 inline double at(const double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
+
+/// How two derivatives covary, by what a transition from 0 adds to each, one from 1, and both.
+struct Noises {
+  Noises(const double* rows, size_t l)
+      : mean(at(rows, kMean, l)),
+        n0(at(rows, kNoise0, l)),
+        n1(at(rows, kNoise1, l)),
+        n(at(rows, kBetween, l)) {}
+  double mean, n0, n1, n;
+  [[nodiscard]] double of(double u0, double v0, double u1, double v1, double u, double v) const {
+    return n0 * u0 * v0 + n1 * u1 * v1 + n * u * v;
+  }
+};
 
 /// dL/ds at slope s: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
 /// denominator have been multiplied by, since a division costs as much as the rest.
@@ -102,17 +130,14 @@ POPFLOW_WIDEST void optimal_flow_and_covariance(const double* __restrict of,
     const double g1_by = g1 * at(of, kInverse1, l);
     const double between_e = -g0_by * e - g1_by * d1e;
     const double between_w = -g1_by * d1w;
-    const double mean = at(of, kMean, l);
-    const double u0e = mean * between_e - e;
-    const double u0w = mean * between_w;
-    const double u1e = mean * between_e + d1e;
-    const double u1w = mean * between_w + d1w;
-    const double n0 = at(of, kNoise0, l);
-    const double n1 = at(of, kNoise1, l);
-    const double n = at(of, kBetween, l);
-    covariance[l] = n0 * u0e * u0e + n1 * u1e * u1e + n * between_e * between_e;
-    covariance[kLanes + l] = n0 * u0e * u0w + n1 * u1e * u1w + n * between_e * between_w;
-    covariance[2 * kLanes + l] = n0 * u0w * u0w + n1 * u1w * u1w + n * between_w * between_w;
+    const Noises noises(of + kOptimalNoise * kLanes, l);
+    const double u0e = noises.mean * between_e - e;
+    const double u0w = noises.mean * between_w;
+    const double u1e = noises.mean * between_e + d1e;
+    const double u1w = noises.mean * between_w + d1w;
+    covariance[l] = noises.of(u0e, u0e, u1e, u1e, between_e, between_e);
+    covariance[kLanes + l] = noises.of(u0e, u0w, u1e, u1w, between_e, between_w);
+    covariance[2 * kLanes + l] = noises.of(u0w, u0w, u1w, u1w, between_w, between_w);
   }
 }
 
@@ -138,18 +163,62 @@ inline double change_of_coin(double p, double d) {
   return d > 0 ? -change : change;
 }
 
+/// sigmoid(f_0) - p and sigmoid(f_1) - (1 - q) at a state.
+struct CoinChanges {
+  double from0, from1;
+};
+inline CoinChanges coin_changes(const double* of, const double* x, size_t l) {
+  const double e = x[l];
+  const double f0 = x[2 * kLanes + l] - e * e / 2;
+  const double f1 = f0 + slope(e, x[kLanes + l]);
+  return {change_of_coin(at(of, kP, l), f0 - at(of, kLogitP, l)),
+          change_of_coin(1 - at(of, kQ, l), f1 + at(of, kLogitQ, l))};
+}
+
 POPFLOW_WIDEST void free_flow(const double* __restrict of, const double* __restrict x,
                               double* __restrict dxdt) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
-    const double f0 = x[2 * kLanes + l] - e * e / 2;
-    const double f1 = f0 + slope(e, x[kLanes + l]);
-    const double g0 = at(of, kPi0, l) * change_of_coin(at(of, kP, l), f0 - at(of, kLogitP, l));
-    const double g1 = at(of, kPi1, l) * change_of_coin(1 - at(of, kQ, l), f1 + at(of, kLogitQ, l));
+    const auto [from0, from1] = coin_changes(of, x, l);
+    const double g0 = at(of, kPi0, l) * from0;
+    const double g1 = at(of, kPi1, l) * from1;
     dxdt[l] = -e * ((1 + 4 * w * std::abs(w)) * g1 - g0);
     dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1;
     dxdt[2 * kLanes + l] = -(g0 + g1);
+  }
+}
+
+POPFLOW_WIDEST void free_flow_and_covariance(const double* __restrict of,
+                                             const double* __restrict x, double* __restrict dxdt,
+                                             double* __restrict covariance) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double e = x[l];
+    const double w = acting(x[kLanes + l]);
+    const auto [from0, from1] = coin_changes(of, x, l);
+    const double g0 = at(of, kPi0, l) * from0;
+    const double g1 = at(of, kPi1, l) * from1;
+    // The logits' derivatives by (e, w, b): (-e, 0, 1) and (d1e, d1w, 1).
+    const double d1e = e * (1 + 4 * w * std::abs(w));
+    const double d1w = 4 * e * e * std::abs(w);
+    dxdt[l] = e * g0 - d1e * g1;
+    dxdt[kLanes + l] = -d1w * g1;
+    dxdt[2 * kLanes + l] = -(g0 + g1);
+    const double between_e = -from0 * e - from1 * d1e;
+    const double between_w = -from1 * d1w;
+    const double between_b = from0 - from1;
+    const Noises noises(of + kFreeNoise * kLanes, l);
+    const double u0e = noises.mean * between_e - e;
+    const double u0w = noises.mean * between_w;
+    const double ub = noises.mean * between_b + 1;
+    const double u1e = noises.mean * between_e + d1e;
+    const double u1w = noises.mean * between_w + d1w;
+    covariance[l] = noises.of(u0e, u0e, u1e, u1e, between_e, between_e);
+    covariance[kLanes + l] = noises.of(u0e, u0w, u1e, u1w, between_e, between_w);
+    covariance[2 * kLanes + l] = noises.of(u0w, u0w, u1w, u1w, between_w, between_w);
+    covariance[3 * kLanes + l] = noises.of(u0e, ub, u1e, ub, between_e, between_b);
+    covariance[4 * kLanes + l] = noises.of(u0w, ub, u1w, ub, between_w, between_b);
+    covariance[5 * kLanes + l] = noises.of(ub, ub, ub, ub, between_b, between_b);
   }
 }
 
@@ -162,18 +231,29 @@ const LaneFormulas& optimal_lanes() {
 }
 
 const LaneFormulas& free_lanes() {
-  static const LaneFormulas formulas{kFree, free_flow, nullptr, nullptr};
+  static const LaneFormulas formulas{kFree, free_flow, free_flow_and_covariance, nullptr};
   return formulas;
 }
 
-void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
-                        std::span<double> of) {
-  const double pairs = 2 * (chain.pi0 * chain.pi1);
+namespace {
+
+void noise_parameters(const Chain& chain, const PathSums& sums, std::span<double> of) {
   const double N = sums.length;
   const double mean = sums.sum / N;
   const double spread = std::max(sums.squares - sums.sum * mean, 0.0);
   const double v0 = chain.pi0 * chain.p * (1 - chain.p);
   const double v1 = chain.pi1 * chain.q * (1 - chain.q);
+  of[kMean] = mean;
+  of[kNoise0] = v0 / N;
+  of[kNoise1] = v1 / N;
+  of[kBetween] = ((v0 + v1) * spread + chain.pi0 * chain.pi1 * sums.g * sums.g) / (N * N);
+}
+
+}  // namespace
+
+void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
+                        std::span<double> of) {
+  const double pairs = 2 * (chain.pi0 * chain.pi1);
   of[kPairs] = pairs;
   of[kAsymmetry] = chain.asymmetry;
   of[kTwiceRoot] = chain.twice_root;
@@ -188,19 +268,17 @@ void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRan
   of[kSettledHigh] = settled.high;
   of[kInverse0] = 1 / chain.pi0;
   of[kInverse1] = 1 / chain.pi1;
-  of[kMean] = mean;
-  of[kNoise0] = v0 / N;
-  of[kNoise1] = v1 / N;
-  of[kBetween] = ((v0 + v1) * spread + pairs / 2 * sums.g * sums.g) / (N * N);
+  noise_parameters(chain, sums, of.subspan(kOptimalNoise));
 }
 
-void free_parameters(const Chain& chain, std::span<double> of) {
+void free_parameters(const Chain& chain, const PathSums& sums, std::span<double> of) {
   of[kP] = chain.p;
   of[kQ] = chain.q;
   of[kPi0] = chain.pi0;
   of[kPi1] = chain.pi1;
   of[kLogitP] = chain.logit_p;
   of[kLogitQ] = chain.logit_q;
+  noise_parameters(chain, sums, of.subspan(kFreeNoise));
 }
 
 }  // namespace popflow::markov

@@ -12,13 +12,13 @@ namespace popflow::markov {
 /// optimal bias. What they are is said where System has them for one (system.cpp, chain.cpp,
 /// noise.cpp); here no branch depends on a number.
 const LaneFormulas& optimal_lanes();
-/// On (e, w, b): the flow.
+/// On (e, w, b): flow and covariance.
 const LaneFormulas& free_lanes();
 
 /// The numbers of optimal_lanes().
 void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
                         std::span<double> of);
 /// The numbers of free_lanes().
-void free_parameters(const Chain& chain, std::span<double> of);
+void free_parameters(const Chain& chain, const PathSums& sums, std::span<double> of);
 
 }  // namespace popflow::markov

@@ -66,7 +66,7 @@ const LaneFormulas& Markov::lane_formulas() const {
 
 void Markov::lane_parameters(std::span<double> of) const {
   if (free_bias_)
-    free_parameters(chain_, of);
+    free_parameters(chain_, path_sums_, of);
   else
     optimal_parameters(chain_, path_sums_, settled_, of);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dynamics/common/widest.hpp"
+#include "noise/symmetric_root.hpp"
 #include "steppers/largest_entry.hpp"
 
 namespace popflow {
@@ -45,6 +46,48 @@ POPFLOW_WIDEST bool step_two(double h, double scale, const double* f, const doub
   return bad == 0;
 }
 
+inline SymmetricRoot3 root_of(const double* c, std::size_t l) {
+  return SymmetricRoot3::of(c[l], c[kLanes + l], c[2 * kLanes + l], c[3 * kLanes + l],
+                            c[4 * kLanes + l], c[5 * kLanes + l]);
+}
+
+/// Does any lane's covariance have a third eigenvalue? Where none has, as in systems whose noise
+/// comes from two sources, half of the root is spared.
+POPFLOW_WIDEST bool any_regular(const double* c) {
+  int regular = 0;
+  for (std::size_t l = 0; l < kLanes; ++l) regular |= root_of(c, l).i3 > 0 ? 1 : 0;
+  return regular != 0;
+}
+
+// gcc gives up where it would have to tell too many arrays apart: hence __restrict.
+template <bool Regular>
+inline __attribute__((always_inline)) bool step_by_root(double h, double scale,
+                                                        const double* __restrict f,
+                                                        const double* __restrict c,
+                                                        const double* __restrict z,
+                                                        double* __restrict x) {
+  int bad = 0;
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    SymmetricRoot3 root = root_of(c, l);
+    if constexpr (Regular) root.complete();
+    const auto [x0, x1, x2] = root.times(scale, z[l], z[kLanes + l], z[2 * kLanes + l]);
+    x[l] += h * f[l] + x0;
+    x[kLanes + l] += h * f[kLanes + l] + x1;
+    x[2 * kLanes + l] += h * f[2 * kLanes + l] + x2;
+    bad |= no_state(x[l]) | no_state(x[kLanes + l]) | no_state(x[2 * kLanes + l]);
+  }
+  return bad == 0;
+}
+
+POPFLOW_WIDEST bool step_plane(double h, double scale, const double* f, const double* c,
+                               const double* z, double* x) {
+  return step_by_root<false>(h, scale, f, c, z, x);
+}
+POPFLOW_WIDEST bool step_three(double h, double scale, const double* f, const double* c,
+                               const double* z, double* x) {
+  return step_by_root<true>(h, scale, f, c, z, x);
+}
+
 POPFLOW_WIDEST bool any_reached_of(std::size_t numbers, const double* values,
                                    const double* watched) {
   int reached = 0;
@@ -56,8 +99,10 @@ POPFLOW_WIDEST bool any_reached_of(std::size_t numbers, const double* values,
 
 bool step_lanes(std::size_t entries, double h, double scale, const double* f,
                 const double* covariance, const double* z, double* x) {
-  return entries == 1 ? step_one(h, scale, f, covariance, z, x)
-                      : step_two(h, scale, f, covariance, z, x);
+  return entries == 1              ? step_one(h, scale, f, covariance, z, x)
+         : entries == 2            ? step_two(h, scale, f, covariance, z, x)
+         : any_regular(covariance) ? step_three(h, scale, f, covariance, z, x)
+                                   : step_plane(h, scale, f, covariance, z, x);
 }
 
 bool any_reached(std::size_t rows, const double* values, const double* watched) {

@@ -8,9 +8,9 @@ namespace popflow {
 
 /// The largest state that has noise in lanes: the symmetric root of its covariance has a closed
 /// form.
-inline constexpr std::size_t kLargestNoisyLane = 2;
+inline constexpr std::size_t kLargestNoisyLane = 3;
 
-/// x += h f + scale C^(1/2) z in every lane, with C given by its lower triangle, for 1 or 2
+/// x += h f + scale C^(1/2) z in every lane, with C given by its lower triangle, for 1 to 3
 /// entries. Returns whether all lanes of x still hold states (steppers/tolerance.hpp).
 bool step_lanes(std::size_t entries, double h, double scale, const double* f,
                 const double* covariance, const double* z, double* x);

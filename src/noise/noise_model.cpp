@@ -200,23 +200,17 @@ class ExactNoise : public NoiseModel {
       result += symmetric_root(covariance_) * increment;
       return;
     }
-    if (size == 3) return add_root<3>(increment, result);
-    add_root<Eigen::Dynamic>(increment, result);
-  }
-
- private:
-  /// Adds C^(1/2) dW.
-  template <int Size>
-  void add_root(const Eigen::Map<const Eigen::VectorXd>& increment,
-                Eigen::Map<Eigen::VectorXd>& result) const {
-    using Square = Eigen::Matrix<double, Size, Size>;
-    using Vector = Eigen::Matrix<double, Size, 1>;
-    const Eigen::SelfAdjointEigenSolver<Square> solver{Square(covariance_)};
-    const Vector roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
-    const Vector along = solver.eigenvectors().transpose() * Vector(increment);
+    if (size == 3) {
+      result += symmetric_root_times(covariance_, increment);
+      return;
+    }
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
+    const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+    const Eigen::VectorXd along = solver.eigenvectors().transpose() * increment;
     result += solver.eigenvectors() * roots.cwiseProduct(along);
   }
 
+ private:
   Capability<Covariance> exact_;
   Workers& workers_;
   SdeDriver::Options options_;

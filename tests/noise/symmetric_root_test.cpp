@@ -1,18 +1,23 @@
 #include "noise/symmetric_root.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "lane_rows.hpp"
+#include "noise/lane_step.hpp"
 #include "popflow/random.hpp"
 
 namespace popflow::test {
 namespace {
 
+constexpr double kRounding = std::numeric_limits<double>::epsilon();
+
 TEST_CASE("the symmetric root of a covariance is one, singular or not", "[fast][noise]") {
   RandomStream random(1, Purpose::test);
-  constexpr double kRounding = std::numeric_limits<double>::epsilon();
   for (int i = 0; i < 1000; ++i) {
     // Eigenvalues with a ratio of 1 to 1e-20, some of them 0, at scales of 1e-60 to 1e60.
     const double angle = 7 * random.uniform(), scale = std::pow(10, 120 * random.uniform() - 60);
@@ -36,6 +41,88 @@ TEST_CASE("the symmetric root of a covariance is one, singular or not", "[fast][
   CHECK(symmetric_root(Eigen::Matrix2d::Zero()) == Eigen::Matrix2d::Zero());
   CHECK(symmetric_root(Eigen::Vector2d(4, 9).asDiagonal())
             .isApprox(Eigen::Matrix2d(Eigen::Vector2d(2, 3).asDiagonal())));
+}
+
+/// Eigenvalues whose ratios to the largest are 0 as often as not, and otherwise 1 to 1e-20.
+Eigen::Matrix3d random_covariance(RandomStream& random, double scale) {
+  Eigen::Matrix3d any;
+  for (double& entry : any.reshaped()) entry = 2 * random.uniform() - 1;
+  const Eigen::Matrix3d axes = any.householderQr().householderQ();
+  const auto ratio = [&] {
+    return random.uniform() < 0.5 ? 0 : std::pow(10, -20 * random.uniform());
+  };
+  const Eigen::Vector3d values = scale * Eigen::Vector3d(1, ratio(), ratio());
+  const Eigen::Matrix3d C = axes * values.asDiagonal() * axes.transpose();
+  return C.selfadjointView<Eigen::Lower>();
+}
+
+Eigen::Matrix3d root_of(const Eigen::Matrix3d& C) {
+  Eigen::Matrix3d R;
+  for (int i = 0; i < 3; ++i) R.col(i) = symmetric_root_times(C, Eigen::Vector3d::Unit(i));
+  return R;
+}
+
+TEST_CASE("the symmetric root of a covariance of three is one, singular or not", "[fast][noise]") {
+  RandomStream random(2, Purpose::test);
+  for (int i = 0; i < 4000; ++i) {
+    const double scale = std::pow(10, 120 * random.uniform() - 60);
+    const Eigen::Matrix3d C = random_covariance(random, scale);
+    const Eigen::Matrix3d R = root_of(C);
+    INFO("C = " << C);
+    CHECK((R * R - C).norm() <= 320 * kRounding * C.trace());
+    // Symmetric and positive semidefinite, but for what the rounding of a singular C leaves of its
+    // smaller eigenvalues; so is the solver's.
+    const double left = 16 * std::sqrt(kRounding * scale);
+    CHECK((R - R.transpose()).norm() <= left);
+    const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(C);
+    const Eigen::Vector3d roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+    const Eigen::Matrix3d expected =
+        solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
+    CHECK((R - expected).norm() <= left);
+  }
+  // Where no eigenvalue is small, all digits are there.
+  const Eigen::Matrix3d regular =
+      Eigen::Vector3d(4, 9, 16).asDiagonal().toDenseMatrix() + Eigen::Matrix3d::Ones();
+  CHECK((root_of(regular) * root_of(regular) - regular).norm() < 1e-14 * regular.norm());
+  CHECK(root_of(Eigen::Matrix3d::Identity()).isApprox(Eigen::Matrix3d::Identity(), 1e-15));
+  CHECK(root_of(Eigen::Matrix3d::Zero()) == Eigen::Matrix3d::Zero());
+}
+
+TEST_CASE("three entries step in lanes as each alone", "[fast][noise][lanes]") {
+  // Bit for bit, and whether or not a covariance beside it is regular.
+  RandomStream random(3, Purpose::test);
+  for (int i = 0; i < 200; ++i) {
+    LaneRows f(3), c(6), z(3), x(3);
+    std::vector<Eigen::Vector3d> expected;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const Eigen::Matrix3d C = i % 5 == 0 && lane % 3 == 0
+                                    ? Eigen::Matrix3d(Eigen::Matrix3d::Zero())
+                                    : random_covariance(random, 1);
+      std::array<double, 3> flow{}, normals{}, from{};
+      for (std::size_t j = 0; j < 3; ++j) {
+        flow[j] = random.uniform() - 0.5;
+        normals[j] = 2 * random.uniform() - 1;
+        from[j] = random.uniform();
+      }
+      f.write(lane, flow);
+      c.write(lane, std::array{C(0, 0), C(1, 0), C(1, 1), C(2, 0), C(2, 1), C(2, 2)});
+      z.write(lane, normals);
+      x.write(lane, from);
+      SymmetricRoot3 root =
+          SymmetricRoot3::of(C(0, 0), C(1, 0), C(1, 1), C(2, 0), C(2, 1), C(2, 2));
+      if (root.i3 > 0) root.complete();
+      const auto [x0, x1, x2] = root.times(0.3, normals[0], normals[1], normals[2]);
+      expected.emplace_back(from[0] + (0.1 * flow[0] + x0), from[1] + (0.1 * flow[1] + x1),
+                            from[2] + (0.1 * flow[2] + x2));
+    }
+    REQUIRE(step_lanes(3, 0.1, 0.3, f.data(), c.data(), z.data(), x.data()));
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      for (std::size_t j = 0; j < 3; ++j)
+        CHECK(x.at(j, lane) == expected[lane][static_cast<Eigen::Index>(j)]);
+    // A covariance that is not finite leaves no state.
+    c.at(static_cast<std::size_t>(i) % 6, 4) = i % 2 == 0 ? NAN : INFINITY;
+    CHECK_FALSE(step_lanes(3, 0.1, 0.3, f.data(), c.data(), z.data(), x.data()));
+  }
 }
 
 }  // namespace

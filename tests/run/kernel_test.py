@@ -16,20 +16,25 @@ def kernel(path):
 
 
 def test_runs_with_noise_have_the_same_bits_either_way():
-    with Folder() as folder:
-        for name in ("auto", "scalar", "lanes"):
-            popflow("run", "markov", *NOISY, "--runs", 21, "--t-end", 20, "--saves", 4, "--kernel", name,
-                    "-o", f"{name}.h5", folder=folder, code=0)
-        paths = [os.path.join(folder, f"{name}.h5") for name in ("auto", "scalar", "lanes")]
-        check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "what is recorded")
-        for path in paths[1:]:
-            check_same_data(paths[0], path)
-        # A part of the ensemble, whose runs have other neighbours.
-        popflow("run", "markov", *NOISY, "--runs", 3, "--first-run", 14, "--t-end", 20, "--saves", 4,
-                "--state", "all", "-o", "part.h5", folder=folder, code=0)
-        whole, part = datasets(paths[0]), datasets(os.path.join(folder, "part.h5"))
-        for name in ("loss", "e", "w", "energy"):
-            check(np.array_equal(whole[name][14:17], part[name]), f"{name} of a part")
+    for bias in ("optimal", "free"):
+        with Folder() as folder:
+            runs_either_way(folder, "--bias", bias)
+
+
+def runs_either_way(folder, *words):
+    for name in ("auto", "scalar", "lanes"):
+        popflow("run", "markov", *NOISY, *words, "--runs", 21, "--t-end", 20, "--saves", 4, "--kernel",
+                name, "-o", f"{name}.h5", folder=folder, code=0)
+    paths = [os.path.join(folder, f"{name}.h5") for name in ("auto", "scalar", "lanes")]
+    check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "what is recorded")
+    for path in paths[1:]:
+        check_same_data(paths[0], path)
+    # A part of the ensemble, whose runs have other neighbours.
+    popflow("run", "markov", *NOISY, *words, "--runs", 3, "--first-run", 14, "--t-end", 20, "--saves", 4,
+            "--state", "all", "-o", "part.h5", folder=folder, code=0)
+    whole, part = datasets(paths[0]), datasets(os.path.join(folder, "part.h5"))
+    for name in ("loss", "e", "w", "b", "energy"):
+        check(np.array_equal(whole[name][14:17], part[name]), f"{name} of a part")
 
 
 def test_an_ensemble_in_lanes_resumes_to_the_same_bits():

@@ -98,24 +98,39 @@ TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
   }
 }
 
-TEST_CASE("markov: lanes have the covariance and the event of each trajectory alone",
-          "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes have the covariance of each trajectory alone", "[fast][markov][lanes]") {
+  for (const bool free : {false, true}) {
+    const Filled filled(free);
+    const LaneFormulas& formulas = Filled::formulas(free);
+    const std::size_t entries = free ? 3 : 2;
+    LaneRows flow(entries), again(entries), covariance(entries * (entries + 1) / 2);
+    formulas.flow(filled.of.data(), filled.x.data(), flow.data());
+    formulas.flow_and_covariance(filled.of.data(), filled.x.data(), again.data(),
+                                 covariance.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      INFO("lane " << lane << ", free bias: " << free);
+      Eigen::MatrixXd expected(entries, entries);
+      filled.systems[lane]->covariance({filled.states[lane], {}}, 0, expected);
+      const double scale = expected.cwiseAbs().maxCoeff();
+      std::size_t row = 0;
+      double largest = 0;
+      for (std::size_t i = 0; i < entries; ++i)
+        largest = std::max(largest, std::abs(flow.at(i, lane)));
+      for (std::size_t i = 0; i < entries; ++i) {
+        for (std::size_t j = 0; j <= i; ++j)
+          check_close(covariance.at(row++, lane),
+                      expected(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)), scale);
+        check_close(again.at(i, lane), flow.at(i, lane), largest);
+      }
+    }
+  }
+}
+
+TEST_CASE("markov: lanes have the event of each trajectory alone", "[fast][markov][lanes]") {
   const Filled filled(false);
-  const LaneFormulas& formulas = Filled::formulas(false);
-  LaneRows flow(2), again(2), covariance(3), events(1);
-  formulas.flow(filled.of.data(), filled.x.data(), flow.data());
-  formulas.flow_and_covariance(filled.of.data(), filled.x.data(), again.data(), covariance.data());
-  formulas.events(filled.of.data(), filled.x.data(), events.data());
+  LaneRows events(1);
+  Filled::formulas(false).events(filled.of.data(), filled.x.data(), events.data());
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    INFO("lane " << lane);
-    Eigen::MatrixXd expected(2, 2);
-    filled.systems[lane]->covariance({filled.states[lane], {}}, 0, expected);
-    const double scale = expected.cwiseAbs().maxCoeff();
-    check_close(covariance.at(0, lane), expected(0, 0), scale);
-    check_close(covariance.at(1, lane), expected(1, 0), scale);
-    check_close(covariance.at(2, lane), expected(1, 1), scale);
-    for (std::size_t i = 0; i < 2; ++i)
-      check_close(again.at(i, lane), flow.at(i, lane), std::abs(flow.at(i, lane)));
     double event = 0;
     filled.systems[lane]->event_functions({filled.states[lane], {}}, 0, {&event, 1});
     CHECK(events.at(0, lane) == event);
@@ -127,6 +142,7 @@ TEST_CASE("markov: what happens in a lane depends on no other", "[fast][markov][
     const Filled filled(free);
     const std::size_t entries = free ? 3 : 2;
     LaneRows flow(entries), turned_flow(entries);
+    LaneRows noisy(entries), turned_noisy(entries), covariance(6), turned_covariance(6);
     LaneRows x = filled.x, of = filled.of;
     std::vector<double> column(entries), parameters(Filled::of_rows(free));
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -138,8 +154,18 @@ TEST_CASE("markov: what happens in a lane depends on no other", "[fast][markov][
     }
     Filled::formulas(free).flow(filled.of.data(), filled.x.data(), flow.data());
     Filled::formulas(free).flow(of.data(), x.data(), turned_flow.data());
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      for (std::size_t i = 0; i < entries; ++i)
-        CHECK(flow.at(i, lane) == turned_flow.at(i, (lane + 5) % kLanes));
+    Filled::formulas(free).flow_and_covariance(filled.of.data(), filled.x.data(), noisy.data(),
+                                               covariance.data());
+    Filled::formulas(free).flow_and_covariance(of.data(), x.data(), turned_noisy.data(),
+                                               turned_covariance.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const std::size_t to = (lane + 5) % kLanes;
+      for (std::size_t i = 0; i < entries; ++i) {
+        CHECK(flow.at(i, lane) == turned_flow.at(i, to));
+        CHECK(noisy.at(i, lane) == turned_noisy.at(i, to));
+      }
+      for (std::size_t i = 0; i < entries * (entries + 1) / 2; ++i)
+        CHECK(covariance.at(i, lane) == turned_covariance.at(i, to));
+    }
   }
 }
