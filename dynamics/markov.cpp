@@ -23,18 +23,19 @@ std::string allowed() {
 }
 
 Point given_start(const Parameters& own) {
-  for (const std::string name : {"e0", "w0"})
-    if (too_small(own.real(name)))
-      throw UsageError("--" + name + " is " + own.text(name) + allowed());
-  return {own.real("e0"), own.real("w0"), own.real("b0")};
+  const Point start{own.real("e0"), own.real("w0"), own.real("b0")};
+  for (const auto& [name, value] : {std::pair{"e0", start.e}, std::pair{"w0", start.w}})
+    if (too_small(value))
+      throw UsageError(std::string("--") + name + " is " + own.text(name) + allowed());
+  return start;
 }
 
 Point start_of(const Ingredients& from, bool free_bias) {
+  Parameters& own = from.own;
+  if (from.setting.start == nullptr) return given_start(own);
   std::vector<StateBlock> blocks = {{"e", 1}, {"w", 1}};
   if (free_bias) blocks.push_back({"b", 1});
   const LastState* last = whole_start(from.setting, blocks);
-  Parameters& own = from.own;
-  if (last == nullptr) return given_start(own);
   const Point start{last->x[0], last->x[1], free_bias ? last->x[2] : 0};
   for (const auto& [name, value] : std::vector<std::pair<std::string, double>>{
            {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {

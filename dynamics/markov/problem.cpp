@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "dynamics/common/problem_file.hpp"
 #include "dynamics/common/sizes.hpp"
@@ -94,10 +95,11 @@ Problem make_problem(const Ingredients& from) {
     throw UsageError("--problem and --text exclude each other: both determine p and q");
   if (file) return from_file(own, *file);
   if (own.has("text")) return from_text(own);
-  for (const std::string name : {"p", "q"})
-    if (const auto fault = transition_fault(own.real(name)))
-      throw UsageError("--" + name + " is " + own.text(name) + "; it " + *fault);
-  return {Chain(own.real("p"), own.real("q"))};
+  const double p = own.real("p"), q = own.real("q");
+  for (const auto& [name, value] : {std::pair{"p", p}, std::pair{"q", q}})
+    if (const auto fault = transition_fault(value))
+      throw UsageError(std::string("--") + name + " is " + own.text(name) + "; it " + *fault);
+  return {Chain(p, q)};
 }
 
 }  // namespace popflow::markov

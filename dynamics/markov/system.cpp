@@ -82,11 +82,15 @@ void Markov::describe() {
   w_freezes_ = end_of_w < 10 * kVanishing;
   const double scale_w =
       start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(end_of_w, kSmallest, 1.0));
-  shape_.blocks = {{"e", 1, natural_scale(start_.e)}, {"w", 1, scale_w}};
+  // Sweeps make many: so without lists that would be copied.
+  shape_.blocks.reserve(3);
+  shape_.blocks.push_back({"e", 1, natural_scale(start_.e)});
+  shape_.blocks.push_back({"w", 1, scale_w});
   if (free_bias_) shape_.blocks.push_back({"b", 1, 1});
   shape_.fields = {"e", "w", "b"};
-  shape_.constants = {{"entropy_rate", chain_.entropy_rate},
-                      {"stationary_entropy", chain_.entropy}};
+  shape_.constants.reserve(2);
+  shape_.constants.emplace_back("entropy_rate", chain_.entropy_rate);
+  shape_.constants.emplace_back("stationary_entropy", chain_.entropy);
   if (free_bias_) return;
   if (start_.w != 0 && !w_vanishes()) shape_.invariants = {"energy"};
   if (rests()) return;

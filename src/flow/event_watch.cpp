@@ -23,13 +23,14 @@ EventWatch::EventWatch(const System& system)
     : system_(system),
       events_(system.capabilities().events),
       prominence_(prominences(system)),
-      watches_(system.shape().events.size()) {
+      watches_(system.shape().events.size()),
+      values_(2 * watches_.size()) {
   if (!watches_.empty() && !events_)
     throw std::logic_error(system.info().name + " declares events but implements none");
 }
 
 void EventWatch::start(StateView x, double t) {
-  const std::vector<double> now = values(x, t);
+  const Values now = values(x, t, Place::now);
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     const std::string& name = system_.shape().events[event];
     for (const EventInfo& info : system_.info().events)
@@ -37,8 +38,10 @@ void EventWatch::start(StateView x, double t) {
   }
 }
 
-std::vector<double> EventWatch::values(StateView x, double t) const {
-  std::vector<double> values(watches_.size());
+std::span<double> EventWatch::values(StateView x, double t, Place place) {
+  const std::size_t count = watches_.size();
+  const std::span<double> values =
+      std::span(values_).subspan(place == Place::now ? 0 : count, count);
   if (!values.empty()) events_->event_functions(x, t, values);
   return values;
 }
@@ -47,14 +50,12 @@ double EventWatch::height(std::size_t event, StateView x, double t) const {
   return events_->event_height(event, x, t);
 }
 
-void EventWatch::arm(std::size_t event, StateView x, double time,
-                     const std::vector<double>& values) {
+void EventWatch::arm(std::size_t event, StateView x, double time, Values values) {
   watches_[event] = {Watch::armed, time, values[event]};
   if (values[event] >= 0) cross(event, x, time, values);
 }
 
-void EventWatch::cross(std::size_t event, StateView x, double time,
-                       const std::vector<double>& values) {
+void EventWatch::cross(std::size_t event, StateView x, double time, Values values) {
   if (prominence_[event] == 0) return fire(event, time, x, time, values);
   Watch& watch = watches_[event];
   watch.time = time;
@@ -65,8 +66,7 @@ void EventWatch::cross(std::size_t event, StateView x, double time,
   watch.height = here;
 }
 
-void EventWatch::fire(std::size_t event, double when, StateView x, double time,
-                      const std::vector<double>& values) {
+void EventWatch::fire(std::size_t event, double when, StateView x, double time, Values values) {
   watches_[event] = {Watch::fired, when, values[event]};
   // Several in one step are located one by one, not in order of time.
   found_.insert(std::upper_bound(found_.begin(), found_.end(), when,
@@ -81,8 +81,7 @@ void EventWatch::fire(std::size_t event, double when, StateView x, double time,
         arm(other, x, time, values);
 }
 
-void EventWatch::confirm(std::size_t event, StateView x, double time,
-                         const std::vector<double>& values) {
+void EventWatch::confirm(std::size_t event, StateView x, double time, Values values) {
   const Watch& watch = watches_[event];
   if (watch.stage != Watch::armed || watch.candidate < 0) return;
   const double low = -std::numeric_limits<double>::infinity();
@@ -93,8 +92,7 @@ void EventWatch::confirm(std::size_t event, StateView x, double time,
 
 EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t_new,
                                    const Probe& probe, std::span<const double> known) {
-  const std::vector<double> after =
-      known.empty() ? values(x_new, t_new) : std::vector<double>(known.begin(), known.end());
+  const Values after = known.empty() ? values(x_new, t_new, Place::now) : known;
   bool found = false;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     if (watches_[event].stage != Watch::armed || !(after[event] >= 0)) continue;
@@ -103,7 +101,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
     const double part = locate(event, t, h, after[event], probe);
     const double time = t + part * h;
     const StateView x = probe(part);
-    std::vector<double> there = values(x, time);
+    const std::span<double> there = values(x, time, Place::there);
     there[event] = std::max(there[event], 0.0);  // within rounding of its root
     cross(event, x, time, there);
     found = true;
@@ -120,11 +118,9 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
 }
 
 double EventWatch::locate(std::size_t event, double t, double h, double value_new,
-                          const Probe& probe) const {
-  std::vector<double> values(watches_.size());
+                          const Probe& probe) {
   const auto g = [&](double part) {
-    events_->event_functions(probe(part), t + part * h, values);
-    const double value = values[event];
+    const double value = values(probe(part), t + part * h, Place::there)[event];
     return std::isnan(value) ? 1.0 : value;
   };
   const Watch& watch = watches_[event];
@@ -138,7 +134,7 @@ double EventWatch::locate(std::size_t event, double t, double h, double value_ne
 }
 
 void EventWatch::switched(StateView x, double t) {
-  const std::vector<double> now = values(x, t);
+  const Values now = values(x, t, Place::now);
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     Watch& watch = watches_[event];
     if (watch.stage != Watch::armed) continue;

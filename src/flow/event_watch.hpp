@@ -62,25 +62,28 @@ class EventWatch {
     double candidate = -1;  ///< of extrema: when the lowest so far was; negative: none yet
     double height = 0;      ///< its
   };
-  [[nodiscard]] std::vector<double> values(StateView x, double t) const;
+  using Values = std::span<const double>;
+  /// Those of the event functions; in one of two places, until that is next asked for.
+  enum class Place { now, there };
+  [[nodiscard]] std::span<double> values(StateView x, double t, Place place);
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
   /// Begins to watch at x; `values` are those of the event functions there.
-  void arm(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  void arm(std::size_t event, StateView x, double time, Values values);
   /// The event function has become positive at x.
-  void cross(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  void cross(std::size_t event, StateView x, double time, Values values);
   /// The event happened at `when`; it is known at x.
-  void fire(std::size_t event, double when, StateView x, double time,
-            const std::vector<double>& values);
+  void fire(std::size_t event, double when, StateView x, double time, Values values);
   /// Has it proved to stand out?
-  void confirm(std::size_t event, StateView x, double time, const std::vector<double>& values);
+  void confirm(std::size_t event, StateView x, double time, Values values);
   [[nodiscard]] double locate(std::size_t event, double t, double h, double value_new,
-                              const Probe& probe) const;
+                              const Probe& probe);
 
   const System& system_;
   Capability<Events> events_;
   std::vector<double> prominence_;
   std::vector<Watch> watches_;
   std::vector<FoundEvent> found_;
+  std::vector<double> values_;  ///< of both places
 };
 
 }  // namespace popflow

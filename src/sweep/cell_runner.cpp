@@ -41,12 +41,19 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
     }
     makes_system_.push_back(makes_system);
   }
+  for (const Column& column : columns.of_run.columns)
+    if (column.begin >= columns.fields && column.begin < columns.fields_end)
+      fields_.push_back(&column);
 }
 
 bool CellRunner::same_system(std::uint64_t a, std::uint64_t b) const {
-  const std::vector<std::size_t> here = cells_.places(a), there = cells_.places(b);
-  for (std::size_t axis = 0; axis < here.size(); ++axis)
-    if (makes_system_[axis] && here[axis] != there[axis]) return false;
+  // As Cells::places().
+  for (std::size_t axis = makes_system_.size(); axis-- > 0;) {
+    const std::uint64_t size = cells_.axes()[axis].size();
+    if (makes_system_[axis] && a % size != b % size) return false;
+    a /= size;
+    b /= size;
+  }
   return true;
 }
 
@@ -266,8 +273,8 @@ void CellRunner::write_state(const Job& job) const {
     std::copy(driver.passages().begin(), driver.passages().end(),
               row.begin() + static_cast<std::ptrdiff_t>(columns_.passages));
   if (columns_.field_names.empty() || system.shape().fields != columns_.field_names) return;
-  for (const Column& column : columns_.of_run.columns) {
-    if (column.begin < columns_.fields || column.begin >= columns_.fields_end) continue;
+  for (const Column* of_state : fields_) {
+    const Column& column = *of_state;
     if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
     system.field(column.spec.name, driver.view(), driver.time(),
                  [&](std::size_t first, std::span<const double> values) {

@@ -97,10 +97,11 @@ class CellRunner {
   std::function<bool()> interrupted_;
   /// For each axis: does a System know of what changes along it?
   std::vector<bool> makes_system_;
-  bool keep_going_ = false;           ///< are refused cells to be marked?
-  bool options_vary_ = false;         ///< do options of `run` differ between cells?
-  RunConfig config_;                  ///< of the last cell
-  std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole
+  std::vector<const Column*> fields_;  ///< the last state's
+  bool keep_going_ = false;            ///< are refused cells to be marked?
+  bool options_vary_ = false;          ///< do options of `run` differ between cells?
+  RunConfig config_;                   ///< of the last cell
+  std::optional<std::uint64_t> set_;   ///< its number, if config_ is whole
   std::unique_ptr<const Circumstances> circumstances_;  ///< of systems, if options do not vary
   std::shared_ptr<const Current> current_;
   std::optional<FlowLanes> lanes_;  ///< of the flows that are under way together
