@@ -14,12 +14,11 @@ constexpr int kBlock = 64;
 /// Chains whose sum is one task.
 constexpr std::size_t kChains = 64;
 
-Surprises& operator+=(Surprises& sum, const Surprises& more) {
-  sum.visits0 += more.visits0;
-  sum.visits1 += more.visits1;
-  sum.excess0 += more.excess0;
-  sum.excess1 += more.excess1;
-  return sum;
+void add_to(Surprises& sum, double weight, const Surprises& more) {
+  sum.visits0 += weight * more.visits0;
+  sum.visits1 += weight * more.visits1;
+  sum.excess0 += weight * more.excess0;
+  sum.excess1 += weight * more.excess1;
 }
 
 /// Words of 64 bits, two of 32 each, low half first.
@@ -100,6 +99,15 @@ TransitionSampler::Blocks::Blocks(const Chain& chain, std::int64_t transitions) 
     if (transitions >= kBlock) whole.push_back(make_block(chain, first, kBlock));
     if (left > 0) rest.push_back(make_block(chain, first, left));
   }
+  if (transitions > kBlock) return;
+  for (const std::size_t first : {0U, 1U}) {
+    for (const Block::Numbers numbers : only()[first].numbers) {
+      TransitionNumbers all;
+      add(all, first, numbers);
+      all.from0 = transitions - all.from1;
+      alone[first].push_back(surprises(chain, all));
+    }
+  }
 }
 
 TransitionSampler::TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers)
@@ -131,34 +139,36 @@ TransitionNumbers TransitionSampler::draw(RandomStream random) const {
   return draw(blocks(), random);
 }
 
+void TransitionSampler::add(TransitionNumbers& all, std::size_t symbol, Block::Numbers drawn) {
+  const std::int64_t back = drawn.changes / 2;
+  const std::int64_t away = drawn.changes - back;
+  all.from1 += drawn.ones;
+  all.up += symbol == 0 ? away : back;
+  all.down += symbol == 0 ? back : away;
+}
+
 /// `words`: called for the next 64 bits of the chain's stream.
 template <class Words>
 TransitionNumbers TransitionSampler::draw(const Blocks& blocks, Words& words) const {
   TransitionNumbers all;
   std::size_t symbol = uniform_of(words()) < chain_.pi1 ? 1 : 0;
-  const auto add = [&](const std::vector<Block>& with) {
+  const auto add_one = [&](const std::vector<Block>& with) {
     const Block& block = with[symbol];
     const Block::Numbers drawn = block.numbers[block.distribution(words())];
-    const std::int64_t back = drawn.changes / 2;
-    const std::int64_t away = drawn.changes - back;
-    all.from1 += drawn.ones;
-    all.up += symbol == 0 ? away : back;
-    all.down += symbol == 0 ? back : away;
+    add(all, symbol, drawn);
     symbol ^= drawn.changes & 1U;
   };
-  for (std::int64_t block = transitions_ / kBlock; block > 0; --block) add(blocks.whole);
-  if (!blocks.rest.empty()) add(blocks.rest);
+  for (std::int64_t block = transitions_ / kBlock; block > 0; --block) add_one(blocks.whole);
+  if (!blocks.rest.empty()) add_one(blocks.rest);
   all.from0 = transitions_ - all.from1;
   return all;
 }
 
-Surprises TransitionSampler::times(double weight, const TransitionNumbers& drawn) const {
-  weight /= static_cast<double>(transitions_);
+Surprises TransitionSampler::surprises(const Chain& chain, const TransitionNumbers& drawn) {
   const auto from0 = static_cast<double>(drawn.from0);
   const auto from1 = static_cast<double>(drawn.from1);
-  return {weight * from0, weight * from1,
-          weight * (static_cast<double>(drawn.up) - chain_.p * from0),
-          weight * (chain_.q * from1 - static_cast<double>(drawn.down))};
+  return {from0, from1, static_cast<double>(drawn.up) - chain.p * from0,
+          chain.q * from1 - static_cast<double>(drawn.down)};
 }
 
 Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double> weights,
@@ -167,17 +177,22 @@ Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double
   const Blocks& of_chain = blocks();
   const std::int64_t draws = (transitions_ + kBlock - 1) / kBlock;
   std::uint32_t words[4 * kChains];
+  double shares[kChains];
+  const auto length = static_cast<double>(transitions_);
+  for (std::size_t i = begin; i < end; ++i) shares[i - begin] = weights[i] / length;
   if (draws == 1) {  // the first block of a chain's stream is all that it needs
     first_words({key.seed, key.purpose, key.run, key.first + begin}, end - begin, words);
-    for (std::size_t i = begin; i < end; ++i) {
-      GivenWords given{words + 4 * (i - begin)};
-      sum += times(weights[i], draw(of_chain, given));
+    const Block* const blocks = of_chain.only().data();
+    for (std::size_t i = 0; i < end - begin; ++i) {
+      GivenWords given{words + 4 * i};
+      const std::size_t symbol = uniform_of(given()) < chain_.pi1 ? 1 : 0;
+      add_to(sum, shares[i], of_chain.alone[symbol][blocks[symbol].distribution(given())]);
     }
     return sum;
   }
   for (std::size_t i = begin; i < end; ++i) {
     StreamWords stream({key.seed, key.purpose, key.run, key.first + i}, 1 + draws, words);
-    sum += times(weights[i], draw(of_chain, stream));
+    add_to(sum, shares[i - begin], surprises(chain_, draw(of_chain, stream)));
   }
   return sum;
 }
@@ -193,7 +208,7 @@ Surprises TransitionSampler::sum(const SampleKey& key, std::span<const double> w
     parts[task] = sum_of(key, weights, begin, std::min(weights.size(), begin + kChains));
   });
   Surprises sum;
-  for (const Surprises& part : parts) sum += part;
+  for (const Surprises& part : parts) add_to(sum, 1, part);
   return sum;
 }
 
