@@ -339,7 +339,10 @@ Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew&
     };
     for (;;) {
       const bool heard = guarded([&] { return service.listen(); });
-      if (team.done() == all) team.end();
+      if (team.done() == all) {
+        team.end();
+        patience.heard();  // soon they are home
+      }
       const bool broken = trouble || service.trouble() || service.left() || at_work.over();
       if (broken) team.stop();
       if (team.stopped() || team.ended())

@@ -166,7 +166,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger, const
   }
   const SweepEnding ending = close("");
   screen.progress_done();
-  screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
+  if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
   if (ending.status != "interrupted") show_picture(file.path(), options, crew.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
