@@ -132,6 +132,7 @@ class FlowLanes::Group {
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
   bool any_fresh_ = false;
+  bool any_over_ = false;  ///< has a flow in a lane arrived or ended?
   State slope_;
   StepWithin within_;
   std::vector<double> of_;
@@ -200,6 +201,8 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
       if (in_lane_[lane] != kNone) judge(lane);
     }
     steps_.accept(accepted_);
+    if (!any_over_) continue;
+    any_over_ = false;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if (in_lane_[lane] == kNone) continue;
       Trajectory& flow = flows_[in_lane_[lane]];
@@ -272,7 +275,10 @@ void FlowLanes::Group::judge(std::size_t lane) {
     ++flow.counts.rejected;
     if (!finite && flow.finite) {
       steps_.slope().read(lane, slope_);
-      if (!all_finite(alone_, slope_)) flow.end(not_finite_after(flow.t, at_time(flow.t)));
+      if (!all_finite(alone_, slope_)) {
+        flow.end(not_finite_after(flow.t, at_time(flow.t)));
+        any_over_ = true;
+      }
     }
     flow.finite = finite;
     flow.rejected = true;
@@ -288,6 +294,7 @@ void FlowLanes::Group::judge(std::size_t lane) {
     }
   accepted_.at(0, lane) = 1;
   flow.t = t_new;
+  any_over_ = any_over_ || !flow.under_way();
   ++flow.counts.accepted;
   ++flow.interval.number;
   // Both are NaN before the first step. The C library's fmin() is a call.

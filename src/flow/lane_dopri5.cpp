@@ -2,7 +2,6 @@
 
 #include "dynamics/common/exponential.hpp"
 #include "dynamics/common/widest.hpp"
-#include "flow/dopri5_rows.hpp"
 
 namespace popflow {
 
@@ -58,7 +57,11 @@ LaneDopri5::LaneDopri5(const LaneFormulas& formulas, std::size_t entries)
       formulas_(formulas),
       entries_(entries),
       k_(kStages, LaneRows(entries)),
-      between_(entries) {}
+      slopes_(entries),
+      between_(entries) {
+  for (size_t i = 0; i < entries; ++i)
+    for (size_t j = 0; j < kStages; ++j) slopes_[i].of[j] = k_[j].data() + i * kLanes;
+}
 
 void LaneDopri5::begin(const LaneRows& fresh) {
   formulas_.flow(of.data(), x.data(), between_.data());
@@ -69,20 +72,14 @@ void LaneDopri5::begin(const LaneRows& fresh) {
 void LaneDopri5::attempt() {
   for (size_t stage = 1; stage < kStages; ++stage) {
     double* out = stage + 1 < kStages ? between_.data() : x_new.data();
-    for (size_t i = 0; i < entries_; ++i) {
-      Slopes k{};
-      for (size_t j = 0; j < stage; ++j) k.of[j] = k_[j].data() + i * kLanes;
-      advance_entry(stage, x.data() + i * kLanes, h.data(), k, out + i * kLanes);
-    }
+    for (size_t i = 0; i < entries_; ++i)
+      advance_entry(stage, x.data() + i * kLanes, h.data(), slopes_[i], out + i * kLanes);
     formulas_.flow(of.data(), out, k_[stage].data());
   }
   error.clear();
-  for (size_t i = 0; i < entries_; ++i) {
-    Slopes k{};
-    for (size_t j = 0; j < kStages; ++j) k.of[j] = k_[j].data() + i * kLanes;
-    judge_entry(x.data() + i * kLanes, x_new.data() + i * kLanes, h.data(), k,
+  for (size_t i = 0; i < entries_; ++i)
+    judge_entry(x.data() + i * kLanes, x_new.data() + i * kLanes, h.data(), slopes_[i],
                 tolerance.data() + i * kLanes, tolerance.data() + entries_ * kLanes, error.data());
-  }
   choose_factor(error.data(), factor.data());
 }
 

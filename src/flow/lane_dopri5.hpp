@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "flow/dopri5_rows.hpp"
 #include "lane_rows.hpp"
 #include "popflow/lanes.hpp"
 
@@ -14,6 +15,8 @@ namespace popflow {
 class LaneDopri5 {
  public:
   LaneDopri5(const LaneFormulas& formulas, std::size_t entries);
+  LaneDopri5(const LaneDopri5&) = delete;
+  LaneDopri5& operator=(const LaneDopri5&) = delete;
 
   // What a step begins with; the caller fills its lanes.
   LaneRows of;         ///< the formulas' parameters
@@ -41,6 +44,7 @@ class LaneDopri5 {
   const LaneFormulas& formulas_;
   std::size_t entries_;
   std::vector<LaneRows> k_;
+  std::vector<dopri5::Slopes> slopes_;  ///< the rows of k_, entry by entry
   LaneRows between_;
 };
 
