@@ -67,6 +67,8 @@ class FlowDriver : public Driver {
   /// Takes a fraction `part` of the step of length h from here; its result is in x_new_, so the
   /// step itself must be repeated.
   StateView probe(double part, double h);
+  /// x_new_ is the state after that fraction of the step, from which probe() may go on.
+  void remember(double part);
   /// Locates what happens in the step to x_new_: events, passages. True if the step must be
   /// repeated for that, or a shorter one taken first.
   bool find_events(double h, double t_new);

@@ -51,6 +51,11 @@ struct FlowDriver::Internals {
   std::vector<double> switch_values;
   State between;                 ///< a point of a step
   std::optional<bool> extended;  ///< has the last trial a continuous extension? Unless not asked
+  struct Place {
+    double part;
+    State x;
+  };
+  std::vector<Place> places;  ///< within the last trial, known by steps, in order of time
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -68,6 +73,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           Steadiness(options_.steady_tolerance.value_or(0)),
                           Pace(),
                           can.switching,
+                          {},
                           {},
                           {},
                           {}});
@@ -155,6 +161,7 @@ Outcome FlowDriver::advance(double target) {
 
     const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
     in_->extended.reset();
+    in_->places.clear();
     repeats = true;
     if (!trial.accepted) {
       ++counts_.rejected;
@@ -274,25 +281,47 @@ bool FlowDriver::find_events(double h, double t_new) {
 
 StateView FlowDriver::probe(double part, double h) {
   // Methods of fixed order accept any fraction of an accepted step; one that starts at a low order
-  // (Bulirsch-Stoer) may need several steps for it.
-  const double span = part * h;
+  // (Bulirsch-Stoer) may need several steps for it, the fewer and cheaper the shorter the way is.
   Stepper& stepper = *in_->stepper;
-  stepper.reset();
-  Trial trial = stepper.attempt(x_, t_, span, x_new_);
-  if (trial.accepted || !stepper.adaptive()) return {x_new_, regime_};
-  State here = x_;
-  double done = 0;
-  for (double step = trial.next; done < span; step = trial.next) {
-    if (step < smallest_step(t_)) break;
-    const bool last = step >= span - done;
-    if (last) step = span - done;
-    trial = stepper.attempt(here, t_ + done, step, x_new_);
-    if (!trial.accepted) continue;
-    stepper.accept();
-    done = last ? span : done + step;
-    if (!last) here.swap(x_new_);
+  const Internals::Place* last = nullptr;
+  if (stepper.variable_order())
+    for (const Internals::Place& place : in_->places)
+      if (place.part <= part) last = &place;
+  const double t = last ? t_ + last->part * h : t_;
+  const double span = last ? (part - last->part) * h : part * h;
+  const State& begin = last ? last->x : x_;
+  if (last && span < smallest_step(t)) {
+    x_new_ = begin;
+    return {x_new_, regime_};
   }
+  stepper.reset();
+  Trial trial = stepper.attempt(begin, t, span, x_new_);
+  if (!trial.accepted && stepper.adaptive()) {
+    State here = begin;
+    double done = 0;
+    for (double step = trial.next; done < span; step = trial.next) {
+      if (step < smallest_step(t)) break;
+      const bool end = step >= span - done;
+      if (end) step = span - done;
+      trial = stepper.attempt(here, t + done, step, x_new_);
+      if (!trial.accepted) continue;
+      stepper.accept();
+      done = end ? span : done + step;
+      if (!end) here.swap(x_new_);
+    }
+  }
+  if (stepper.variable_order()) remember(part);
   return {x_new_, regime_};
+}
+
+void FlowDriver::remember(double part) {
+  // Others are asked for next to the last few.
+  constexpr std::size_t kMostPlaces = 4;
+  std::vector<Internals::Place>& places = in_->places;
+  const auto after =
+      std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.part > part; });
+  places.insert(after, {part, x_new_});
+  if (places.size() > kMostPlaces) places.erase(places.begin());
 }
 
 bool FlowDriver::find_passages(double h, double t_new) {
@@ -304,7 +333,7 @@ bool FlowDriver::find_passages(double h, double t_new) {
     return false;
   }
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  const bool fine = extend(h) && stepper.extension_degree() > 5;
+  const bool fine = extend(h) ? stepper.extension_degree() > 5 : stepper.variable_order();
   const std::span<const double> nodes =
       fine ? std::span<const double>(kFinePassageNodes) : std::span<const double>(kPassageNodes);
   passages.locate(t_, h, nodes, [&](double part) { return within(part, h); });

@@ -28,6 +28,7 @@ class BulirschStoer : public Stepper {
         x_(tolerance.size()) {}
 
   [[nodiscard]] bool adaptive() const override { return true; }
+  [[nodiscard]] bool variable_order() const override { return true; }
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     if (factor_ != tolerance_.factor()) method_ = method();

@@ -36,6 +36,7 @@ double extension_states(const std::string& method) {
   if (method == "rk4") return 4 + 1;     // and at the ends
   // At the end, at four points, and one of them anew.
   if (method == "fehlberg78") return 6 + 1;
+  if (method == "bulirsch_stoer") return 4;
   return method == "euler" ? 1 : 0;
 }
 

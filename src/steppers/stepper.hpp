@@ -88,6 +88,8 @@ class Stepper {
   /// The state after a fraction (0 to 1) of that attempt, without a right-hand side.
   virtual void between(const State& /*x*/, double /*h*/, const State& /*x_new*/, double /*part*/,
                        State& /*out*/) const {}
+  /// Does it choose its order, so that shorter steps cost less?
+  [[nodiscard]] virtual bool variable_order() const { return false; }
   /// The items that pass their levels during the last attempt, from a method that locates them by
   /// itself; null from one that does not.
   [[nodiscard]] virtual const std::vector<Passed>* passed() const { return nullptr; }
@@ -123,7 +125,8 @@ std::unique_ptr<Stepper> make_stepper(const std::string& method, Rhs& rhs,
 
 /// States of the problem's size that a method holds, the two of the caller included.
 double stepper_states(const std::string& method, double state_size);
-/// And how many more for its continuous extension, a point of it included; 0 if it has none.
+/// And how many more to look within a step: for its continuous extension, a point of it included,
+/// or for the places at which steps have been.
 double extension_states(const std::string& method);
 
 // One factory function per source file.

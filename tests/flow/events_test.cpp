@@ -269,6 +269,23 @@ TEST_CASE("fehlberg78 locates events on its extension, as accurately as by steps
   }
 }
 
+TEST_CASE("bulirsch_stoer closes in on an event by ever shorter steps", "[fast][flow]") {
+  const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
+  std::int64_t spent = 0;
+  for (const double rtol : {1e-6, 1e-8, 1e-10}) {
+    INFO(rtol);
+    const FlowDriver::Options options{.method = "bulirsch_stoer", .rtol = rtol, .atol = rtol};
+    const auto [events, with] = run(toy, 10, options);
+    REQUIRE(events.size() == 1);
+    CHECK(std::abs(events[0].time - kPi / 3) < 4 * rtol);
+    const auto without = run(oscillator(), 10, options).statistics;
+    spent += with.evaluations - without.evaluations;
+    CHECK(with.accepted == without.accepted);
+  }
+  // From the step's begin each time it would take 637.
+  CHECK(spent < 550);
+}
+
 TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
   CHECK(run(toy, 3).events.empty());
