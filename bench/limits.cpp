@@ -10,8 +10,8 @@
 
 #include "bench/scale.hpp"
 #include "dynamics/common/products.hpp"
-#include "dynamics/common/widest.hpp"
 #include "popflow/state.hpp"
+#include "popflow/widest.hpp"
 #include "popflow/workers.hpp"
 
 namespace {

@@ -1,10 +1,12 @@
 #include "dynamics/deep_linear.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
+#include "popflow/pack.hpp"
 
 namespace popflow::deep_linear {
 namespace {
@@ -62,6 +64,80 @@ struct Network {
   }
 };
 
+// Side by side, for any number n of strengths and any number of layers. The parameters are the n
+// strengths, the n levels of the passages, and that of the event.
+
+using Packs = std::array<Pack, kLargestInLanes>;  // room for n x n matrices of all layers
+
+struct Square {
+  const Pack* entries;
+  std::size_t down, across;  // between neighbours of a column, of a row
+  const Pack& operator()(std::size_t i, std::size_t j) const {
+    return entries[i * down + j * across];
+  }
+};
+
+/// out = A B.
+inline void multiply(std::size_t n, const Square& A, const Square& B, Pack* out) {
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      Pack sum = A(i, 0) * B(0, j);
+      for (std::size_t k = 1; k < n; ++k) sum += A(i, k) * B(k, j);
+      out[i * n + j] = sum;
+    }
+}
+
+/// Writes W_1, W_2 W_1, ... to `made`; returns where the product of all layers is.
+inline const Pack* multiply_up(std::size_t n, std::span<const Pack> x, Packs& made) {
+  const std::size_t size = n * n, last = x.size() - size;
+  for (std::size_t i = 0; i < size; ++i) made[i] = x[i];
+  for (std::size_t l = size; l <= last; l += size)
+    multiply(n, {&x[l], n, 1}, {&made[l - size], n, 1}, &made[l]);
+  return &made[last];
+}
+
+constexpr auto lane_flow = [](auto of, auto x, Pack* dxdt) {
+  const std::size_t n = of.size() / 2, size = n * n;
+  Packs made, errors, next;
+  const Pack* W = multiply_up(n, x, made);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      errors[i * n + j] = i == j ? of[i] - W[i * n + j] : -W[i * n + j];
+  for (std::size_t l = x.size() - size; l > 0; l -= size) {
+    multiply(n, {errors.data(), n, 1}, {&made[l - size], 1, n}, dxdt + l);
+    multiply(n, {&x[l], 1, n}, {errors.data(), n, 1}, next.data());
+    for (std::size_t i = 0; i < size; ++i) errors[i] = next[i];
+  }
+  for (std::size_t i = 0; i < size; ++i) dxdt[i] = errors[i];
+};
+
+constexpr auto lane_events = [](auto of, auto x, Pack* values) {
+  const std::size_t n = of.size() / 2;
+  Packs made;
+  const Pack* W = multiply_up(n, x, made);
+  Pack left = of[2 * n];
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const Pack error = i == j ? of[i] - W[i * n + j] : W[i * n + j];
+      left -= 0.5 * error * error;
+    }
+  values[0] = left;
+};
+
+constexpr auto lane_passages = [](auto of, auto x, Pack* values) {
+  const std::size_t n = of.size() / 2;
+  Packs made;
+  const Pack* W = multiply_up(n, x, made);
+  for (std::size_t i = 0; i < n; ++i) values[i] = W[i * n + i] - of[n + i];
+};
+
+std::vector<double> lane_parameters(const ArrayXd& strengths, const ArrayXd& halves, double level) {
+  std::vector<double> of(strengths.begin(), strengths.end());
+  of.insert(of.end(), halves.begin(), halves.end());
+  of.push_back(level);
+  return of;
+}
+
 Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
   const ArrayXd S = ArrayXd::Map(s.data(), std::ssize(s));
@@ -82,9 +158,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const auto strength = [=](auto x, auto, auto out) {
     ArrayXd::Map(out.data(), n) = product(x).diagonal();
   };
+  const ArrayXd halves = (S > 0).select(S / 2, NAN);
   const auto past_half = [=](auto x, auto, auto out) {
-    ArrayXd::Map(out.data(), n) = (S > 0).select(product(x).diagonal().array() - S / 2, NAN);
+    ArrayXd::Map(out.data(), n) = product(x).diagonal().array() - halves;
   };
+  const double learned = 0.005 * S.square().sum();
 
   Functions f;
   f.state = {{"W", start, "layers", "W_l", {{"layer", layers}, {"row", n}, {"column", n}}, g}};
@@ -102,9 +180,13 @@ Functions functions(const Parameters& own, const Setting& setting) {
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
                    [=](auto x, auto) { return net.imbalance(x); }}};
   f.events = {{"learned", "1% is left of the loss of W = 0",
-               [=](auto x, auto t) { return 0.005 * S.square().sum() - loss(x, t); }}};
+               [=](auto x, auto t) { return learned - loss(x, t); }}};
   f.derived = {{"mode_strength", "strength of the mode in W", {{"mode", n}}, strength, "W_kk"}};
   f.passages = {{"half_time", "time of half the mode's strength", {{"mode", n}}, past_half, "t_k"}};
+  f.lanes = {.of = lane_parameters(S, halves, learned),
+             .rhs = in_lanes(lane_flow),
+             .events = in_lanes(lane_events),
+             .passages = in_lanes(lane_passages)};
   if (spectral && layers == 2)
     f.solution = [=](double t, std::span<double> x) {
       const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // no 0/0 for a mode of strength 0

@@ -6,6 +6,7 @@
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
+#include "popflow/pack.hpp"
 
 namespace popflow::linear_attention {
 namespace {
@@ -60,6 +61,38 @@ void descend(Numbers x, const ArrayXd& G, std::span<double> out) {
   Eigen::Map<ArrayXd>(out.data() + 1, G.size()) -= x[0] * G;
 }
 
+// Side by side, for any number of stored entries: the parameters are a, b, and the event's level.
+
+constexpr auto lane_flow = [](auto of, auto x, auto dxdt) {
+  const std::size_t entries = x.size() - 1;
+  const auto u = x[0];
+  auto pull = 0 * u;
+  for (std::size_t k = 0; k < entries; ++k) {
+    const auto U = x[1 + k];
+    const auto G = of[k] * (u * U - of[entries + k]);
+    pull -= G * U;
+    dxdt[1 + k] = -(u * G);
+  }
+  dxdt[0] = pull;
+};
+
+constexpr auto lane_events = [](auto of, auto x, auto values) {
+  const std::size_t entries = x.size() - 1;
+  auto left = of[2 * entries];
+  for (std::size_t k = 0; k < entries; ++k) {
+    const auto off = x[0] * x[1 + k] - of[entries + k];
+    left -= of[k] / 2 * off * off;
+  }
+  values[0] = left;
+};
+
+std::vector<double> lane_parameters(const Loss& loss, double level) {
+  std::vector<double> of(loss.a.begin(), loss.a.end());
+  of.insert(of.end(), loss.b.begin(), loss.b.end());
+  of.push_back(level);
+  return of;
+}
+
 Functions functions(const Parameters& own, const Setting& setting) {
   const bool full = own.word("coordinates") == "full", drawn = own.word("start") == "random";
   if (drawn && !full) throw UsageError("--start random is not diagonal: give --coordinates full");
@@ -97,6 +130,9 @@ Functions functions(const Parameters& own, const Setting& setting) {
                    [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
   f.events = {{"learned", "1% is left of the excess loss of U = 0",
                [=](auto x, auto) { return 0.01 * untrained - loss->excess(x); }}};
+  f.lanes = {.of = lane_parameters(*loss, 0.01 * untrained),
+             .rhs = in_lanes(lane_flow),
+             .events = in_lanes(lane_events)};
   f.constants = {{"loss_minimum", loss->least, "lowest loss", "L_min"}};
   f.end = 2 * std::max(0.0, std::log(u_limit / sigma)) / lambda.square().matrix().norm() +
           20 / (loss->a.minCoeff() * u_limit * u_limit);

@@ -4,6 +4,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "popflow/error.hpp"
+
 namespace popflow {
 
 namespace {
@@ -116,16 +118,42 @@ Shape shape_of(const Functions& functions) {
   return shape;
 }
 
+bool small_enough(const Shape& shape) { return shape.state_size() <= kLargestInLanes; }
+
+/// Do flows of the problem with these parameters have lanes?
+bool has_lanes(const FunctionSystem& of, const Parameters& own) {
+  try {
+    const Functions functions = of.functions(own, {});
+    return functions.lanes && small_enough(shape_of(functions));
+  } catch (const UsageError&) {
+    return false;  // there is no such problem
+  }
+}
+
+/// The formulas of a problem for many side by side; all null without any.
+LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
+  if (!functions.lanes) return {};
+  const Functions::Lanes& lanes = *functions.lanes;
+  if (functions.events.empty() != (lanes.events == nullptr) ||
+      functions.passages.empty() != (lanes.passages == nullptr))
+    throw std::logic_error("lanes have formulas of events (passages) where there are any");
+  return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
+}
+
 /// The functions of one problem, as a System.
 class Composed : public System,
                  public GradientFlow,
                  public Jacobian,
                  public Events,
                  public ClosedForm,
-                 public Sampled {
+                 public Sampled,
+                 public InLanes {
  public:
   Composed(const SystemInfo& info, Functions functions, const Setting& setting)
-      : info_(info), functions_(std::move(functions)), shape_(shape_of(functions_)) {
+      : info_(info),
+        functions_(std::move(functions)),
+        shape_(shape_of(functions_)),
+        lane_formulas_(lane_formulas_of(functions_, shape_)) {
     require_same_names();
     for (const Functions::Field& field : functions_.state)
       start_.insert(start_.end(), field.start.begin(), field.start.end());
@@ -150,6 +178,11 @@ class Composed : public System,
       can.closed_form = Lacking{"the exact solution holds for the system's own start only"};
     else if (functions_.solution)
       can.closed_form = this;
+    if (functions_.lanes && small_enough(shape_))
+      can.in_lanes = this;
+    else if (functions_.lanes)
+      can.in_lanes = Lacking{"they hold states of up to " + std::to_string(kLargestInLanes) +
+                             " numbers, and this has " + std::to_string(shape_.state_size())};
     can.no_noise = functions_.no_noise;
     if (!functions_.no_noise.empty()) can.sampled = Lacking{functions_.no_noise};
     return can;
@@ -204,6 +237,10 @@ class Composed : public System,
       begin += size;
     }
   }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lane_formulas_; }
+  void lane_parameters(std::span<double> of) const override {
+    std::copy(functions_.lanes->of.begin(), functions_.lanes->of.end(), of.begin());
+  }
   void closed_form(double t, std::span<double> x) const override { functions_.solution(t, x); }
   void add_sampled(StateView x, double /*t*/, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override {
@@ -237,6 +274,7 @@ class Composed : public System,
   const SystemInfo& info_;
   Functions functions_;
   Shape shape_;
+  LaneFormulas lane_formulas_;
   std::vector<double> start_;
   bool from_file_ = false;
 };
@@ -250,6 +288,7 @@ CatalogueRow FunctionSystem::row() const {
   };
   const auto row = std::make_shared<Row>(Row{*this, {}});
   row->info = info_of(*this, functions(Parameters(parameters), {}));
+  row->info.flow_in_lanes = [of = *this](const Parameters& own) { return has_lanes(of, own); };
   return {[row]() -> const SystemInfo& { return row->info; },
           [row](const Ingredients& from) -> std::unique_ptr<System> {
             return std::make_unique<Composed>(

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow::joma {
 

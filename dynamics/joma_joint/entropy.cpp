@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
 #include "dynamics/joma_joint/attention.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow::joma_joint {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 
 #define POPFLOW_INLINE inline __attribute__((always_inline))
 

@@ -151,7 +151,7 @@ ParameterTable parameters() {
 SystemInfo make_info() {
   SystemInfo info;
   info.name = "markov";
-  info.flow_in_lanes.emplace();
+  info.flow_in_lanes = [](const Parameters& /*own*/) { return true; };
   info.title = "Loss landscape of a one-layer transformer on a binary Markov chain";
   info.source =
       "Makkuva, Bondaschi, Ekbote, Girish, Nagle, Kim, Gastpar, Local to Global: Learning Dynamics "

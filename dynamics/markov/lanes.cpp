@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow::markov {
 
@@ -103,8 +103,8 @@ inline double gradient_by_slope(const double* of, size_t l, double s) {
 }
 
 // gcc gives up where it would have to tell too many arrays apart: hence __restrict.
-POPFLOW_WIDEST void optimal_flow(const double* __restrict of, const double* __restrict x,
-                                 double* __restrict dxdt) {
+POPFLOW_WIDEST void optimal_flow(const LaneSizes& /*sizes*/, const double* __restrict of,
+                                 const double* __restrict x, double* __restrict dxdt) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
@@ -141,8 +141,8 @@ POPFLOW_WIDEST void optimal_flow_and_covariance(const double* __restrict of,
   }
 }
 
-POPFLOW_WIDEST void optimal_events(const double* __restrict of, const double* __restrict x,
-                                   double* __restrict values) {
+POPFLOW_WIDEST void optimal_events(const LaneSizes& /*sizes*/, const double* __restrict of,
+                                   const double* __restrict x, double* __restrict values) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double s = slope(x[l], x[kLanes + l]);
     const double above = s - at(of, kSettledLow, l);
@@ -175,8 +175,8 @@ inline CoinChanges coin_changes(const double* of, const double* x, size_t l) {
           change_of_coin(1 - at(of, kQ, l), f1 + at(of, kLogitQ, l))};
 }
 
-POPFLOW_WIDEST void free_flow(const double* __restrict of, const double* __restrict x,
-                              double* __restrict dxdt) {
+POPFLOW_WIDEST void free_flow(const LaneSizes& /*sizes*/, const double* __restrict of,
+                              const double* __restrict x, double* __restrict dxdt) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
@@ -225,13 +225,13 @@ POPFLOW_WIDEST void free_flow_and_covariance(const double* __restrict of,
 }  // namespace
 
 const LaneFormulas& optimal_lanes() {
-  static const LaneFormulas formulas{kOptimal, optimal_flow, optimal_flow_and_covariance,
-                                     optimal_events};
+  static const LaneFormulas formulas{
+      {kOptimal, 2}, optimal_flow, optimal_flow_and_covariance, optimal_events};
   return formulas;
 }
 
 const LaneFormulas& free_lanes() {
-  static const LaneFormulas formulas{kFree, free_flow, free_flow_and_covariance, nullptr};
+  static const LaneFormulas formulas{{kFree, 3}, free_flow, free_flow_and_covariance, nullptr};
   return formulas;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 #include "streaming.hpp"
 
 namespace popflow::scb {

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "dynamics/common/widest.hpp"
 #include "dynamics/scb/look.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow::scb {
 
@@ -13,14 +13,14 @@ using std::size_t;
 
 // Rows of the parameters, of the state and of the events.
 enum Parameter : size_t { kX, kY, kKP, kKappa, kUniform, kT, kParameters };
-enum Entry : size_t { kAlphaV, kRhoV, kAlphaA };
+enum Entry : size_t { kAlphaV, kRhoV, kAlphaA, kEntries };
 enum Event : size_t { kBoosted, kAligned, kFastPhaseEnd };
 
 inline double at(const double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
 inline double& at(double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
 
-POPFLOW_WIDEST void flow(const double* __restrict of, const double* __restrict state,
-                         double* __restrict dxdt) {
+POPFLOW_WIDEST void flow(const LaneSizes& /*sizes*/, const double* __restrict of,
+                         const double* __restrict state, double* __restrict dxdt) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double alpha_V = at(state, kAlphaV, l);
     const double rho_V = at(state, kRhoV, l);
@@ -38,8 +38,8 @@ POPFLOW_WIDEST void flow(const double* __restrict of, const double* __restrict s
   }
 }
 
-POPFLOW_WIDEST void events(const double* __restrict of, const double* __restrict state,
-                           double* __restrict values) {
+POPFLOW_WIDEST void events(const LaneSizes& /*sizes*/, const double* __restrict of,
+                           const double* __restrict state, double* __restrict values) {
   for (size_t l = 0; l < kLanes; ++l) {
     const double kappa = at(of, kKappa, l);
     const double signal_V =
@@ -58,7 +58,7 @@ POPFLOW_WIDEST void events(const double* __restrict of, const double* __restrict
 }  // namespace
 
 const LaneFormulas& signal_lanes() {
-  static const LaneFormulas formulas{kParameters, flow, nullptr, events};
+  static const LaneFormulas formulas{{kParameters, kEntries}, flow, nullptr, events};
   return formulas;
 }
 

@@ -140,7 +140,9 @@ Capabilities Scb::capabilities() const {
       .final_values = training_.rounding ? this : nullptr,
       .steps_in_place = full && !variant_.softmax ? this : nullptr,
       .euler_step = full && !variant_.softmax && !active_set_ ? this : nullptr,
-      .in_lanes = coordinates_ == Coordinates::signal ? this : nullptr,
+      .in_lanes = coordinates_ == Coordinates::signal
+                      ? Capability<InLanes>(this)
+                      : Lacking{"only --coordinates signal has them"},
       .no_noise = full ? ""
                        : "with noise only --coordinates full is exact: noise moves every entry in "
                          "a way of its own"};

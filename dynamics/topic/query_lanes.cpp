@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow::topic {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "popflow/catalogue.hpp"
+#include "popflow/lanes.hpp"
 
 namespace popflow {
 
@@ -89,7 +90,27 @@ struct Functions {
   /// Why these coordinates allow no noise; empty: they do.
   std::string no_noise = {};
   std::vector<Note> notes = {};  ///< shown at the start of a run
+
+  /// The same functions for many problems side by side, in vector registers: flows of a sweep then
+  /// take a fraction of the time. Made by in_lanes() (pack.hpp); they agree with the functions
+  /// above, and do not depend on t. States of more than kLargestInLanes entries do without.
+  struct Lanes {
+    std::vector<double> of;          ///< the numbers in which problems differ
+    LaneFormula rhs;                 ///< writes dx/dt
+    LaneFormula events = nullptr;    ///< the values of all events
+    LaneFormula passages = nullptr;  ///< those of all passages
+  };
+  std::optional<Lanes> lanes = {};
 };
+
+/// The right-hand side of one problem from the formula that in_lanes() takes for many.
+template <class Formula>
+Functions::Vector alone(Formula formula, std::vector<double> of) {
+  return [formula, of = std::move(of)](std::span<const double> x, double /*t*/,
+                                       std::span<double> out) {
+    formula(std::span(of), x, out.data());
+  };
+}
 
 /// A system assembled from functions; all else follows from these. Whatever a program's users see
 /// of a system works: `--init-from`, files, events, resuming, noise, comparing, verifying. It has

@@ -9,34 +9,50 @@ namespace popflow {
 /// chains of dependent operations overlap.
 inline constexpr std::size_t kLanes = 16;
 
+/// Lanes pay for states of up to so many entries: what steps of sixteen of them work in stays in
+/// the caches nearest to the core.
+inline constexpr std::size_t kLargestInLanes = 64;
+
+/// How many rows formulas work on.
+struct LaneSizes {
+  std::size_t parameters = 0;
+  std::size_t entries = 0;  ///< of the state
+  bool operator==(const LaneSizes&) const = default;
+};
+
+/// Writes numbers of kLanes states `x`, in problems with the parameters `of`.
+using LaneFormula = void (*)(const LaneSizes& sizes, const double* of, const double* x,
+                             double* out);
+
 /// The formulas of a System for kLanes independent trajectories at once. Arrays consist of rows of
-/// kLanes numbers, one row for each entry of the state, parameter or event; number l of every row
-/// belongs to trajectory l, and nothing else is computed from it: what happens in a lane depends on
-/// no other lane, nor on the processor's instruction set. No formula depends on time.
+/// kLanes numbers, one row for each entry of the state, parameter, event or passage; number l of
+/// every row belongs to trajectory l, and nothing else is computed from it: what happens in a lane
+/// depends on no other lane, nor on the processor's instruction set. No formula depends on time.
 ///
-/// The flow agrees with System::rhs() to rounding, for states with finite entries; others give
+/// They agree with the System's functions to rounding, for states with finite entries; others give
 /// anything, and never trap.
 struct LaneFormulas {
-  std::size_t parameters = 0;
-  /// Writes dx/dt.
-  void (*flow)(const double* of, const double* x, double* dxdt) = nullptr;
+  LaneSizes sizes;
+  LaneFormula flow = nullptr;  ///< writes dx/dt
   /// Writes dx/dt, and the lower triangle of Covariance::covariance(), by rows. Null where the
   /// System has none.
   void (*flow_and_covariance)(const double* of, const double* x, double* dxdt,
                               double* covariance) = nullptr;
-  /// Writes Events::event_functions(). Null where the System has no events.
-  void (*events)(const double* of, const double* x, double* values) = nullptr;
+  LaneFormula events = nullptr;    ///< Events::event_functions(); null where there are none
+  LaneFormula passages = nullptr;  ///< Events::passage_functions(); null where there are none
+
+  bool operator==(const LaneFormulas&) const = default;
 };
 
 /// A small System whose formulas exist for several trajectories at once. It has no regimes, no
-/// proximal term, no passages and no events that are extrema. An event that waits for another has
-/// its function among the others from the start, and is watched for from there on.
+/// proximal term and no events that are extrema. An event that waits for another has its function
+/// among the others from the start, and is watched for from there on.
 class InLanes {
  public:
   virtual ~InLanes() = default;
-  /// The same object for all Systems that can move together: those that differ by their parameters.
+  /// Systems with the same formulas can move together: they differ by their parameters.
   [[nodiscard]] virtual const LaneFormulas& lane_formulas() const = 0;
-  /// Writes this System's LaneFormulas::parameters numbers.
+  /// Writes this System's parameters.
   virtual void lane_parameters(std::span<double> of) const = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,8 +140,8 @@ struct SystemInfo {
   /// coordinates are tested against it. Empty: there are no reduced coordinates.
   std::vector<OptionSetting> unreduced = {};
   std::vector<RungInfo> rungs = {};  ///< besides those that every system has
-  /// The options with which its flows have lanes (InLanes); an empty list: with any.
-  std::optional<std::vector<OptionSetting>> flow_in_lanes = {};
+  /// Have its flows lanes (InLanes), with these parameters of its own? Empty: never.
+  std::function<bool(const Parameters& own)> flow_in_lanes = {};
 };
 
 // ---- What one instance (a problem in chosen coordinates) holds.

@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "dynamics/common/widest.hpp"
 #include "flow/dopri5_rows.hpp"
 #include "flow/step_length.hpp"
 #include "popflow/system.hpp"
+#include "popflow/widest.hpp"
 #include "steppers/extension.hpp"
 
 namespace popflow {

@@ -10,6 +10,7 @@
 #include "endings.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/lane_dopri5.hpp"
+#include "flow/passages.hpp"
 #include "flow/step_length.hpp"
 #include "steppers/dopri5_tableau.hpp"
 #include "steppers/extension.hpp"
@@ -65,16 +66,19 @@ struct Trajectory {
         options(std::move(flow.options)),
         tolerance(system->shape().blocks, options.rtol, options.atol),
         events(*system),
+        passages(*system),
         x(system->shape().state_size()),
         dt(options.dt.value_or(0)) {
     system->start(x);
     events.start({x, {}}, 0);
+    passages.start({x, {}}, 0);
   }
   const System* system;
   Capability<InLanes> lanes;
   FlowDriver::Options options;
   Tolerance tolerance;
   EventWatch events;
+  Passages passages;
   State x;
   double t = 0;
   double dt;              ///< to try next; 0: none chosen yet
@@ -106,7 +110,6 @@ class FlowLanes::Group {
   /// Of one flow alone.
   void advance_one(std::size_t flow, double target);
   [[nodiscard]] Trajectory& flow(std::size_t i) { return flows_[i]; }
-  [[nodiscard]] std::size_t size() const { return flows_.size(); }
 
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -118,17 +121,23 @@ class FlowLanes::Group {
   /// Prepares a flow's next step; false if there is none, since the flow has ended.
   bool prepare(std::size_t lane);
   void judge(std::size_t lane);
-  void look_for_events(std::size_t lane, double t_new);
+  /// Has any flow that moves items that have not passed yet?
+  [[nodiscard]] bool any_to_pass();
+  /// Has the step that was tried passed an event of the lane's flow that is watched for?
+  [[nodiscard]] bool event_in(std::size_t lane);
+  /// ... or an item's level, for the first time?
+  [[nodiscard]] bool passage_in(std::size_t lane);
+  void look_within(std::size_t lane, double t_new);
   [[nodiscard]] bool stop_if_interrupted();
 
   std::vector<Trajectory> flows_;
   std::function<bool()> interrupted_;
-  const LaneFormulas& formulas_;
+  const LaneFormulas formulas_;
   std::size_t entries_;
-  std::size_t events_ = 0;  ///< at most, of a flow
+  std::size_t events_ = 0, passages_ = 0;  ///< at most, of a flow
   Workers alone_{1};
   LaneDopri5 steps_;
-  LaneRows fresh_{1}, accepted_{1}, values_{0};
+  LaneRows fresh_{1}, accepted_{1}, values_{0}, passing_{0};
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
   bool any_fresh_ = false;
@@ -141,21 +150,21 @@ class FlowLanes::Group {
 FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupted)
     : interrupted_(std::move(interrupted)),
       formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
-      entries_(flows[0].system->shape().state_size()),
-      steps_(formulas_, entries_),
+      entries_(formulas_.sizes.entries),
+      steps_(formulas_),
       slope_(entries_),
       within_(entries_),
-      of_(formulas_.parameters) {
+      of_(formulas_.sizes.parameters) {
   in_lane_.fill(kNone);
   flows_.reserve(flows.size());
   for (Flow& flow : flows) {
     const Trajectory& next = flows_.emplace_back(std::move(flow));
-    if (!next.lanes || &next.lanes->lane_formulas() != &formulas_)
-      throw std::invalid_argument("flows of different formulas cannot go side by side");
     if (formulas_.events != nullptr)
       events_ = std::max(events_, next.system->shape().events.size());
+    passages_ = std::max(passages_, next.passages.times().size());
   }
   values_ = LaneRows(events_);
+  passing_ = LaneRows(passages_);
 }
 
 void FlowLanes::Group::advance(std::span<const double> targets) {
@@ -195,7 +204,10 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
     }
     if (!any) break;
     steps_.attempt();
-    if (events_ > 0) formulas_.events(steps_.of.data(), steps_.x_new.data(), values_.data());
+    const double* of = steps_.of.data();
+    if (events_ > 0) formulas_.events(formulas_.sizes, of, steps_.x_new.data(), values_.data());
+    if (any_to_pass())
+      formulas_.passages(formulas_.sizes, of, steps_.x_new.data(), passing_.data());
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       accepted_.at(0, lane) = 0;
       if (in_lane_[lane] != kNone) judge(lane);
@@ -287,11 +299,7 @@ void FlowLanes::Group::judge(std::size_t lane) {
     return;
   }
   const double t_new = h == flow.target - flow.t ? flow.target : flow.t + h;
-  for (std::size_t event = 0; event < events_; ++event)
-    if (values_.at(event, lane) >= 0 && flow.events.watching(event)) {
-      look_for_events(lane, t_new);
-      break;
-    }
+  if (event_in(lane) || passage_in(lane)) look_within(lane, t_new);
   accepted_.at(0, lane) = 1;
   flow.t = t_new;
   any_over_ = any_over_ || !flow.under_way();
@@ -308,7 +316,28 @@ void FlowLanes::Group::judge(std::size_t lane) {
   flow.finite = true;
 }
 
-void FlowLanes::Group::look_for_events(std::size_t lane, double t_new) {
+bool FlowLanes::Group::any_to_pass() {
+  return passages_ > 0 && std::any_of(in_lane_.begin(), in_lane_.end(), [&](std::size_t flow) {
+           return flow != kNone && !flows_[flow].passages.none_left();
+         });
+}
+
+bool FlowLanes::Group::event_in(std::size_t lane) {
+  const EventWatch& events = flows_[in_lane_[lane]].events;
+  for (std::size_t event = 0; event < events_; ++event)
+    if (values_.at(event, lane) >= 0 && events.watching(event)) return true;
+  return false;
+}
+
+bool FlowLanes::Group::passage_in(std::size_t lane) {
+  const Passages& passages = flows_[in_lane_[lane]].passages;
+  if (passages.none_left()) return false;
+  for (std::size_t item = 0; item < passages.times().size(); ++item)
+    if (passing_.at(item, lane) >= 0 && !passages.passed(item)) return true;
+  return false;
+}
+
+void FlowLanes::Group::look_within(std::size_t lane, double t_new) {
   Trajectory& flow = flows_[in_lane_[lane]];
   const double h = t_new - flow.t;
   steps_.x.read(lane, within_.x);
@@ -321,6 +350,8 @@ void FlowLanes::Group::look_for_events(std::size_t lane, double t_new) {
   while (flow.events.find(flow.t, h, {within_.x_new, {}}, t_new, probe) ==
          EventWatch::Found::located) {
   }
+  if (!flow.passages.none_left())
+    flow.passages.find({within_.x, {}}, flow.t, h, {within_.x_new, {}}, t_new, probe);
 }
 
 bool FlowLanes::Group::stop_if_interrupted() {
@@ -357,7 +388,9 @@ class FlowLanes::OneFlow : public Driver {
   [[nodiscard]] const std::vector<FoundEvent>& events() const override {
     return flow_.events.found();
   }
-  [[nodiscard]] const std::vector<double>& passages() const override { return passages_; }
+  [[nodiscard]] const std::vector<double>& passages() const override {
+    return flow_.passages.times();
+  }
   [[nodiscard]] ResumePoint resume_point() const override {
     return {&flow_.x, &regime_, flow_.t, data()};
   }
@@ -375,6 +408,7 @@ class FlowLanes::OneFlow : public Driver {
     flow_.counts.rejected = data.count("rejected");
     flow_.interval = data.interval("interval");
     flow_.events.restore(data);
+    flow_.passages.restore({flow_.x, {}}, t, data.numbers("passages"));
   }
 
  private:
@@ -389,6 +423,7 @@ class FlowLanes::OneFlow : public Driver {
     data.add("rejected", flow_.counts.rejected);
     data.add("interval", flow_.interval);
     flow_.events.remember(data);
+    data.add("passages", passages());
     return data;
   }
 
@@ -396,20 +431,40 @@ class FlowLanes::OneFlow : public Driver {
   std::size_t number_;
   Trajectory& flow_;
   Regime regime_;
-  std::vector<double> passages_;
 };
 
-FlowLanes::FlowLanes(std::vector<Flow> flows, std::function<bool()> interrupted)
-    : group_(std::make_shared<Group>(std::move(flows), std::move(interrupted))) {}
+FlowLanes::FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted) {
+  std::vector<const LaneFormulas*> known;
+  std::vector<std::vector<Flow>> of_group;
+  for (Flow& flow : flows) {
+    const LaneFormulas& formulas = flow.system->capabilities().in_lanes->lane_formulas();
+    std::size_t group = 0;
+    while (group < known.size() && !(*known[group] == formulas)) ++group;
+    if (group == known.size()) {
+      known.push_back(&formulas);
+      of_group.emplace_back();
+    }
+    places_.push_back({group, of_group[group].size()});
+    of_group[group].push_back(std::move(flow));
+  }
+  for (std::vector<Flow>& together : of_group)
+    groups_.push_back(std::make_shared<Group>(std::move(together), interrupted));
+}
 
 FlowLanes::~FlowLanes() = default;
 
-void FlowLanes::advance(std::span<const double> targets) { group_->advance(targets); }
+void FlowLanes::advance(std::span<const double> targets) {
+  std::vector<std::vector<double>> of_group(groups_.size());
+  for (std::size_t i = 0; i < places_.size(); ++i) of_group[places_[i].group].push_back(targets[i]);
+  for (std::size_t group = 0; group < groups_.size(); ++group)
+    groups_[group]->advance(of_group[group]);
+}
 
 std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
   std::vector<std::unique_ptr<Driver>> drivers;
-  for (std::size_t i = 0; i < group_->size(); ++i)
-    drivers.push_back(std::make_unique<OneFlow>(group_, i));
+  drivers.reserve(places_.size());
+  for (const Place& place : places_)
+    drivers.push_back(std::make_unique<OneFlow>(groups_[place.group], place.number));
   return drivers;
 }
 

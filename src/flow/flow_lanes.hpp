@@ -16,8 +16,8 @@ bool flow_lanes_take(const std::string& method, bool may_stop_early);
 /// Can flows of this System be, by this method?
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
 
-/// Any number of flows, each with a System and options of its own, integrated side by side; a lane
-/// whose flow has arrived takes the next. All Systems have the same LaneFormulas. What a flow gives
+/// Any number of flows, each with a System and options of its own, integrated side by side with
+/// those of the same LaneFormulas; a lane whose flow has arrived takes the next. What a flow gives
 /// depends on nothing but itself.
 class FlowLanes {
  public:
@@ -26,7 +26,7 @@ class FlowLanes {
     FlowDriver::Options options;
   };
   /// `interrupted` is asked every so often.
-  FlowLanes(std::vector<Flow> flows, std::function<bool()> interrupted);
+  FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted);
   ~FlowLanes();
 
   /// Moves each flow that has not ended to its target; its driver's advance() to the same target
@@ -38,7 +38,11 @@ class FlowLanes {
  private:
   class Group;
   class OneFlow;
-  std::shared_ptr<Group> group_;
+  struct Place {
+    std::size_t group, number;
+  };
+  std::vector<std::shared_ptr<Group>> groups_;
+  std::vector<Place> places_;  ///< of each flow
 };
 
 }  // namespace popflow

@@ -1,7 +1,7 @@
 #include "flow/lane_dopri5.hpp"
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow {
 
@@ -46,25 +46,25 @@ POPFLOW_WIDEST void take(const double* __restrict where, const double* __restric
 
 }  // namespace
 
-LaneDopri5::LaneDopri5(const LaneFormulas& formulas, std::size_t entries)
-    : of(formulas.parameters),
-      x(entries),
-      tolerance(entries + 1),
+LaneDopri5::LaneDopri5(const LaneFormulas& formulas)
+    : of(formulas.sizes.parameters),
+      x(formulas.sizes.entries),
+      tolerance(formulas.sizes.entries + 1),
       h(1),
-      x_new(entries),
+      x_new(formulas.sizes.entries),
       error(1),
       factor(1),
       formulas_(formulas),
-      entries_(entries),
-      k_(kStages, LaneRows(entries)),
-      slopes_(entries),
-      between_(entries) {
-  for (size_t i = 0; i < entries; ++i)
+      entries_(formulas.sizes.entries),
+      k_(kStages, LaneRows(entries_)),
+      slopes_(entries_),
+      between_(entries_) {
+  for (size_t i = 0; i < entries_; ++i)
     for (size_t j = 0; j < kStages; ++j) slopes_[i].of[j] = k_[j].data() + i * kLanes;
 }
 
 void LaneDopri5::begin(const LaneRows& fresh) {
-  formulas_.flow(of.data(), x.data(), between_.data());
+  formulas_.flow(formulas_.sizes, of.data(), x.data(), between_.data());
   for (size_t i = 0; i < entries_; ++i)
     take(fresh.data(), between_.data() + i * kLanes, k_[0].data() + i * kLanes);
 }
@@ -74,7 +74,7 @@ void LaneDopri5::attempt() {
     double* out = stage + 1 < kStages ? between_.data() : x_new.data();
     for (size_t i = 0; i < entries_; ++i)
       advance_entry(stage, x.data() + i * kLanes, h.data(), slopes_[i], out + i * kLanes);
-    formulas_.flow(of.data(), out, k_[stage].data());
+    formulas_.flow(formulas_.sizes, of.data(), out, k_[stage].data());
   }
   error.clear();
   for (size_t i = 0; i < entries_; ++i)

@@ -14,7 +14,7 @@ namespace popflow {
 /// Steps of Dormand and Prince's method, of a length of its own in each lane.
 class LaneDopri5 {
  public:
-  LaneDopri5(const LaneFormulas& formulas, std::size_t entries);
+  explicit LaneDopri5(const LaneFormulas& formulas);
   LaneDopri5(const LaneDopri5&) = delete;
   LaneDopri5& operator=(const LaneDopri5&) = delete;
 
@@ -41,7 +41,7 @@ class LaneDopri5 {
   void stages(std::size_t lane, std::span<std::array<double, 7>> slopes) const;
 
  private:
-  const LaneFormulas& formulas_;
+  const LaneFormulas formulas_;
   std::size_t entries_;
   std::vector<LaneRows> k_;
   std::vector<dopri5::Slopes> slopes_;  ///< the rows of k_, entry by entry

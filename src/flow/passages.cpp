@@ -26,6 +26,7 @@ double interpolated(std::span<const double> nodes, std::span<const double> value
 }  // namespace
 
 double first_root(std::span<const double> nodes, std::span<const double> values) {
+  if (values[0] >= 0) return 0;
   std::size_t end = 1;
   while (end + 1 < nodes.size() && !(values[end] >= 0)) ++end;
   const double low = values[end - 1];
@@ -101,6 +102,12 @@ void Passages::locate(double t, double h, std::span<const double> nodes,
   for (std::size_t k = 0; k < passing.size(); ++k)
     times_[passing[k]] = t + first_root(nodes, {&values[k * nodes.size()], nodes.size()}) * h;
   left_ -= passing.size();
+}
+
+void Passages::find(StateView x, double t, double h, StateView x_new, double t_new,
+                    const std::function<StateView(double part)>& state_at) {
+  events_->passage_functions(x, t, values_);
+  if (step_to(x_new, t_new)) locate(t, h, kPassageNodes, state_at);
 }
 
 }  // namespace popflow

@@ -43,6 +43,11 @@ class Passages {
   void locate(double t, double h, std::span<const double> nodes,
               const std::function<StateView(double part)>& state_at);
 
+  /// Both, for a step from x to x_new before which nothing has passed, of a trajectory that has not
+  /// been followed here.
+  void find(StateView x, double t, double h, StateView x_new, double t_new,
+            const std::function<StateView(double part)>& state_at);
+
   /// Has this one?
   [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }
   /// Takes down what the stepper has located by itself.

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "dynamics/common/widest.hpp"
 #include "noise/symmetric_root.hpp"
+#include "popflow/widest.hpp"
 #include "steppers/largest_entry.hpp"
 
 namespace popflow {

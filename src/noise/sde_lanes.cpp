@@ -78,7 +78,7 @@ Group::Group(const System& system, const SdeDriver::Options& options,
       options_(options),
       entries_(system.shape().state_size()),
       events_(events_of(system)),
-      of_(formulas_.parameters),
+      of_(formulas_.sizes.parameters),
       x_(entries_),
       before_(entries_),
       f_(entries_),
@@ -88,7 +88,7 @@ Group::Group(const System& system, const SdeDriver::Options& options,
       watched_(events_) {
   if (numbers.empty() || numbers.size() > kLanes || hooks.size() != numbers.size())
     throw std::invalid_argument("lanes hold 1 to " + std::to_string(kLanes) + " runs");
-  std::vector<double> of(formulas_.parameters);
+  std::vector<double> of(formulas_.sizes.parameters);
   system.capabilities().in_lanes->lane_parameters(of);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     of_.write(lane, of);
@@ -163,7 +163,7 @@ Outcome Group::walk(double target) {
     ++now_.inside;
     now_.t = now_.inside < number ? now_.begin + static_cast<double>(now_.inside) * h : target;
     if (events_ == 0) continue;
-    formulas_.events(of_.data(), x_.data(), values_.data());
+    formulas_.events(formulas_.sizes, of_.data(), x_.data(), values_.data());
     if (any_reached(events_, values_.data(), watched_.data())) look_for_events();
   }
   return {Outcome::Kind::reached, target, ""};

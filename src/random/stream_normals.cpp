@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "dynamics/common/exponential.hpp"
-#include "dynamics/common/widest.hpp"
+#include "popflow/widest.hpp"
 
 namespace popflow {
 namespace {

@@ -160,25 +160,22 @@ void resolve_kernel(Parameters& options, bool lanes) {
 }  // namespace
 
 void settle_flow_kernel(Parameters& options, const SystemInfo& info, const Parameters& own) {
-  bool lanes = info.flow_in_lanes.has_value() &&
-               flow_lanes_take(options.word("method"), options.has("stop-when"));
-  if (lanes)
-    for (const auto& [option, word] : *info.flow_in_lanes)
-      lanes = lanes && own.text(option) == word;
-  resolve_kernel(options, lanes);
+  resolve_kernel(options, info.flow_in_lanes &&
+                              flow_lanes_take(options.word("method"), options.has("stop-when")) &&
+                              info.flow_in_lanes(own));
 }
 
 void settle_kernel(Parameters& options, const System& system, bool of_sweep) {
   const std::string& mode = options.word("mode");
   const std::string& name = system.info().name;
   if (mode == "flow") {
-    const bool offered = static_cast<bool>(system.capabilities().in_lanes);
+    const Capability<InLanes> offered = system.capabilities().in_lanes;
     const bool lanes = has_flow_lanes(system, options.word("method"), options.has("stop-when"));
     require_lanes(options, lanes,
                   "the flow of " + name +
-                      (offered                       ? " with this --method, or with --stop-when"
-                       : system.info().flow_in_lanes ? " in these coordinates"
-                                                     : ""));
+                      (offered                     ? " with this --method, or with --stop-when"
+                       : offered.why_not().empty() ? ""
+                                                   : " (" + offered.why_not() + ")"));
     resolve_kernel(options, of_sweep && lanes);
   } else if (mode == "sde") {
     const bool lanes = has_noisy_lanes(system, sde_options(options, 0, {}));

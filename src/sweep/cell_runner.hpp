@@ -54,7 +54,7 @@ class CellRunner {
     std::shared_ptr<const Settled> settled = {};
     std::shared_ptr<const System> system = {};
     // The system's capabilities, as far as they are asked for; null where it lacks one.
-    const InLanes* in_lanes = nullptr;
+    bool in_lanes = false;
     const Outcomes* outcomes = nullptr;
     const FinalValues* final_values = nullptr;
     std::vector<std::size_t> events = {};  ///< of the system, among those of its description

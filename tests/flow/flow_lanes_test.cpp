@@ -147,11 +147,12 @@ TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lan
 TEST_CASE("the extension of a step errs by the fifth power of its length", "[fast][flow][lanes]") {
   // dx/dt = -x, by the method's own stages.
   std::vector<double> lengths, errors;
-  const LaneFormulas decay{0, [](const double*, const double* x, double* dxdt) {
+  const LaneFormulas decay{{0, 1},
+                           [](const LaneSizes&, const double*, const double* x, double* dxdt) {
                              for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = -x[l];
                            }};
   for (const double h : {0.8, 0.4, 0.2, 0.1}) {
-    LaneDopri5 step(decay, 1);
+    LaneDopri5 step(decay);
     LaneRows all(1);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       step.x.at(0, lane) = 1;
@@ -196,10 +197,10 @@ TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
     void field(std::string_view, StateView, double, const FieldSink&) const override {}
     [[nodiscard]] double default_end() const override { return 3; }
     [[nodiscard]] const LaneFormulas& lane_formulas() const override {
-      static const LaneFormulas formulas{0, [](const double*, const double* x, double* dxdt) {
-                                           for (std::size_t l = 0; l < kLanes; ++l)
-                                             dxdt[l] = x[l] * x[l];
-                                         }};
+      static const LaneFormulas formulas{
+          {0, 1}, [](const LaneSizes&, const double*, const double* x, double* dxdt) {
+            for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = x[l] * x[l];
+          }};
       return formulas;
     }
     void lane_parameters(std::span<double>) const override {}

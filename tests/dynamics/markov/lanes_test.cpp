@@ -17,7 +17,7 @@ namespace {
 
 /// A system and a state in each lane: all chains, with starts on either side of everything.
 struct Filled {
-  explicit Filled(bool free) : x(free ? 3 : 2), of(formulas(free).parameters) {
+  explicit Filled(bool free) : x(free ? 3 : 2), of(of_rows(free)) {
     std::mt19937 random(11);
     std::normal_distribution<double> normal;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -39,7 +39,7 @@ struct Filled {
   static const LaneFormulas& formulas(bool free) {
     return (free ? free_bias({0.2, 0.3}, 1, 1, 0) : optimal({0.2, 0.3}, 1, 1)).lane_formulas();
   }
-  static std::size_t of_rows(bool free) { return formulas(free).parameters; }
+  static std::size_t of_rows(bool free) { return formulas(free).sizes.parameters; }
 
   std::vector<std::unique_ptr<const Markov>> systems;
   std::vector<std::vector<double>> states;
@@ -59,7 +59,7 @@ TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov
     const LaneFormulas& formulas = Filled::formulas(free);
     const std::size_t entries = free ? 3 : 2;
     LaneRows flow(entries);
-    formulas.flow(filled.of.data(), filled.x.data(), flow.data());
+    formulas.flow(formulas.sizes, filled.of.data(), filled.x.data(), flow.data());
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       INFO("lane " << lane << ", free bias: " << free);
       std::vector<double> expected(entries);
@@ -81,14 +81,15 @@ TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
       const double e = std::sqrt(std::abs(s));
       const double w = s < 0 ? -1 : 0.0;  // slopes e^2 and -e^2
       const Markov system = optimal(of, 1, 0.4);
-      LaneRows parameters(system.lane_formulas().parameters), x(2), flow(2);
-      std::vector<double> numbers(system.lane_formulas().parameters);
+      LaneRows parameters(system.lane_formulas().sizes.parameters), x(2), flow(2);
+      std::vector<double> numbers(system.lane_formulas().sizes.parameters);
       system.lane_parameters(numbers);
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         parameters.write(lane, numbers);
         x.write(lane, std::vector<double>{e, w});
       }
-      system.lane_formulas().flow(parameters.data(), x.data(), flow.data());
+      system.lane_formulas().flow(system.lane_formulas().sizes, parameters.data(), x.data(),
+                                  flow.data());
       const Eigen::VectorXd expected = rhs(system, Eigen::Vector2d(e, w));
       INFO("p = " << of.p << ", q = " << of.q << ", slope " << s);
       // The slope itself is rounded.
@@ -104,7 +105,7 @@ TEST_CASE("markov: lanes have the covariance of each trajectory alone", "[fast][
     const LaneFormulas& formulas = Filled::formulas(free);
     const std::size_t entries = free ? 3 : 2;
     LaneRows flow(entries), again(entries), covariance(entries * (entries + 1) / 2);
-    formulas.flow(filled.of.data(), filled.x.data(), flow.data());
+    formulas.flow(formulas.sizes, filled.of.data(), filled.x.data(), flow.data());
     formulas.flow_and_covariance(filled.of.data(), filled.x.data(), again.data(),
                                  covariance.data());
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -129,7 +130,8 @@ TEST_CASE("markov: lanes have the covariance of each trajectory alone", "[fast][
 TEST_CASE("markov: lanes have the event of each trajectory alone", "[fast][markov][lanes]") {
   const Filled filled(false);
   LaneRows events(1);
-  Filled::formulas(false).events(filled.of.data(), filled.x.data(), events.data());
+  const LaneFormulas& formulas = Filled::formulas(false);
+  formulas.events(formulas.sizes, filled.of.data(), filled.x.data(), events.data());
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     double event = 0;
     filled.systems[lane]->event_functions({filled.states[lane], {}}, 0, {&event, 1});
@@ -152,12 +154,13 @@ TEST_CASE("markov: what happens in a lane depends on no other", "[fast][markov][
       filled.of.read(lane, parameters);
       of.write(to, parameters);
     }
-    Filled::formulas(free).flow(filled.of.data(), filled.x.data(), flow.data());
-    Filled::formulas(free).flow(of.data(), x.data(), turned_flow.data());
-    Filled::formulas(free).flow_and_covariance(filled.of.data(), filled.x.data(), noisy.data(),
-                                               covariance.data());
-    Filled::formulas(free).flow_and_covariance(of.data(), x.data(), turned_noisy.data(),
-                                               turned_covariance.data());
+    const LaneFormulas& formulas = Filled::formulas(free);
+    formulas.flow(formulas.sizes, filled.of.data(), filled.x.data(), flow.data());
+    formulas.flow(formulas.sizes, of.data(), x.data(), turned_flow.data());
+    formulas.flow_and_covariance(filled.of.data(), filled.x.data(), noisy.data(),
+                                 covariance.data());
+    formulas.flow_and_covariance(of.data(), x.data(), turned_noisy.data(),
+                                 turned_covariance.data());
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const std::size_t to = (lane + 5) % kLanes;
       for (std::size_t i = 0; i < entries; ++i) {

@@ -42,17 +42,17 @@ TEST_CASE("scb: lanes have the flow and the events of each trajectory alone",
           "[fast][scb][lanes]") {
   const auto systems = many();
   const LaneFormulas& formulas = systems[0]->lane_formulas();
-  LaneRows of(formulas.parameters), x(3), flow(3), events(3);
+  LaneRows of(formulas.sizes.parameters), x(3), flow(3), events(3);
   std::vector<Eigen::VectorXd> states;
-  std::vector<double> parameters(formulas.parameters);
+  std::vector<double> parameters(formulas.sizes.parameters);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     states.push_back(random_state(*systems[lane], 0.7, lane));
     systems[lane]->lane_parameters(parameters);
     of.write(lane, parameters);
     x.write(lane, view(states[lane]));
   }
-  formulas.flow(of.data(), x.data(), flow.data());
-  formulas.events(of.data(), x.data(), events.data());
+  formulas.flow(formulas.sizes, of.data(), x.data(), flow.data());
+  formulas.events(formulas.sizes, of.data(), x.data(), events.data());
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     INFO("lane " << lane);
     const Eigen::VectorXd expected = rhs(*systems[lane], states[lane], 0.4);
