@@ -134,9 +134,9 @@ bool has_lanes(const FunctionSystem& of, const Parameters& own) {
 LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
   if (!functions.lanes) return {};
   const Functions::Lanes& lanes = *functions.lanes;
-  if (functions.events.empty() != (lanes.events == nullptr) ||
+  if (lanes.rhs == nullptr || functions.events.empty() != (lanes.events == nullptr) ||
       functions.passages.empty() != (lanes.passages == nullptr))
-    throw std::logic_error("lanes have formulas of events (passages) where there are any");
+    throw std::logic_error("lanes need a right-hand side, and formulas of events and of passages where there are any");
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 

@@ -7,11 +7,22 @@
 #include <cmath>
 
 #include "popflow/function_system.hpp"
+#include "popflow/pack.hpp"
 #include "popflow/program.hpp"
 
 namespace {
 
 using State = std::span<const double>;
+
+// For one problem or for many side by side, whose parameter of[0] is the slope.
+constexpr auto learn = [](auto of, auto x, auto dxdt) {
+  const auto error = of[0] - x[0] * x[1];
+  dxdt[0] = x[1] * error;
+  dxdt[1] = x[0] * error;
+};
+constexpr auto half_learned = [](auto of, auto x, auto values) {
+  values[0] = x[0] * x[1] / of[0] - 0.5;
+};
 
 /// Two scalar weights in a row learn the slope of a line: the smallest deep network. Samples are
 /// x ~ N(0, 1) and y = slope x + noise, the loss is E (y - a b x)^2 / 2.
@@ -21,11 +32,9 @@ popflow::Functions product(const popflow::Parameters& own, const popflow::Settin
 
   popflow::Functions f;
   f.state = {{"a", {a}, "weight of the first layer"}, {"b", {b}, "weight of the second layer"}};
-  f.rhs = [=](State x, double, std::span<double> dxdt) {
-    const double error = slope - x[0] * x[1];
-    dxdt[0] = x[1] * error;
-    dxdt[1] = x[0] * error;
-  };
+  f.rhs = popflow::alone(learn, {slope});
+  f.lanes = {
+      .of = {slope}, .rhs = popflow::in_lanes(learn), .events = popflow::in_lanes(half_learned)};
   f.loss = [=](State x, double) {
     return 0.5 * (std::pow(slope - x[0] * x[1], 2) + noise * noise);
   };

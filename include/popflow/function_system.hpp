@@ -95,8 +95,8 @@ struct Functions {
   /// take a fraction of the time. Made by in_lanes() (pack.hpp); they agree with the functions
   /// above, and do not depend on t. States of more than kLargestInLanes entries do without.
   struct Lanes {
-    std::vector<double> of;          ///< the numbers in which problems differ
-    LaneFormula rhs;                 ///< writes dx/dt
+    std::vector<double> of = {};     ///< the numbers in which problems differ
+    LaneFormula rhs = nullptr;       ///< writes dx/dt
     LaneFormula events = nullptr;    ///< the values of all events
     LaneFormula passages = nullptr;  ///< those of all passages
   };

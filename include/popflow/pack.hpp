@@ -20,22 +20,23 @@ class [[gnu::may_alias]] alignas(64) Pack {
   }
 
   friend Pack operator+(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i) { return a.parts_[i] + b.parts_[i]; });
+    return each([&](std::size_t i, Four& part) { part = a.parts_[i] + b.parts_[i]; });
   }
   friend Pack operator-(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i) { return a.parts_[i] - b.parts_[i]; });
+    return each([&](std::size_t i, Four& part) { part = a.parts_[i] - b.parts_[i]; });
   }
   friend Pack operator*(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i) { return a.parts_[i] * b.parts_[i]; });
+    return each([&](std::size_t i, Four& part) { part = a.parts_[i] * b.parts_[i]; });
   }
   friend Pack operator/(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i) { return a.parts_[i] / b.parts_[i]; });
+    return each([&](std::size_t i, Four& part) { part = a.parts_[i] / b.parts_[i]; });
   }
   friend Pack operator-(const Pack& a) {
-    return each([&](std::size_t i) { return -a.parts_[i]; });
+    return each([&](std::size_t i, Four& part) { part = -a.parts_[i]; });
   }
   friend Pack abs(const Pack& a) {
-    return each([&](std::size_t i) { return a.parts_[i] < 0 ? -a.parts_[i] : a.parts_[i]; });
+    return each(
+        [&](std::size_t i, Four& part) { part = a.parts_[i] < 0 ? -a.parts_[i] : a.parts_[i]; });
   }
   Pack& operator+=(const Pack& a) { return *this = *this + a; }
   Pack& operator-=(const Pack& a) { return *this = *this - a; }
@@ -48,7 +49,7 @@ class [[gnu::may_alias]] alignas(64) Pack {
   template <class Compute>
   static Pack each(Compute compute) {
     Pack result;
-    for (std::size_t i = 0; i < kLanes / 4; ++i) result.parts_[i] = compute(i);
+    for (std::size_t i = 0; i < kLanes / 4; ++i) compute(i, result.parts_[i]);
     return result;
   }
   Four parts_[kLanes / 4];

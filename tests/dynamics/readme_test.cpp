@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "flow/flow_lanes.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/function_system.hpp"
 #include "popflow/sgd_driver.hpp"
@@ -27,6 +28,12 @@ TEST_CASE("the system of the page runs", "[fast]") {
   const double x0 = 0.1;
   const double settled = -0.5 * std::log(x0 * x0 * (1 / (0.99 * 0.99) - 1) / (1 - x0 * x0));
   CHECK(flow.events()[0].time == Approx(settled).epsilon(1e-7));
+  const FlowLanes lanes({{made.system.get(), {}}}, {});
+  const auto in_lanes = std::move(lanes.drivers().front());
+  REQUIRE(in_lanes->advance(6).kind == Outcome::Kind::reached);
+  CHECK(in_lanes->state()[0] == Approx(exact).epsilon(1e-7));
+  REQUIRE(in_lanes->events().size() == 1);
+  CHECK(in_lanes->events()[0].time == Approx(settled).epsilon(1e-7));
   SgdDriver sgd(*made.system, workers, {.learning_rate = 0.1, .batch_size = 4});
   CHECK(sgd.advance(10).kind == Outcome::Kind::reached);
   CHECK(std::abs(sgd.state()[0]) > 0.5);

@@ -96,6 +96,28 @@ def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
             check(run["loss"][-1] == lanes["loss"][6], "the bits of a cell")
 
 
+def test_cells_of_several_sizes_take_lanes_with_those_of_their_own():
+    few = ["--start", "gaussian", "--t-end", 12, "--rtol", 1e-10, "--atol", 1e-12]
+    # Eight layers are too many for lanes.
+    over = ["--over", "problem-seed=1:20:20", "--over", "layers=2,8,1,3"]
+    with Folder() as folder:
+        for name in ("auto", "scalar"):
+            popflow("sweep", "deep-linear", *over, *few, "--kernel", name, "-o", f"{name}.h5",
+                    folder=folder, code=0)
+        lanes, scalar = (datasets(os.path.join(folder, f"{name}.h5")) for name in ("auto", "scalar"))
+        for name in ("loss", "imbalance", "time_of_learned"):
+            check(np.allclose(scalar[name], lanes[name], rtol=1e-6, atol=1e-9, equal_nan=True), name)
+        check(np.array_equal(scalar["loss"][:, 1], lanes["loss"][:, 1]), "too large for lanes")
+        check(not np.array_equal(scalar["loss"][:, 3], lanes["loss"][:, 3]), "small enough")
+        for layers, found in ((3, True), (8, False)):
+            command = " ".join(command_of(os.path.join(folder, "auto.h5"), f"problem-seed=7,layers={layers}"))
+            check(("--kernel lanes" in command) == found, f"the command of {layers} layers")
+        popflow("run", "deep-linear", "--problem-seed", 7, "--layers", 3, *few, "--kernel", "lanes", "-o",
+                "run.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "run.h5")) as run:
+            check(run["loss"][-1] == lanes["loss"][6, 3], "the bits of a cell")
+
+
 def test_a_single_flow_takes_the_steppers_unless_told():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 30, "-o", "run.h5", folder=folder, code=0)
@@ -111,7 +133,9 @@ def test_a_single_flow_takes_the_steppers_unless_told():
 def test_where_there_are_no_lanes():
     check_refused("run", {
         ("scb", "--kernel", "lanes"):
-            "--kernel lanes: there are none for the flow of scb in these coordinates",
+            "--kernel lanes: there are none for the flow of scb (only --coordinates signal has them); take auto",
+        ("deep-linear", "--layers", 8, "--kernel", "lanes"):
+            "the flow of deep-linear (they hold states of up to 64 numbers, and this has 72)",
         ("topic", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of topic; take auto",
         ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
             "the flow of markov with this --method",
@@ -125,5 +149,6 @@ if __name__ == "__main__":
              test_an_ensemble_in_lanes_resumes_to_the_same_bits,
              test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers,
              test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates,
+             test_cells_of_several_sizes_take_lanes_with_those_of_their_own,
              test_a_single_flow_takes_the_steppers_unless_told,
              test_where_there_are_no_lanes])
