@@ -112,7 +112,7 @@ def test_cells_of_several_sizes_take_lanes_with_those_of_their_own():
         for layers, found in ((3, True), (8, False)):
             command = " ".join(command_of(os.path.join(folder, "auto.h5"), f"problem-seed=7,layers={layers}"))
             check(("--kernel lanes" in command) == found, f"the command of {layers} layers")
-        popflow("run", "deep-linear", "--problem-seed", 7, "--layers", 3, *few, "--kernel", "lanes", "-o",
+        popflow("run", "deep-linear", "--problem-seed", 7, "--layers", 3, *few, "--saves", 2, "--kernel", "lanes", "-o",
                 "run.h5", folder=folder, code=0)
         with h5py.File(os.path.join(folder, "run.h5")) as run:
             check(run["loss"][-1] == lanes["loss"][6, 3], "the bits of a cell")
