@@ -427,7 +427,9 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     });
     const Provenance provenance{
         .before = before->number_attribute("provenance", "wall_time").value_or(0)};
-    if (ledger.left() == 0 && ranks.alone()) {
+    // Who was killed between the last cell and the file's end still has that to do.
+    const bool closed = before->text_attribute("", "status") != "running";
+    if (ledger.left() == 0 && closed && ranks.alone()) {
       screen.message(path +
                      " is finished: no cell is missing; --retry WORD computes those with "
                      "that status again");

@@ -73,6 +73,18 @@ def test_a_killed_series_in_shards_resumes():
     check_killed(UNEVEN + ["--record", "series", "--saves", 7, "--shard", "2/3"])
 
 
+def test_a_sweep_that_was_killed_before_its_file_was_closed_is_closed():
+    with Folder() as folder:
+        path = os.path.join(folder, "map.h5")
+        popflow("sweep", "markov", "--over", "w0=-1:1:5", "-o", path, "--quiet", code=0)
+        with h5py.File(path, "r+") as file:  # as it was then
+            file.attrs["status"] = "running"
+            file.attrs["status_message"] = "the sweep has not ended"
+        popflow("resume", path, "--quiet", code=0)
+        check(attribute(path, "status") == "complete", "status")
+        check("has not ended" not in attribute(path, "status_message"), "status_message")
+
+
 def test_a_million_cells_take_little_memory_and_resume_at_once():
     with Folder() as folder:
         path = os.path.join(folder, "map.h5")
@@ -92,4 +104,5 @@ def test_a_million_cells_take_little_memory_and_resume_at_once():
 if __name__ == "__main__":
     run_all([test_a_killed_sweep_of_uneven_cells_resumes, test_a_killed_sweep_of_noisy_runs_resumes,
              test_a_killed_reduction_resumes, test_a_killed_series_in_shards_resumes,
+             test_a_sweep_that_was_killed_before_its_file_was_closed_is_closed,
              test_a_million_cells_take_little_memory_and_resume_at_once])
