@@ -136,7 +136,8 @@ LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
   const Functions::Lanes& lanes = *functions.lanes;
   if (lanes.rhs == nullptr || functions.events.empty() != (lanes.events == nullptr) ||
       functions.passages.empty() != (lanes.passages == nullptr))
-    throw std::logic_error("lanes need a right-hand side, and formulas of events and of passages where there are any");
+    throw std::logic_error(
+        "lanes need a right-hand side, and formulas of events and of passages where there are any");
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 
