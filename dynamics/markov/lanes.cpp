@@ -31,7 +31,8 @@ enum Optimal : size_t {
   kCommon,  // max(pi0, pi1)
   kRare,    // 4 pi0 pi1 min(pi0, pi1)
   kFirst,   // 1 where 0 is the common symbol, 0 elsewhere
-  kBestSlope,
+  kLine,  // dL/ds on the line e = 0
+  kNear,  // 1 where s* is near 0, 0 elsewhere
   kBestChange,
   kBestStay,
   kBestStay1,  // pi1 (1 - q)
@@ -73,7 +74,9 @@ struct Noises {
 /// dL/ds at slope s: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
 /// denominator have been multiplied by, since a division costs as much as the rest.
 inline double gradient_by_slope(const double* of, size_t l, double s) {
-  const double less = exponential(-0.5 * std::abs(s));
+  const auto [power, rest] = split_exponential(-0.5 * std::abs(s));
+  const double less = power + power * rest;
+  const double less_by = power * rest + (power - 1);
   // Not chosen but weighted by 0 and 1, which is exact: with a constant among the choices, gcc
   // makes branches of them.
 
@@ -92,12 +95,14 @@ inline double gradient_by_slope(const double* of, size_t l, double s) {
   const double rare = at(of, kRare, l) * bb;
   const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
   const double best = at(of, kBestChange, l);
-  const double d = s - at(of, kBestSlope, l);
-  const double less_by = exponential_m1(-std::abs(d));
-  // Both are computed before one is chosen: what is loaded in a branch is not vectorised.
-  const double below_best = aa * at(of, kBestStay, l) * less_by;
-  const double above_best = -(bb * best * best * less_by);
-  const double above = d < 0 ? below_best : above_best;
+  // b^2 x*^2 - a^2 stay: near independence from its value on the line, which is small, too.
+  const double stay = at(of, kBestStay, l);
+  const double square = best * best;
+  const double negative = -stay;
+  const double weight = s > 0 ? negative : square;
+  const double from_line = at(of, kLine, l) + weight * (less_by * (2 + less_by));
+  const double apart = bb * square - aa * stay;
+  const double above = at(of, kNear, l) != 0 ? from_line : apart;
   return above * divisor /
          (aa * (stay0 + at(of, kBestStay1, l) * divisor) + bb * (change + best * divisor));
 }
@@ -260,7 +265,8 @@ void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRan
   of[kCommon] = std::max(chain.pi0, chain.pi1);
   of[kRare] = 2 * pairs * std::min(chain.pi0, chain.pi1);
   of[kFirst] = chain.pi0 >= chain.pi1 ? 1 : 0;
-  of[kBestSlope] = chain.best_slope;
+  of[kLine] = chain.slope_at_line;
+  of[kNear] = std::abs(chain.best_slope) < 1 ? 1 : 0;
   of[kBestChange] = chain.pair_change;
   of[kBestStay] = chain.pair_stay;
   of[kBestStay1] = chain.pi1 * (1 - chain.q);
