@@ -22,6 +22,9 @@ class LaneRows {
   [[nodiscard]] double* data() { return rows_.front().numbers; }
   [[nodiscard]] const double* data() const { return rows_.front().numbers; }
   [[nodiscard]] double& at(std::size_t row, std::size_t lane) { return rows_[row].numbers[lane]; }
+  [[nodiscard]] double at(std::size_t row, std::size_t lane) const {
+    return rows_[row].numbers[lane];
+  }
 
   /// All to 0.
   void clear() { std::fill(rows_.begin(), rows_.end(), Row()); }

@@ -10,6 +10,7 @@
 #include "endings.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/lane_dopri5.hpp"
+#include "flow/lane_pace.hpp"
 #include "flow/passages.hpp"
 #include "flow/step_length.hpp"
 #include "steppers/dopri5_tableau.hpp"
@@ -93,8 +94,6 @@ struct Trajectory {
 
   /// Is it to move on?
   [[nodiscard]] bool under_way() const { return !ended && t < target; }
-  /// The length of the next step, as in FlowDriver.
-  [[nodiscard]] double length() const { return step_within(dt, target - t); }
   void end(Outcome how) {
     outcome = std::move(how);
     ended = outcome.kind != Outcome::Kind::interrupted;
@@ -117,17 +116,19 @@ class FlowLanes::Group {
   void walk(std::size_t first, std::size_t end);
   /// Gives the lane the next flow that is under way.
   void fill(std::size_t lane);
+  /// Begins with the flows that have just been given a lane.
   void begin_fresh();
-  /// Prepares a flow's next step; false if there is none, since the flow has ended.
-  bool prepare(std::size_t lane);
-  void judge(std::size_t lane);
-  /// Has any flow that moves items that have not passed yet?
-  [[nodiscard]] bool any_to_pass();
-  /// Has the step that was tried passed an event of the lane's flow that is watched for?
-  [[nodiscard]] bool event_in(std::size_t lane);
-  /// ... or an item's level, for the first time?
-  [[nodiscard]] bool passage_in(std::size_t lane);
-  void look_within(std::size_t lane, double t_new);
+  /// Takes down where the lane's flow is, which is not to move on now.
+  void leave(std::size_t lane);
+  /// Of the steps that have been tried, looks at those that call for it.
+  void look_at_steps();
+  /// Flows that have arrived, or cannot go on, leave their lanes to the next ones.
+  void replace();
+  /// Says why the lane's flow cannot take a step more.
+  void end_stuck(std::size_t lane);
+  /// Which of the lane's events and passages are still to come?
+  void watch(std::size_t lane);
+  void look_within(std::size_t lane);
   [[nodiscard]] bool stop_if_interrupted();
 
   std::vector<Trajectory> flows_;
@@ -137,11 +138,14 @@ class FlowLanes::Group {
   std::size_t events_ = 0, passages_ = 0;  ///< at most, of a flow
   Workers alone_{1};
   LaneDopri5 steps_;
-  LaneRows fresh_{1}, accepted_{1}, values_{0}, passing_{0};
+  LanePace pace_;
+  LaneRows fresh_{1}, seen_{1};
+  LaneRows values_{0}, watched_{0};   ///< of events
+  LaneRows passing_{0}, awaited_{0};  ///< of passages
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t next_ = 0, end_ = 0;  ///< flows that wait for a lane
   bool any_fresh_ = false;
-  bool any_over_ = false;  ///< has a flow in a lane arrived or ended?
+  bool any_awaited_ = false;  ///< has any flow that moves items that have not passed yet?
   State slope_;
   StepWithin within_;
   std::vector<double> of_;
@@ -163,8 +167,8 @@ FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupt
       events_ = std::max(events_, next.system->shape().events.size());
     passages_ = std::max(passages_, next.passages.times().size());
   }
-  values_ = LaneRows(events_);
-  passing_ = LaneRows(passages_);
+  values_ = watched_ = LaneRows(events_);
+  passing_ = awaited_ = LaneRows(passages_);
 }
 
 void FlowLanes::Group::advance(std::span<const double> targets) {
@@ -191,38 +195,25 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
     flow.outcome = {Outcome::Kind::reached, flow.target, ""};
   }
   for (std::size_t lane = 0; lane < kLanes; ++lane) fill(lane);
-  for (std::int64_t steps = 0;; ++steps) {
+  begin_fresh();
+  const auto moves = [](std::size_t flow) { return flow != kNone; };
+  for (std::int64_t steps = 0; std::any_of(in_lane_.begin(), in_lane_.end(), moves); ++steps) {
     if (steps % kLaneStepsBetweenHooks == 0 && stop_if_interrupted()) return;
-    if (any_fresh_) begin_fresh();
-    bool any = false;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      while (in_lane_[lane] != kNone && !prepare(lane)) {
-        fill(lane);
-        if (any_fresh_) begin_fresh();
-      }
-      any = any || in_lane_[lane] != kNone;
-    }
-    if (!any) break;
     steps_.attempt();
     const double* of = steps_.of.data();
-    if (events_ > 0) formulas_.events(formulas_.sizes, of, steps_.x_new.data(), values_.data());
-    if (any_to_pass())
+    seen_.clear();
+    if (events_ > 0) {
+      formulas_.events(formulas_.sizes, of, steps_.x_new.data(), values_.data());
+      add_reached(events_, watched_, values_, seen_);
+    }
+    if (any_awaited_) {
       formulas_.passages(formulas_.sizes, of, steps_.x_new.data(), passing_.data());
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      accepted_.at(0, lane) = 0;
-      if (in_lane_[lane] != kNone) judge(lane);
+      add_reached(passages_, awaited_, passing_, seen_);
     }
-    steps_.accept(accepted_);
-    if (!any_over_) continue;
-    any_over_ = false;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if (in_lane_[lane] == kNone) continue;
-      Trajectory& flow = flows_[in_lane_[lane]];
-      if (flow.under_way()) continue;
-      steps_.x.read(lane, flow.x);
-      flow.inside = false;
-      fill(lane);
-    }
+    const bool called = pace_.judge(steps_.error, steps_.factor, seen_, steps_.h);
+    if (called) look_at_steps();
+    steps_.accept(pace_.row(LanePace::taken));
+    if (called) replace();
   }
   for (std::size_t i = first; i < end; ++i) flows_[i].inside = flows_[i].inside && flows_[i].ended;
 }
@@ -231,7 +222,7 @@ void FlowLanes::Group::fill(std::size_t lane) {
   while (next_ < end_ && !flows_[next_].under_way()) ++next_;
   in_lane_[lane] = next_ < end_ ? next_++ : kNone;
   if (in_lane_[lane] == kNone) {
-    steps_.h.at(0, lane) = 0;  // computes on, from what is there, to no effect
+    pace_.idle(lane, steps_.h);  // computes on, from what is there, to no effect
     return;
   }
   const Trajectory& flow = flows_[in_lane_[lane]];
@@ -243,127 +234,139 @@ void FlowLanes::Group::fill(std::size_t lane) {
       steps_.tolerance.at(i, lane) = flow.tolerance.atol() * scale;
   });
   steps_.tolerance.at(entries_, lane) = flow.tolerance.rtol();
+  watch(lane);
   fresh_.at(0, lane) = 1;
   any_fresh_ = true;
 }
 
 void FlowLanes::Group::begin_fresh() {
-  steps_.begin(fresh_);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    if (fresh_.at(0, lane) == 0 || in_lane_[lane] == kNone) continue;
-    Trajectory& flow = flows_[in_lane_[lane]];
-    ++flow.counts.evaluations;
-    if (flow.dt > 0) continue;
-    steps_.slope().read(lane, slope_);
-    flow.dt = first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
-  }
-  fresh_.clear();
-  any_fresh_ = false;
-}
-
-bool FlowLanes::Group::prepare(std::size_t lane) {
-  Trajectory& flow = flows_[in_lane_[lane]];
-  if (flow.counts.accepted + flow.counts.rejected >= flow.options.max_steps) {
-    flow.end(too_many_steps(flow.options.max_steps, flow.t, at_time(flow.t)));
-  } else if (flow.dt < smallest_step(flow.t)) {
-    steps_.slope().read(lane, slope_);
-    steps_.x.read(lane, flow.x);
-    flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, flow.t, flow.finite));
-  } else {
-    steps_.h.at(0, lane) = flow.length();
-    return true;
-  }
-  steps_.x.read(lane, flow.x);
-  return false;
-}
-
-void FlowLanes::Group::judge(std::size_t lane) {
-  Trajectory& flow = flows_[in_lane_[lane]];
-  const double h = steps_.h.at(0, lane);
-  const double error = steps_.error.at(0, lane);
-  const bool finite = std::isfinite(error);
-  flow.counts.evaluations += 6;
-  if (!(error <= 1)) {
-    ++flow.counts.rejected;
-    if (!finite && flow.finite) {
-      steps_.slope().read(lane, slope_);
-      if (!all_finite(alone_, slope_)) {
-        flow.end(not_finite_after(flow.t, at_time(flow.t)));
-        any_over_ = true;
+  while (any_fresh_) {
+    steps_.begin(fresh_.data());
+    const LaneRows fresh = fresh_;
+    fresh_.clear();
+    any_fresh_ = false;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if (fresh.at(0, lane) == 0) continue;
+      Trajectory& flow = flows_[in_lane_[lane]];
+      ++flow.counts.evaluations;
+      if (!(flow.dt > 0)) {
+        steps_.slope().read(lane, slope_);
+        flow.dt = first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
       }
+      pace_.begin(
+          lane,
+          {.t = flow.t,
+           .target = flow.target,
+           .length = flow.dt,
+           .retry = flow.rejected,
+           .finite = flow.finite,
+           .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
+           .interval = flow.interval},
+          steps_.h);
+      if (pace_.may_go_on(lane)) continue;
+      end_stuck(lane);
+      leave(lane);
+      fill(lane);
     }
-    flow.finite = finite;
-    flow.rejected = true;
-    // A step that met a NaN or an infinity gives no estimate of how much too long it was.
-    flow.dt = std::min(finite ? h * steps_.factor.at(0, lane) : kAfterNonFinite * h, h);
+  }
+}
+
+void FlowLanes::Group::leave(std::size_t lane) {
+  Trajectory& flow = flows_[in_lane_[lane]];
+  const LanePace::Flow at = pace_.flow(lane);
+  flow.t = at.t;
+  flow.dt = at.length;
+  flow.rejected = at.retry;
+  flow.finite = at.finite;
+  flow.interval = at.interval;
+  flow.counts.accepted += at.accepted;
+  flow.counts.rejected += at.rejected;
+  flow.counts.evaluations += 6 * (at.accepted + at.rejected);
+  steps_.x.read(lane, flow.x);
+  in_lane_[lane] = kNone;
+}
+
+void FlowLanes::Group::look_at_steps() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (pace_.at(LanePace::calls, lane) == 0) continue;
+    if (pace_.at(LanePace::finite, lane) == 0) {
+      Trajectory& flow = flows_[in_lane_[lane]];
+      const double t = pace_.at(LanePace::t, lane);
+      steps_.slope().read(lane, slope_);
+      if (!all_finite(alone_, slope_)) flow.end(not_finite_after(t, at_time(t)));
+    } else if (pace_.at(LanePace::taken, lane) != 0 && seen_.at(0, lane) != 0) {
+      look_within(lane);
+      watch(lane);
+    }
+  }
+}
+
+void FlowLanes::Group::replace() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (pace_.at(LanePace::calls, lane) == 0) continue;
+    Trajectory& flow = flows_[in_lane_[lane]];
+    const bool arrived = !(pace_.at(LanePace::t, lane) < flow.target);
+    if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
+    if (!arrived && !flow.ended) continue;
+    leave(lane);
+    flow.inside = !arrived;
+    fill(lane);
+  }
+  begin_fresh();
+}
+
+void FlowLanes::Group::end_stuck(std::size_t lane) {
+  Trajectory& flow = flows_[in_lane_[lane]];
+  const double t = pace_.at(LanePace::t, lane);
+  if (pace_.at(LanePace::steps_left, lane) < 1) {
+    flow.end(too_many_steps(flow.options.max_steps, t, at_time(t)));
     return;
   }
-  const double t_new = h == flow.target - flow.t ? flow.target : flow.t + h;
-  if (event_in(lane) || passage_in(lane)) look_within(lane, t_new);
-  accepted_.at(0, lane) = 1;
-  flow.t = t_new;
-  any_over_ = any_over_ || !flow.under_way();
-  ++flow.counts.accepted;
-  ++flow.interval.number;
-  // Both are NaN before the first step. The C library's fmin() is a call.
-  IntervalSteps& interval = flow.interval;
-  interval.smallest = h > interval.smallest ? interval.smallest : h;
-  interval.largest = h < interval.largest ? interval.largest : h;
-  const double wanted = h * steps_.factor.at(0, lane);
-  const double next = flow.rejected ? std::min(wanted, h) : wanted;
-  flow.dt = next_length(flow.dt, h, next);
-  flow.rejected = false;
-  flow.finite = true;
+  steps_.slope().read(lane, slope_);
+  steps_.x.read(lane, flow.x);
+  flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, t,
+                          pace_.at(LanePace::finite, lane) != 0));
 }
 
-bool FlowLanes::Group::any_to_pass() {
-  return passages_ > 0 && std::any_of(in_lane_.begin(), in_lane_.end(), [&](std::size_t flow) {
-           return flow != kNone && !flows_[flow].passages.none_left();
-         });
-}
-
-bool FlowLanes::Group::event_in(std::size_t lane) {
-  const EventWatch& events = flows_[in_lane_[lane]].events;
+void FlowLanes::Group::watch(std::size_t lane) {
+  const Trajectory& flow = flows_[in_lane_[lane]];
   for (std::size_t event = 0; event < events_; ++event)
-    if (values_.at(event, lane) >= 0 && events.watching(event)) return true;
-  return false;
+    watched_.at(event, lane) = flow.events.watching(event) ? 1 : 0;
+  const std::size_t items = flow.passages.times().size();
+  for (std::size_t item = 0; item < passages_; ++item)
+    awaited_.at(item, lane) = item < items && !flow.passages.passed(item) ? 1 : 0;
+  any_awaited_ = std::any_of(in_lane_.begin(), in_lane_.end(), [&](std::size_t i) {
+    return i != kNone && !flows_[i].passages.none_left();
+  });
 }
 
-bool FlowLanes::Group::passage_in(std::size_t lane) {
-  const Passages& passages = flows_[in_lane_[lane]].passages;
-  if (passages.none_left()) return false;
-  for (std::size_t item = 0; item < passages.times().size(); ++item)
-    if (passing_.at(item, lane) >= 0 && !passages.passed(item)) return true;
-  return false;
-}
-
-void FlowLanes::Group::look_within(std::size_t lane, double t_new) {
+void FlowLanes::Group::look_within(std::size_t lane) {
   Trajectory& flow = flows_[in_lane_[lane]];
-  const double h = t_new - flow.t;
+  const double t = pace_.at(LanePace::t_before, lane);
+  const double t_new = pace_.at(LanePace::t, lane);
+  const double h = t_new - t;
   steps_.x.read(lane, within_.x);
   steps_.x_new.read(lane, within_.x_new);
   steps_.stages(lane, within_.slopes);
-  within_.extend(*flow.system, flow.t, h);
+  within_.extend(*flow.system, t, h);
   const auto probe = [this](double part) { return within_.at(part); };
   // The step's begin has not been looked at: nothing had happened until there.
-  flow.events.find(flow.t, h, {within_.x, {}}, flow.t, probe);
-  while (flow.events.find(flow.t, h, {within_.x_new, {}}, t_new, probe) ==
-         EventWatch::Found::located) {
+  flow.events.find(t, h, {within_.x, {}}, t, probe);
+  while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe) == EventWatch::Found::located) {
   }
   if (!flow.passages.none_left())
-    flow.passages.find({within_.x, {}}, flow.t, h, {within_.x_new, {}}, t_new, probe);
+    flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe);
 }
 
 bool FlowLanes::Group::stop_if_interrupted() {
   const bool stop = interrupted_ && interrupted_();
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (in_lane_[lane] == kNone) continue;
-    Trajectory& flow = flows_[in_lane_[lane]];
-    if (flow.options.on_step) flow.options.on_step(flow.t);
-    if (stop) steps_.x.read(lane, flow.x);
+    const Trajectory& flow = flows_[in_lane_[lane]];
+    if (flow.options.on_step) flow.options.on_step(pace_.at(LanePace::t, lane));
+    if (stop) leave(lane);
   }
   if (!stop) return false;
-  in_lane_.fill(kNone);
   for (Trajectory& flow : flows_)
     if (flow.under_way()) flow.end(interrupted_at(flow.t, at_time(flow.t)));
   return true;

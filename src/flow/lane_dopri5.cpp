@@ -63,10 +63,10 @@ LaneDopri5::LaneDopri5(const LaneFormulas& formulas)
     for (size_t j = 0; j < kStages; ++j) slopes_[i].of[j] = k_[j].data() + i * kLanes;
 }
 
-void LaneDopri5::begin(const LaneRows& fresh) {
+void LaneDopri5::begin(const double* fresh) {
   formulas_.flow(formulas_.sizes, of.data(), x.data(), between_.data());
   for (size_t i = 0; i < entries_; ++i)
-    take(fresh.data(), between_.data() + i * kLanes, k_[0].data() + i * kLanes);
+    take(fresh, between_.data() + i * kLanes, k_[0].data() + i * kLanes);
 }
 
 void LaneDopri5::attempt() {
@@ -83,10 +83,10 @@ void LaneDopri5::attempt() {
   choose_factor(error.data(), factor.data());
 }
 
-void LaneDopri5::accept(const LaneRows& accepted) {
+void LaneDopri5::accept(const double* accepted) {
   for (size_t i = 0; i < entries_ * kLanes; i += kLanes) {
-    take(accepted.data(), x_new.data() + i, x.data() + i);
-    take(accepted.data(), k_[kStages - 1].data() + i, k_[0].data() + i);
+    take(accepted, x_new.data() + i, x.data() + i);
+    take(accepted, k_[kStages - 1].data() + i, k_[0].data() + i);
   }
 }
 

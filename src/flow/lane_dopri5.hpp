@@ -24,12 +24,12 @@ class LaneDopri5 {
   LaneRows tolerance;  ///< absolute, of each entry; then, in the last row, relative
   LaneRows h;          ///< one row: the length
 
-  /// Evaluates dx/dt where `fresh` (one row) is not 0; other lanes know it from their last step.
-  void begin(const LaneRows& fresh);
+  /// Evaluates dx/dt where `fresh`, one number a lane, is not 0; other lanes know it from their last step.
+  void begin(const double* fresh);
   /// Takes a step. Its result is in x_new, error and factor until one more is taken.
   void attempt();
-  /// Makes the result the state where `accepted` (one row) is not 0.
-  void accept(const LaneRows& accepted);
+  /// Makes the result the state where `accepted`, too, is not 0.
+  void accept(const double* accepted);
 
   LaneRows x_new;
   LaneRows error;   ///< one row: accepted if at most 1; NaN if anything was not finite

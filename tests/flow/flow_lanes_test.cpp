@@ -160,7 +160,7 @@ TEST_CASE("the extension of a step errs by the fifth power of its length", "[fas
       step.tolerance.at(0, lane) = step.tolerance.at(1, lane) = 1;
       all.at(0, lane) = 1;
     }
-    step.begin(all);
+    step.begin(all.data());
     step.attempt();
     CHECK(step.x_new.at(0, 2) == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
     std::vector<std::array<double, 7>> slopes(1);

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lane_rows.hpp"
+#include "popflow/driver.hpp"
+
+namespace popflow {
+
+/// Time and step length of the flow in each lane, chosen as FlowDriver does, for all lanes at once:
+/// most steps are taken without a look at any one of them.
+class LanePace {
+ public:
+  enum Row : std::size_t {
+    busy,  ///< 1 where a flow is under way, 0 elsewhere
+    t,     ///< below the target
+    target,
+    length,  ///< of the next step, by the error of the last
+    retry,   ///< 1 if a step was rejected since the last that was taken, or 0
+    finite,  ///< 1 if the last that was tried was, or 0
+    steps_left,
+    accepted,  ///< steps, since begin()
+    rejected,
+    number,  ///< of IntervalSteps
+    smallest,
+    largest,
+    taken,     ///< 1 if the last step was accepted, or 0
+    t_before,  ///< where that began
+    calls,     ///< not 0 where a flow must be looked at: see judge()
+    rows
+  };
+
+  [[nodiscard]] double at(Row row, std::size_t lane) const { return rows_.at(row, lane); }
+  [[nodiscard]] const double* row(Row row) const { return rows_.data() + row * kLanes; }
+
+  /// A flow in a lane, by the rows of these names.
+  struct Flow {
+    double t = 0;
+    double target = 1;
+    double length = 1;
+    bool retry = false;
+    bool finite = true;
+    std::int64_t steps_left = 0;
+    IntervalSteps interval = {};
+    std::int64_t accepted = 0;
+    std::int64_t rejected = 0;
+  };
+  /// Writes the length of its first step into `h` (one row).
+  void begin(std::size_t lane, const Flow& flow, LaneRows& h);
+  [[nodiscard]] Flow flow(std::size_t lane) const;
+  /// The lane has no flow: its steps are of no length.
+  void idle(std::size_t lane, LaneRows& h);
+
+  /// After a step of length `h`, with its error and the factor that follows from it; `seen` is not
+  /// 0 where something happened on the way. All have one row; h is overwritten by the next step's.
+  /// True if flows call: where the step was accepted and has reached the target, or something
+  /// happened in it, where it was not finite, and where the flow may not go on.
+  bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
+  /// May the lane's flow take one step more? Not after too many, nor one that is too short.
+  [[nodiscard]] bool may_go_on(std::size_t lane) const;
+
+ private:
+  LaneRows rows_{rows};
+};
+
+/// Writes 1 into `reached` (one row) where a value is not negative in a row that is watched (not
+/// 0), 0 elsewhere, or leaves what is there, if it is not 0.
+void add_reached(std::size_t rows, const LaneRows& watched, const LaneRows& values,
+                 LaneRows& reached);
+
+}  // namespace popflow
