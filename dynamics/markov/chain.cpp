@@ -168,12 +168,18 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
   const double level = share * loss(start);
   if (!(level > 0)) return {};
   const double best = chain.best_slope;
-  // The loss is convex, so that Newton's steps approach the range's end from without, once a first
-  // one from within has passed it; the last of them doubles the digits that there are.
+  // Newton's steps. Above its minimum the loss's root is nearly a line, so that few do; on the line
+  // e = 0 the loss itself is. The last one doubles the digits that there are.
   constexpr double kHalfOfDigits = 1e-8;
+  const bool by_root = above == excess_loss;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
-      const double next = slope - (loss(slope) - level) / slope_gradient(chain, slope);
+      const double here = loss(slope);
+      const double too_much = by_root ? 2 * (here - std::sqrt(std::max(here * level, 0.0))) : here - level;
+      const double wanted = slope - too_much / slope_gradient(chain, slope);
+      // A step that is too long stays on its side of the minimum.
+      const bool across = (wanted > best) != (slope > best);
+      const double next = across ? slope + (best - slope) / 2 : wanted;
       const bool close = !(std::abs(next - slope) > kHalfOfDigits * std::abs(next - best));
       slope = next;
       if (close) break;
@@ -181,9 +187,8 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
     return slope;
   };
   // Near its minimum the loss is a parabola, on the line a slope.
-  const double away = above == excess_loss
-                          ? std::sqrt(2 * level / model_pairs(chain, best).curvature)
-                          : std::abs(best - level / chain.slope_at_line);
+  const double away = by_root ? std::sqrt(2 * level / model_pairs(chain, best).curvature)
+                              : std::abs(best - level / chain.slope_at_line);
   if (side == Side::of_start)
     return start < best ? SlopeRange{.low = end_from(best - away)}
                         : SlopeRange{.high = end_from(best + away)};

@@ -1,10 +1,8 @@
 #include "dynamics/markov/landscape.hpp"
 
-#include <boost/math/tools/toms748_solve.hpp>
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "dynamics/markov/bernoulli.hpp"
 
@@ -29,15 +27,24 @@ class LevelLine {
  public:
   LevelLine(double e, double w) : e_(e), w_(w) {}
   [[nodiscard]] double w(double eta) const { return w_ * std::exp(eta); }
-  /// e^2 there; negative where the line does not go.
-  [[nodiscard]] double ee(double eta) const {
-    return e_ * e_ + w_ * std::expm1(eta) * (w(eta) + w_) + sign(w_) * eta;
+  /// A number on the line, and its derivative by eta.
+  struct Number {
+    double value, by_eta;
+  };
+  /// e^2; negative where the line does not go.
+  [[nodiscard]] Number ee(double eta) const {
+    const double growth = std::expm1(eta);
+    const double w = w_ * (1 + growth);
+    return {e_ * e_ + w_ * growth * (w + w_) + sign(w_) * eta, 2 * w * w + sign(w_)};
   }
-  [[nodiscard]] double slope(double eta) const {
-    return ee(eta) * (1 + 2 * w(eta) * std::abs(w(eta)));
+  [[nodiscard]] Number slope(double eta) const {
+    const Number ee = this->ee(eta);
+    const double w = this->w(eta);
+    const double ww = 2 * w * std::abs(w);
+    return {ee.value * (1 + ww), ee.by_eta * (1 + ww) + ee.value * 2 * ww};
   }
   [[nodiscard]] LimitPoint point(double eta) const {
-    return {std::copysign(std::sqrt(std::fmax(ee(eta), 0)), e_), w(eta)};
+    return {std::copysign(std::sqrt(std::fmax(ee(eta).value, 0)), e_), w(eta)};
   }
   /// Of w = -1/sqrt 2, for negative w.
   [[nodiscard]] double eta_of_saddle() const { return -std::log(2.0) / 2 - std::log(std::abs(w_)); }
@@ -46,18 +53,28 @@ class LevelLine {
   double e_, w_;
 };
 
+/// Between a and b, by Newton's steps from a, but where these leave what is known to bracket it.
 template <class F>
 double root(F&& f, double a, double b) {
-  if (a > b) std::swap(a, b);
-  const double at_a = f(a);
-  const double at_b = f(b);
+  const double at_a = f(a).value;
+  const double at_b = f(b).value;
   if (at_a == 0) return a;
   if (at_b == 0) return b;
   if ((at_a > 0) == (at_b > 0)) return std::abs(at_a) < std::abs(at_b) ? a : b;  // by rounding
-  std::uintmax_t iterations = 200;
-  const auto bracket = boost::math::tools::toms748_solve(
-      f, a, b, at_a, at_b, boost::math::tools::eps_tolerance<double>(52), iterations);
-  return bracket.first + (bracket.second - bracket.first) / 2;
+  constexpr double kHalfOfDigits = 0x1p-40;  // the last step doubles them
+  double eta = a;
+  for (int i = 0; i < 200; ++i) {
+    const LevelLine::Number at = f(eta);
+    if (at.value == 0) break;
+    ((at.value > 0) == (at_a > 0) ? a : b) = eta;
+    const double wanted = eta - at.value / at.by_eta;
+    const bool inside = wanted >= std::min(a, b) && wanted <= std::max(a, b);
+    const double next = inside ? wanted : a + (b - a) / 2;
+    const bool close = std::abs(next - eta) <= kHalfOfDigits * std::abs(next);
+    eta = next;
+    if (close) break;
+  }
+  return eta;
 }
 
 /// Where the line comes down to e = 0 in the direction of the flow: before the saddle for w < 0.
@@ -69,18 +86,21 @@ double eta_of_line(const LevelLine& line, double e, double w) {
 /// Where the line crosses the curve of global minima. The slope changes monotonically along it.
 double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, double w) {
   const double best = chain.best_slope;
-  const auto excess = [&](double eta) { return line.slope(eta) - best; };
-  const double start = excess(0);
+  const auto excess = [&](double eta) {
+    const LevelLine::Number slope = line.slope(eta);
+    return LevelLine::Number{slope.value - best, slope.by_eta};
+  };
+  const double start = excess(0).value;
   if (start == 0) return 0;
   // dw/dt = -4|w| e^2 g_1, and g_1 has the sign of s - s*.
   const double direction = -sign(start) * sign(w);
   double end = direction;
   if (w > 0 && start > 0)
     end = -e * e;  // by there e = 0
-  else if (w < 0 && (best > 0) == (start > 0) && std::abs(line.slope(0)) > std::abs(best))
+  else if (w < 0 && (best > 0) == (start > 0) && std::abs(line.slope(0).value) > std::abs(best))
     end = line.eta_of_saddle();  // s = 0 there
   else
-    while ((excess(end) > 0) == (start > 0) && std::abs(end) < 1e6) end *= 2;
+    while ((excess(end).value > 0) == (start > 0) && std::abs(end) < 1e6) end *= 2;
   return root(excess, 0, end);
 }
 

@@ -58,6 +58,14 @@ TEST_CASE("markov: 144 starts end where the table says", "[fast][markov]") {
               1e-9);
         // The end is a point of its own level line.
         const LimitPoint& limit = system.limit_point();
+        if (w != 0)
+          CHECK(std::abs(energy(limit.e, limit.w) - energy(e, w)) <
+                4e-15 * (1 + e * e + w * w + std::abs(std::log(std::abs(limit.w)))));
+        if (expected == "global")
+          CHECK(std::abs(slope(limit.e, limit.w) - system.chain().best_slope) <
+                4e-15 * (1 + e * e) * (1 + w * w));  // rounding of what cancels on the way
+        else
+          CHECK(limit.e == 0);
         CHECK(std::abs(run.x[0] - limit.e) < 1e-5);
         CHECK(std::abs(run.x[1] - limit.w) <= 1e-5 * std::abs(limit.w));
         CHECK(run.x[0] * e >= 0);
