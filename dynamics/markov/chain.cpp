@@ -168,19 +168,24 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
   const double level = share * loss(start);
   if (!(level > 0)) return {};
   const double best = chain.best_slope;
-  // Newton's steps. Above its minimum the loss's root is nearly a line, so that few do; on the line
-  // e = 0 the loss itself is. The last one doubles the digits that there are.
-  constexpr double kHalfOfDigits = 1e-8;
+  // Halley's steps. Above its minimum the loss's root is nearly a line, so that few do; on the line
+  // e = 0 the loss itself is. The last one triples the digits that there are.
+  constexpr double kThirdOfDigits = 4e-6;
   const bool by_root = above == excess_loss;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
       const double here = loss(slope);
-      const double too_much = by_root ? 2 * (here - std::sqrt(std::max(here * level, 0.0))) : here - level;
-      const double wanted = slope - too_much / slope_gradient(chain, slope);
+      const ModelPairs pairs = model_pairs(chain, slope);
+      const double excess =
+          by_root ? 2 * (here - std::sqrt(std::max(here * level, 0.0))) : here - level;
+      const double newton = excess / pairs.g1;
+      const double by_curvature = pairs.curvature / pairs.g1;
+      const double bend = by_root ? by_curvature - pairs.g1 / here / 2 : by_curvature;
+      const double wanted = slope - newton / std::max(1 - newton * bend / 2, 0.5);
       // A step that is too long stays on its side of the minimum.
       const bool across = (wanted > best) != (slope > best);
       const double next = across ? slope + (best - slope) / 2 : wanted;
-      const bool close = !(std::abs(next - slope) > kHalfOfDigits * std::abs(next - best));
+      const bool close = !(std::abs(next - slope) > kThirdOfDigits * std::abs(next - best));
       slope = next;
       if (close) break;
     }
