@@ -323,7 +323,7 @@ void Parameters::resolve(std::string_view name, Value value) {
   if (parameter == nullptr || !holds(parameter->kind, value)) {
     throw std::logic_error("no parameter '" + std::string(name) + "' with a value of this kind");
   }
-  entries_[row(name)].value = std::move(value);
+  entries_[static_cast<std::size_t>(parameter - table_->data())].value = std::move(value);
 }
 
 void Parameters::adopt(std::string_view name, const Parameters& other) {

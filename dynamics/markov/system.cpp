@@ -87,14 +87,15 @@ void Markov::describe() {
   shape_.blocks.push_back({"e", 1, natural_scale(start_.e)});
   shape_.blocks.push_back({"w", 1, scale_w});
   if (free_bias_) shape_.blocks.push_back({"b", 1, 1});
-  shape_.fields = {"e", "w", "b"};
+  shape_.fields.reserve(3);
+  for (const char* field : {"e", "w", "b"}) shape_.fields.emplace_back(field);
   shape_.constants.reserve(2);
   shape_.constants.emplace_back("entropy_rate", chain_.entropy_rate);
   shape_.constants.emplace_back("stationary_entropy", chain_.entropy);
   if (free_bias_) return;
-  if (start_.w != 0 && !w_vanishes()) shape_.invariants = {"energy"};
+  if (start_.w != 0 && !w_vanishes()) shape_.invariants.emplace_back("energy");
   if (rests()) return;
-  shape_.events = {"loss_settled"};
+  shape_.events.emplace_back("loss_settled");
   settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
                            markov::slope(start_.e, start_.w), kSettled,
                            noisy_ ? Side::both : Side::of_start);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -217,16 +218,19 @@ class Capability {
  public:
   Capability() = default;
   Capability(const Interface* having) : having_(having) {}
-  Capability(Lacking lacking) : why_(std::move(lacking.why)) {}
+  Capability(Lacking lacking) : why_(std::make_shared<const std::string>(std::move(lacking.why))) {}
 
   explicit operator bool() const { return having_ != nullptr; }
   const Interface* operator->() const { return having_; }
   /// Empty where no reason is given.
-  [[nodiscard]] const std::string& why_not() const { return why_; }
+  [[nodiscard]] const std::string& why_not() const {
+    static const std::string none;
+    return why_ ? *why_ : none;
+  }
 
  private:
   const Interface* having_ = nullptr;
-  std::string why_;
+  std::shared_ptr<const std::string> why_;  ///< null where none is given: most have none
 };
 
 /// Why the mean of sampled gradients is not exactly the right-hand side, where it is not.

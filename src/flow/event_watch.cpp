@@ -9,24 +9,22 @@
 
 namespace popflow {
 
-std::vector<double> prominences(const System& system) {
-  std::vector<double> prominences;
-  for (const std::string& name : system.shape().events) {
-    prominences.push_back(0);
-    for (const EventInfo& info : system.info().events)
-      if (info.name == name) prominences.back() = info.prominence;
-  }
-  return prominences;
+double prominence(const System& system, std::size_t event) {
+  for (const EventInfo& info : system.info().events)
+    if (info.name == system.shape().events[event]) return info.prominence;
+  return 0;
 }
 
 EventWatch::EventWatch(const System& system)
     : system_(system),
       events_(system.capabilities().events),
-      prominence_(prominences(system)),
+      prominence_(system.shape().events.size()),
       watches_(system.shape().events.size()),
       values_(2 * watches_.size()) {
   if (!watches_.empty() && !events_)
     throw std::logic_error(system.info().name + " declares events but implements none");
+  for (std::size_t event = 0; event < prominence_.size(); ++event)
+    prominence_[event] = prominence(system, event);
 }
 
 void EventWatch::start(StateView x, double t) {
@@ -40,8 +38,8 @@ void EventWatch::start(StateView x, double t) {
 
 std::span<double> EventWatch::values(StateView x, double t, Place place) {
   const std::size_t count = watches_.size();
-  const std::span<double> values =
-      std::span(values_).subspan(place == Place::now ? 0 : count, count);
+  double* const first = values_.data() + (place == Place::now ? 0 : count);
+  const std::span<double> values(first, count);
   if (!values.empty()) events_->event_functions(x, t, values);
   return values;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <span>
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace popflow {
 
-/// EventInfo::prominence of the events in Shape::events.
-std::vector<double> prominences(const System& system);
+/// EventInfo::prominence of an event in Shape::events.
+double prominence(const System& system, std::size_t event);
 
 /// The System's events along a flow: each is watched for from the start, or from the event that
 /// must precede it, and located within its step by the caller's probe. An extremum that must stand
@@ -62,6 +63,8 @@ class EventWatch {
     double candidate = -1;  ///< of extrema: when the lowest so far was; negative: none yet
     double height = 0;      ///< its
   };
+  /// Most Systems have no more, and sweeps make many.
+  static constexpr std::size_t kMost = 4;
   using Values = std::span<const double>;
   /// Those of the event functions; in one of two places, until that is next asked for.
   enum class Place { now, there };
@@ -80,10 +83,10 @@ class EventWatch {
 
   const System& system_;
   Capability<Events> events_;
-  std::vector<double> prominence_;
-  std::vector<Watch> watches_;
+  boost::container::small_vector<double, kMost> prominence_;
+  boost::container::small_vector<Watch, kMost> watches_;
   std::vector<FoundEvent> found_;
-  std::vector<double> values_;  ///< of both places
+  boost::container::small_vector<double, 2 * kMost> values_;  ///< of both places
 };
 
 }  // namespace popflow

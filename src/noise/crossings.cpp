@@ -13,18 +13,20 @@ Crossings::Crossings(const System& system)
       happened_(system.shape().events.size(), false),
       passages_(passage_items(system.info(), system.shape()),
                 std::numeric_limits<double>::quiet_NaN()),
-      prominence_(prominences(system)),
+      prominence_(system.shape().events.size()),
       after_(happened_.size()),
       lowest_(happened_.size()),
       values_(happened_.size()),
       items_(passages_.size()),
       left_(passages_.size()) {
   const std::vector<std::string>& names = system.shape().events;
-  for (std::size_t event = 0; event < names.size(); ++event)
+  for (std::size_t event = 0; event < names.size(); ++event) {
+    prominence_[event] = prominence(system, event);
     for (const EventInfo& info : system.info().events)
       if (info.name == names[event] && !info.after.empty())
         after_[event] = static_cast<std::size_t>(std::find(names.begin(), names.end(), info.after) -
                                                  names.begin());
+  }
 }
 
 bool Crossings::armed(std::size_t event) const {

@@ -24,6 +24,11 @@ struct SweptParameter {
   [[nodiscard]] std::string text(std::size_t i) const {
     return is_number() ? shortest(numbers[i]) : words[i];
   }
+  /// Of a number.
+  [[nodiscard]] Value value(std::size_t i) const {
+    if (parameter->kind == Kind::integer) return static_cast<std::int64_t>(numbers[i]);
+    return numbers[i];
+  }
 };
 
 /// One dimension of a sweep, with the parameters that change along it.

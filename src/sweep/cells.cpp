@@ -206,9 +206,13 @@ void Cells::set(RunConfig& config, std::uint64_t number,
     if (before) *before /= size;
     if (same) continue;
     for (const SweptParameter& swept : axes_[axis].parameters) {
-      Parameters& table =
-          config.options.find(swept.name()) != nullptr ? config.options : config.own;
-      table.set(swept.name(), swept.text(place), Origin::command_line);
+      const bool own = config.own.find(swept.name()) != nullptr;
+      Parameters& table = own ? config.own : config.options;
+      // A number need not be written and read again where one was given before.
+      if (before && swept.is_number())
+        table.resolve(swept.name(), swept.value(place));
+      else
+        table.set(swept.name(), swept.text(place), Origin::command_line);
     }
   }
 }
