@@ -19,6 +19,13 @@ Toy subject() {
     g[1] = x[0] - 1;
     g[2] = t - 7.77;
   };
+  toy.items = 4;
+  toy.passage_functions = [](auto x, double t, auto h) {
+    h[0] = x[0] - 1.2;
+    h[1] = 0.9 - x[0];
+    h[2] = t * x[0] - 8;
+    h[3] = 100 - t < 0 ? 1 : -1;  // never
+  };
   return toy;
 }
 
@@ -32,6 +39,7 @@ std::vector<double> all_of(const FlowDriver& driver) {
                          static_cast<double>(i.number), i.smallest, i.largest});
   for (const FoundEvent& event : driver.events())
     all.insert(all.end(), {static_cast<double>(event.event), event.time});
+  all.insert(all.end(), driver.passages().begin(), driver.passages().end());
   return all;
 }
 
@@ -104,6 +112,16 @@ TEST_CASE("a driver that is resumed at a target resumes bit for bit", "[fast][fl
     resumed.advance(kTargets[cut]);
     CHECK(same_bits(all_of(resumed), all_of(whole)));
   }
+}
+
+TEST_CASE("what the resumed runs look at happens on the way", "[fast][flow]") {
+  const ToySystem system(subject());
+  Workers workers(1);
+  FlowDriver whole(system, workers, {});
+  whole.advance(kTargets.back());
+  CHECK(whole.events().size() == 3);
+  for (std::size_t item = 0; item < 3; ++item) CHECK(whole.passages()[item] > 0);
+  CHECK(std::isnan(whole.passages()[3]));
 }
 
 TEST_CASE("a resume point of another system is refused", "[fast][flow]") {
