@@ -1,9 +1,9 @@
 #include "dynamics/markov/landscape.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "dynamics/common/newton_root.hpp"
 #include "dynamics/markov/bernoulli.hpp"
 
 namespace popflow::markov {
@@ -27,21 +27,17 @@ class LevelLine {
  public:
   LevelLine(double e, double w) : e_(e), w_(w) {}
   [[nodiscard]] double w(double eta) const { return w_ * std::exp(eta); }
-  /// A number on the line, and its derivative by eta.
-  struct Number {
-    double value, by_eta;
-  };
-  /// e^2; negative where the line does not go.
-  [[nodiscard]] Number ee(double eta) const {
+  /// e^2, and its derivative by eta; negative where the line does not go.
+  [[nodiscard]] ValueAndSlope ee(double eta) const {
     const double growth = std::expm1(eta);
     const double w = w_ * (1 + growth);
     return {e_ * e_ + w_ * growth * (w + w_) + sign(w_) * eta, 2 * w * w + sign(w_)};
   }
-  [[nodiscard]] Number slope(double eta) const {
-    const Number ee = this->ee(eta);
+  [[nodiscard]] ValueAndSlope slope(double eta) const {
+    const ValueAndSlope ee = this->ee(eta);
     const double w = this->w(eta);
     const double ww = 2 * w * std::abs(w);
-    return {ee.value * (1 + ww), ee.by_eta * (1 + ww) + ee.value * 2 * ww};
+    return {ee.value * (1 + ww), ee.slope * (1 + ww) + ee.value * 2 * ww};
   }
   [[nodiscard]] LimitPoint point(double eta) const {
     return {std::copysign(std::sqrt(std::fmax(ee(eta).value, 0)), e_), w(eta)};
@@ -53,28 +49,16 @@ class LevelLine {
   double e_, w_;
 };
 
-/// Between a and b, by Newton's steps from a, but where these leave what is known to bracket it.
+/// Between a and b, by steps from a.
 template <class F>
 double root(F&& f, double a, double b) {
   const double at_a = f(a).value;
   const double at_b = f(b).value;
   if (at_a == 0) return a;
   if (at_b == 0) return b;
-  if ((at_a > 0) == (at_b > 0)) return std::abs(at_a) < std::abs(at_b) ? a : b;  // by rounding
-  constexpr double kHalfOfDigits = 0x1p-40;  // the last step doubles them
-  double eta = a;
-  for (int i = 0; i < 200; ++i) {
-    const LevelLine::Number at = f(eta);
-    if (at.value == 0) break;
-    ((at.value > 0) == (at_a > 0) ? a : b) = eta;
-    const double wanted = eta - at.value / at.by_eta;
-    const bool inside = wanted >= std::min(a, b) && wanted <= std::max(a, b);
-    const double next = inside ? wanted : a + (b - a) / 2;
-    const bool close = std::abs(next - eta) <= kHalfOfDigits * std::abs(next);
-    eta = next;
-    if (close) break;
-  }
-  return eta;
+  const bool above = at_a > 0;
+  if (above == (at_b > 0)) return std::abs(at_a) < std::abs(at_b) ? a : b;  // by rounding
+  return newton_root(f, a, b, above, a);
 }
 
 /// Where the line comes down to e = 0 in the direction of the flow: before the saddle for w < 0.
@@ -87,8 +71,8 @@ double eta_of_line(const LevelLine& line, double e, double w) {
 double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, double w) {
   const double best = chain.best_slope;
   const auto excess = [&](double eta) {
-    const LevelLine::Number slope = line.slope(eta);
-    return LevelLine::Number{slope.value - best, slope.by_eta};
+    const ValueAndSlope slope = line.slope(eta);
+    return ValueAndSlope{slope.value - best, slope.slope};
   };
   const double start = excess(0).value;
   if (start == 0) return 0;

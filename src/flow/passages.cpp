@@ -1,9 +1,11 @@
 #include "flow/passages.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "dynamics/common/newton_root.hpp"
 
 namespace popflow {
 
@@ -11,17 +13,28 @@ namespace {
 
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
 
-/// The polynomial through the values at the nodes (Lagrange).
-double interpolated(std::span<const double> nodes, std::span<const double> values, double part) {
-  double sum = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    double weight = 1;
-    for (std::size_t j = 0; j < nodes.size(); ++j)
-      if (j != i) weight *= (part - nodes[j]) / (nodes[i] - nodes[j]);
-    sum += weight * values[i];
+/// The polynomial through values at nodes, in Newton's form.
+class Interpolant {
+ public:
+  Interpolant(std::span<const double> nodes, std::span<const double> values) : nodes_(nodes) {
+    std::copy(values.begin(), values.end(), divided_.begin());
+    for (std::size_t order = 1; order < nodes.size(); ++order)
+      for (std::size_t i = nodes.size() - 1; i >= order; --i)
+        divided_[i] = (divided_[i] - divided_[i - 1]) / (nodes[i] - nodes[i - order]);
   }
-  return sum;
-}
+  [[nodiscard]] ValueAndSlope at(double part) const {
+    ValueAndSlope sum = {divided_[nodes_.size() - 1], 0};
+    for (std::size_t i = nodes_.size() - 1; i-- > 0;) {
+      const double distance = part - nodes_[i];
+      sum = {sum.value * distance + divided_[i], sum.slope * distance + sum.value};
+    }
+    return sum;
+  }
+
+ private:
+  std::span<const double> nodes_;
+  std::array<double, kFinePassageNodes.size()> divided_;  ///< differences, as many as nodes
+};
 
 }  // namespace
 
@@ -32,12 +45,11 @@ double first_root(std::span<const double> nodes, std::span<const double> values)
   const double low = values[end - 1];
   const double high = values[end];
   if (!(low < 0) || !(high > 0)) return nodes[end];
-  const auto g = [&](double part) { return interpolated(nodes, values, part); };
-  std::uintmax_t iterations = 60;
-  return boost::math::tools::toms748_solve(g, nodes[end - 1], nodes[end], low, high,
-                                           boost::math::tools::eps_tolerance<double>(45),
-                                           iterations)
-      .second;
+  const Interpolant interpolant(nodes, values);
+  const double begin = nodes[end - 1];
+  const double secant = begin + (nodes[end] - begin) * (low / (low - high));
+  return newton_root([&](double part) { return interpolant.at(part); }, begin, nodes[end], false,
+                     secant);
 }
 
 Passages::Passages(const System& system)
