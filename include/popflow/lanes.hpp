@@ -35,18 +35,20 @@ struct LaneFormulas {
   LaneSizes sizes;
   LaneFormula flow = nullptr;  ///< writes dx/dt
   /// Writes dx/dt, and the lower triangle of Covariance::covariance(), by rows. Null where the
-  /// System has none.
+  /// System has none, or has events that are extrema.
   void (*flow_and_covariance)(const double* of, const double* x, double* dxdt,
                               double* covariance) = nullptr;
-  LaneFormula events = nullptr;    ///< Events::event_functions(); null where there are none
+  /// Events::event_functions(); then, if any event is an extremum, Events::event_height() of each.
+  /// Null where there are none.
+  LaneFormula events = nullptr;
   LaneFormula passages = nullptr;  ///< Events::passage_functions(); null where there are none
 
   bool operator==(const LaneFormulas&) const = default;
 };
 
-/// A small System whose formulas exist for several trajectories at once. It has no regimes, no
-/// proximal term and no events that are extrema. An event that waits for another has its function
-/// among the others from the start, and is watched for from there on.
+/// A small System whose formulas exist for several trajectories at once. It has no regimes and no
+/// proximal term. An event that waits for another has its function among the others from the start,
+/// and is watched for from there on.
 class InLanes {
  public:
   virtual ~InLanes() = default;

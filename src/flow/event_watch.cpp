@@ -36,6 +36,10 @@ void EventWatch::start(StateView x, double t) {
   }
 }
 
+bool EventWatch::any_extremum() const {
+  return std::any_of(prominence_.begin(), prominence_.end(), [](double p) { return p > 0; });
+}
+
 std::span<double> EventWatch::values(StateView x, double t, Place place) {
   const std::size_t count = watches_.size();
   double* const first = values_.data() + (place == Place::now ? 0 : count);
@@ -84,8 +88,37 @@ void EventWatch::confirm(std::size_t event, StateView x, double time, Values val
   if (watch.stage != Watch::armed || watch.candidate < 0) return;
   const double low = -std::numeric_limits<double>::infinity();
   const double high = watch.height + prominence_[event];
-  if (events_->rough_event_height(event, x, time, low, high) - watch.height >= prominence_[event])
+  if (stands_out(event, events_->rough_event_height(event, x, time, low, high)))
     fire(event, watch.candidate, x, time, values);
+}
+
+bool EventWatch::rises(std::size_t event, double value) const {
+  // The function of an extremum that is positive already rises since before.
+  return value >= 0 && (prominence_[event] == 0 || !(watches_[event].value >= 0));
+}
+
+bool EventWatch::stands_out(std::size_t event, double height) const {
+  return height - watches_[event].height >= prominence_[event];
+}
+
+void EventWatch::pass(double t, Values values) {
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    Watch& watch = watches_[event];
+    if (watch.stage != Watch::armed) continue;
+    watch.time = t;
+    watch.value = values[event];
+  }
+}
+
+bool EventWatch::quiet(double t_new, Values values, std::span<const double> heights) {
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    const Watch& watch = watches_[event];
+    if (watch.stage != Watch::armed) continue;
+    if (rises(event, values[event])) return false;
+    if (watch.candidate >= 0 && stands_out(event, heights[event])) return false;
+  }
+  pass(t_new, values);
+  return true;
 }
 
 EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t_new,
@@ -93,8 +126,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
   const Values after = known.empty() ? values(x_new, t_new, Place::now) : known;
   bool found = false;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
-    if (watches_[event].stage != Watch::armed || !(after[event] >= 0)) continue;
-    if (prominence_[event] > 0 && watches_[event].value >= 0) continue;  // it rises since before
+    if (watches_[event].stage != Watch::armed || !rises(event, after[event])) continue;
     if (!probe) return Found::within;
     const double part = locate(event, t, h, after[event], probe);
     const double time = t + part * h;
@@ -106,12 +138,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
   }
   if (found) return Found::located;
   for (std::size_t event = 0; event < watches_.size(); ++event) confirm(event, x_new, t_new, after);
-  for (std::size_t event = 0; event < watches_.size(); ++event) {
-    Watch& watch = watches_[event];
-    if (watch.stage != Watch::armed) continue;
-    watch.time = t_new;
-    watch.value = after[event];
-  }
+  pass(t_new, after);
   return Found::nothing;
 }
 
@@ -136,10 +163,10 @@ void EventWatch::switched(StateView x, double t) {
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     Watch& watch = watches_[event];
     if (watch.stage != Watch::armed) continue;
-    const bool rises = now[event] >= 0 && (prominence_[event] == 0 || !(watch.value >= 0));
+    const bool happens = rises(event, now[event]);
     watch.time = t;
     watch.value = now[event];
-    if (rises) cross(event, x, t, now);
+    if (happens) cross(event, x, t, now);
     confirm(event, x, t, now);
   }
 }

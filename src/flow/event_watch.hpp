@@ -36,6 +36,12 @@ class EventWatch {
   [[nodiscard]] bool watching(std::size_t event) const {
     return event < watches_.size() && watches_[event].stage == Watch::armed;
   }
+  /// Is any of them an extremum?
+  [[nodiscard]] bool any_extremum() const;
+  /// A step has been taken to t_new, where the event functions and their heights are these. True if
+  /// find() has nothing to look for in it: then the step counts as looked at.
+  [[nodiscard]] bool quiet(double t_new, std::span<const double> values,
+                           std::span<const double> heights);
   enum class Found {
     nothing,
     located,  ///< the caller must repeat the step: `probe` has overwritten its result
@@ -70,6 +76,12 @@ class EventWatch {
   enum class Place { now, there };
   [[nodiscard]] std::span<double> values(StateView x, double t, Place place);
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
+  /// Has its function, `value` by now, become positive?
+  [[nodiscard]] bool rises(std::size_t event, double value) const;
+  /// Has the height come far enough above that of a candidate?
+  [[nodiscard]] bool stands_out(std::size_t event, double height) const;
+  /// All is known of what happened until t.
+  void pass(double t, Values values);
   /// Begins to watch at x; `values` are those of the event functions there.
   void arm(std::size_t event, StateView x, double time, Values values);
   /// The event function has become positive at x.

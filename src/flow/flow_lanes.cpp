@@ -128,6 +128,8 @@ class FlowLanes::Group {
   void end_stuck(std::size_t lane);
   /// Which of the lane's events and passages are still to come?
   void watch(std::size_t lane);
+  /// May an extremum have happened in the step that the lane's flow has taken?
+  [[nodiscard]] bool extremum_in(std::size_t lane);
   void look_within(std::size_t lane);
   [[nodiscard]] bool stop_if_interrupted();
 
@@ -136,6 +138,9 @@ class FlowLanes::Group {
   const LaneFormulas formulas_;
   std::size_t entries_;
   std::size_t events_ = 0, passages_ = 0;  ///< at most, of a flow
+  /// Are there extrema among the events? Then every step is looked at, for what follows from them
+  /// is not seen from one step alone.
+  bool extrema_ = false;
   Workers alone_{1};
   LaneDopri5 steps_;
   LanePace pace_;
@@ -149,6 +154,7 @@ class FlowLanes::Group {
   State slope_;
   StepWithin within_;
   std::vector<double> of_;
+  std::vector<double> known_;  ///< of a lane whose events are extrema: its column of values_
 };
 
 FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupted)
@@ -167,7 +173,10 @@ FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupt
       events_ = std::max(events_, next.system->shape().events.size());
     passages_ = std::max(passages_, next.passages.times().size());
   }
-  values_ = watched_ = LaneRows(events_);
+  extrema_ = events_ > 0 && flows_.front().events.any_extremum();
+  known_.resize(extrema_ ? 2 * events_ : 0);
+  watched_ = LaneRows(events_);
+  values_ = LaneRows(extrema_ ? known_.size() : events_);
   passing_ = awaited_ = LaneRows(passages_);
 }
 
@@ -204,14 +213,14 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
     seen_.clear();
     if (events_ > 0) {
       formulas_.events(formulas_.sizes, of, steps_.x_new.data(), values_.data());
-      add_reached(events_, watched_, values_, seen_);
+      if (!extrema_) add_reached(events_, watched_, values_, seen_);
     }
     if (any_awaited_) {
       formulas_.passages(formulas_.sizes, of, steps_.x_new.data(), passing_.data());
       add_reached(passages_, awaited_, passing_, seen_);
     }
     const bool called = pace_.judge(steps_.error, steps_.factor, seen_, steps_.h);
-    if (called) look_at_steps();
+    if (called || extrema_) look_at_steps();
     steps_.accept(pace_.row(LanePace::taken));
     if (called) replace();
   }
@@ -288,15 +297,16 @@ void FlowLanes::Group::leave(std::size_t lane) {
 
 void FlowLanes::Group::look_at_steps() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    if (pace_.at(LanePace::calls, lane) == 0) continue;
-    if (pace_.at(LanePace::finite, lane) == 0) {
+    if (pace_.at(LanePace::taken, lane) != 0) {
+      const bool extremum = extrema_ && extremum_in(lane);
+      if (!extremum && seen_.at(0, lane) == 0) continue;
+      look_within(lane);
+      watch(lane);
+    } else if (pace_.at(LanePace::calls, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
       Trajectory& flow = flows_[in_lane_[lane]];
       const double t = pace_.at(LanePace::t, lane);
       steps_.slope().read(lane, slope_);
       if (!all_finite(alone_, slope_)) flow.end(not_finite_after(t, at_time(t)));
-    } else if (pace_.at(LanePace::taken, lane) != 0 && seen_.at(0, lane) != 0) {
-      look_within(lane);
-      watch(lane);
     }
   }
 }
@@ -340,6 +350,13 @@ void FlowLanes::Group::watch(std::size_t lane) {
   });
 }
 
+bool FlowLanes::Group::extremum_in(std::size_t lane) {
+  values_.read(lane, known_);
+  const std::span<const double> known = known_;
+  const double t_new = pace_.at(LanePace::t, lane);
+  return !flows_[in_lane_[lane]].events.quiet(t_new, known.first(events_), known.last(events_));
+}
+
 void FlowLanes::Group::look_within(std::size_t lane) {
   Trajectory& flow = flows_[in_lane_[lane]];
   const double t = pace_.at(LanePace::t_before, lane);
@@ -350,9 +367,11 @@ void FlowLanes::Group::look_within(std::size_t lane) {
   steps_.stages(lane, within_.slopes);
   within_.extend(*flow.system, t, h);
   const auto probe = [this](double part) { return within_.at(part); };
-  // The step's begin has not been looked at: nothing had happened until there.
-  flow.events.find(t, h, {within_.x, {}}, t, probe);
-  while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe) == EventWatch::Found::located) {
+  // Without extrema the step's begin has not been looked at: nothing had happened until there.
+  if (!extrema_) flow.events.find(t, h, {within_.x, {}}, t, probe);
+  const std::span<const double> known = std::span(known_).first(extrema_ ? events_ : 0);
+  while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe, known) ==
+         EventWatch::Found::located) {
   }
   if (!flow.passages.none_left())
     flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe);
