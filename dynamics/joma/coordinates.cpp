@@ -167,9 +167,9 @@ class Reduced : public Coordinates {
       target_motions(end - begin, along + begin, length + begin, x + begin, squares_out, growths);
     else
       for (std::size_t l = begin; l < end; ++l) {
-        const double y = along[l] + length[l] * x[l];
-        squares_out[l - begin] = y * y;
-        growths[l - begin] = y * length[l];
+        const Motion motion = drive_motion(along[l], length[l], x[l]);
+        squares_out[l - begin] = motion.square;
+        growths[l - begin] = motion.growth;
       }
     add_across(lines_, begin, end - begin, squares_out);
   }
@@ -253,10 +253,8 @@ void squares_of_progress(const Lines& lines, bool has_target, std::size_t begin,
   if (has_target)
     target_squares(x.size(), along, length, x.data(), out);
   else
-    for (std::size_t l = 0; l < x.size(); ++l) {
-      const double y = along[l] + length[l] * x[l];
-      out[l] = y * y;
-    }
+    for (std::size_t l = 0; l < x.size(); ++l)
+      out[l] = drive_motion(along[l], length[l], x[l]).square;
   add_across(lines, begin, x.size(), out);
 }
 

@@ -224,13 +224,10 @@ const BoundTable<EventInfo, EntropyRate>& event_table() {
   static const BoundTable<EventInfo, EntropyRate> table(
       {{{"entropy_falls", "the attention's entropy begins to fall, by 0.001 or more", "",
          kStandsOut},
-        [](const EntropyRate& rate) {
-          if (rate.even) return rate.falls ? 1.0 : -1.0;
-          return -rate.slope - rate.noise;
-        }},
+        falling},
        {{"entropy_minimum", "it begins to rise again, by 0.001 or more: the entropy's minimum",
          "entropy_falls", kStandsOut},
-        [](const EntropyRate& rate) { return rate.slope - 2 * rate.noise; }}});
+        rising}});
   return table;
 }
 

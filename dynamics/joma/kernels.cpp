@@ -44,22 +44,16 @@ POPFLOW_WIDEST double shifted_exponentials(std::size_t count, double factor, dou
 POPFLOW_WIDEST void target_squares(std::size_t count, const double* __restrict__ along,
                                    const double* __restrict__ length, const double* __restrict__ s,
                                    double* __restrict__ out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const double y = along[i] - length[i] * exponential_m1(-s[i]);
-    out[i] = y * y;
-  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = target_motion(along[i], length[i], s[i]).square;
 }
 
 POPFLOW_WIDEST void target_motions(std::size_t count, const double* __restrict__ along,
                                    const double* __restrict__ length, const double* __restrict__ s,
                                    double* __restrict__ squares, double* __restrict__ growths) {
   for (std::size_t i = 0; i < count; ++i) {
-    const SplitExponential split = split_exponential(-s[i]);
-    const double left = split.power + split.power * split.rest;
-    const double gone = split.power * split.rest + (split.power - 1);
-    const double y = along[i] - length[i] * gone;
-    squares[i] = y * y;
-    growths[i] = y * (length[i] * left);
+    const Motion motion = target_motion(along[i], length[i], s[i]);
+    squares[i] = motion.square;
+    growths[i] = motion.growth;
   }
 }
 
@@ -124,11 +118,9 @@ POPFLOW_WIDEST void exponential_shares(std::size_t count, double factor, double 
                                        const double* __restrict__ squares, double* __restrict__ w,
                                        double* __restrict__ p) {
   for (std::size_t i = 0; i < count; ++i) {
-    const double ratio = (squares[i] - reference) * factor;
-    const bool counts = ratio > kLowestExponent;
-    w[i] = counts ? ratio : kLowestExponent;
-    const double share = exponential(w[i]);
-    p[i] = counts ? share : 0;
+    const Share share = exponential_share((squares[i] - reference) * factor);
+    w[i] = share.w;
+    p[i] = share.p;
   }
 }
 
@@ -136,13 +128,10 @@ POPFLOW_WIDEST void root_shares(std::size_t count, double c, double reference,
                                 const double* __restrict__ squares, double* __restrict__ w,
                                 double* __restrict__ p) {
   for (std::size_t i = 0; i < count; ++i) {
-    const double ratio = (squares[i] + c) / (reference + c);
-    const bool counts = ratio >= std::numeric_limits<double>::min();
-    const double half = 0.5 * logarithm(ratio);
-    w[i] = counts ? half : kLowestExponent;
-    p[i] = counts ? ratio : 0;
+    const Share share = root_share((squares[i] + c) / (reference + c));
+    w[i] = share.w;
+    p[i] = share.p;
   }
-  for (std::size_t i = 0; i < count; ++i) p[i] = std::sqrt(p[i]);
 }
 
 void EntropySums::add(const EntropySums& other) {
@@ -160,35 +149,16 @@ POPFLOW_WIDEST EntropySums entropy_rate_sums(std::size_t count, const double* __
                                              const double* __restrict__ rates,
                                              const double* __restrict__ squares, double factor,
                                              double reference, double reference_rate) {
-  struct {
-    double p[kLanes], u[kLanes], w[kLanes], uu[kLanes], uw[kLanes], noise[kLanes], uneven[kLanes];
-  } sums = {};
-  const double of_reference = std::abs(reference_rate);
+  EntropyRows<kLanes> sums;
   const auto add = [&](std::size_t lane, std::size_t i) __attribute__((always_inline)) {
-    const double size = (squares[i] + reference) * factor;
-    const double u = rates[i] - reference_rate;
-    const double pu = p[i] * u;
-    const double distance = std::abs(w[i]);
-    const double beside = distance / (size > 1 ? size : 1);
-    sums.p[lane] += p[i];
-    sums.u[lane] += pu;
-    sums.w[lane] += p[i] * w[i];
-    sums.uu[lane] += pu * u;
-    sums.uw[lane] += pu * w[i];
-    sums.noise[lane] += p[i] * (std::abs(rates[i]) + of_reference) * (distance + size);
-    sums.uneven[lane] = beside > sums.uneven[lane] ? beside : sums.uneven[lane];
+    sums.add(lane, {w[i], p[i]}, rates[i], reference_rate, (squares[i] + reference) * factor);
   };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
     for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
   for (; i < count; ++i) add(0, i);
-  EntropySums all{.p = total(sums.p),
-                  .u = total(sums.u),
-                  .w = total(sums.w),
-                  .uu = total(sums.uu),
-                  .uw = total(sums.uw),
-                  .noise = total(sums.noise)};
-  for (const double lane : sums.uneven) all.unevenness = std::max(all.unevenness, lane);
+  EntropySums all;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) all.add(sums.at(lane));
   return all;
 }
 

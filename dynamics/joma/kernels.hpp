@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "dynamics/joma/token.hpp"
+
 namespace popflow::joma {
 
 // The expensive loops: exponentials of whole arrays, in the widest vectors that the machine has,
@@ -13,11 +15,11 @@ void exponentials(std::size_t count, double factor, double highest, double c, do
 /// values[i] = exp(factor values[i] - largest); returns their sum.
 double shifted_exponentials(std::size_t count, double factor, double largest, double* values);
 
-/// y = along + length (1 - e^{-s}):  out[i] = y^2
+/// out[i] = target_motion().square
 void target_squares(std::size_t count, const double* along, const double* length, const double* s,
                     double* out);
 
-/// squares[i] = y^2, growths[i] = y dy/ds
+/// Both parts of target_motion().
 void target_motions(std::size_t count, const double* along, const double* length, const double* s,
                     double* squares, double* growths);
 
@@ -44,25 +46,15 @@ void ways(std::size_t count, const double* s, double* now, double* way);
 /// The largest of the values; those that are NaN count as 0.
 double largest(std::size_t count, const double* values);
 
-// Attention relative to a reference's: w[i] = log(b_i/b_ref) and p[i] = e^w; where that is
-// negligible relative to the reference p[i] = 0 and w[i] = kLowestExponent.
-/// w = (square - reference) factor
+/// Shares with w = (square - reference) factor
 void exponential_shares(std::size_t count, double factor, double reference, const double* squares,
                         double* w, double* p);
-/// w = log((square + c)/(reference + c))/2
+/// Shares with p^2 = (square + c)/(reference + c)
 void root_shares(std::size_t count, double c, double reference, const double* squares, double* w,
                  double* p);
 
-/// Sums over tokens, in an order of their own, of what makes the entropy and its derivative. u is
-/// a token's rate less the reference's.
-struct EntropySums {
-  double p = 0, u = 0, w = 0, uu = 0, uw = 0;
-  double noise = 0;       ///< rounding error of uw
-  double unevenness = 0;  ///< largest |w| relative to its rounding
-  void add(const EntropySums& other);
-};
-
-/// The derivative's: w is known to within the rounding of (squares + reference) factor, or of 1.
+/// Sums over tokens, in an order of their own: w is known to within the rounding of (squares +
+/// reference) factor, or of 1.
 EntropySums entropy_rate_sums(std::size_t count, const double* w, const double* p,
                               const double* rates, const double* squares, double factor,
                               double reference, double reference_rate);

@@ -21,6 +21,15 @@ struct EntropyRate {
   bool falls = false;  ///< then: rates differ among tokens, so that it falls from there
 };
 
+/// What becomes positive where the entropy begins to fall.
+inline double falling(const EntropyRate& rate) {
+  const double slope = -rate.slope - rate.noise;
+  const double at_maximum = rate.falls ? 1.0 : -1.0;
+  return rate.even ? at_maximum : slope;
+}
+/// ... and to rise.
+inline double rising(const EntropyRate& rate) { return rate.slope - 2 * rate.noise; }
+
 /// The observables, each with its function.
 const BoundTable<ObservableInfo, Look>& observable_table();
 /// Its events.

@@ -22,7 +22,6 @@ using Kind = Attention::Kind;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // The last tokens have learned all but e^-5 of their targets by the default end.
 constexpr double kLearned = 5;
 // With softmax slow tokens can take e^100 times as long as fast ones: the default end ignores them.
@@ -254,7 +253,7 @@ double Joma::entropy(std::span<const double> x) const {
   });
   EntropySums others;
   for (const EntropySums& part : parts) others.add(part);
-  return std::log1p(others.p) - others.w / (1 + others.p);
+  return entropy_of(others, std::log1p(others.p));
 }
 
 /// d log(b_l)/dt in units of the reference's b.
@@ -262,11 +261,7 @@ void Joma::rates(std::size_t count, const Reference& reference, const double* sq
                  const double* growths, const double* w, const double* p, double* out) const {
   if (attention_.kind == Kind::linear) {
     const double unit = std::sqrt(std::max(reference.square + attention_.offset, 0.0));
-    for (std::size_t i = 0; i < count; ++i) {
-      const double b = p[i] * unit;
-      const double rate = growths[i] / (b > 0 ? b : 1) / unit;
-      out[i] = b > 0 ? rate : 0;
-    }
+    for (std::size_t i = 0; i < count; ++i) out[i] = root_rate(p[i], growths[i], unit);
     return;
   }
   const double factor = attention_.inverse();
@@ -281,9 +276,6 @@ void Joma::rates(std::size_t count, const Reference& reference, const double* sq
 }
 
 EntropyRate Joma::entropy_rate(std::span<const double> x) const {
-  // With p_l normalised, dH/dt = -cov_p(d log b/dt, log b); both are taken relative to the token
-  // with the largest attention, w and u, so that nothing cancels when it has nearly all of it. In
-  // units of the largest b, which changes no sign.
   const Reference ref = reference(x);
   double ref_rate = 0;
   {
@@ -316,15 +308,7 @@ EntropyRate Joma::entropy_rate(std::span<const double> x) const {
   });
   EntropySums all;
   for (const EntropySums& part : parts) all.add(part);
-  EntropyRate rate;
-  const double total = 1 + all.p;
-  rate.slope = -(all.uw - all.u * all.w / total) / total;
-  rate.noise = 8 * kEpsilon * all.noise / total + std::numeric_limits<double>::min();
-  rate.even = all.unevenness <= 4 * kEpsilon;  // but for rounding
-  // Even attention is the entropy's maximum: it falls from there if any two rates differ.
-  const double spread = all.uu / total - all.u * all.u / total / total;
-  rate.falls = spread > 1e-24 * all.uu;
-  return rate;
+  return entropy_rate_of(all);
 }
 
 void Joma::event_functions(StateView x, double /*t*/, std::span<double> values) const {
