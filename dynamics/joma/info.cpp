@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "dynamics/joma.hpp"
+#include "dynamics/joma/lanes.hpp"
 #include "dynamics/joma/look.hpp"
 #include "dynamics/joma/problem.hpp"
 
@@ -158,6 +159,15 @@ ParameterTable parameters() {
   return t;
 }
 
+/// As Joma::capabilities(), for a problem that no file holds.
+bool has_lanes(const Parameters& own) {
+  if (own.has("coordinates") && own.word("coordinates") != "reduced") return false;
+  const std::int64_t tokens = own.word("data") == "tree"
+                                  ? std::int64_t{1} << own.integer("tree-depth")
+                                  : own.integer("tokens");
+  return fit_lanes(tokens, own.word("activation") == "nonlinear" ? own.integer("nodes") : 0);
+}
+
 SystemInfo make_info() {
   SystemInfo info;
   info.name = "joma";
@@ -190,6 +200,7 @@ SystemInfo make_info() {
                    "targets; says activation nonlinear. A vector (token) is for one node"},
                   {"v0", {"node", "token"}, "start of v (optional)"}};
   info.unreduced = {{"coordinates", "full"}};
+  info.flow_in_lanes = has_lanes;
   info.end =
       "targets: when e^-5 of every way is left, with softmax at most 1e6; drives: 95% of the first "
       "blow-up's time with exp attention, otherwise until weights are large";

@@ -46,6 +46,7 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
   if (reduced && attention_.kind != Kind::softmax)
     parts_ = std::make_unique<Parts>(problem_, start_, lines_, attention_, workers_);
+  if (reduced) lanes_ = reduced_lanes(this->reduced());
   describe();
   events_ = event_table().select(shape_.events);
 }
@@ -60,6 +61,14 @@ Capabilities Joma::capabilities() const {
           "joma has no data model, its drives and targets stand for the data; 'popflow compare "
           "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
   if (parts_) can.separable = parts_.get();
+  if (!reduced_)
+    can.in_lanes = Lacking{"only --coordinates reduced has them"};
+  else if (fit_lanes(std::ssize(lines_.along), problem_.has_target ? problem_.goal.rows() : 0))
+    can.in_lanes = this;
+  else
+    can.in_lanes =
+        Lacking{"they hold up to " + std::to_string(kLargestInLanes) + " tokens, and up to " +
+                std::to_string(kMostPassagesInLanes) + " targets"};
   // Drives, with exponential or linear attention.
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)

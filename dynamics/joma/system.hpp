@@ -7,6 +7,7 @@
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/lanes.hpp"
 #include "dynamics/joma/look.hpp"
 #include "dynamics/joma/parts.hpp"
 #include "dynamics/joma/problem.hpp"
@@ -15,7 +16,11 @@
 namespace popflow::joma {
 
 /// The integrated MLP flow dv_kl/dt = F_kl b_l for one problem.
-class Joma : public System, public popflow::Jacobian, public Events, public ClosedForm {
+class Joma : public System,
+             public popflow::Jacobian,
+             public Events,
+             public ClosedForm,
+             public InLanes {
  public:
   /// Throws UsageError for a start from which the flow cannot be followed.
   Joma(Problem problem, Attention attention, Start start, bool reduced, Workers& workers);
@@ -37,6 +42,8 @@ class Joma : public System, public popflow::Jacobian, public Events, public Clos
   [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
   void passage_functions(StateView x, double t, std::span<double> values) const override;
   void closed_form(double t, std::span<double> x) const override;
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lanes_; }
+  void lane_parameters(std::span<double> of) const override { reduced_parameters(reduced(), of); }
 
   // For starts from this system's state: v, and mu - v where there is a target.
   [[nodiscard]] const Problem& data() const { return problem_; }
@@ -48,6 +55,7 @@ class Joma : public System, public popflow::Jacobian, public Events, public Clos
  private:
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
   [[nodiscard]] std::size_t pieces() const { return (tokens() + kPiece - 1) / kPiece; }
+  [[nodiscard]] ReducedProblem reduced() const { return {problem_, start_, lines_, attention_}; }
   void hold_rates();
   void describe();
   [[nodiscard]] double scale() const;
@@ -74,6 +82,7 @@ class Joma : public System, public popflow::Jacobian, public Events, public Clos
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
   std::unique_ptr<const Parts> parts_;  ///< null where tokens feel each other
+  LaneFormulas lanes_;                  ///< in reduced coordinates
   Shape shape_;
   BoundTable<EventInfo, EntropyRate> events_;
   /// Of a softmax; kept, so that a right-hand side allocates nothing.

@@ -7,6 +7,7 @@
 
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
+#include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
@@ -104,6 +105,20 @@ std::string events_line(const DataFile& file, const std::string& event, const Sw
   return line;
 }
 
+/// Fills in the kernel that the sweep took for a cell's flow. Sizes, on which that depends, may
+/// stand in a problem file, if it can still be read.
+void settle_kernel_of(RunConfig& config, const Catalogue& catalogue) {
+  if (config.options.has("problem")) {
+    try {
+      Workers workers(1);
+      settle_kernel(config.options, *make_system(config, catalogue, workers).system, true);
+      return;
+    } catch (const Error&) {
+    }
+  }
+  settle_flow_kernel(config.options, catalogue.info(config.system), config.own);
+}
+
 }  // namespace
 
 std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
@@ -143,7 +158,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
   RunConfig config = cells.config(number);
-  if (!cells.noisy()) settle_flow_kernel(config.options, catalogue.info(config.system), config.own);
+  if (!cells.noisy()) settle_kernel_of(config, catalogue);
   std::string command = program + " run " + config.system;
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dynamics/joma/attention.hpp"
+#include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/problem.hpp"
+#include "popflow/lanes.hpp"
+
+namespace popflow::joma {
+
+/// A problem in reduced coordinates.
+struct ReducedProblem {
+  const Problem& problem;
+  const Start& start;
+  const Lines& lines;
+  const Attention& attention;
+};
+
+/// The most passages that lanes look at after every step.
+inline constexpr std::int64_t kMostPassagesInLanes = 1024;
+
+/// Do lanes hold so many tokens, with a target each in so many nodes?
+inline bool fit_lanes(std::int64_t tokens, std::int64_t targets_each) {
+  return tokens <= static_cast<std::int64_t>(kLargestInLanes) &&
+         targets_each <= kMostPassagesInLanes / tokens;
+}
+
+/// Its flow, its events with their heights, and its passages for many trajectories at once. Those
+/// of other numbers of tokens or nodes have other sizes; where rates are held there are other
+/// formulas.
+LaneFormulas reduced_lanes(const ReducedProblem& of);
+/// Its numbers.
+void reduced_parameters(const ReducedProblem& problem, std::span<double> of);
+
+}  // namespace popflow::joma
