@@ -118,6 +118,48 @@ def test_cells_of_several_sizes_take_lanes_with_those_of_their_own():
             check(run["loss"][-1] == lanes["loss"][6, 3], "the bits of a cell")
 
 
+def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
+    few = ["--activation", "nonlinear", "--rtol", 1e-10, "--atol", 1e-12]
+    # Of each temperature one softmax, one with a minimum of the entropy, one too large, one in full.
+    over = ["--over", "temperature=1.5:4:20", "--over", "k:attention=softmax,exp,exp,linear",
+            "--over", "k:tokens=10,10,65,10", "--over", "k:coordinates=reduced,reduced,reduced,full"]
+    with Folder() as folder:
+        for name in ("auto", "scalar"):
+            popflow("sweep", "joma", *over, *few, "--kernel", name, "-o", f"{name}.h5", folder=folder,
+                    code=0)
+        auto = os.path.join(folder, "auto.h5")
+        lanes, scalar = (datasets(os.path.join(folder, f"{name}.h5")) for name in ("auto", "scalar"))
+        for name in ("attention_entropy", "learned_min", "time_of_entropy_falls", "time_of_entropy_minimum"):
+            check(np.allclose(scalar[name], lanes[name], rtol=1e-6, atol=1e-9, equal_nan=True), name)
+        check(np.isfinite(lanes["time_of_entropy_minimum"][:, 1]).any(), "a minimum")
+        same = [np.array_equal(scalar["clock_spread"][:, k], lanes["clock_spread"][:, k]) for k in range(4)]
+        check(same == [False, False, True, True], f"which have lanes: {same}")
+        for k, found in enumerate((True, True, False, False)):
+            command = " ".join(command_of(auto, f"temperature=1.5,k={k}"))
+            check(("--kernel lanes" in command) == found, f"the command of case {k}")
+        popflow(*command_of(auto, "temperature=1.5,k=1"), "-o", "run.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "run.h5")) as run:
+            check(run["attention_entropy"][-1] == lanes["attention_entropy"][0, 1], "the bits of a cell")
+            check(run["events/time"][1] == lanes["time_of_entropy_minimum"][0, 1], "and of its event")
+
+
+def test_a_problem_file_tells_whether_there_are_lanes():
+    with Folder() as folder:
+        paths = [os.path.join(folder, name) for name in ("few.h5", "many.h5")]
+        for path, tokens in zip(paths, (40, 70)):
+            with h5py.File(path, "w") as file:
+                file["target"] = np.linspace(1, 3, tokens)
+        sweep = os.path.join(folder, "sweep.h5")
+        popflow("sweep", "joma", "--over", f"problem={','.join(paths)}", "--over", "init=.01,.1", "-o",
+                sweep, code=0)
+        for path, found in zip(paths, (True, False)):
+            command = " ".join(command_of(sweep, f"problem={path},init=.1"))
+            check(("--kernel lanes" in command) == found, f"the command of {path}: {command}")
+        # One that cannot be read any more tells no sizes.
+        os.remove(paths[0])
+        command_of(sweep, f"problem={paths[0]},init=.1")
+
+
 def test_a_single_flow_takes_the_steppers_unless_told():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 30, "-o", "run.h5", folder=folder, code=0)
@@ -136,6 +178,10 @@ def test_where_there_are_no_lanes():
             "--kernel lanes: there are none for the flow of scb (only --coordinates signal has them); take auto",
         ("deep-linear", "--layers", 8, "--kernel", "lanes"):
             "the flow of deep-linear (they hold states of up to 64 numbers, and this has 72)",
+        ("joma", "--tokens", 65, "--kernel", "lanes"):
+            "the flow of joma (they hold up to 64 tokens, and up to 1024 targets)",
+        ("joma", "--coordinates", "full", "--kernel", "lanes"):
+            "the flow of joma (only --coordinates reduced has them)",
         ("topic", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of topic; take auto",
         ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
             "the flow of markov with this --method",
@@ -150,5 +196,7 @@ if __name__ == "__main__":
              test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers,
              test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates,
              test_cells_of_several_sizes_take_lanes_with_those_of_their_own,
+             test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates,
+             test_a_problem_file_tells_whether_there_are_lanes,
              test_a_single_flow_takes_the_steppers_unless_told,
              test_where_there_are_no_lanes])
