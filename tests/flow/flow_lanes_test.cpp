@@ -5,6 +5,8 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "flow/lane_dopri5.hpp"
 #include "steppers/dopri5_tableau.hpp"
@@ -43,6 +45,94 @@ FlowLanes lanes_of(const std::vector<std::unique_ptr<const Markov>>& systems,
   for (const auto& system : systems) flows.push_back({system.get(), options});
   return {std::move(flows), {}};
 }
+
+/// What a system has to have to move in lanes.
+class Small : public System, public InLanes {
+ public:
+  explicit Small(std::vector<double> start) : start_(std::move(start)) {
+    shape_.blocks = {{"x", start_.size(), 1}};
+    shape_.fields = {"x"};
+    info_.name = "small";
+  }
+  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can;
+    can.in_lanes = this;
+    return can;
+  }
+  void start(std::span<double> x) const override {
+    std::copy(start_.begin(), start_.end(), x.begin());
+  }
+  void observe(StateView, double, std::span<double>) const override {}
+  void field(std::string_view, StateView, double, const FieldSink&) const override {}
+  [[nodiscard]] double default_end() const override { return 3; }
+  void lane_parameters(std::span<double>) const override {}
+
+ protected:
+  std::vector<double> start_;
+  SystemInfo info_;
+  Shape shape_;
+};
+
+/// dx/dt = x^2
+class BlowUp : public Small {
+ public:
+  explicit BlowUp(double start) : Small({start}) {}
+  void rhs(StateView x, double, std::span<double> dxdt) const override { dxdt[0] = x[0] * x[0]; }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override {
+    static const LaneFormulas formulas{
+        {0, 1}, [](const LaneSizes&, const double*, const double* x, double* dxdt) {
+          for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = x[l] * x[l];
+        }};
+    return formulas;
+  }
+};
+
+constexpr double kGrowth = 0.1;
+constexpr auto swell = [](double x, double y) {
+  return std::pair{kGrowth * x - y, kGrowth * y + x};
+};
+
+/// An oscillation of growing size, whose minimum is an event when it is deep enough.
+class Swell : public Small, public Events {
+ public:
+  explicit Swell(double start) : Small({start, 0}) {
+    info_.events = {{.name = "minimum", .meaning = "of x", .prominence = 1e-3}};
+    shape_.events = {"minimum"};
+  }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can = Small::capabilities();
+    can.events = this;
+    return can;
+  }
+  void rhs(StateView x, double, std::span<double> dxdt) const override {
+    std::tie(dxdt[0], dxdt[1]) = swell(x[0], x[1]);
+  }
+  void event_functions(StateView x, double, std::span<double> values) const override {
+    values[0] = swell(x[0], x[1]).first;
+  }
+  [[nodiscard]] double event_height(std::size_t, StateView x, double) const override {
+    return x[0];
+  }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override {
+    static const LaneFormulas formulas{
+        .sizes = {0, 2},
+        .flow =
+            [](const LaneSizes&, const double*, const double* x, double* dxdt) {
+              for (std::size_t l = 0; l < kLanes; ++l)
+                std::tie(dxdt[l], dxdt[kLanes + l]) = swell(x[l], x[kLanes + l]);
+            },
+        .events =
+            [](const LaneSizes&, const double*, const double* x, double* values) {
+              for (std::size_t l = 0; l < kLanes; ++l) {
+                values[l] = swell(x[l], x[kLanes + l]).first;
+                values[kLanes + l] = x[l];
+              }
+            }};
+    return formulas;
+  }
+};
 
 }  // namespace
 
@@ -176,40 +266,7 @@ TEST_CASE("the extension of a step errs by the fifth power of its length", "[fas
 }
 
 TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
-  // dx/dt = x^2 from 1 and from 0.5: without bound at t = 1 and 2.
-  class BlowUp : public System, public InLanes {
-   public:
-    explicit BlowUp(double start) : start_(start) {
-      shape_.blocks = {{"x", 1, 1}};
-      shape_.fields = {"x"};
-      info_.name = "blow-up";
-    }
-    [[nodiscard]] const SystemInfo& info() const override { return info_; }
-    [[nodiscard]] const Shape& shape() const override { return shape_; }
-    [[nodiscard]] Capabilities capabilities() const override {
-      Capabilities can;
-      can.in_lanes = this;
-      return can;
-    }
-    void start(std::span<double> x) const override { x[0] = start_; }
-    void rhs(StateView x, double, std::span<double> dxdt) const override { dxdt[0] = x[0] * x[0]; }
-    void observe(StateView, double, std::span<double>) const override {}
-    void field(std::string_view, StateView, double, const FieldSink&) const override {}
-    [[nodiscard]] double default_end() const override { return 3; }
-    [[nodiscard]] const LaneFormulas& lane_formulas() const override {
-      static const LaneFormulas formulas{
-          {0, 1}, [](const LaneSizes&, const double*, const double* x, double* dxdt) {
-            for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = x[l] * x[l];
-          }};
-      return formulas;
-    }
-    void lane_parameters(std::span<double>) const override {}
-
-   private:
-    double start_;
-    SystemInfo info_;
-    Shape shape_;
-  };
+  // Without bound at t = 1 and 2.
   const BlowUp first(1), second(0.5), bounded(-1);
   FlowLanes lanes({{&first, {}}, {&second, {}}, {&bounded, {}}}, {});
   lanes.advance(std::vector<double>{3, 3, 3});
@@ -223,4 +280,28 @@ TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
   }
   CHECK(drivers[2]->advance(3).kind == Outcome::Kind::reached);
   CHECK(drivers[2]->state()[0] == Approx(-0.25).epsilon(1e-7));
+}
+
+TEST_CASE("of several extrema in lanes the one is found that stands out", "[fast][flow][lanes]") {
+  // x = a e^(t/10) cos t. From 2e-4 the second minimum is the first that is 0.001 below what
+  // follows, from 4e-4 it is the first one, and 1e-4 is too little for any.
+  std::vector<std::unique_ptr<const Swell>> systems;
+  std::vector<FlowLanes::Flow> flows;
+  for (const double start : {2e-4, 4e-4, 1e-4}) {
+    systems.push_back(std::make_unique<const Swell>(start));
+    flows.push_back({systems.back().get(), {}});
+  }
+  FlowLanes lanes(flows, {});
+  lanes.advance(std::vector<double>(3, 13));
+  const auto drivers = lanes.drivers();
+  for (const std::size_t i : {0, 1, 2}) {
+    FlowDriver alone(*systems[i], pool(), {});
+    CHECK(alone.advance(13).kind == Outcome::Kind::reached);
+    REQUIRE(drivers[i]->events().size() == (i < 2 ? 1 : 0));
+    REQUIRE(alone.events().size() == drivers[i]->events().size());
+    if (i == 2) continue;
+    const double minimum = std::atan(kGrowth) + (i == 0 ? 3 : 1) * M_PI;
+    CHECK(drivers[i]->events()[0].time == Approx(minimum).epsilon(1e-7));
+    CHECK(alone.events()[0].time == Approx(minimum).epsilon(1e-7));
+  }
 }
