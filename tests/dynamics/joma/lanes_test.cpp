@@ -190,9 +190,9 @@ TEST_CASE("joma: in lanes the same extrema of the entropy stand out", "[fast][jo
   Subjects subjects;
   for (int i = 0; i < 60; ++i)
     subjects.push_back(std::make_unique<Subject>(
-        "joma",
-        kTargets + Words{"--attention", "linear", "--offset", std::to_string(0.1 * std::pow(1.12, i)),
-                         "--problem-seed", std::to_string(1 + i % 7)}));
+        "joma", kTargets + Words{"--attention", "linear", "--offset",
+                                 std::to_string(0.1 * std::pow(1.12, i)), "--problem-seed",
+                                 std::to_string(1 + i % 7)}));
   const std::vector<double> ends = ends_of(subjects);
   FlowLanes lanes(flows_of(subjects), {});
   lanes.advance(ends);
