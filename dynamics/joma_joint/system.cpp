@@ -394,11 +394,30 @@ double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) con
 
 double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, double low,
                                      double high) const {
-  if (!of_rank(event)) return event_height(event, x, t);
+  if (!of_rank(event)) {
+    if (const std::optional<double> height = quick_entropy_height(event, x, low, high))
+      return *height;
+    return event_height(event, x, t);
+  }
   const auto work = work_.borrow();
   const double ends[] = {std::exp(sign_of(event) * low), std::exp(sign_of(event) * high)};
   return sign_of(event) * std::log(rough_stable_rank(point(x, *work).V, std::min(ends[0], ends[1]),
                                                      std::max(ends[0], ends[1]), workers_));
+}
+
+std::optional<double> JomaJoint::quick_entropy_height(std::size_t event, StateView x, double low,
+                                                      double high) const {
+  // Along a flow the attention is known anyway.
+  if (!variant_.noisy) return std::nullopt;
+  std::call_once(quick_entropy_made_, [this] {
+    quick_entropy_ = std::make_unique<QuickEntropy>(problem_.X, problem_.p, variant_.attention,
+                                                    variant_.temperature, workers_);
+  });
+  const auto found = (*quick_entropy_)(Attention::Vector(x.data() + M_ * K_ + K_, M_));
+  if (!found) return std::nullopt;
+  const double height = sign_of(event) * found->entropy;
+  if (height - found->error > low && height + found->error < high) return height;
+  return std::nullopt;
 }
 
 void JomaJoint::field(std::string_view name, StateView x, double /*t*/,

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "dynamics/common/scratch.hpp"
@@ -10,6 +11,7 @@
 #include "dynamics/joma_joint/known.hpp"
 #include "dynamics/joma_joint/look.hpp"
 #include "dynamics/joma_joint/problem.hpp"
+#include "dynamics/joma_joint/quick_entropy.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
 #include "popflow/system.hpp"
 
@@ -104,6 +106,9 @@ class JomaJoint : public System,
   [[nodiscard]] const Sampler& sampler() const;
 
   double entropy(Work& work) const;
+  /// The height of an extremum of the entropy if it is sure to lie between `low` and `high`.
+  [[nodiscard]] std::optional<double> quick_entropy_height(std::size_t event, StateView x,
+                                                           double low, double high) const;
   const Leading& leading(const Point& at, Work& work) const;
 
   Problem problem_;
@@ -115,6 +120,8 @@ class JomaJoint : public System,
   std::unique_ptr<Theorem> theorem_;
   mutable std::once_flag sampler_made_;
   mutable std::unique_ptr<Sampler> sampler_;  // made when first used: a flow needs none
+  mutable std::once_flag quick_entropy_made_;
+  mutable std::unique_ptr<QuickEntropy> quick_entropy_;  // the same
   mutable ScratchPool<Work> work_;
   Workers& workers_;
   Shape shape_;

@@ -3,9 +3,11 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "dynamics/joma_joint/entropy.hpp"
+#include "dynamics/joma_joint/quick_entropy.hpp"
 #include "popflow/random.hpp"
 #include "support/joma_joint_fixture.hpp"
 
@@ -80,6 +82,77 @@ TEST_CASE("a class without weight has no entropy, and one that attends to nothin
   CHECK(first.value == Approx(std::log(4)).epsilon(1e-14));
   CHECK(first.rate == 0);
   CHECK(std::isnan(attention_entropy(B, VectorXd::Constant(2, 0.5), pool())));
+}
+
+// ---- from the logits alone
+
+VectorXd normals(RandomStream& random, Index n, double size) {
+  VectorXd x(n);
+  for (double& entry : x) entry = size * random.normal();
+  return x;
+}
+
+TEST_CASE("the entropy from the logits alone is off by less than it says", "[fast][joma-joint]") {
+  RandomStream random(12, Purpose::test);
+  constexpr double kTemperature = 0.7;
+  for (const AttentionKind kind :
+       {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
+    for (const auto& [tokens, classes] :
+         {std::pair<Index, Index>(1, 1), {2, 3}, {20, 20}, {7, 19}, {300, 9}}) {
+      for (const double size : {0.0, 0.01, 3.0, 60.0}) {
+        INFO(static_cast<int>(kind) << ", " << tokens << " x " << classes << ", " << size);
+        Problem problem = uneven_problem(tokens, classes, classes, 1, 0, 5);
+        if (tokens > 2) {
+          problem.X(0, 0) = 0;
+          problem.X(1, 0) = 1e-310;
+        }
+        if (classes > 2) problem.p[1] = 0;
+        const VectorXd z = normals(random, tokens, size).array() + 1;
+        Attention attention(problem.X.transpose(), kind, kTemperature, classes, pool());
+        attention.attend(Attention::Vector(z.data(), tokens));
+        const double entropy = attention_entropy(attention.unscaled(), problem.p, pool());
+        const QuickEntropy quick(problem.X, problem.p, kind, kTemperature, pool());
+        const auto found = quick(Attention::Vector(z.data(), tokens));
+        REQUIRE(found);
+        CHECK(std::abs(found->entropy - entropy) <= found->error);
+        CHECK(found->error < 1e-10);
+      }
+    }
+  }
+}
+
+TEST_CASE("the entropy from the logits alone is none where gains have lost what matters",
+          "[fast][joma-joint]") {
+  // The second class has but a token that lies far below the first class's.
+  const MatrixXd X = MatrixXd::Identity(2, 2);
+  const QuickEntropy quick(X, VectorXd::Constant(2, 0.5), AttentionKind::softmax, 1, pool());
+  const VectorXd z = Eigen::Vector2d(1000, 0);
+  CHECK(!quick(Attention::Vector(z.data(), 2)));
+  const VectorXd none = VectorXd::Constant(2, std::numeric_limits<double>::quiet_NaN());
+  CHECK(!quick(Attention::Vector(none.data(), 2)));
+}
+
+TEST_CASE("a rough height tells what the height would: within a range, or where beyond it lies",
+          "[fast][joma-joint]") {
+  for (const AttentionKind kind :
+       {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
+    const Problem problem = uneven_problem(40, 12, 12, 0.5, 1.2, 3);
+    const auto system =
+        make_system(problem, {.attention = kind, .temperature = 0.7, .noisy = true});
+    const VectorXd x = state_at(*system, start_of(problem));
+    const StateView view(std::span<const double>(x.data(), static_cast<std::size_t>(x.size())), {});
+    for (std::size_t event = 0; event < 4; ++event) {
+      const double height = system->event_height(event, view, 0);
+      INFO(static_cast<int>(kind) << ", event " << event << ", height " << height);
+      for (const double off : {1e-3, 1e-6, 1e-9, 1e-15}) {
+        const double within =
+            system->rough_event_height(event, view, 0, height - off, height + off);
+        CHECK((height - off < within && within < height + off));
+        CHECK(system->rough_event_height(event, view, 0, height + off, height + 2 * off) == height);
+        CHECK(system->rough_event_height(event, view, 0, height - 2 * off, height - off) == height);
+      }
+    }
+  }
 }
 
 TEST_CASE("what a system says of a state does not depend on the states it was asked about before",

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+
+#include "dynamics/common/scratch.hpp"
+#include "dynamics/joma_joint/attention.hpp"
+#include "popflow/workers.hpp"
+
+namespace popflow::joma_joint {
+
+/// The entropy of the attention (entropy.hpp) from the logits alone, with a bound of its error.
+///
+/// Contexts are attended to as b_{c,l} = x_{c,l} e_l / S_c with the gains e_l and S_c their sum, so
+/// that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three products of a
+/// matrix that never changes and a vector, and no logarithm of an entry.
+class QuickEntropy {
+ public:
+  /// X (M x C) must outlive it.
+  QuickEntropy(const Eigen::MatrixXd& X, const Eigen::VectorXd& p, AttentionKind kind,
+               double temperature, Workers& workers);
+
+  struct Value {
+    double entropy;
+    double error;  ///< it is off by less
+  };
+  /// None where sums of gains have lost what matters to them.
+  [[nodiscard]] std::optional<Value> operator()(const Attention::Vector& z) const;
+
+ private:
+  /// Working space.
+  struct Sums {
+    Eigen::VectorXd gains;      ///< M: e, over the largest
+    Eigen::VectorXd log_terms;  ///< M: e log e
+    Eigen::MatrixXd of_class;   ///< C x 3: the products
+  };
+  void set_gains(const Attention::Vector& z, Sums& sums) const;
+
+  const Eigen::MatrixXd& X_;
+  Eigen::MatrixXd X_log_X_;
+  Eigen::VectorXd p_;
+  AttentionKind kind_;
+  double temperature_;
+  Workers& workers_;
+  mutable ScratchPool<Sums> sums_;
+};
+
+}  // namespace popflow::joma_joint
