@@ -206,6 +206,28 @@ POPFLOW_WIDEST double dot(size_t number, const double* a, const double* b) {
   return sum;
 }
 
+POPFLOW_WIDEST double squared_distance(size_t number, const double* a, const double* b) {
+  Eight sums = {};
+  Eight off, other;
+  const auto subtract = [&](size_t i) {
+    std::memcpy(&off, a + i, sizeof off);
+    std::memcpy(&other, b + i, sizeof other);
+    off -= other;
+  };
+  by_eights(
+      number,
+      [&](size_t i) {
+        subtract(i);
+        sums += off * off;
+      },
+      [&](size_t i, const Lanes& left) {
+        subtract(i);
+        sums += left ? off * off : Eight{};
+      },
+      [&](size_t i) { sums[0] += (a[i] - b[i]) * (a[i] - b[i]); });
+  return sum_of_lanes(sums);
+}
+
 POPFLOW_WIDEST void dots(size_t nodes, size_t columns, const double* a, size_t stride,
                          const double* b, bool one, double* __restrict__ out) {
   constexpr size_t kTogether = 4;

@@ -37,6 +37,8 @@ void weigh_columns(std::size_t nodes, std::size_t columns, const double* weights
                    const double* slope, double* w);
 
 double dot(std::size_t number, const double* a, const double* b);
+/// The sum of squares of a - b.
+double squared_distance(std::size_t number, const double* a, const double* b);
 /// dots = a' b for each column; the columns of a lie `stride` apart, and b has one column or as
 /// many.
 void dots(std::size_t nodes, std::size_t columns, const double* a, std::size_t stride,

@@ -68,12 +68,12 @@ void require_room(const Ingredients& from) {
   const double C = size("classes");
   const double K = size("nodes");
   // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
-  // with noise tables to draw from; V with its start, its derivative and a method's stages; h,
-  // g and their like, and the products of every block of tokens. The memory of a relu's slides is
-  // not known in advance.
+  // with noise tables to draw from, and x log x; V with its start, its derivative and a method's
+  // stages; h, g and their like, and the products of every block of tokens. The memory of a relu's
+  // slides is not known in advance.
   const auto stretches =
       static_cast<double>(blocks_of_tokens(static_cast<Eigen::Index>(std::min(M, 1e9))));
-  const double contexts = from.setting.noisy ? 8 : 6;
+  const double contexts = from.setting.noisy ? 9 : 6;
   require_memory(contexts * M * C + 10 * M * K + (6 + stretches) * K * C,
                  own.text("tokens") + " tokens, " + own.text("classes") + " classes and " +
                      own.text("nodes") + " nodes");

@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Index;
 
-constexpr Index kClasses = 8;  ///< whose sums one task makes
+constexpr Index kClassesOfSums = 8;  ///< whose sums one task makes
 
 // A class whose tokens all have gains that small beside the largest has lost digits.
 constexpr double kLeastSum = 1e-100;
@@ -53,10 +53,10 @@ std::optional<QuickEntropy::Value> QuickEntropy::operator()(const Attention::Vec
   Sums& sums = *loan;
   set_gains(z, sums);
   sums.of_class.resize(X_.cols(), 3);
-  workers_.run(to_size((X_.cols() + kClasses - 1) / kClasses), to_size(2 * X_.size()),
+  workers_.run(to_size((X_.cols() + kClassesOfSums - 1) / kClassesOfSums), to_size(2 * X_.size()),
                [&](std::size_t task) {
-                 const Index first = static_cast<Index>(task) * kClasses;
-                 const std::size_t classes = to_size(std::min(kClasses, X_.cols() - first));
+                 const Index first = static_cast<Index>(task) * kClassesOfSums;
+                 const std::size_t classes = to_size(std::min(kClassesOfSums, X_.cols() - first));
                  const std::size_t tokens = to_size(z.size());
                  const auto product = [&](const Eigen::MatrixXd& m, const Eigen::VectorXd& v,
                                           Index which) {

@@ -117,24 +117,6 @@ struct Tridiagonal {
   }
 };
 
-/// The Gram matrix of the rows, its lower triangle; in pieces of columns, so that little of the
-/// upper one is computed too.
-Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
-  constexpr Index kPiece = 16;
-  const Index n = rows.rows();
-  const auto stride = static_cast<std::size_t>(n);
-  Eigen::MatrixXd gram(n, n);
-  workers.run(to_size((n + kPiece - 1) / kPiece), to_size(n * rows.size()) / 16,
-              [&](std::size_t piece) {
-                const Index first = static_cast<Index>(piece) * kPiece;
-                const Columns below{rows.data() + first, stride};
-                product_with_transpose(to_size(n - first), to_size(std::min(kPiece, n - first)),
-                                       to_size(rows.cols()), below, below,
-                                       gram.col(first).data() + first, stride);
-              });
-  return gram;
-}
-
 /// The leading eigenvector of a symmetric matrix, given by its lower triangle.
 Eigen::VectorXd by_tridiagonal(const Eigen::MatrixXd& gram) {
   if (gram.rows() == 1) return Eigen::VectorXd::Ones(1);
@@ -293,6 +275,23 @@ Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, W
 }
 
 }  // namespace
+
+Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
+  // In pieces of columns, so that little of the upper triangle is computed too.
+  constexpr Index kPiece = 16;
+  const Index n = rows.rows();
+  const auto stride = static_cast<std::size_t>(n);
+  Eigen::MatrixXd gram(n, n);
+  workers.run(to_size((n + kPiece - 1) / kPiece), to_size(n * rows.size()) / 16,
+              [&](std::size_t piece) {
+                const Index first = static_cast<Index>(piece) * kPiece;
+                const Columns below{rows.data() + first, stride};
+                product_with_transpose(to_size(n - first), to_size(std::min(kPiece, n - first)),
+                                       to_size(rows.cols()), below, below,
+                                       gram.col(first).data() + first, stride);
+              });
+  return gram;
+}
 
 Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
   // By the Gram matrix of the shorter side: squares cost digits of small singular values only.

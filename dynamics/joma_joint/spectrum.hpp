@@ -12,6 +12,9 @@ struct Leading {
   Eigen::VectorXd right;   ///< M
 };
 
+/// V V', its lower triangle, where the upper one holds anything.
+Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& V, Workers& workers);
+
 Leading leading_direction(const Attention::Matrix& V, Workers& workers);
 
 /// The stable rank alone, to 1e-12, at a fraction of the cost.

@@ -399,10 +399,24 @@ double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, d
       return *height;
     return event_height(event, x, t);
   }
-  const auto work = work_.borrow();
   const double ends[] = {std::exp(sign_of(event) * low), std::exp(sign_of(event) * high)};
-  return sign_of(event) * std::log(rough_stable_rank(point(x, *work).V, std::min(ends[0], ends[1]),
-                                                     std::max(ends[0], ends[1]), workers_));
+  return sign_of(event) *
+         std::log(rough_rank(Attention::Matrix(x.data(), K_, M_), std::min(ends[0], ends[1]),
+                             std::max(ends[0], ends[1])));
+}
+
+double JomaJoint::rough_rank(const Attention::Matrix& V, double low, double high) const {
+  // Steps of a flow are too long for bounds.
+  if (!variant_.noisy || !RankBracket::pays(V)) return rough_stable_rank(V, low, high, workers_);
+  const auto bracket = brackets_.borrow([&](const RankBracket& one) { return one.seems_near(V); });
+  if (const auto bounds = bracket->at(V, workers_);
+      bounds && low < bounds->low && bounds->high < high) {
+    bracket->count_answer();
+    return std::sqrt(bounds->low * bounds->high);
+  }
+  const double rank = rough_stable_rank(V, low, high, workers_);
+  if (low < rank && rank < high) bracket->renew(V, workers_);
+  return rank;
 }
 
 std::optional<double> JomaJoint::quick_entropy_height(std::size_t event, StateView x, double low,

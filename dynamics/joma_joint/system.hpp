@@ -12,6 +12,7 @@
 #include "dynamics/joma_joint/look.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "dynamics/joma_joint/quick_entropy.hpp"
+#include "dynamics/joma_joint/rank_bracket.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
 #include "popflow/system.hpp"
 
@@ -109,6 +110,8 @@ class JomaJoint : public System,
   /// The height of an extremum of the entropy if it is sure to lie between `low` and `high`.
   [[nodiscard]] std::optional<double> quick_entropy_height(std::size_t event, StateView x,
                                                            double low, double high) const;
+  /// The stable rank where it does not lie between `low` and `high`, else any number that does.
+  [[nodiscard]] double rough_rank(const Attention::Matrix& V, double low, double high) const;
   const Leading& leading(const Point& at, Work& work) const;
 
   Problem problem_;
@@ -122,6 +125,7 @@ class JomaJoint : public System,
   mutable std::unique_ptr<Sampler> sampler_;  // made when first used: a flow needs none
   mutable std::once_flag quick_entropy_made_;
   mutable std::unique_ptr<QuickEntropy> quick_entropy_;  // the same
+  mutable ScratchPool<RankBracket> brackets_;
   mutable ScratchPool<Work> work_;
   Workers& workers_;
   Shape shape_;

@@ -132,29 +132,6 @@ TEST_CASE("the entropy from the logits alone is none where gains have lost what 
   CHECK(!quick(Attention::Vector(none.data(), 2)));
 }
 
-TEST_CASE("a rough height tells what the height would: within a range, or where beyond it lies",
-          "[fast][joma-joint]") {
-  for (const AttentionKind kind :
-       {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
-    const Problem problem = uneven_problem(40, 12, 12, 0.5, 1.2, 3);
-    const auto system =
-        make_system(problem, {.attention = kind, .temperature = 0.7, .noisy = true});
-    const VectorXd x = state_at(*system, start_of(problem));
-    const StateView view(std::span<const double>(x.data(), static_cast<std::size_t>(x.size())), {});
-    for (std::size_t event = 0; event < 4; ++event) {
-      const double height = system->event_height(event, view, 0);
-      INFO(static_cast<int>(kind) << ", event " << event << ", height " << height);
-      for (const double off : {1e-3, 1e-6, 1e-9, 1e-15}) {
-        const double within =
-            system->rough_event_height(event, view, 0, height - off, height + off);
-        CHECK((height - off < within && within < height + off));
-        CHECK(system->rough_event_height(event, view, 0, height + off, height + 2 * off) == height);
-        CHECK(system->rough_event_height(event, view, 0, height - 2 * off, height - off) == height);
-      }
-    }
-  }
-}
-
 TEST_CASE("what a system says of a state does not depend on the states it was asked about before",
           "[fast][joma-joint]") {
   for (const Variant& variant : all_variants()) {

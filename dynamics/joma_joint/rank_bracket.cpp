@@ -1,0 +1,117 @@
+#include "dynamics/joma_joint/rank_bracket.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "dynamics/common/products.hpp"
+#include "dynamics/joma_joint/kernels.hpp"
+#include "dynamics/joma_joint/spectrum.hpp"
+
+namespace popflow::joma_joint {
+namespace {
+
+using Eigen::Index;
+
+constexpr Index kDirections = 4;
+// Their sizes up to which, and the tokens a node from which it is cheaper than a Gram matrix.
+constexpr Index kMostNodes = 128;
+constexpr Index kTokensOfNode = 8;
+// Tokens that are looked at together, so that they stay in the nearest cache, and by one task.
+constexpr Index kTokensTogether = 16;
+constexpr Index kTokensOfSums = 256;
+// What sums of so many products, and eigenvectors, may be off by.
+constexpr double kBracketRounding = 1e-11;
+// A reference costs as much as a few answers save.
+constexpr int kWorth = 16;
+constexpr int kLongestPause = 1024;
+
+Index parts_of(Index tokens) { return (tokens + kTokensOfSums - 1) / kTokensOfSums; }
+
+/// The first eigenvalue of the symmetric matrix a, b; b, d.
+double first_of_pair(double a, double b, double d) {
+  return (a + d) / 2 + std::hypot((a - d) / 2, b);
+}
+
+}  // namespace
+
+bool RankBracket::pays(const Attention::Matrix& V) {
+  return V.rows() > 2 * kDirections && V.rows() <= kMostNodes &&
+         V.cols() >= kTokensOfNode * V.rows();
+}
+
+bool RankBracket::seems_near(const Attention::Matrix& V) const {
+  if (reference_.rows() != V.rows() || reference_.cols() != V.cols()) return false;
+  const double moved =
+      (V.col(0) - reference_.col(0)).norm() * std::sqrt(static_cast<double>(V.cols()));
+  return rest_ + moved < first_;
+}
+
+std::optional<RankBracket::Bounds> RankBracket::at(const Attention::Matrix& V, Workers& workers) {
+  if (!seems_near(V)) return std::nullopt;
+  const std::size_t K = to_size(V.rows());
+  const Index q = U_.cols();
+  const Index parts = parts_of(V.cols());
+  products_.resize(V.rows() * q, parts);
+  squares_.resize(2, parts);
+  const Eigen::MatrixXd transposed = U_.transpose();
+  workers.run(to_size(parts), to_size(V.size()), [&](std::size_t task) {
+    const Index part = static_cast<Index>(task);
+    double* const products = products_.col(part).data();
+    std::fill_n(products, K * to_size(q), 0.0);
+    double squares = 0;
+    double moved = 0;
+    std::array<double, kTokensTogether * kDirections> along;
+    const Index end = std::min((part + 1) * kTokensOfSums, V.cols());
+    for (Index first = part * kTokensOfSums; first < end; first += kTokensTogether) {
+      const std::size_t tokens = to_size(std::min(kTokensTogether, end - first));
+      const double* const v = V.col(first).data();
+      squares += kernels::dot(K * tokens, v, v);
+      moved += kernels::squared_distance(K * tokens, v, reference_.col(first).data());
+      product(to_size(q), tokens, K, {transposed.data(), to_size(q)}, {v, K}, along.data(),
+              to_size(q));
+      add_product_with_transpose(K, to_size(q), tokens, {v, K}, {along.data(), to_size(q)},
+                                 products, K);
+    }
+    squares_.col(part) << squares, moved;
+  });
+  Eigen::VectorXd sum = products_.col(0);
+  for (Index part = 1; part < parts; ++part) sum += products_.col(part);
+  const Eigen::Map<const Eigen::MatrixXd> GU(sum.data(), V.rows(), q);
+  const Eigen::MatrixXd T = U_.transpose() * GU;
+  const double mu = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(T, Eigen::EigenvaluesOnly)
+                        .eigenvalues()[q - 1];
+  const double beside = (GU - U_ * T).norm();
+  const double beta = std::pow(rest_ + std::sqrt(squares_.row(1).sum()), 2);
+  const double squares = squares_.row(0).sum();
+  if (!(beta < mu && std::isfinite(squares))) return std::nullopt;
+  return Bounds{squares / first_of_pair(mu, beside, beta) * (1 - kBracketRounding),
+                squares / mu * (1 + kBracketRounding)};
+}
+
+void RankBracket::renew(const Attention::Matrix& V, Workers& workers) {
+  if (wait_ > 0) {
+    --wait_;
+    return;
+  }
+  // Twice as long after each that was of little use.
+  const bool useful = reference_.size() == 0 || answers_ >= kWorth;
+  pause_ = useful ? 0 : std::min(2 * pause_ + kWorth, kLongestPause);
+  wait_ = pause_;
+  move_to(V, workers);
+}
+
+void RankBracket::move_to(const Attention::Matrix& V, Workers& workers) {
+  reference_ = V;
+  answers_ = 0;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(gram_of_rows(V, workers));
+  const Eigen::VectorXd& values = solved.eigenvalues();
+  const Index others = values.size() - kDirections;
+  U_ = solved.eigenvectors().rightCols(kDirections);
+  first_ = std::sqrt(values[values.size() - 1]);
+  rest_ =
+      std::sqrt(std::max(values[others - 1], 0.0) + kBracketRounding * values[values.size() - 1]);
+}
+
+}  // namespace popflow::joma_joint
