@@ -31,8 +31,8 @@ Flow::Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Out
   dz_.resize(X.rows());
 }
 
-Eigen::VectorXd Flow::mean_attention(const Attention::Matrix& V, const Attention::Vector& z) {
-  attention_.forward(V, z);
+Eigen::VectorXd Flow::mean_attention(const Attention::Vector& z) {
+  attention_.attend(z);
   return attention_.unscaled().transpose() *
          attention_.scales().cwiseProduct(outputs_.class_weights());
 }

@@ -46,8 +46,7 @@ class Flow {
        Eigen::Index nodes, Workers& workers);
 
   /// sum_c p_c b_c.
-  [[nodiscard]] Eigen::VectorXd mean_attention(const Attention::Matrix& V,
-                                               const Attention::Vector& z);
+  [[nodiscard]] Eigen::VectorXd mean_attention(const Attention::Vector& z);
   /// From now on z follows from V by the theorem, and its velocity too, instead of being
   /// integrated.
   void follow(const Theorem& theorem) { theorem_ = &theorem; }

@@ -31,6 +31,12 @@ constexpr Index kBetweenLooks = 8;
 // come less close: where the error decides, it may be so many times as large.
 constexpr double kErrors = 100;
 
+// Columns whose part of a sum, or of a product, one task computes.
+constexpr Index kColumnsOfPart = 256;
+Index column_parts(const Attention::Matrix& V) {
+  return (V.cols() + kColumnsOfPart - 1) / kColumnsOfPart;
+}
+
 /// A symmetric tridiagonal matrix whose other entries, beside the diagonal, are not negative.
 struct Tridiagonal {
   Eigen::VectorXd diagonal;
@@ -252,6 +258,42 @@ class GramOfRows {
   Eigen::MatrixXd sums_;
 };
 
+/// Far from the ends of the range of doubles squares have no digits to lose.
+bool has_digits(double squares) {
+  constexpr double kFar = 1e200;
+  return squares > 1 / kFar && squares < kFar;
+}
+
+/// Calls part(number, first, columns) for columns that lie together.
+template <typename Part>
+void in_parts(const Attention::Matrix& V, Workers& workers, const Part& part) {
+  workers.run(to_size(column_parts(V)), to_size(V.size()), [&](std::size_t task) {
+    const Index first = static_cast<Index>(task) * kColumnsOfPart;
+    part(static_cast<Index>(task), first, std::min(kColumnsOfPart, V.cols() - first));
+  });
+}
+
+double sum_of_squares(const Attention::Matrix& V, Workers& workers) {
+  Eigen::VectorXd sums(column_parts(V));
+  in_parts(V, workers, [&](Index part, Index first, Index columns) {
+    const double* const v = V.col(first).data();
+    sums[part] = kernels::dot(to_size(V.rows() * columns), v, v);
+  });
+  return sums.sum();
+}
+
+/// V' x.
+Eigen::VectorXd along_columns(const Attention::Matrix& V, const Eigen::VectorXd& x,
+                              Workers& workers) {
+  Eigen::VectorXd along(V.cols());
+  const std::size_t n = to_size(V.rows());
+  in_parts(V, workers, [&](Index /*part*/, Index first, Index columns) {
+    kernels::dots(n, to_size(columns), V.col(first).data(), n, x.data(), true,
+                  along.data() + first);
+  });
+  return along;
+}
+
 /// The leading eigenvector of the Gram matrix of a matrix's rows.
 Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
   const Index n = rows.rows();
@@ -296,25 +338,30 @@ Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Work
 Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
   // By the Gram matrix of the shorter side: squares cost digits of small singular values only.
   Leading found;
-  const double scale = V.cwiseAbs().maxCoeff();
-  if (!(scale > 0) || !std::isfinite(scale)) {
-    found.stable_rank = found.value = std::numeric_limits<double>::quiet_NaN();
-    found.left.setConstant(V.rows(), found.value);
-    found.right.setConstant(V.cols(), found.value);
-    return found;
+  double squares = sum_of_squares(V, workers);
+  double scale = 1;
+  Eigen::MatrixXd rows;
+  if (!has_digits(squares)) {
+    scale = V.cwiseAbs().maxCoeff();
+    if (!(scale > 0) || !std::isfinite(scale)) {
+      found.stable_rank = found.value = std::numeric_limits<double>::quiet_NaN();
+      found.left.setConstant(V.rows(), found.value);
+      found.right.setConstant(V.cols(), found.value);
+      return found;
+    }
+    rows = V / scale;
+    squares = rows.squaredNorm();
   }
   const bool wide = V.cols() >= V.rows();
-  Eigen::MatrixXd rows;
-  if (wide)
-    rows = V / scale;
-  else
-    rows = V.transpose() / scale;
-  Eigen::VectorXd vector = leading_of_rows(rows, workers);
-  Eigen::VectorXd other = rows.transpose() * vector;
+  if (!wide) rows = Eigen::MatrixXd(V.transpose() / scale);
+  const Attention::Matrix all(rows.size() > 0 ? rows.data() : V.data(),
+                              std::min(V.rows(), V.cols()), std::max(V.rows(), V.cols()));
+  Eigen::VectorXd vector = leading_of_rows(all, workers);
+  Eigen::VectorXd other = along_columns(all, vector, workers);
   const double length = other.norm();
   other /= length;
   found.value = scale * length;
-  found.stable_rank = rows.squaredNorm() / (length * length);
+  found.stable_rank = squares / (length * length);
   found.left = std::move(wide ? vector : other);
   found.right = std::move(wide ? other : vector);
   return found;
@@ -328,9 +375,7 @@ double rough_stable_rank(const Attention::Matrix& V, double low, double high, Wo
   const Index K = V.rows();
   const Index M = V.cols();
   const double squares = kernels::dot(to_size(V.size()), V.data(), V.data());
-  // Far from what a square may be there are no digits to lose.
-  constexpr double kFar = 1e200;
-  if (!(squares > 1 / kFar && squares < kFar)) return leading_direction(V, workers).stable_rank;
+  if (!has_digits(squares)) return leading_direction(V, workers).stable_rank;
   const auto enough = [&](double value, double error) {
     constexpr double kRounding = 1e-12;
     return squares / value < high * (1 - kRounding) &&

@@ -90,10 +90,11 @@ std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
 /// The theorem compares with the start, and takes the start's mean attention for constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
-  theorem_ = std::make_unique<Theorem>(
-      variant_.attention, variant_.temperature, s.V, s.z,
-      make_work()->flow.mean_attention(Attention::Matrix(s.V.data(), K_, M_),
-                                       Attention::Vector(s.z.data(), M_)));
+  const auto work = work_.borrow();
+  theorem_ =
+      std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
+                                work->flow.mean_attention(Attention::Vector(s.z.data(), M_)));
+  if (variant_.integrated) work->flow.follow(*theorem_);
 }
 
 const SystemInfo& JomaJoint::info() const { return joma_joint::info(); }
