@@ -15,19 +15,21 @@ namespace {
 using Eigen::Index;
 
 constexpr Index kDirections = 4;
-// Their sizes up to which, and the tokens a node from which it is cheaper than a Gram matrix.
-constexpr Index kMostNodes = 128;
+// Nodes up to which a reference's directions are found in milliseconds, and tokens a node from
+// which an answer is cheaper than a Gram matrix.
+constexpr Index kMostNodes = 256;
 constexpr Index kTokensOfNode = 8;
 // Tokens that are looked at together, so that they stay in the nearest cache, and by one task.
 constexpr Index kTokensTogether = 16;
-constexpr Index kTokensOfSums = 256;
+constexpr Index kTokensOfSums = 64;
 // What sums of so many products, and eigenvectors, may be off by.
 constexpr double kBracketRounding = 1e-11;
-// A reference costs as much as a few answers save.
-constexpr int kWorth = 16;
 constexpr int kLongestPause = 1024;
 
 Index parts_of(Index tokens) { return (tokens + kTokensOfSums - 1) / kTokensOfSums; }
+
+/// Answers that save as much as a reference costs.
+int worth(Index nodes) { return nodes <= kSmallSide ? 16 : static_cast<int>(nodes / 2); }
 
 /// The first eigenvalue of the symmetric matrix a, b; b, d.
 double first_of_pair(double a, double b, double d) {
@@ -37,8 +39,8 @@ double first_of_pair(double a, double b, double d) {
 }  // namespace
 
 bool RankBracket::pays(const Attention::Matrix& V) {
-  return V.rows() > 2 * kDirections && V.rows() <= kMostNodes &&
-         V.cols() >= kTokensOfNode * V.rows();
+  const Index tokens = (V.rows() <= kSmallSide ? kTokensOfNode : 1) * V.rows();
+  return V.rows() > 2 * kDirections && V.rows() <= kMostNodes && V.cols() >= tokens;
 }
 
 bool RankBracket::seems_near(const Attention::Matrix& V) const {
@@ -96,8 +98,8 @@ void RankBracket::renew(const Attention::Matrix& V, Workers& workers) {
     return;
   }
   // Twice as long after each that was of little use.
-  const bool useful = reference_.size() == 0 || answers_ >= kWorth;
-  pause_ = useful ? 0 : std::min(2 * pause_ + kWorth, kLongestPause);
+  const bool useful = reference_.size() == 0 || answers_ >= worth(V.rows());
+  pause_ = useful ? 0 : std::min(2 * pause_ + worth(V.rows()), kLongestPause);
   wait_ = pause_;
   move_to(V, workers);
 }

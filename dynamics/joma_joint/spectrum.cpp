@@ -15,8 +15,6 @@ namespace {
 
 using Eigen::Index;
 
-// Up to this size the Gram matrix of V's shorter side is made tridiagonal as a whole.
-constexpr Index kSmall = 128;
 // Up to this one it is formed at all: it costs as much as a few products of V and a vector, which
 // wait for memory.
 constexpr Index kFormed = 1024;
@@ -307,7 +305,7 @@ Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, W
     if (by_iteration(n, multiply, vector)) return vector;
   }
   const Eigen::MatrixXd gram = gram_of_rows(rows, workers);
-  if (n > kSmall && n <= kFormed) {
+  if (n > kSmallSide && n <= kFormed) {
     const auto multiply = [&](const auto& from, Eigen::VectorXd& into) {
       into.noalias() = gram.selfadjointView<Eigen::Lower>() * from;
     };
@@ -382,7 +380,7 @@ double rough_stable_rank(const Attention::Matrix& V, double low, double high, Wo
            squares / (value + kErrors * error) > low * (1 + kRounding);
   };
   std::optional<double> first;
-  if (K <= M && K <= kSmall) {
+  if (K <= M && K <= kSmallSide) {
     const Eigen::MatrixXd gram = gram_of_rows(V, workers).selfadjointView<Eigen::Lower>();
     const auto multiply = [&](const double* from, double* into) {
       kernels::dots(to_size(K), to_size(K), gram.data(), to_size(K), from, true, into);

@@ -12,6 +12,9 @@ struct Leading {
   Eigen::VectorXd right;   ///< M
 };
 
+/// Up to this size the Gram matrix of V's shorter side is formed, and made tridiagonal as a whole.
+inline constexpr Eigen::Index kSmallSide = 128;
+
 /// V V', its lower triangle, where the upper one holds anything.
 Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& V, Workers& workers);
 
