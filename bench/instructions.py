@@ -70,6 +70,9 @@ WORKS = {
     "scb-sgd": Work(
         f"run scb --vocab-size 20 --context-length 1000 --batch-size 64 {SGD}", 10, 110),
     "joma-flow": Work(f"run joma --activation nonlinear --tokens 10000 {RK4}", 1, 2, each=100),
+    "joma-sweep": Work(
+        f"sweep joma --over temperature=0.8:3:16 --over problem-seed=1..{{}} --activation nonlinear "
+        f"{ENDS}", 2, 12, each=16),
     "joma-joint-flow": Work(f"run joma-joint --tokens 200 --classes 20 {RK4}", 1, 2, each=100),
     "joma-joint-sgd": Work(
         f"run joma-joint --tokens 200 --classes 20 --batch-size 64 {SGD}", 10, 60),

@@ -162,10 +162,12 @@ ParameterTable parameters() {
 /// As Joma::capabilities(), for a problem that no file holds.
 bool has_lanes(const Parameters& own) {
   if (own.has("coordinates") && own.word("coordinates") != "reduced") return false;
-  const std::int64_t tokens = own.word("data") == "tree"
-                                  ? std::int64_t{1} << own.integer("tree-depth")
-                                  : own.integer("tokens");
-  return fit_lanes(tokens, own.word("activation") == "nonlinear" ? own.integer("nodes") : 0);
+  const bool tree = own.word("data") == "tree";
+  const std::int64_t tokens =
+      tree ? std::int64_t{1} << own.integer("tree-depth") : own.integer("tokens");
+  const std::int64_t targets_each =
+      own.word("activation") == "nonlinear" ? own.integer("nodes") : 0;
+  return fit_lanes(static_cast<std::size_t>(tokens), static_cast<std::size_t>(targets_each));
 }
 
 SystemInfo make_info() {

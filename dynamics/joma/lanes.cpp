@@ -153,7 +153,7 @@ inline __attribute__((always_inline)) void add(const double* __restrict of, size
 template <Form form, bool has_target>
 POPFLOW_WIDEST void events(const LaneSizes& sizes, const double* __restrict of,
                            const double* __restrict x, double* __restrict values) {
-  double squares[kLargestInLanes * kLanes], growths[kLargestInLanes * kLanes];
+  double squares[kMostTokensInLanes * kLanes], growths[kMostTokensInLanes * kLanes];
   Reference reference = {};
   for (double& square : reference.square) square = -1;
   for (size_t i = 0; i < sizes.entries; ++i)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 
 #include "dynamics/joma/attention.hpp"
@@ -18,13 +18,14 @@ struct ReducedProblem {
   const Attention& attention;
 };
 
-/// The most passages that lanes look at after every step.
-inline constexpr std::int64_t kMostPassagesInLanes = 1024;
+/// Up to so many tokens lanes pay: more fill vector registers by themselves. All targets are looked
+/// at after every step.
+inline constexpr std::size_t kMostTokensInLanes = 32;
+inline constexpr std::size_t kMostTargetsInLanes = 256;
 
 /// Do lanes hold so many tokens, with a target each in so many nodes?
-inline bool fit_lanes(std::int64_t tokens, std::int64_t targets_each) {
-  return tokens <= static_cast<std::int64_t>(kLargestInLanes) &&
-         targets_each <= kMostPassagesInLanes / tokens;
+inline bool fit_lanes(std::size_t tokens, std::size_t targets_each) {
+  return tokens <= kMostTokensInLanes && targets_each <= kMostTargetsInLanes / tokens;
 }
 
 /// Its flow, its events with their heights, and its passages for many trajectories at once. Those

@@ -63,12 +63,11 @@ Capabilities Joma::capabilities() const {
   if (parts_) can.separable = parts_.get();
   if (!reduced_)
     can.in_lanes = Lacking{"only --coordinates reduced has them"};
-  else if (fit_lanes(std::ssize(lines_.along), problem_.has_target ? problem_.goal.rows() : 0))
+  else if (fit_lanes(tokens(), problem_.has_target ? nodes() : 0))
     can.in_lanes = this;
   else
-    can.in_lanes =
-        Lacking{"they hold up to " + std::to_string(kLargestInLanes) + " tokens, and up to " +
-                std::to_string(kMostPassagesInLanes) + " targets"};
+    can.in_lanes = Lacking{"they pay for up to " + std::to_string(kMostTokensInLanes) +
+                           " tokens, and " + std::to_string(kMostTargetsInLanes) + " targets"};
   // Drives, with exponential or linear attention.
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)

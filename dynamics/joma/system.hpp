@@ -54,6 +54,7 @@ class Joma : public System,
 
  private:
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
+  [[nodiscard]] std::size_t nodes() const { return static_cast<std::size_t>(problem_.goal.rows()); }
   [[nodiscard]] std::size_t pieces() const { return (tokens() + kPiece - 1) / kPiece; }
   [[nodiscard]] ReducedProblem reduced() const { return {problem_, start_, lines_, attention_}; }
   void hold_rates();

@@ -122,7 +122,7 @@ def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
     few = ["--activation", "nonlinear", "--rtol", 1e-10, "--atol", 1e-12]
     # Of each temperature one softmax, one with a minimum of the entropy, one too large, one in full.
     over = ["--over", "temperature=1.5:4:20", "--over", "k:attention=softmax,exp,exp,linear",
-            "--over", "k:tokens=10,10,65,10", "--over", "k:coordinates=reduced,reduced,reduced,full"]
+            "--over", "k:tokens=10,10,33,10", "--over", "k:coordinates=reduced,reduced,reduced,full"]
     with Folder() as folder:
         for name in ("auto", "scalar"):
             popflow("sweep", "joma", *over, *few, "--kernel", name, "-o", f"{name}.h5", folder=folder,
@@ -146,7 +146,7 @@ def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
 def test_a_problem_file_tells_whether_there_are_lanes():
     with Folder() as folder:
         paths = [os.path.join(folder, name) for name in ("few.h5", "many.h5")]
-        for path, tokens in zip(paths, (40, 70)):
+        for path, tokens in zip(paths, (30, 40)):
             with h5py.File(path, "w") as file:
                 file["target"] = np.linspace(1, 3, tokens)
         sweep = os.path.join(folder, "sweep.h5")
@@ -178,8 +178,8 @@ def test_where_there_are_no_lanes():
             "--kernel lanes: there are none for the flow of scb (only --coordinates signal has them); take auto",
         ("deep-linear", "--layers", 8, "--kernel", "lanes"):
             "the flow of deep-linear (they hold states of up to 64 numbers, and this has 72)",
-        ("joma", "--tokens", 65, "--kernel", "lanes"):
-            "the flow of joma (they hold up to 64 tokens, and up to 1024 targets)",
+        ("joma", "--tokens", 33, "--kernel", "lanes"):
+            "the flow of joma (they pay for up to 32 tokens, and 256 targets)",
         ("joma", "--coordinates", "full", "--kernel", "lanes"):
             "the flow of joma (only --coordinates reduced has them)",
         ("topic", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of topic; take auto",

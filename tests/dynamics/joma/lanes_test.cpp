@@ -325,13 +325,13 @@ TEST_CASE("joma: what is too large for lanes, or in full coordinates, has none",
     bool any;
   };
   for (const auto& [words, any] :
-       std::vector<Case>{{{"--tokens", "64"}, true},
-                         {{"--tokens", "65"}, false},
-                         {{"--tokens", "64", "--nodes", "1000"}, true},
-                         {kTargets + Words{"--tokens", "64", "--nodes", "16"}, true},
-                         {kTargets + Words{"--tokens", "64", "--nodes", "17"}, false},
-                         {{"--data", "tree", "--tree-depth", "6"}, true},
-                         {{"--data", "tree", "--tree-depth", "7"}, false},
+       std::vector<Case>{{{"--tokens", "32"}, true},
+                         {{"--tokens", "33"}, false},
+                         {{"--tokens", "32", "--nodes", "1000"}, true},
+                         {kTargets + Words{"--tokens", "32", "--nodes", "8"}, true},
+                         {kTargets + Words{"--tokens", "32", "--nodes", "9"}, false},
+                         {{"--data", "tree", "--tree-depth", "5"}, true},
+                         {{"--data", "tree", "--tree-depth", "6"}, false},
                          {{"--coordinates", "reduced"}, true},
                          {{"--coordinates", "full"}, false}}) {
     const Subject subject("joma", words);
