@@ -409,6 +409,9 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     const MatrixXd far = size * drawn(20, 30);
     const Attention::Matrix weights(far.data(), 20, 30);
     CHECK(stable_rank(weights, pool()) == leading_direction(weights, pool()).stable_rank);
+    const MatrixXd near = far / size;
+    CHECK(stable_rank(weights, pool()) ==
+          Approx(stable_rank(Attention::Matrix(near.data(), 20, 30), pool())).epsilon(1e-12));
   }
   const MatrixXd none = MatrixXd::Zero(60, 70);
   CHECK(std::isnan(leading_direction(Attention::Matrix(none.data(), 60, 70), pool()).stable_rank));
