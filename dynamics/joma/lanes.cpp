@@ -18,7 +18,7 @@ using std::size_t;
 /// What differs from formula to formula.
 enum class Form {
   exponential,
-  held,  ///< exponential, with rates held at highest_exponent
+  held,  ///< exponential, with targets, whose rates are held at highest_exponent
   softmax,
   linear,
 };
@@ -193,20 +193,25 @@ POPFLOW_WIDEST void passages(const LaneSizes& sizes, const double* __restrict of
 }
 
 template <Form form>
+LaneFormulas with_targets() {
+  return {{}, flow<form, true>, nullptr, events<form, true>, passages};
+}
+
+template <Form form>
 LaneFormulas formulas_of(bool has_target) {
-  if (has_target) return {{}, flow<form, true>, nullptr, events<form, true>, passages};
+  if (has_target) return with_targets<form>();
   return {{}, flow<form, false>, nullptr, events<form, false>, nullptr};
 }
 
 LaneFormulas formulas_of(const Attention& attention, bool has_target) {
+  if (std::isfinite(attention.highest_exponent)) return with_targets<Form::held>();
   switch (attention.kind) {
     case Attention::Kind::softmax:
       return formulas_of<Form::softmax>(has_target);
     case Attention::Kind::linear:
       return formulas_of<Form::linear>(has_target);
     default:
-      return std::isfinite(attention.highest_exponent) ? formulas_of<Form::held>(has_target)
-                                                       : formulas_of<Form::exponential>(has_target);
+      return formulas_of<Form::exponential>(has_target);
   }
 }
 
