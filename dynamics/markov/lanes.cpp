@@ -31,8 +31,8 @@ enum Optimal : size_t {
   kCommon,  // max(pi0, pi1)
   kRare,    // 4 pi0 pi1 min(pi0, pi1)
   kFirst,   // 1 where 0 is the common symbol, 0 elsewhere
-  kLine,  // dL/ds on the line e = 0
-  kNear,  // 1 where s* is near 0, 0 elsewhere
+  kLine,    // dL/ds on the line e = 0
+  kNear,    // 1 where s* is near 0, 0 elsewhere
   kBestChange,
   kBestStay,
   kBestStay1,  // pi1 (1 - q)

@@ -24,7 +24,8 @@ class LaneDopri5 {
   LaneRows tolerance;  ///< absolute, of each entry; then, in the last row, relative
   LaneRows h;          ///< one row: the length
 
-  /// Evaluates dx/dt where `fresh`, one number a lane, is not 0; other lanes know it from their last step.
+  /// Evaluates dx/dt where `fresh`, one number a lane, is not 0; other lanes know it from their
+  /// last step.
   void begin(const double* fresh);
   /// Takes a step. Its result is in x_new, error and factor until one more is taken.
   void attempt();
