@@ -3,9 +3,8 @@
 #include <memory>
 #include <random>
 
-#include "flow/flow_lanes.hpp"
 #include "lane_rows.hpp"
-#include "support/subject.hpp"
+#include "support/lane_flows.hpp"
 
 // Systems made from functions, side by side, against each alone: linear-attention and deep-linear,
 // of several sizes.
@@ -16,7 +15,6 @@ using namespace popflow::test;
 namespace {
 
 using Words = std::vector<std::string>;
-using Subjects = std::vector<std::unique_ptr<Subject>>;
 
 struct Variation {
   std::string name;
@@ -42,17 +40,6 @@ Subjects many(const Variation& variation, std::size_t number) {
     subjects.push_back(std::make_unique<Subject>(variation.name, words));
   }
   return subjects;
-}
-
-std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
-                                      const FlowDriver::Options& options) {
-  std::vector<FlowLanes::Flow> flows;
-  for (const auto& subject : subjects) flows.push_back({subject->system.get(), options});
-  return flows;
-}
-
-std::vector<double> numbers(const Driver& driver) {
-  return {driver.state().begin(), driver.state().end()};
 }
 
 /// Neither is there, or they agree.

@@ -10,6 +10,7 @@
 
 #include "flow/lane_dopri5.hpp"
 #include "steppers/dopri5_tableau.hpp"
+#include "support/lane_flows.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
@@ -18,12 +19,9 @@
 using namespace popflow;
 using namespace popflow::markov;
 using namespace popflow::markov::test;
+using popflow::test::numbers;
 
 namespace {
-
-std::vector<double> numbers(const Driver& driver) {
-  return {driver.state().begin(), driver.state().end()};
-}
 
 /// More starts than there are lanes, some of which arrive far sooner than others.
 std::vector<std::unique_ptr<const Markov>> many(bool free) {

@@ -4,11 +4,10 @@
 #include <memory>
 #include <random>
 
-#include "flow/flow_lanes.hpp"
 #include "lane_rows.hpp"
 #include "popflow/parameter.hpp"
+#include "support/lane_flows.hpp"
 #include "support/slopes.hpp"
-#include "support/subject.hpp"
 
 // joma in reduced coordinates for many trajectories at once, against each alone.
 
@@ -18,7 +17,6 @@ using namespace popflow::test;
 namespace {
 
 using Words = std::vector<std::string>;
-using Subjects = std::vector<std::unique_ptr<Subject>>;
 
 Words operator+(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -50,23 +48,12 @@ Subjects many(const Words& form, std::size_t number) {
   return subjects;
 }
 
-std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
-                                      const FlowDriver::Options& options = {}) {
-  std::vector<FlowLanes::Flow> flows;
-  for (const auto& subject : subjects) flows.push_back({subject->system.get(), options});
-  return flows;
-}
-
 /// Each a little before its end by default: blow-ups have a test of their own.
 std::vector<double> ends_of(const Subjects& subjects) {
   std::vector<double> ends;
   for (const auto& subject : subjects)
     ends.push_back(std::min(subject->system->default_end(), 300.0));
   return ends;
-}
-
-std::vector<double> numbers(const Driver& driver) {
-  return {driver.state().begin(), driver.state().end()};
 }
 
 /// When which event happened, and what passed when.
