@@ -14,6 +14,11 @@ namespace popflow {
 struct SplitExponential {
   double power;
   double rest;
+
+  /// e^x
+  [[nodiscard]] double value() const { return power + power * rest; }
+  /// e^x - 1
+  [[nodiscard]] double less_one() const { return power * rest + (power - 1); }
 };
 
 // Arguments outside are moved to these ends, where 2^k is still a normal number.
@@ -51,16 +56,10 @@ inline SplitExponential split_exponential(double x) {
 }
 
 /// e^x within 1.1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
-inline double exponential(double x) {
-  const SplitExponential split = split_exponential(x);
-  return split.power + split.power * split.rest;
-}
+inline double exponential(double x) { return split_exponential(x).value(); }
 
 /// e^x - 1 within 2 ulp, also near x = 0; the ends as above.
-inline double exponential_m1(double x) {
-  const SplitExponential split = split_exponential(x);
-  return split.power * split.rest + (split.power - 1);
-}
+inline double exponential_m1(double x) { return split_exponential(x).less_one(); }
 
 /// The logarithm within 1 ulp of a normal positive number (fdlibm's reduction and polynomial).
 inline double logarithm(double x) {

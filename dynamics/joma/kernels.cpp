@@ -62,10 +62,8 @@ POPFLOW_WIDEST void target_values(std::size_t count, const double* __restrict__ 
                                   const double* __restrict__ s, double* __restrict__ out) {
   for (std::size_t i = 0; i < count; ++i) {
     const SplitExponential split = split_exponential(-s[i]);
-    const double left = split.power + split.power * split.rest;
-    const double gone = split.power * split.rest + (split.power - 1);
-    const double from_start = v0[i] - gone * ahead[i];
-    const double from_goal = goal[i] - left * ahead[i];
+    const double from_start = v0[i] - split.less_one() * ahead[i];
+    const double from_goal = goal[i] - split.value() * ahead[i];
     out[i] = s[i] < 0.5 ? from_start : from_goal;
   }
 }

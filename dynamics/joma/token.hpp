@@ -25,10 +25,8 @@ inline Motion drive_motion(double along, double length, double s) {
 /// y = along + length (1 - e^{-s})
 inline Motion target_motion(double along, double length, double s) {
   const SplitExponential split = split_exponential(-s);
-  const double left = split.power + split.power * split.rest;
-  const double gone = split.power * split.rest + (split.power - 1);
-  const double y = along - length * gone;
-  return {y * y, y * (length * left)};
+  const double y = along - length * split.less_one();
+  return {y * y, y * (length * split.value())};
 }
 
 /// Attention relative to a reference's: w = log(b/b_ref) and p = e^w; where that is negligible

@@ -74,9 +74,9 @@ struct Noises {
 /// dL/ds at slope s: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
 /// denominator have been multiplied by, since a division costs as much as the rest.
 inline double gradient_by_slope(const double* of, size_t l, double s) {
-  const auto [power, rest] = split_exponential(-0.5 * std::abs(s));
-  const double less = power + power * rest;
-  const double less_by = power * rest + (power - 1);
+  const SplitExponential split = split_exponential(-0.5 * std::abs(s));
+  const double less = split.value();
+  const double less_by = split.less_one();
   // Not chosen but weighted by 0 and 1, which is exact: with a constant among the choices, gcc
   // makes branches of them.
 
@@ -158,9 +158,9 @@ POPFLOW_WIDEST void optimal_events(const LaneSizes& /*sizes*/, const double* __r
 
 /// sigmoid(logit(p) + d) - p; see bernoulli.hpp.
 inline double change_of_coin(double p, double d) {
-  const auto [power, rest] = split_exponential(-std::abs(d));
-  const double less = power + power * rest;
-  const double less_by = power * rest + (power - 1);
+  const SplitExponential split = split_exponential(-std::abs(d));
+  const double less = split.value();
+  const double less_by = split.less_one();
   const double other = 1 - p;
   const double from = d > 0 ? p : other;
   const double to = d > 0 ? other : p;
