@@ -14,19 +14,6 @@ using std::size_t;
 
 // Numbers are chosen, not ways: gcc vectorises no branches.
 
-/// step_within() of step_length.hpp.
-inline double cut(double length, double remaining) {
-  const double half = 0.5 * remaining;
-  const double shared = length > half ? half : length;
-  return length >= remaining * (1 - 1e-9) ? remaining : shared;
-}
-
-/// smallest_step() of step_length.hpp.
-inline double smallest_at(double t) {
-  const double rounding = 0x1p-49 * std::abs(t);
-  return rounding > 1e-300 ? rounding : 1e-300;
-}
-
 POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __restrict factor,
                                 const double* __restrict seen, double* __restrict h,
                                 double* __restrict rows) {
@@ -38,17 +25,14 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     const double target = row(LanePace::target)[l];
     const double length = row(LanePace::length)[l];
     const double retry = row(LanePace::retry)[l];
-    const double is_finite = std::abs(error[l]) <= 1.7976931348623157e308 ? 1.0 : 0.0;
+    const double is_finite = std::isfinite(error[l]) ? 1.0 : 0.0;
     const double taken = error[l] <= 1 ? busy[l] : 0.0;
     const double there = now + step;
     const double later = step == target - now ? target : there;
     const double t = taken != 0 ? later : now;
     const double wanted = step * factor[l];
     const double shorter = wanted < step ? wanted : step;
-    // next_length() of step_length.hpp.
-    const double next = retry != 0 ? shorter : wanted;
-    const double kept = length > next ? length : next;
-    const double after = step < length ? kept : next;
+    const double after = next_length(length, step, retry != 0 ? shorter : wanted);
     // A step that met a NaN or an infinity gives no estimate of how much too long it was.
     const double blind = kAfterNonFinite * step;
     const double again = is_finite != 0 ? shorter : blind;
@@ -72,11 +56,11 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     row(LanePace::taken)[l] = taken;
     row(LanePace::t_before)[l] = now;
     const double stuck = left >= 1 ? 0.0 : 1.0;
-    const double too_short = new_length >= smallest_at(t) ? stuck : 1.0;
+    const double too_short = new_length >= smallest_step(t) ? stuck : 1.0;
     const double arrived = t < target ? too_short : 1.0;
     const double happened = seen[l] != 0 ? taken : 0.0;
     row(LanePace::calls)[l] = busy[l] * (arrived + happened + (1 - is_finite));
-    h[l] = busy[l] * cut(new_length, target - t);
+    h[l] = busy[l] * step_within(new_length, target - t);
   }
 }
 

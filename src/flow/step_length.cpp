@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
 #include <string>
 
@@ -15,19 +14,6 @@ std::string at_time(double t) {
   text.precision(10);
   text << "t = " << t;
   return text.str();
-}
-
-double smallest_step(double t) {
-  return std::max(8 * std::numeric_limits<double>::epsilon() * std::abs(t), 1e-300);
-}
-
-double step_within(double length, double remaining, bool adaptive) {
-  if (length >= remaining * (1 - 1e-9)) return remaining;
-  return adaptive && length > 0.5 * remaining ? 0.5 * remaining : length;
-}
-
-double next_length(double length, double h, double next) {
-  return h < length ? std::max(length, next) : next;
 }
 
 double first_step(const Tolerance& tolerance, std::span<const double> x,

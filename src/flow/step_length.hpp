@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -13,17 +15,29 @@ namespace popflow {
 /// "t = 1.5", to ten digits.
 std::string at_time(double t);
 
+// Numbers are chosen, not ways: so these are vectorised over lanes, too.
+
 /// A step this small no longer moves the time by more than its rounding.
-double smallest_step(double t);
+inline double smallest_step(double t) {
+  const double rounding = 8 * std::numeric_limits<double>::epsilon() * std::abs(t);
+  return rounding > 1e-300 ? rounding : 1e-300;
+}
 
 /// The step to try where one of this length would do, and a target is `remaining` away: one that
 /// misses the target by rounding alone hits it, and an adaptive one divides the rest of the way
 /// rather than end with a tiny step.
-double step_within(double length, double remaining, bool adaptive = true);
+inline double step_within(double length, double remaining, bool adaptive = true) {
+  const double half = 0.5 * remaining;
+  const double shared = adaptive && length > half ? half : length;
+  return length >= remaining * (1 - 1e-9) ? remaining : shared;
+}
 
 /// The length of an adaptive method's next step: `next` by the error of the last, of length h, but
 /// that it was cut short of `length` is no reason to take less.
-double next_length(double length, double h, double next);
+inline double next_length(double length, double h, double next) {
+  const double kept = length > next ? length : next;
+  return h < length ? kept : next;
+}
 
 /// The first step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
 double first_step(const Tolerance& tolerance, std::span<const double> x,
