@@ -49,22 +49,20 @@ class LevelLine {
   double e_, w_;
 };
 
-/// Between a and b, by steps from a.
+/// Between 0, where the value is `at_0`, and `end`.
 template <class F>
-double root(F&& f, double a, double b) {
-  const double at_a = f(a).value;
-  const double at_b = f(b).value;
-  if (at_a == 0) return a;
-  if (at_b == 0) return b;
-  const bool above = at_a > 0;
-  if (above == (at_b > 0)) return std::abs(at_a) < std::abs(at_b) ? a : b;  // by rounding
-  return newton_root(f, a, b, above, a);
+double root(F&& f, double at_0, double end) {
+  const double at_end = f(end).value;
+  if (at_end == 0) return end;
+  const bool above = at_0 > 0;
+  if (above == (at_end > 0)) return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // by rounding
+  return newton_root(f, 0, end, above, 0);
 }
 
 /// Where the line comes down to e = 0 in the direction of the flow: before the saddle for w < 0.
 double eta_of_line(const LevelLine& line, double e, double w) {
   const double end = w > 0 ? -e * e : line.eta_of_saddle();
-  return root([&](double eta) { return line.ee(eta); }, 0, end);
+  return root([&](double eta) { return line.ee(eta); }, e * e, end);
 }
 
 /// Where the line crosses the curve of global minima. The slope changes monotonically along it.
@@ -85,7 +83,7 @@ double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, doubl
     end = line.eta_of_saddle();  // s = 0 there
   else
     while ((excess(end).value > 0) == (start > 0) && std::abs(end) < 1e6) end *= 2;
-  return root(excess, 0, end);
+  return root(excess, start, end);
 }
 
 }  // namespace
