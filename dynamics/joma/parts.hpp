@@ -12,14 +12,17 @@
 
 namespace popflow::joma {
 
-/// The reduced flow with exponential or linear attention, where no token feels another: dx/dt of
-/// any of them alone, those next to each other that go equally far.
+/// The reduced flow where no token feels another, or with softmax in a time in which none does:
+/// dx/dt of any of them alone, those next to each other that go equally far.
 class Parts : public Separable {
  public:
   Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention,
         Workers& workers);
 
   [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
+  [[nodiscard]] bool normalised() const override {
+    return attention_.kind == Attention::Kind::softmax;
+  }
   void part_rhs(std::size_t begin, std::span<const double> x, double t,
                 std::span<double> dxdt) const override;
   void part_passages(std::size_t begin, std::span<const double> x, double t,

@@ -58,6 +58,8 @@ class Joma : public System,
   [[nodiscard]] std::size_t pieces() const { return (tokens() + kPiece - 1) / kPiece; }
   [[nodiscard]] ReducedProblem reduced() const { return {problem_, start_, lines_, attention_}; }
   void hold_rates();
+  /// May parts of the reduced state follow the flow in steps of their own?
+  [[nodiscard]] bool in_parts() const;
   void describe();
   [[nodiscard]] double scale() const;
   [[nodiscard]] double peak_exponent() const;

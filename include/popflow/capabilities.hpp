@@ -73,6 +73,9 @@ class Separable {
   /// The entries in an order in which neighbours move alike, and are in one part: place i is entry
   /// part_order()[i] of the state. Empty: as they are.
   [[nodiscard]] virtual std::span<const std::size_t> part_order() const { return {}; }
+  /// Is dx/dt what part_rhs() gives, none of it negative or dependent on t, divided by its sum over
+  /// the whole state (a softmax)? Then entries do feel each other, but through the time alone.
+  [[nodiscard]] virtual bool normalised() const { return false; }
   /// dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds.
   virtual void part_rhs(std::size_t begin, std::span<const double> x, double t,
                         std::span<double> dxdt) const = 0;

@@ -9,6 +9,7 @@
 #include "endings.hpp"
 #include "flow/block_dopri5.hpp"
 #include "flow/event_watch.hpp"
+#include "flow/normalised_dopri5.hpp"
 #include "flow/pace.hpp"
 #include "flow/passages.hpp"
 #include "flow/steadiness.hpp"
@@ -77,7 +78,10 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           {},
                           {},
                           {}});
-  if (options_.method == "dopri5" && BlockDopri5::suits(system))
+  if (options_.method == "dopri5" && NormalisedDopri5::suits(system))
+    in_->stepper = std::make_unique<NormalisedDopri5>(in_->rhs, system, in_->tolerance, workers_,
+                                                      in_->events, in_->passages);
+  else if (options_.method == "dopri5" && BlockDopri5::suits(system))
     in_->stepper = std::make_unique<BlockDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                  in_->events, in_->passages);
   else
@@ -155,11 +159,13 @@ Outcome FlowDriver::advance(double target) {
     }
 
     const double remaining = target - t_;
-    double h = step_within(dt_, remaining, adaptive);
+    const bool divides = adaptive && !in_->stepper->falls_short();
+    double h = step_within(dt_, remaining, divides);
     if (to_switch_) h = *to_switch_;
-    const double t_new = h == remaining ? target : t_ + h;
 
     const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
+    h = std::min(h, trial.length);
+    const double t_new = h == remaining ? target : t_ + h;
     in_->extended.reset();
     in_->places.clear();
     repeats = true;
@@ -296,17 +302,17 @@ StateView FlowDriver::probe(double part, double h) {
   }
   stepper.reset();
   Trial trial = stepper.attempt(begin, t, span, x_new_);
-  if (!trial.accepted && stepper.adaptive()) {
+  if (!(trial.accepted && trial.length >= span) && stepper.adaptive()) {
     State here = begin;
     double done = 0;
-    for (double step = trial.next; done < span; step = trial.next) {
+    for (double step = trial.accepted ? span : trial.next; done < span; step = trial.next) {
       if (step < smallest_step(t)) break;
-      const bool end = step >= span - done;
-      if (end) step = span - done;
+      step = std::min(step, span - done);
       trial = stepper.attempt(here, t + done, step, x_new_);
       if (!trial.accepted) continue;
       stepper.accept();
-      done = end ? span : done + step;
+      const bool end = step == span - done && trial.length >= step;
+      done = end ? span : done + std::min(step, trial.length);
       if (!end) here.swap(x_new_);
     }
   }

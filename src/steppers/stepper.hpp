@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,6 +61,8 @@ struct Trial {
   bool accepted = false;
   bool finite = true;  ///< false: a NaN or an infinity turned up
   double next = 0;     ///< the step size to try next (adaptive methods)
+  /// How far it led, where that is less than was asked (Stepper::falls_short).
+  double length = std::numeric_limits<double>::infinity();
 };
 
 /// An item that passes its level (Shape::passages), and when.
@@ -75,6 +78,8 @@ class Stepper {
   virtual ~Stepper() = default;
   /// Does the method choose its step size?
   [[nodiscard]] virtual bool adaptive() const = 0;
+  /// May an attempt that is accepted lead less far than it was asked to?
+  [[nodiscard]] virtual bool falls_short() const { return false; }
   /// Tries a step of length h from (t, x), and writes the result to x_new.
   virtual Trial attempt(const State& x, double t, double h, State& x_new) = 0;
   /// Prepares between() for the last attempt, of length h from (t, x) to x_new. False if the method

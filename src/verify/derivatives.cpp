@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "verify/checks.hpp"
@@ -316,7 +317,7 @@ Checks check_parts(const Subject& subject) {
   const std::span<const std::size_t> order = separable->part_order();
   const std::size_t passing = passage_items(system.info(), system.shape());
   Worst worst;
-  std::vector<double> whole(n), part(kPlaces), x(kPlaces), values(passing);
+  std::vector<double> whole(n), parts(n), x(kPlaces), values(passing);
   for (const Point& point : subject.points()) {
     system.rhs(point.view(), point.t, whole);
     if (passing > 0) system.capabilities().events->passage_functions(point.view(), point.t, values);
@@ -327,12 +328,11 @@ Checks check_parts(const Subject& subject) {
         return order.empty() ? begin + l : order[begin + l];
       };
       for (std::size_t l = 0; l < count; ++l) x[l] = point.x[entry(l)];
-      separable->part_rhs(begin, {x.data(), count}, point.t, {part.data(), count});
+      separable->part_rhs(begin, {x.data(), count}, point.t, {&parts[begin], count});
       separable->part_passages(begin, {x.data(), count}, point.t,
                                {passages.data(), passing / n * count});
       for (std::size_t l = 0; l < count; ++l) {
         const std::string where = "entry " + std::to_string(entry(l)) + " at " + point.where;
-        worst.add(part[l] - whole[entry(l)], kOfTheWhole * largest(whole), where);
         for (std::size_t i = 0; i < passing / n; ++i) {
           const double alone = passages[i * count + l], among = values[i * n + entry(l)];
           if (std::isnan(alone) && std::isnan(among)) continue;
@@ -340,6 +340,13 @@ Checks check_parts(const Subject& subject) {
                     "a passage of " + where);
         }
       }
+    }
+    const double divisor =
+        separable->normalised() ? std::accumulate(parts.begin(), parts.end(), 0.0) : 1;
+    for (std::size_t place = 0; place < n; ++place) {
+      const std::size_t entry = order.empty() ? place : order[place];
+      worst.add(parts[place] / divisor - whole[entry], kOfTheWhole * largest(whole),
+                "entry " + std::to_string(entry) + " at " + point.where);
     }
   }
   return {worst.check(

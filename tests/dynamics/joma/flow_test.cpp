@@ -214,3 +214,43 @@ TEST_CASE("joma: tokens that go equally far are next to each other, on any numbe
     CHECK(std::equal(order.begin(), order.end(), wanted.begin(), wanted.end()));
   }
 }
+
+TEST_CASE("joma: softmax in the time of exponential attention follows the flow as it is given",
+          "[fast][joma][flow]") {
+  const auto words = [](const std::string& coordinates, const std::string& most) {
+    return std::vector<std::string>{"--activation",   "nonlinear",   "--attention",  "softmax",
+                                    "--tokens",       "600",         "--target-min", "-1.5",
+                                    "--target-max",   most,          "--init",       "0.1",
+                                    "--coordinates",  coordinates,   "--offset",     "0.3",
+                                    "--problem-seed", "4"};
+  };
+  const Case full(words("full", "2"));
+  const Case reduced(words("reduced", "2"));
+  REQUIRE(reduced.system->capabilities().separable);
+  REQUIRE(reduced.system->capabilities().separable->normalised());
+  const FlowDriver::Options tight{.rtol = 1e-10, .atol = 1e-12};
+  FlowDriver a(*full.system, const_cast<Workers&>(full.workers), tight);
+  FlowDriver b(*reduced.system, const_cast<Workers&>(reduced.workers), tight);
+  for (const double t : {3.0, 400.0, 1500.0, 4000.0}) {
+    REQUIRE(a.advance(t).kind == Outcome::Kind::reached);
+    REQUIRE(b.advance(t).kind == Outcome::Kind::reached);
+    CHECK(difference(reduced.v(b.state()), full.v(a.state())) < 1e-8);
+    // All that attention gives is given to one token or another.
+    CHECK(std::accumulate(b.state().begin(), b.state().end(), 0.0) == Approx(t).epsilon(1e-12));
+  }
+  int passed = 0;
+  for (std::size_t i = 0; i < a.passages().size(); ++i) {
+    if (std::isnan(a.passages()[i]) || std::isnan(b.passages()[i])) continue;
+    ++passed;
+    REQUIRE(b.passages()[i] == Approx(a.passages()[i]).epsilon(2e-9));
+  }
+  CHECK(passed > 300);
+  REQUIRE(b.events().size() == 2);
+  REQUIRE(a.events().size() == 2);
+  for (const std::size_t event : {0, 1})
+    CHECK(b.events()[event].time == Approx(a.events()[event].time).epsilon(1e-8));
+
+  // Jumps, and drives, take the time as it is.
+  CHECK_FALSE(Case(words("reduced", "9")).system->capabilities().separable);
+  CHECK_FALSE(Case({"--attention", "softmax"}).system->capabilities().separable);
+}

@@ -1,0 +1,102 @@
+#include "flow/own_time.hpp"
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace popflow {
+
+using std::size_t;
+
+void OwnTime::begin(size_t blocks) {
+  blocks_.resize(blocks);
+  for (std::vector<Taken>& steps : blocks_) steps.clear();
+}
+
+void OwnTime::add(size_t block, const Step& step) {
+  std::vector<Taken>& steps = blocks_[block];
+  Taken taken{step};
+  for (size_t j = 0; j + 1 < dopri5::kStages; ++j)
+    taken.growth += dopri5::kTableau[dopri5::kStages - 2][j] * step.slopes[j];
+  taken.growth *= step.length;
+  if (!steps.empty()) taken.grown = steps.back().grown + steps.back().growth;
+  steps.push_back(taken);
+}
+
+double OwnTime::gone(double tau) const {
+  double sum = 0;
+  for (const std::vector<Taken>& steps : blocks_) {
+    const auto next = std::upper_bound(steps.begin(), steps.end(), tau,
+                                       [](double at, const Step& one) { return at < one.begin; });
+    const Taken& step = next == steps.begin() ? *next : *(next - 1);
+    const double done = tau - step.begin;
+    sum += step.grown + (done == step.length ? step.growth
+                                             : dopri5::between(0, step.growth, step.length,
+                                                               step.slopes, done / step.length));
+  }
+  return sum;
+}
+
+double OwnTime::when_gone(double h, double end) const {
+  const auto left = [&](double tau) { return gone(tau) - h; };
+  const double at_end = left(end);
+  if (!(at_end > 0)) return end;
+  std::uintmax_t iterations = 60;
+  const auto [low, high] = boost::math::tools::toms748_solve(
+      left, 0.0, end, -h, at_end, boost::math::tools::eps_tolerance<double>(45), iterations);
+  return low + 0.5 * (high - low);
+}
+
+// ---- a table of it
+
+namespace {
+constexpr double kPerStep = 3;
+constexpr size_t kDegree = 5;
+}  // namespace
+
+/// Each next place is nearer by a third of the shortest step that any block takes there.
+std::vector<double> OwnTime::places(double end) const {
+  std::vector<size_t> current(blocks_.size());
+  std::vector<double> places = {0};
+  for (double tau = 0;;) {
+    double shortest = end;
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      const std::vector<Taken>& steps = blocks_[b];
+      size_t& step = current[b];
+      while (step + 1 < steps.size() && steps[step + 1].begin <= tau) ++step;
+      shortest = std::min(shortest, steps[step].length);
+    }
+    tau += shortest / kPerStep;
+    if (end - tau < 0.5 * shortest / kPerStep) break;  // not two almost at one place
+    places.push_back(tau);
+  }
+  while (places.size() < kDegree) places.push_back(0.5 * (places.back() + end));
+  places.push_back(end);
+  return places;
+}
+
+OwnTime::Table::Table(const OwnTime& clock, double end, Workers& workers)
+    : places_(clock.places(end)), gone_(places_.size()) {
+  workers.run(places_.size(), places_.size() * clock.blocks_.size(),
+              [&](size_t i) { gone_[i] = clock.gone(places_[i]); });
+}
+
+double OwnTime::Table::gone(double tau) const {
+  // The places around it, as many before as behind where there are.
+  const auto behind = static_cast<size_t>(
+      std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
+  constexpr size_t kHalf = (kDegree + 1) / 2;
+  const size_t first = std::min(std::max(behind, kHalf) - kHalf, places_.size() - kDegree - 1);
+  const double* at = &places_[first];
+  // Neville's scheme.
+  std::array<double, kDegree + 1> p;
+  std::copy_n(&gone_[first], kDegree + 1, p.begin());
+  for (size_t order = 1; order <= kDegree; ++order)
+    for (size_t i = 0; i + order <= kDegree; ++i)
+      p[i] = ((at[i + order] - tau) * p[i] + (tau - at[i]) * p[i + 1]) / (at[i + order] - at[i]);
+  return p[0];
+}
+
+}  // namespace popflow

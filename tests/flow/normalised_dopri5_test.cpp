@@ -1,0 +1,233 @@
+// A state whose entries feel each other through one sum alone follows its flow in blocks, in the
+// time in which they feel nothing of each other.
+
+#include "flow/normalised_dopri5.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "popflow/flow_driver.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow::test {
+namespace {
+
+constexpr std::size_t kSharers = 2000;  // seven whole blocks, and one that is not
+constexpr double kLevel = 1.5;
+constexpr std::size_t kWatched = 3;
+
+/// x_i' = g_i / sum_j g_j with g_i = rate_i exp(-x_i), from 0, with rates over four decades in no
+/// order. By own time s, x_i = log(1 + rate_i s), and t = sum_i x_i. The event is where one of them
+/// reaches 1.
+class Sharers : public System, public Events, public Separable {
+ public:
+  explicit Sharers(bool in_blocks, double lost_at = INFINITY)
+      : in_blocks_(in_blocks), lost_at_(lost_at) {
+    info_.name = "sharers";
+    info_.events = {{.name = "one", .meaning = "an entry reaches 1"}};
+    info_.passages = {{"level", {"x_index"}, "t", "the level", "a test"}};
+    shape_.blocks = {{"x", kSharers, 1.0}};
+    shape_.dimensions = {{"x_index", kSharers, DimensionSpec::Coordinate::index, {}, {}}};
+    shape_.events = {"one"};
+    shape_.passages = {"level"};
+    for (std::size_t i = 0; i < kSharers; ++i)
+      rates_.push_back(std::pow(1e4, static_cast<double>(i * 389 % kSharers) / kSharers));
+    order_.resize(kSharers);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(),
+              [&](std::size_t a, std::size_t b) { return rates_[a] < rates_[b]; });
+  }
+
+  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] double default_end() const override { return 10; }
+  [[nodiscard]] GroupSpec problem() const override { return {}; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can;
+    can.events = this;
+    if (in_blocks_) can.separable = this;
+    return can;
+  }
+  void start(std::span<double> x) const override { std::fill(x.begin(), x.end(), 0.0); }
+  void rhs(StateView x, double /*t*/, std::span<double> dxdt) const override {
+    double sum = 0;
+    for (std::size_t i = 0; i < kSharers; ++i) sum += dxdt[i] = slope(i, x[i]);
+    for (double& one : dxdt) one /= sum;
+  }
+  void observe(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const override {}
+  void field(std::string_view /*name*/, StateView x, double /*t*/,
+             const FieldSink& sink) const override {
+    sink(0, x);
+  }
+  void event_functions(StateView x, double /*t*/, std::span<double> values) const override {
+    values[0] = x[kWatched] - 1;
+  }
+  void passage_functions(StateView x, double /*t*/, std::span<double> values) const override {
+    for (std::size_t i = 0; i < kSharers; ++i) values[i] = x[i] - kLevel;
+  }
+  [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
+  [[nodiscard]] bool normalised() const override { return true; }
+  void part_rhs(std::size_t begin, std::span<const double> x, double /*t*/,
+                std::span<double> dxdt) const override {
+    for (std::size_t l = 0; l < x.size(); ++l) dxdt[l] = slope(order_[begin + l], x[l]);
+  }
+  void part_passages(std::size_t /*begin*/, std::span<const double> x, double /*t*/,
+                     std::span<double> values) const override {
+    for (std::size_t l = 0; l < x.size(); ++l) values[l] = x[l] - kLevel;
+  }
+
+  [[nodiscard]] double exact(std::size_t i, double own) const {
+    return std::log1p(rates_[i] * own);
+  }
+  [[nodiscard]] double time(double own) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < kSharers; ++i) sum += exact(i, own);
+    return sum;
+  }
+  /// When entry i is x.
+  [[nodiscard]] double when(std::size_t i, double x) const {
+    return time(std::expm1(x) / rates_[i]);
+  }
+
+ private:
+  // One entry has no slope from a place on.
+  [[nodiscard]] double slope(std::size_t i, double x) const {
+    return i == 500 && x > lost_at_ ? NAN : rates_[i] * std::exp(-x);
+  }
+  bool in_blocks_;
+  double lost_at_;
+  SystemInfo info_;
+  Shape shape_;
+  std::vector<double> rates_;
+  std::vector<std::size_t> order_;
+};
+
+constexpr double kOwnEnd = 1;
+
+FlowDriver::Options accurate_to(double rtol) { return {.rtol = rtol, .atol = rtol / 100}; }
+
+TEST_CASE("blocks in a time of their own follow the exact solution", "[fast][flow]") {
+  const Sharers apart(true), together(false);
+  REQUIRE(NormalisedDopri5::suits(apart));
+  REQUIRE_FALSE(NormalisedDopri5::suits(together));
+  Workers workers(2);
+  const double end = apart.time(kOwnEnd);
+  double last_state = INFINITY;
+  double last_passages = INFINITY;
+  for (const double rtol : {1e-5, 1e-7, 1e-9, 1e-11}) {
+    CAPTURE(rtol);
+    FlowDriver driver(apart, workers, accurate_to(rtol));
+    FlowDriver odeint(together, workers, accurate_to(rtol));
+    for (FlowDriver* one : {&driver, &odeint})
+      REQUIRE(one->advance(end).kind == Outcome::Kind::reached);
+    double state = 0;
+    double passages = 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < kSharers; ++i) {
+      sum += driver.state()[i];
+      state = std::max(state, std::abs(driver.state()[i] - apart.exact(i, kOwnEnd)));
+      const double when = apart.when(i, kLevel);
+      if (when < 0.999 * end)
+        passages = std::max(passages, std::abs(driver.passages()[i] / when - 1));
+      else if (when > 1.001 * end)
+        CHECK(std::isnan(driver.passages()[i]));
+    }
+    CHECK(sum == Approx(end).epsilon(1e-13));
+    CHECK(state < 10 * rtol);
+    CHECK(passages < 10 * rtol);  // by an extension whose order is one lower than that of steps
+    CHECK(state < last_state / 10);  // of a hundred in the tolerance
+    CHECK(passages < last_passages / 10);
+    last_state = state;
+    last_passages = passages;
+    if (rtol < 1e-10) CHECK(driver.statistics().evaluations < odeint.statistics().evaluations);
+    REQUIRE(driver.events().size() == 1);
+    CHECK(driver.events()[0].time == Approx(apart.when(kWatched, 1)).epsilon(2 * rtol));
+  }
+}
+
+TEST_CASE("blocks in a time of their own are where they are asked to be, however far that is",
+          "[fast][flow]") {
+  const Sharers system(true);
+  Workers workers(2);
+  FlowDriver driver(system, workers, accurate_to(1e-9));
+  for (const double own : {1e-12, 1e-6, 1.1e-6, 1e-3, 0.002, 0.00200001, 0.5, 100.0}) {
+    CAPTURE(own);
+    REQUIRE(driver.advance(system.time(own)).kind == Outcome::Kind::reached);
+    CHECK(driver.time() == system.time(own));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{77}, kSharers - 1})
+      CHECK(driver.state()[i] == Approx(system.exact(i, own)).epsilon(1e-7).margin(1e-10));
+  }
+  for (std::size_t i = 0; i < kSharers; ++i)
+    REQUIRE(driver.passages()[i] == Approx(system.when(i, kLevel)).epsilon(1e-8));
+}
+
+TEST_CASE("passages are not lost where the end of an attempt is moved", "[fast][flow]") {
+  // Saves right behind passages, and right before them.
+  const Sharers system(true);
+  Workers workers(1);
+  std::vector<double> times;
+  for (std::size_t i = 0; i < kSharers; i += 40)
+    for (const double offset : {-1e-6, 0.0, 1e-12, 1e-6})
+      times.push_back(system.when(i, kLevel) * (1 + offset));
+  std::sort(times.begin(), times.end());
+  FlowDriver driver(system, workers, accurate_to(1e-9));
+  for (const double t : times) REQUIRE(driver.advance(t).kind == Outcome::Kind::reached);
+  for (std::size_t i = 0; i < kSharers; ++i)
+    if (system.when(i, kLevel) < 0.999 * times.back())
+      REQUIRE(driver.passages()[i] == Approx(system.when(i, kLevel)).epsilon(2e-8));
+}
+
+TEST_CASE("blocks in a time of their own give the same bits on any number of threads, and resumed",
+          "[fast][flow]") {
+  const Sharers system(true);
+  const std::vector<double> targets = {system.time(1e-4), system.time(0.1), system.time(3)};
+  const auto result = [&](const FlowDriver& driver) {
+    std::vector<double> numbers(driver.state().begin(), driver.state().end());
+    for (const double time : driver.passages()) numbers.push_back(std::isnan(time) ? -1 : time);
+    numbers.push_back(driver.events().at(0).time);
+    numbers.push_back(static_cast<double>(driver.statistics().evaluations));
+    return numbers;
+  };
+  std::vector<std::vector<double>> results;
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    Workers workers(threads);
+    FlowDriver driver(system, workers, {});
+    for (const double t : targets) REQUIRE(driver.advance(t).kind == Outcome::Kind::reached);
+    results.push_back(result(driver));
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+
+  Workers workers(1);
+  for (const int stop : {2, 5, 9}) {
+    CAPTURE(stop);
+    int looks = 0;
+    FlowDriver first(system, workers, {.interrupted = [&] { return ++looks > stop; }});
+    Outcome::Kind kind = Outcome::Kind::reached;
+    for (const double t : targets)
+      if (kind == Outcome::Kind::reached) kind = first.advance(t).kind;
+    REQUIRE(kind == Outcome::Kind::interrupted);
+    const ResumePoint point = first.resume_point();
+    FlowDriver second(system, workers, {});
+    second.restore(*point.x, *point.regime, point.t, point.data);
+    for (const double t : targets)
+      if (second.time() < t) REQUIRE(second.advance(t).kind == Outcome::Kind::reached);
+    CHECK(result(second) == results[0]);
+  }
+}
+
+TEST_CASE("a block whose slope is lost ends the flow there, by its own time as well",
+          "[fast][flow]") {
+  const Sharers system(true, 2.0);
+  Workers workers(1);
+  FlowDriver driver(system, workers, {});
+  const Outcome outcome = driver.advance(system.time(1e3));
+  CHECK(outcome.kind == Outcome::Kind::diverged);
+  CHECK(outcome.time == Approx(system.when(500, 2.0)));
+}
+
+}  // namespace
+}  // namespace popflow::test
