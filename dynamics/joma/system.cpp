@@ -63,6 +63,7 @@ Capabilities Joma::capabilities() const {
           "joma has no data model, its drives and targets stand for the data; 'popflow compare "
           "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
   if (parts_) can.separable = parts_.get();
+  can.jumps = std::isfinite(attention_.highest_exponent);
   if (!reduced_)
     can.in_lanes = Lacking{"only --coordinates reduced has them"};
   else if (fit_lanes(tokens(), problem_.has_target ? nodes() : 0))

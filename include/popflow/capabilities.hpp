@@ -261,6 +261,10 @@ struct Capabilities {
   Capability<StepsInPlace> steps_in_place = {};
   Capability<EulerStep> euler_step = {};
   Capability<InLanes> in_lanes = {};
+  /// Does the state move on, now and then, within the rounding of t? Then steps may be too short to
+  /// move t. Its right-hand side must not depend on t, nor the state grow without bound, of which
+  /// such steps are otherwise the sign.
+  bool jumps = false;
   /// Why noise is not exact in law in these coordinates, so that none is allowed; empty: it is.
   std::string no_noise = {};
   SamplingBias sampling_bias = {};  ///< of `sampled`

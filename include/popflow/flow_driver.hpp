@@ -60,6 +60,8 @@ class FlowDriver : public Driver {
   [[nodiscard]] DriverData data() const;
   void begin_interval();
   [[nodiscard]] bool at_rest() const;
+  /// Of the state; t_ but for its rounding.
+  [[nodiscard]] double now() const { return t_ + beside_; }
   /// Has the step of length h to x_new_ a continuous extension?
   bool extend(double h);
   /// The state after a fraction `part` of that step: of its extension, or else by probe().
@@ -89,7 +91,8 @@ class FlowDriver : public Driver {
   std::unique_ptr<Internals> in_;
   State x_, x_new_;
   double t_ = 0;
-  double dt_ = 0;  ///< step size to try next; 0: none chosen yet
+  double beside_ = 0;  ///< what steps that are too short to move t_ have come to since
+  double dt_ = 0;      ///< step size to try next; 0: none chosen yet
   bool inside_interval_ = false;
   bool warned_ = false;              ///< that the end is out of reach
   double event_by_ = 0;              ///< an event is known to be before; of no use from then on

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flow/step_length.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
@@ -20,8 +21,10 @@ Trial BlockDopri5::attempt(const State& x, double t, double h, State& x_new) {
   const Reach far = reach(events_);
   const BlockSteps::Stretch stretch = blocks_.follow(x, t, h, {far.most}, x_new);
   most_steps_ = stretch.most_steps;
-  if (std::isfinite(stretch.reached))  // not all that way
-    return {false, stretch.finite, std::max(0.1 * h, 0.8 * (stretch.reached - t))};
+  if (std::isfinite(stretch.followed)) {  // not all that way
+    const double way = h < smallest_step(t) ? stretch.followed : t + stretch.followed - t;
+    return {false, stretch.finite, std::max(0.1 * h, 0.8 * way)};
+  }
   return {true, true, far.aim * stretch.next};
 }
 

@@ -64,12 +64,12 @@ POPFLOW_WIDEST double sum(size_t count, const double* row) {
 /// Of one block, over the stretch.
 struct BlockSteps::Block {
   size_t number, begin, count;
-  double reached;
+  double followed = 0;
 };
 
-BlockSteps::Block BlockSteps::block(size_t number, double t) const {
+BlockSteps::Block BlockSteps::block(size_t number) const {
   const size_t begin = number * kBlock;
-  return {number, begin, std::min(kBlock, x_.size() - begin), t};
+  return {number, begin, std::min(kBlock, x_.size() - begin)};
 }
 
 /// What a thread needs for a block.
@@ -99,6 +99,7 @@ BlockSteps::BlockSteps(Rhs& rhs, const System& system, const Tolerance& toleranc
     : rhs_(rhs),
       separable_(system.capabilities().separable),
       order_(separable_->part_order()),
+      jumps_(system.capabilities().jumps),
       tolerance_(tolerance),
       scale_(system.shape().blocks.front().scale),
       workers_(workers),
@@ -157,12 +158,12 @@ BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const
     Task& task = tasks[number];
     Desk desk(passages_.none_left() ? 0 : items_);
     for (size_t b = first; b < last; ++b) {
-      Block block = this->block(b, t);
+      Block block = this->block(b);
       if (!known_) load(x, t, block, task.evaluated);
       if (follow(desk, t, h, limits, block, task))
         write(block, x_new);
       else
-        task.stretch.reached = std::min(task.stretch.reached, block.reached);
+        task.stretch.followed = std::min(task.stretch.followed, block.followed);
     }
   });
   known_ = true;
@@ -172,7 +173,7 @@ BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const
   std::int64_t evaluated = 0;
   for (const Task& task : tasks) {
     all.next = std::min(all.next, task.stretch.next);
-    all.reached = std::min(all.reached, task.stretch.reached);
+    all.followed = std::min(all.followed, task.stretch.followed);
     all.finite = all.finite && task.stretch.finite;
     all.most_steps = std::max(all.most_steps, task.stretch.most_steps);
     evaluated += task.evaluated;
@@ -199,13 +200,14 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
   bool rejected = false;
   bool finite = true;
   int steps = 0;
-  for (double done = 0; done < h;) {
-    block.reached = t + done;
-    if (steps == limits.most || length < std::max(limits.shortest, smallest_step(t + done))) {
+  for (FineTime way; way.t < h;) {
+    const double done = block.followed = way.now();
+    if (steps == limits.most ||
+        length < std::max(limits.shortest, smallest_step(t + done, jumps_))) {
       task.stretch.finite = task.stretch.finite && finite;
       return false;
     }
-    const double remaining = h - done;
+    const double remaining = way.left(h);
     const double step = step_within(length, remaining);
 
     for (size_t stage = 1; stage < kStages; ++stage) {
@@ -240,7 +242,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
     if (rejected) next = std::min(next, step);
     length = next_length(length, step, next);
     rejected = false;
-    done = step == remaining ? h : done + step;
+    way = step == remaining ? FineTime{h} : way.after(step, jumps_);
   }
   std::copy_n(desk.x, count, &x_new_[begin]);
   std::copy_n(desk.k[0], count, &slopes_new_[begin]);
@@ -255,7 +257,7 @@ template <class Body>
 double BlockSteps::sum_of_blocks(Body&& body) {
   std::vector<double> sums((lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask);
   each_task([&](size_t task, size_t first, size_t last) {
-    for (size_t b = first; b < last; ++b) sums[task] += body(block(b, 0));
+    for (size_t b = first; b < last; ++b) sums[task] += body(block(b));
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
@@ -294,8 +296,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
   const double rate = sum_of_blocks([&](const Block& block) {
     std::array<double, kBlock> middle;
     double* slopes = &slopes_new_[block.begin];
-    for (size_t l = 0; l < block.count; ++l)
-      middle[l] = x_new_[block.begin + l] + half * slopes[l];
+    for (size_t l = 0; l < block.count; ++l) middle[l] = x_new_[block.begin + l] + half * slopes[l];
     separable_->part_rhs(block.begin, {middle.data(), block.count}, 0, {slopes, block.count});
     return std::accumulate(slopes, slopes + block.count, 0.0);
   });
@@ -304,7 +305,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
   each_task([&](size_t task, size_t first, size_t last) {
     std::vector<double> before(items_ * kBlock), after(items_ * kBlock);
     for (size_t b = first; b < last; ++b) {
-      const Block block = this->block(b, 0);
+      const Block block = this->block(b);
       const std::span<double> x = {&x_new_[block.begin], block.count};
       double* slopes = &slopes_new_[block.begin];
       const bool look = h > 0 && !passages_.none_left();
@@ -333,7 +334,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
 
 /// The block's items that pass in the last step, of length h from t.
 void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double h,
-                         std::vector<Passed>& passed) const {
+                        std::vector<Passed>& passed) const {
   constexpr size_t kLast = kPassageNodes.size() - 1;
   std::vector<double>& before = desk.values.front();
   std::vector<double>& after = desk.values.back();

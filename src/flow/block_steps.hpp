@@ -28,9 +28,10 @@ class BlockSteps {
 
   /// What a stretch of time came to.
   struct Stretch {
-    /// Where the slowest block gave up, its steps too small or too many; infinite: none did.
-    double reached = std::numeric_limits<double>::infinity();
-    bool finite = true;  ///< false: it met a NaN or an infinity
+    /// How far the slowest block got that gave up, its steps too small or too many; infinite: none
+    /// did.
+    double followed = std::numeric_limits<double>::infinity();
+    bool finite = true;                                     ///< false: it met a NaN or an infinity
     double next = std::numeric_limits<double>::infinity();  ///< shortest step to try next
     int most_steps = 0;                                     ///< of any block
   };
@@ -72,7 +73,7 @@ class BlockSteps {
   void each_task(Body&& body);
   template <class Body>
   double sum_of_blocks(Body&& body);
-  [[nodiscard]] Block block(std::size_t number, double t) const;
+  [[nodiscard]] Block block(std::size_t number) const;
   /// Reads a block's begin from x.
   void load(const State& x, double t, const Block& block, std::int64_t& evaluated);
   /// Writes a block's end to x_new.
@@ -81,7 +82,7 @@ class BlockSteps {
              std::int64_t& evaluated) const;
   /// Adds to the number of right-hand sides that of so many entries'.
   void count(std::int64_t evaluated);
-  /// Follows a block over the stretch; false: it gave up at `reached`.
+  /// Follows a block over the stretch; false: it gave up after `block.followed`.
   bool follow(Desk& desk, double t, double h, const Limits& limits, Block& block, Task& task);
   void locate(Desk& desk, std::size_t begin, std::size_t count, double t, double h,
               std::vector<Passed>& passed) const;
@@ -97,6 +98,7 @@ class BlockSteps {
   Rhs& rhs_;
   Capability<Separable> separable_;
   std::span<const std::size_t> order_;
+  bool jumps_;
   const Tolerance& tolerance_;
   double scale_;  ///< the state's natural scale
   Workers& workers_;

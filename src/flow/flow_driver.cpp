@@ -48,6 +48,7 @@ struct FlowDriver::Internals {
   Passages passages;
   Steadiness steadiness;
   Pace pace;
+  bool jumps;
   Capability<Switching> switching;
   std::vector<double> switch_values;
   State between;                 ///< a point of a step
@@ -73,6 +74,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                           Passages(system),
                           Steadiness(options_.steady_tolerance.value_or(0)),
                           Pace(),
+                          can.jumps,
                           can.switching,
                           {},
                           {},
@@ -153,19 +155,20 @@ Outcome FlowDriver::advance(double target) {
       return interrupted_at(t_, at_time(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return too_many_steps(options_.max_steps, t_, at_time(t_));
-    if (adaptive && dt_ < smallest_step(t_)) {
+    if (adaptive && dt_ < smallest_step(t_, in_->jumps)) {
       in_->rhs(x_, x_new_, t_);
       return step_underflow(workers_, in_->tolerance, x_, x_new_, t_, finite);
     }
 
-    const double remaining = target - t_;
-    const bool divides = adaptive && !in_->stepper->falls_short();
-    double h = step_within(dt_, remaining, divides);
+    const FineTime here{t_, beside_};
+    const double remaining = here.left(target);
+    double h = step_within(dt_, remaining, adaptive && !in_->stepper->falls_short());
     if (to_switch_) h = *to_switch_;
 
-    const Trial trial = in_->stepper->attempt(x_, t_, h, x_new_);
+    const Trial trial = in_->stepper->attempt(x_, here.now(), h, x_new_);
     h = std::min(h, trial.length);
-    const double t_new = h == remaining ? target : t_ + h;
+    const FineTime there = h == remaining ? FineTime{target} : here.after(h, in_->jumps);
+    const double t_new = there.now();
     in_->extended.reset();
     in_->places.clear();
     repeats = true;
@@ -184,7 +187,8 @@ Outcome FlowDriver::advance(double target) {
 
     in_->stepper->accept();
     x_.swap(x_new_);
-    t_ = t_new;
+    t_ = there.t;
+    beside_ = there.beside;
     ++counts_.accepted;
     ++interval_.number;
     interval_.smallest = std::fmin(interval_.smallest, h);
@@ -193,7 +197,8 @@ Outcome FlowDriver::advance(double target) {
       const double next = rejected ? std::min(trial.next, h) : trial.next;
       dt_ = next_length(dt_, h, next);
     }
-    if (t_ < event_by_) dt_ = (event_by_ - t_) / (in_->stepper->divisible() ? 2 : 1);
+    if (const double by = there.left(event_by_); by > 0)
+      dt_ = by / (in_->stepper->divisible() ? 2 : 1);
     repeats = rejected = false;
     finite = true;
     if (to_switch_) switch_now();
@@ -257,7 +262,7 @@ bool FlowDriver::stuck() {
 bool FlowDriver::extend(double h) {
   const bool wanted = x_.size() <= kLargestExtended || !in_->passages.none_left();
   if (!in_->extended)
-    in_->extended = wanted && in_->stepper->extend(x_, t_, h, x_new_, in_->between);
+    in_->extended = wanted && in_->stepper->extend(x_, now(), h, x_new_, in_->between);
   return *in_->extended;
 }
 
@@ -275,7 +280,9 @@ bool FlowDriver::find_events(double h, double t_new) {
   EventWatch::Probe part_of_step;
   if (!stepper.divisible()) part_of_step = [&](double part) { return within(part, h); };
   Found found = Found::located;
-  do found = events.find(t_, h, {x_new_, regime_}, t_new, part_of_step, stepper.event_functions());
+  do
+    found =
+        events.find(now(), h, {x_new_, regime_}, t_new, part_of_step, stepper.event_functions());
   while (found == Found::located && extend(h));
   if (found == Found::located) stepper.reset();
   if (found == Found::within) {
@@ -293,10 +300,10 @@ StateView FlowDriver::probe(double part, double h) {
   if (stepper.variable_order())
     for (const Internals::Place& place : in_->places)
       if (place.part <= part) last = &place;
-  const double t = last ? t_ + last->part * h : t_;
+  const double t = last ? now() + last->part * h : now();
   const double span = last ? (part - last->part) * h : part * h;
   const State& begin = last ? last->x : x_;
-  if (last && span < smallest_step(t)) {
+  if (last && span < smallest_step(t, in_->jumps)) {
     x_new_ = begin;
     return {x_new_, regime_};
   }
@@ -306,7 +313,7 @@ StateView FlowDriver::probe(double part, double h) {
     State here = begin;
     double done = 0;
     for (double step = trial.accepted ? span : trial.next; done < span; step = trial.next) {
-      if (step < smallest_step(t)) break;
+      if (step < smallest_step(t, in_->jumps)) break;
       step = std::min(step, span - done);
       trial = stepper.attempt(here, t + done, step, x_new_);
       if (!trial.accepted) continue;
@@ -342,7 +349,7 @@ bool FlowDriver::find_passages(double h, double t_new) {
   const bool fine = extend(h) ? stepper.extension_degree() > 5 : stepper.variable_order();
   const std::span<const double> nodes =
       fine ? std::span<const double>(kFinePassageNodes) : std::span<const double>(kPassageNodes);
-  passages.locate(t_, h, nodes, [&](double part) { return within(part, h); });
+  passages.locate(now(), h, nodes, [&](double part) { return within(part, h); });
   if (!extend(h)) {
     stepper.reset();
     return true;
@@ -362,7 +369,7 @@ bool FlowDriver::find_switch(double h, double t_new) {
   };
   const double after = lowest({x_new_, regime_}, t_new);
   if (after >= 0) return false;
-  const double before = lowest(view(), t_);
+  const double before = lowest(view(), now());
   if (before <= 0) {
     // The regime was over before the step: the step has length zero. It counts as a step, so that a
     // System that switches for ever ends at the step limit.
@@ -370,10 +377,10 @@ bool FlowDriver::find_switch(double h, double t_new) {
     switch_now();
     return true;
   }
-  const auto by_steps = [&](double part) { return lowest(probe(part, h), t_ + part * h); };
+  const auto by_steps = [&](double part) { return lowest(probe(part, h), now() + part * h); };
   double end = 0;
   if (extend(h)) {
-    end = last_of_bracket([&](double part) { return lowest(within(part, h), t_ + part * h); }, 0,
+    end = last_of_bracket([&](double part) { return lowest(within(part, h), now() + part * h); }, 0,
                           before, after);
     // The step to be taken must end beyond the surface, and the extension errs: a little further.
     constexpr int kTrials = 4;
@@ -393,9 +400,9 @@ bool FlowDriver::find_switch(double h, double t_new) {
 
 void FlowDriver::switch_now() {
   to_switch_.reset();
-  in_->switching->switch_regime(x_, regime_, t_);
+  in_->switching->switch_regime(x_, regime_, now());
   in_->stepper->reset();
-  in_->events.switched(view(), t_);
+  in_->events.switched(view(), now());
 }
 
 // ---- resuming
@@ -408,6 +415,7 @@ DriverData FlowDriver::data() const {
   in_->pace.remember(data);
   data.add("tolerance_factor", in_->tolerance.factor());
   data.add("dt", dt_);
+  if (in_->jumps) data.add("beside_t", beside_);
   data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
   data.add("evaluations", in_->rhs.evaluations() - repeated);
   data.add("accepted", counts_.accepted);
@@ -434,12 +442,13 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   in_->pace.restore(data);
   in_->tolerance.tighten(data.number("tolerance_factor"));
   dt_ = data.number("dt");
+  beside_ = in_->jumps ? data.number("beside_t") : 0;
   inside_interval_ = data.number("inside_interval") != 0;
   in_->rhs.set_evaluations(data.count("evaluations"));
   counts_ = {0, data.count("accepted"), data.count("rejected")};
   interval_ = data.interval("interval");
   in_->events.restore(data);
-  in_->passages.restore(view(), t_, data.numbers("passages"));
+  in_->passages.restore(view(), now(), data.numbers("passages"));
   to_switch_.reset();
   event_by_ = 0;
   in_->stepper->reset();

@@ -64,6 +64,7 @@ struct Trajectory {
   explicit Trajectory(FlowLanes::Flow flow)
       : system(flow.system),
         lanes(system->capabilities().in_lanes),
+        jumps(system->capabilities().jumps),
         options(std::move(flow.options)),
         tolerance(system->shape().blocks, options.rtol, options.atol),
         events(*system),
@@ -76,12 +77,14 @@ struct Trajectory {
   }
   const System* system;
   Capability<InLanes> lanes;
+  bool jumps;
   FlowDriver::Options options;
   Tolerance tolerance;
   EventWatch events;
   Passages passages;
   State x;
   double t = 0;
+  double beside = 0;      ///< of FineTime
   double dt;              ///< to try next; 0: none chosen yet
   bool rejected = false;  ///< since the last step that was taken
   bool finite = true;     ///< of the last that was tried
@@ -265,10 +268,12 @@ void FlowLanes::Group::begin_fresh() {
       pace_.begin(
           lane,
           {.t = flow.t,
+           .beside = flow.beside,
            .target = flow.target,
            .length = flow.dt,
            .retry = flow.rejected,
            .finite = flow.finite,
+           .jumps = flow.jumps,
            .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
            .interval = flow.interval},
           steps_.h);
@@ -284,6 +289,7 @@ void FlowLanes::Group::leave(std::size_t lane) {
   Trajectory& flow = flows_[in_lane_[lane]];
   const LanePace::Flow at = pace_.flow(lane);
   flow.t = at.t;
+  flow.beside = at.beside;
   flow.dt = at.length;
   flow.rejected = at.retry;
   flow.finite = at.finite;
@@ -353,15 +359,16 @@ void FlowLanes::Group::watch(std::size_t lane) {
 bool FlowLanes::Group::extremum_in(std::size_t lane) {
   values_.read(lane, known_);
   const std::span<const double> known = known_;
-  const double t_new = pace_.at(LanePace::t, lane);
+  const double t_new = pace_.now(lane);
   return !flows_[in_lane_[lane]].events.quiet(t_new, known.first(events_), known.last(events_));
 }
 
 void FlowLanes::Group::look_within(std::size_t lane) {
   Trajectory& flow = flows_[in_lane_[lane]];
   const double t = pace_.at(LanePace::t_before, lane);
-  const double t_new = pace_.at(LanePace::t, lane);
-  const double h = t_new - t;
+  const double t_new = pace_.now(lane);
+  const double step = pace_.at(LanePace::step, lane);
+  const double h = step < smallest_step(t) ? step : t_new - t;
   steps_.x.read(lane, within_.x);
   steps_.x_new.read(lane, within_.x_new);
   steps_.stages(lane, within_.slopes);
@@ -422,6 +429,7 @@ class FlowLanes::OneFlow : public Driver {
     flow_.x = std::move(x);
     flow_.t = t;
     flow_.dt = data.number("dt");
+    flow_.beside = flow_.jumps ? data.number("beside_t") : 0;
     flow_.rejected = data.number("rejected_step") != 0;
     flow_.finite = data.number("finite") != 0;
     flow_.inside = data.number("inside_interval") != 0;
@@ -430,13 +438,14 @@ class FlowLanes::OneFlow : public Driver {
     flow_.counts.rejected = data.count("rejected");
     flow_.interval = data.interval("interval");
     flow_.events.restore(data);
-    flow_.passages.restore({flow_.x, {}}, t, data.numbers("passages"));
+    flow_.passages.restore({flow_.x, {}}, t + flow_.beside, data.numbers("passages"));
   }
 
  private:
   [[nodiscard]] DriverData data() const {
     DriverData data;
     data.add("dt", flow_.dt);
+    if (flow_.jumps) data.add("beside_t", flow_.beside);
     data.add("rejected_step", flow_.rejected ? 1.0 : 0.0);
     data.add("finite", flow_.finite ? 1.0 : 0.0);
     data.add("inside_interval", flow_.inside ? 1.0 : 0.0);

@@ -21,15 +21,19 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
   const double* const busy = row(LanePace::busy);
   for (size_t l = 0; l < kLanes; ++l) {
     const double step = h[l];
-    const double now = row(LanePace::t)[l];
+    const FineTime here{row(LanePace::t)[l], row(LanePace::beside)[l]};
     const double target = row(LanePace::target)[l];
     const double length = row(LanePace::length)[l];
     const double retry = row(LanePace::retry)[l];
     const double is_finite = std::isfinite(error[l]) ? 1.0 : 0.0;
     const double taken = error[l] <= 1 ? busy[l] : 0.0;
-    const double there = now + step;
-    const double later = step == target - now ? target : there;
-    const double t = taken != 0 ? later : now;
+    const bool jumps = row(LanePace::jumps)[l] != 0;
+    const FineTime there = here.after(step, jumps);
+    const bool ends = step == here.left(target);
+    const double later = ends ? target : there.t;
+    const double later_beside = ends ? 0 : there.beside;
+    const double t = taken != 0 ? later : here.t;
+    const double beside = taken != 0 ? later_beside : here.beside;
     const double wanted = step * factor[l];
     const double shorter = wanted < step ? wanted : step;
     const double after = next_length(length, step, retry != 0 ? shorter : wanted);
@@ -44,6 +48,7 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     const double smaller = step > smallest ? smallest : step;
     const double larger = step < largest ? largest : step;
     row(LanePace::t)[l] = t;
+    row(LanePace::beside)[l] = beside;
     row(LanePace::length)[l] = new_length;
     row(LanePace::retry)[l] = busy[l] - taken;
     row(LanePace::finite)[l] = is_finite;
@@ -54,13 +59,14 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     row(LanePace::smallest)[l] = taken != 0 ? smaller : smallest;
     row(LanePace::largest)[l] = taken != 0 ? larger : largest;
     row(LanePace::taken)[l] = taken;
-    row(LanePace::t_before)[l] = now;
+    row(LanePace::step)[l] = step;
+    row(LanePace::t_before)[l] = here.now();
     const double stuck = left >= 1 ? 0.0 : 1.0;
-    const double too_short = new_length >= smallest_step(t) ? stuck : 1.0;
+    const double too_short = new_length >= smallest_step(t, jumps) ? stuck : 1.0;
     const double arrived = t < target ? too_short : 1.0;
     const double happened = seen[l] != 0 ? taken : 0.0;
     row(LanePace::calls)[l] = busy[l] * (arrived + happened + (1 - is_finite));
-    h[l] = busy[l] * step_within(new_length, target - t);
+    h[l] = busy[l] * step_within(new_length, FineTime{t, beside}.left(target));
   }
 }
 
@@ -77,10 +83,12 @@ POPFLOW_WIDEST void add_reached_row(const double* __restrict watched,
 void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
   const double numbers[] = {1,
                             flow.t,
+                            flow.beside,
                             flow.target,
                             flow.length,
                             flow.retry ? 1.0 : 0.0,
                             flow.finite ? 1.0 : 0.0,
+                            flow.jumps ? 1.0 : 0.0,
                             static_cast<double>(flow.steps_left),
                             static_cast<double>(flow.accepted),
                             static_cast<double>(flow.rejected),
@@ -88,16 +96,18 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
                             flow.interval.smallest,
                             flow.interval.largest};
   rows_.write(lane, numbers);
-  h.at(0, lane) = step_within(flow.length, flow.target - flow.t);
+  h.at(0, lane) = step_within(flow.length, FineTime{flow.t, flow.beside}.left(flow.target));
 }
 
 LanePace::Flow LanePace::flow(std::size_t lane) const {
   const auto count = [&](Row row) { return static_cast<std::int64_t>(at(row, lane)); };
   return {.t = at(t, lane),
+          .beside = at(beside, lane),
           .target = at(target, lane),
           .length = at(length, lane),
           .retry = at(retry, lane) != 0,
           .finite = at(finite, lane) != 0,
+          .jumps = at(jumps, lane) != 0,
           .steps_left = count(steps_left),
           .interval = {count(number), at(smallest, lane), at(largest, lane)},
           .accepted = count(accepted),
@@ -119,7 +129,8 @@ bool LanePace::judge(const LaneRows& error, const LaneRows& factor, const LaneRo
 }
 
 bool LanePace::may_go_on(std::size_t lane) const {
-  return at(steps_left, lane) >= 1 && at(length, lane) >= smallest_step(at(t, lane));
+  return at(steps_left, lane) >= 1 &&
+         at(length, lane) >= smallest_step(at(t, lane), at(jumps, lane) != 0);
 }
 
 void add_reached(std::size_t rows, const LaneRows& watched, const LaneRows& values,

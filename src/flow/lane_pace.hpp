@@ -13,12 +13,14 @@ namespace popflow {
 class LanePace {
  public:
   enum Row : std::size_t {
-    busy,  ///< 1 where a flow is under way, 0 elsewhere
-    t,     ///< below the target
+    busy,    ///< 1 where a flow is under way, 0 elsewhere
+    t,       ///< below the target
+    beside,  ///< of FineTime
     target,
     length,  ///< of the next step, by the error of the last
     retry,   ///< 1 if a step was rejected since the last that was taken, or 0
     finite,  ///< 1 if the last that was tried was, or 0
+    jumps,   ///< 1 if the flow's steps may be too short to move t, or 0
     steps_left,
     accepted,  ///< steps, since begin()
     rejected,
@@ -26,7 +28,8 @@ class LanePace {
     smallest,
     largest,
     taken,     ///< 1 if the last step was accepted, or 0
-    t_before,  ///< where that began
+    step,      ///< its length
+    t_before,  ///< where it began
     calls,     ///< not 0 where a flow must be looked at: see judge()
     rows
   };
@@ -37,15 +40,19 @@ class LanePace {
   /// A flow in a lane, by the rows of these names.
   struct Flow {
     double t = 0;
+    double beside = 0;
     double target = 1;
     double length = 1;
     bool retry = false;
     bool finite = true;
+    bool jumps = false;
     std::int64_t steps_left = 0;
     IntervalSteps interval = {};
     std::int64_t accepted = 0;
     std::int64_t rejected = 0;
   };
+  /// The time of the lane's flow; `t` but for its rounding.
+  [[nodiscard]] double now(std::size_t lane) const { return at(t, lane) + at(beside, lane); }
   /// Writes the length of its first step into `h` (one row).
   void begin(std::size_t lane, const Flow& flow, LaneRows& h);
   [[nodiscard]] Flow flow(std::size_t lane) const;

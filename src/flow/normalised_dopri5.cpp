@@ -47,8 +47,8 @@ Trial NormalisedDopri5::attempt(const State& x, double t, double h, State& x_new
   const BlockSteps::Limits limits = {far.most, smallest_step(t) / rate};
   for (double length = stretch_for(h, rate);;) {
     const BlockSteps::Stretch stretch = blocks_.follow(x, 0, length, limits, x_new);
-    if (std::isfinite(stretch.reached)) {  // not all that way
-      const double shorter = std::max(0.1 * length, 0.8 * stretch.reached);
+    if (std::isfinite(stretch.followed)) {  // not all that way
+      const double shorter = std::max(0.1 * length, 0.8 * stretch.followed);
       if (!stretch.finite || shorter * rate < smallest_step(t))
         return {false, stretch.finite, h * (shorter / length)};
       length = shorter;

@@ -85,8 +85,8 @@ OwnTime::Table::Table(const OwnTime& clock, double end, Workers& workers)
 
 double OwnTime::Table::gone(double tau) const {
   // The places around it, as many before as behind where there are.
-  const auto behind = static_cast<size_t>(
-      std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
+  const auto behind =
+      static_cast<size_t>(std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
   constexpr size_t kHalf = (kDegree + 1) / 2;
   const size_t first = std::min(std::max(behind, kHalf) - kHalf, places_.size() - kDegree - 1);
   const double* at = &places_[first];

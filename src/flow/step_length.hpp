@@ -23,6 +23,29 @@ inline double smallest_step(double t) {
   return rounding > 1e-300 ? rounding : 1e-300;
 }
 
+/// How much smaller it may be where a System jumps (Capabilities::jumps). Rates of e^27 that have
+/// grown within 1e-14 of the time that it took to get there need 1e-5, at a tolerance of 1e-13.
+inline constexpr double kWithinRounding = 0x1p-30;
+
+inline double smallest_step(double t, bool jumps) {
+  return (jumps ? kWithinRounding : 1) * smallest_step(t);
+}
+
+/// A time, and what steps that are too short to move it have come to since.
+struct FineTime {
+  double t = 0;
+  double beside = 0;
+
+  [[nodiscard]] double now() const { return t + beside; }
+  [[nodiscard]] double left(double target) const { return target - t - beside; }
+  /// After a step of length h, which may be that short if the System `jumps`.
+  [[nodiscard]] FineTime after(double h, bool jumps) const {
+    const double way = beside + h;
+    const bool moves = !jumps | (way >= smallest_step(t));
+    return {moves ? t + way : t, moves ? 0 : way};
+  }
+};
+
 /// The step to try where one of this length would do, and a target is `remaining` away: one that
 /// misses the target by rounding alone hits it, and an adaptive one divides the rest of the way
 /// rather than end with a tiny step.

@@ -48,6 +48,8 @@ class BulirschStoer : public Stepper {
     // Its test for acceptance does not see a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, 0.1 * h};
+    // Where its estimates of different orders disagree it asks for the same step over and over.
+    if (!accepted && next == h) next = 0.5 * h;
     return {accepted, true, next};
   }
 

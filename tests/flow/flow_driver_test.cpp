@@ -160,6 +160,55 @@ TEST_CASE("a blow-up is located at its time", "[fast][flow]") {
   CHECK_THAT(outcome.message, Catch::Contains("without bound"));
 }
 
+TEST_CASE("a system that jumps moves on within the rounding of t, and others end there",
+          "[fast][flow]") {
+  // x' = e^x up to x = 30, and e^30 beyond: from e^-30 before t = 1 on to 40 in e^-30 ten times.
+  static constexpr double kHeld = 30;
+  Toy toy = one(0, [](double x, double) { return std::exp(std::min(x, kHeld)); });
+  toy.jacobian = [](auto x, double, auto j, auto) { j[0] = x[0] < kHeld ? std::exp(x[0]) : 0; };
+  toy.items = 160;
+  toy.passage_functions = [](auto x, double, auto values) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = x[0] - 0.25 * static_cast<double>(i + 1);
+  };
+  toy.events = {{"early", ""}, {"late", "", "early"}, {"held", ""}};
+  toy.event_functions = [](auto x, double, auto values) {
+    values[0] = x[0] - 28.3;
+    values[1] = x[0] - 28.4;
+    values[2] = x[0] - 33;
+  };
+  const std::string method = GENERATE_COPY(from_range(kAdaptive));
+  INFO(method);
+  const FlowDriver::Options options{.method = method, .rtol = 1e-12, .atol = 1e-14};
+  const Outcome without = Run(toy, options).driver.advance(1.5);
+  CHECK(without.kind == Kind::diverged);
+  CHECK(without.diverged_at == Approx(1).epsilon(1e-10));
+
+  toy.jumps = true;
+  Run run(toy, options);
+  REQUIRE(run.driver.advance(1.5).kind == Kind::reached);
+  CHECK(run.driver.time() == 1.5);
+  CHECK(run.driver.state()[0] == Approx(30 + 0.5 * std::exp(30)).epsilon(1e-10));
+  CHECK(run.driver.statistics().accepted < 20000);
+  const auto exact = [](double x) {
+    return x < kHeld ? -std::expm1(-x) : 1 - std::exp(-kHeld) * (1 + kHeld - x);
+  };
+  double before = 0;
+  for (std::size_t i = 0; i < toy.items; ++i) {
+    const double time = run.driver.passages()[i];
+    INFO("item " << i);
+    CHECK(time == Approx(exact(0.25 * static_cast<double>(i + 1))).epsilon(1e-11));
+    CHECK(time >= before);
+    before = time;
+  }
+  REQUIRE(run.driver.events().size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(run.driver.events()[i].event == i);
+    CHECK(run.driver.events()[i].time ==
+          Approx(exact(std::vector{28.3, 28.4, 33.0}[i])).epsilon(1e-11));
+  }
+}
+
 TEST_CASE("a blow-up so slow that the state stays small is still detected", "[fast][flow]") {
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   INFO(method);

@@ -22,14 +22,16 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 struct OneFlow {
   LanePace::Flow flow;
   double h = 0;
+  double before = 0;  ///< the time at which the last step began
   bool called = false;
 
   void begin(const LanePace::Flow& with) {
     flow = with;
-    h = step_within(flow.length, flow.target - flow.t);
+    h = step_within(flow.length, flow.target - flow.t - flow.beside);
   }
   void judge(double error, double factor, bool seen) {
     --flow.steps_left;
+    before = flow.t + flow.beside;
     flow.finite = std::isfinite(error);
     const bool taken = error <= 1;
     if (taken) {
@@ -40,17 +42,26 @@ struct OneFlow {
       interval.largest = std::fmax(interval.largest, h);
       const double next = flow.retry ? std::min(h * factor, h) : h * factor;
       flow.length = next_length(flow.length, h, next);
-      flow.t = h == flow.target - flow.t ? flow.target : flow.t + h;
+      const bool ends = h == flow.target - flow.t - flow.beside;
+      flow.beside += h;
+      if (ends) {
+        flow.t = flow.target;
+        flow.beside = 0;
+      } else if (!flow.jumps || flow.beside >= smallest_step(flow.t)) {
+        flow.t += flow.beside;
+        flow.beside = 0;
+      }
     } else {
       ++flow.rejected;
       flow.length = flow.finite ? std::min(h * factor, h) : kAfterNonFinite * h;
     }
     flow.retry = !taken;
     called = (taken && seen) || flow.t >= flow.target || !flow.finite || !may_go_on();
-    h = step_within(flow.length, flow.target - flow.t);
+    h = step_within(flow.length, flow.target - flow.t - flow.beside);
   }
   [[nodiscard]] bool may_go_on() const {
-    return flow.steps_left > 0 && flow.length >= smallest_step(flow.t);
+    return flow.steps_left > 0 &&
+           flow.length >= smallest_step(flow.t) * (flow.jumps ? kWithinRounding : 1);
   }
 };
 
@@ -58,10 +69,10 @@ bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 bool same(const LanePace::Flow& a, const LanePace::Flow& b) {
   const auto alike = [](double x, double y) { return same(x, y) || (x != x && y != y); };
-  return same(a.t, b.t) && same(a.target, b.target) && same(a.length, b.length) &&
-         a.retry == b.retry && a.finite == b.finite && a.steps_left == b.steps_left &&
-         a.accepted == b.accepted && a.rejected == b.rejected &&
-         a.interval.number == b.interval.number &&
+  return same(a.t, b.t) && same(a.beside, b.beside) && a.jumps == b.jumps &&
+         same(a.target, b.target) && same(a.length, b.length) && a.retry == b.retry &&
+         a.finite == b.finite && a.steps_left == b.steps_left && a.accepted == b.accepted &&
+         a.rejected == b.rejected && a.interval.number == b.interval.number &&
          alike(a.interval.smallest, b.interval.smallest) &&
          alike(a.interval.largest, b.interval.largest);
 }
@@ -75,15 +86,19 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
   const auto one_of = [&](double share) { return uniform(random) < share; };
   const auto new_flow = [&] {
     const double t = one_of(0.5) ? 0 : 100 * uniform(random);
-    return LanePace::Flow{
-        .t = t,
-        .target = t + std::exp(3 * uniform(random)),
-        // Now and then as short as they may be, and a bit less.
-        .length = one_of(0.1) ? 1.5 * smallest_step(t) : std::exp(4 * uniform(random) - 4),
-        .retry = one_of(0.3),
-        .finite = one_of(0.9),
-        .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
-        .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
+    const bool jumps = one_of(0.5);
+    const double shortest = smallest_step(t, jumps);
+    return LanePace::Flow{.t = t,
+                          .target = t + std::exp(3 * uniform(random)),
+                          // Now and then as short as they may be, and a bit less.
+                          .length = one_of(0.1)            ? 1.5 * shortest
+                                    : jumps && one_of(0.6) ? 0.3 * smallest_step(t)
+                                                           : std::exp(4 * uniform(random) - 4),
+                          .retry = one_of(0.3),
+                          .finite = one_of(0.9),
+                          .jumps = jumps,
+                          .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
+                          .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
   };
   LanePace pace;
   LaneRows error(1), factor(1), seen(1), h(1);
@@ -94,7 +109,7 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
   }
   constexpr std::size_t kIdle = 5;
   pace.idle(kIdle, h);
-  int calls = 0, arrived = 0, stuck = 0;
+  int calls = 0, arrived = 0, stuck = 0, within = 0;
   for (int step = 0; step < 20000; ++step) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const bool finite = one_of(0.98);
@@ -104,7 +119,8 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
       factor.at(0, lane) = step_factor(finite ? error.at(0, lane) : 1, 5);
       seen.at(0, lane) = one_of(0.02) ? 1 : 0;
       // What is left, but for rounding: the next step is to hit the target.
-      const double left = flows[lane].flow.target - flows[lane].flow.t - flows[lane].h;
+      const LanePace::Flow& at = flows[lane].flow;
+      const double left = at.target - at.t - at.beside - flows[lane].h;
       if (one_of(0.05) && left > 0) factor.at(0, lane) = left / flows[lane].h * (1 - 1e-11);
     }
     const bool called = pace.judge(error, factor, seen, h);
@@ -112,7 +128,6 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if (lane == kIdle) continue;
       OneFlow& one = flows[lane];
-      const double before = one.flow.t;
       one.judge(error.at(0, lane), factor.at(0, lane), seen.at(0, lane) != 0);
       any = any || one.called;
       INFO("step " << step << ", lane " << lane);
@@ -120,7 +135,9 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
       REQUIRE(same(h.at(0, lane), one.h));
       REQUIRE((pace.at(LanePace::calls, lane) != 0) == one.called);
       REQUIRE((pace.at(LanePace::taken, lane) != 0) == !one.flow.retry);
-      REQUIRE(pace.at(LanePace::t_before, lane) == before);
+      REQUIRE(pace.at(LanePace::t_before, lane) == one.before);
+      REQUIRE(pace.now(lane) == one.flow.t + one.flow.beside);
+      within += one.flow.beside > 0 ? 1 : 0;
       const bool over = one.flow.t >= one.flow.target;
       REQUIRE(pace.may_go_on(lane) == one.may_go_on());
       if (!over && one.may_go_on()) continue;
@@ -138,6 +155,7 @@ TEST_CASE("steps in lanes are as long as each flow's alone, and call when it mus
   CHECK(calls < 19000);
   CHECK(arrived > 1000);
   CHECK(stuck > 1000);
+  CHECK(within > 1000);
 }
 
 TEST_CASE("what has been reached is seen in rows that are watched alone", "[fast][flow][lanes]") {

@@ -137,7 +137,7 @@ TEST_CASE("blocks in a time of their own follow the exact solution", "[fast][flo
     }
     CHECK(sum == Approx(end).epsilon(1e-13));
     CHECK(state < 10 * rtol);
-    CHECK(passages < 10 * rtol);  // by an extension whose order is one lower than that of steps
+    CHECK(passages < 10 * rtol);     // by an extension whose order is one lower than that of steps
     CHECK(state < last_state / 10);  // of a hundred in the tolerance
     CHECK(passages < last_passages / 10);
     last_state = state;

@@ -27,6 +27,7 @@ struct Toy {
                      std::span<double> time_derivative)>
       jacobian = {};
   std::function<void(std::span<double> x, double dt)> proximal = {};
+  bool jumps = false;
   bool estimates_error = false;  ///< of the proximal term's steps
   std::size_t items = 0;         ///< of one passage
   Function passage_functions = {};
@@ -68,6 +69,7 @@ class ToySystem : public System,
     if (toy_.proximal) can.proximal = this;
     if (toy_.sample) can.sampled = this;
     if (toy_.switches > 0) can.switching = this;
+    can.jumps = toy_.jumps;
     return can;
   }
   [[nodiscard]] double default_end() const override { return 1; }

@@ -218,11 +218,10 @@ TEST_CASE("joma: tokens that go equally far are next to each other, on any numbe
 TEST_CASE("joma: softmax in the time of exponential attention follows the flow as it is given",
           "[fast][joma][flow]") {
   const auto words = [](const std::string& coordinates, const std::string& most) {
-    return std::vector<std::string>{"--activation",   "nonlinear",   "--attention",  "softmax",
-                                    "--tokens",       "600",         "--target-min", "-1.5",
-                                    "--target-max",   most,          "--init",       "0.1",
-                                    "--coordinates",  coordinates,   "--offset",     "0.3",
-                                    "--problem-seed", "4"};
+    return std::vector<std::string>{
+        "--activation",  "nonlinear", "--attention",  "softmax", "--tokens",       "600",
+        "--target-min",  "-1.5",      "--target-max", most,      "--init",         "0.1",
+        "--coordinates", coordinates, "--offset",     "0.3",     "--problem-seed", "4"};
   };
   const Case full(words("full", "2"));
   const Case reduced(words("reduced", "2"));

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "dynamics/joma/clock.hpp"
+#include "flow/flow_lanes.hpp"
+#include "popflow/flow_driver.hpp"
+#include "popflow/parameter.hpp"
+#include "support/joma_reference.hpp"
+
+// Tokens that come from 8 tau to their targets within the rounding of t.
+
+using namespace popflow;
+using namespace popflow::joma;
+using namespace popflow::joma::test;
+
+namespace {
+
+constexpr double kStart = 0.05, kHeld = 27;
+
+/// When the token passes 90% of its target: its clock, as long as its rate is not held.
+double exact_time(double mu, double tau) {
+  Attention attention;
+  attention.temperature = tau;
+  const Line line{kStart, mu - kStart, 0};
+  const double s = std::log((mu - kStart) / (0.1 * mu));
+  const double held_from = tau * std::sqrt(2 * kHeld);
+  const double free = mu > held_from ? std::log((mu - kStart) / (mu - held_from)) : s;
+  return clock_of(attention, line, std::min(s, free)) + std::max(0.0, s - free) * std::exp(-kHeld);
+}
+
+struct Jumps : Case {
+  explicit Jumps(int tokens = 10, double tau = 1, std::vector<std::string> more = {})
+      : Case([&] {
+          std::vector<std::string> words = {
+              "--activation",         "nonlinear",     "--target-max", "20", "--tokens",
+              std::to_string(tokens), "--temperature", shortest(tau)};
+          words.insert(words.end(), more.begin(), more.end());
+          return words;
+        }()),
+        temperature(tau) {}
+
+  /// The largest relative error of a token's time.
+  [[nodiscard]] double error(const Driver& driver) const {
+    double worst = 0;
+    for (Eigen::Index l = 0; l < flow.goal.cols(); ++l) {
+      const double exact = exact_time(flow.goal(0, l), temperature);
+      const double found = driver.passages()[static_cast<std::size_t>(l)];
+      worst = std::isfinite(found) ? std::max(worst, std::abs(found / exact - 1)) : INFINITY;
+    }
+    return worst;
+  }
+  double temperature;
+};
+
+FlowDriver::Options within(double rtol, const std::string& method = "dopri5") {
+  return {.method = method, .rtol = rtol, .atol = rtol / 100, .max_steps = 100'000};
+}
+
+/// All that a driver tells but evaluations, of which a flow that is resumed in lanes takes one
+/// more.
+std::vector<double> told(const Driver& driver) {
+  const StepStatistics counts = driver.statistics();
+  std::vector<double> all(driver.state().begin(), driver.state().end());
+  all.insert(all.end(), {driver.time(), static_cast<double>(counts.accepted),
+                         static_cast<double>(counts.rejected)});
+  all.insert(all.end(), driver.passages().begin(), driver.passages().end());
+  for (const FoundEvent& event : driver.events()) all.push_back(event.time);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Jumps within the rounding of t are followed at any tolerance", "[fast][joma][flow]") {
+  const Jumps jumps;
+  for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"})
+    for (const double rtol : {1e-8, 1e-10, 1e-12}) {
+      if (method == "rosenbrock4" && rtol < 1e-10) continue;  // tens of thousands of steps
+      // It reads passages off a polynomial through nine points of its long steps.
+      const double reading = method == "bulirsch_stoer" ? 3e-7 : 0;
+      INFO(method << " to " << rtol);
+      FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol, method));
+      const Outcome outcome = driver.advance(jumps.end);
+      INFO(outcome.message);
+      CHECK(outcome.kind == Outcome::Kind::reached);
+      CHECK(jumps.error(driver) < 3 * rtol + reading);
+    }
+}
+
+TEST_CASE("Jumps are followed in lanes as by a flow alone", "[fast][joma][flow][lanes]") {
+  std::vector<std::unique_ptr<Jumps>> problems;
+  for (int i = 0; i < 20; ++i)
+    problems.push_back(std::make_unique<Jumps>(
+        10, 1 + 0.04 * i, std::vector<std::string>{"--problem-seed", std::to_string(i + 1)}));
+  for (const double rtol : {1e-8, 1e-10, 1e-12}) {
+    std::vector<FlowLanes::Flow> flows;
+    std::vector<double> ends;
+    for (const auto& problem : problems) {
+      flows.push_back({problem->system.get(), within(rtol)});
+      ends.push_back(problem->end);
+    }
+    FlowLanes lanes(flows, {});
+    lanes.advance(ends);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      INFO("flow " << i << " to " << rtol);
+      const auto driver = std::move(lanes.drivers()[i]);
+      CHECK(driver->advance(ends[i]).kind == Outcome::Kind::reached);
+      CHECK(problems[i]->error(*driver) < 10 * rtol);
+    }
+  }
+}
+
+TEST_CASE("Jumps are followed in blocks of tokens", "[fast][joma][flow]") {
+  const Jumps jumps(300);
+  for (const double rtol : {1e-8, 1e-11}) {
+    FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol));
+    INFO("to " << rtol);
+    CHECK(driver.advance(jumps.end).kind == Outcome::Kind::reached);
+    CHECK(jumps.error(driver) < 3 * rtol);
+  }
+}
+
+TEST_CASE("A run that is interrupted within a jump resumes bit for bit", "[fast][joma][flow]") {
+  const Jumps jumps;
+  auto& workers = const_cast<Workers&>(jumps.workers);
+  const std::string method = GENERATE("dopri5", "fehlberg78", "rosenbrock4");
+  INFO(method);
+  const FlowDriver::Options options = within(method == "rosenbrock4" ? 1e-9 : 1e-12, method);
+  std::vector<std::int64_t> unmoved;  // after how many steps t has not moved
+  std::int64_t steps = 0;
+  double last = 0;
+  FlowDriver::Options listening = options;
+  listening.on_step = [&](double t) {
+    ++steps;
+    if (t == last) unmoved.push_back(steps);
+    last = t;
+  };
+  FlowDriver whole(*jumps.system, workers, listening);
+  whole.advance(jumps.end);
+  REQUIRE(unmoved.size() > 10);
+  std::size_t between = 0;
+  for (std::size_t i = 0; i < unmoved.size(); i += unmoved.size() / 10) {
+    const std::int64_t cut = unmoved[i];
+    std::int64_t asked = 0;
+    FlowDriver::Options cut_options = options;
+    cut_options.interrupted = [&] { return asked++ == cut; };
+    FlowDriver begun(*jumps.system, workers, cut_options);
+    CHECK(begun.advance(jumps.end).kind == Outcome::Kind::interrupted);
+    const ResumePoint point = begun.resume_point();
+    between += point.data.number("beside_t") != 0 ? 1 : 0;
+    FlowDriver resumed(*jumps.system, workers, options);
+    resumed.restore(*point.x, *point.regime, point.t, point.data);
+    resumed.advance(jumps.end);
+    REQUIRE(told(resumed) == told(whole));
+  }
+  CHECK(between > 9);
+}
+
+TEST_CASE("A flow in lanes that is interrupted within a jump resumes bit for bit",
+          "[fast][joma][flow][lanes]") {
+  const Jumps jumps(3);
+  const std::vector<FlowLanes::Flow> flow = {{jumps.system.get(), within(1e-12)}};
+  const FlowLanes lanes(flow, {});
+  const auto whole = std::move(lanes.drivers()[0]);
+  whole->advance(jumps.end);
+  std::size_t between = 0;
+  for (int cut = 1;; ++cut) {
+    int asked = 0;
+    const FlowLanes first(flow, [&] { return ++asked > cut; });
+    const auto begun = std::move(first.drivers()[0]);
+    if (begun->advance(jumps.end).kind != Outcome::Kind::interrupted) break;
+    const ResumePoint point = begun->resume_point();
+    between += point.data.number("beside_t") != 0 ? 1 : 0;
+    const FlowLanes second(flow, {});
+    const auto resumed = std::move(second.drivers()[0]);
+    resumed->restore(*point.x, *point.regime, point.t, point.data);
+    resumed->advance(jumps.end);
+    REQUIRE(told(*resumed) == told(*whole));
+  }
+  CHECK(between > 0);
+}
