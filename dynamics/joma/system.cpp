@@ -93,8 +93,8 @@ double Joma::peak_exponent() const {
 }
 
 /// A target far beyond 8 tau is reached in less time than the rounding of the time it took to reach
-/// 8 tau. Such rates are held at e^27: the token then still arrives within 2e-8 of the right time,
-/// and in steps that can be taken.
+/// 8 tau. Such rates are held at e^27: the token then still passes 90% of its target within 4e-12
+/// mu/tau of the right time, and in steps that can be taken.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
@@ -561,7 +561,9 @@ std::vector<Note> Joma::notes() const {
   if (std::isfinite(attention_.highest_exponent))
     notes.push_back(
         {"some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
-         "e^27, which moves a jump by less than 2e-8 of its time, and such tokens have no clock"});
+         "e^27, which moves a jump by less than 2e-8 of its time for targets up to 5000 times "
+         "that, "
+         "and such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
     for (std::size_t l = 0; l < tokens(); ++l)
