@@ -104,7 +104,8 @@ TEST_CASE("Jumps are followed in lanes as by a flow alone", "[fast][joma][flow][
   std::vector<std::unique_ptr<Jumps>> problems;
   for (int i = 0; i < 20; ++i)
     problems.push_back(std::make_unique<Jumps>(
-        10, 1 + 0.04 * i, std::vector<std::string>{"--problem-seed", std::to_string(i + 1)}));
+        10, 1 + 0.04 * i, std::vector<std::string>{"--problem-seed", std::to_string(i + 1)},
+        i < 10 ? "20" : "400"));
   for (const double rtol : {1e-8, 1e-10, 1e-12}) {
     std::vector<FlowLanes::Flow> flows;
     std::vector<double> ends;
@@ -124,7 +125,7 @@ TEST_CASE("Jumps are followed in lanes as by a flow alone", "[fast][joma][flow][
 }
 
 TEST_CASE("Jumps are followed in blocks of tokens", "[fast][joma][flow]") {
-  const Jumps jumps(300);
+  const Jumps jumps(260);
   for (const double rtol : {1e-8, 1e-11}) {
     FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol));
     INFO("to " << rtol);
