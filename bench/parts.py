@@ -219,7 +219,7 @@ THREADS = {
     "`joma` flow, a million tokens": "run joma --activation nonlinear --attention exp --t-end 3.6 "
                                      "--saves 2 --state ends --tokens 1000000",
     "`joma` flow, softmax, a million tokens":
-        "run joma --activation nonlinear --attention softmax --t-end 1 --saves 2 --state ends "
+        "run joma --activation nonlinear --attention softmax --t-end 1e8 --saves 2 --state ends "
         "--tokens 1000000",
     "`joma-joint` flow, M = 2000, C = K = 100": f"{JOINT} --tokens 2000 --classes 100 --t-end 200",
     "`joma-joint` SDE, M = C = K = 20, 16 runs": f"{JOINT} --mode sde --t-end 4 --runs 16",
