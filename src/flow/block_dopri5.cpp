@@ -22,6 +22,7 @@ Trial BlockDopri5::attempt(const State& x, double t, double h, State& x_new) {
   const BlockSteps::Stretch stretch = blocks_.follow(x, t, h, {far.most}, x_new);
   most_steps_ = stretch.most_steps;
   if (std::isfinite(stretch.followed)) {  // not all that way
+    // As t has it, but within its rounding.
     const double way = h < smallest_step(t) ? stretch.followed : t + stretch.followed - t;
     return {false, stretch.finite, std::max(0.1 * h, 0.8 * way)};
   }

@@ -121,10 +121,11 @@ void BlockSteps::reset() {
   std::fill(lengths_.begin(), lengths_.end(), 0.0);
 }
 
+size_t BlockSteps::groups() const { return (lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask; }
+
 template <class Body>
 void BlockSteps::each_task(Body&& body) {
-  const size_t tasks = (lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask;
-  workers_.run(tasks, x_.size(), [&](size_t task) {
+  workers_.run(groups(), x_.size(), [&](size_t task) {
     const size_t first = task * kBlocksOfTask;
     body(task, first, std::min(lengths_.size(), first + kBlocksOfTask));
   });
@@ -153,7 +154,7 @@ void BlockSteps::count(std::int64_t evaluated) {
 BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const Limits& limits,
                                        State& x_new) {
   if (clock_) clock_->begin(lengths_.size());
-  std::vector<Task> tasks((lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask);
+  std::vector<Task> tasks(groups());
   each_task([&](size_t number, size_t first, size_t last) {
     Task& task = tasks[number];
     Desk desk(passages_.none_left() ? 0 : items_);
@@ -255,7 +256,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
 
 template <class Body>
 double BlockSteps::sum_of_blocks(Body&& body) {
-  std::vector<double> sums((lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask);
+  std::vector<double> sums(groups());
   each_task([&](size_t task, size_t first, size_t last) {
     for (size_t b = first; b < last; ++b) sums[task] += body(block(b));
   });
@@ -301,14 +302,15 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
     return std::accumulate(slopes, slopes + block.count, 0.0);
   });
   const double h = growth / rate;
-  std::vector<std::vector<Passed>> passed((lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask);
+  const bool look = h > 0 && !passages_.none_left();
+  std::vector<std::vector<Passed>> passed(groups());
   each_task([&](size_t task, size_t first, size_t last) {
-    std::vector<double> before(items_ * kBlock), after(items_ * kBlock);
+    std::vector<double> before(look ? items_ * kBlock : 0);
+    std::vector<double> after(before.size());
     for (size_t b = first; b < last; ++b) {
       const Block block = this->block(b);
       const std::span<double> x = {&x_new_[block.begin], block.count};
       double* slopes = &slopes_new_[block.begin];
-      const bool look = h > 0 && !passages_.none_left();
       if (look) separable_->part_passages(block.begin, x, 0, before);
       for (size_t l = 0; l < block.count; ++l) x[l] += h * slopes[l];
       separable_->part_rhs(block.begin, x, 0, {slopes, block.count});

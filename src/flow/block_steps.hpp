@@ -68,7 +68,9 @@ class BlockSteps {
   struct Block;
   struct Desk;
   struct Task;
-  /// Calls body(task, first, last) for groups of blocks, on all threads.
+  /// Groups of blocks that a thread takes at once.
+  [[nodiscard]] std::size_t groups() const;
+  /// Calls body(task, first, last) for these, on all threads.
   template <class Body>
   void each_task(Body&& body);
   template <class Body>

@@ -66,6 +66,7 @@ Trial NormalisedDopri5::attempt(const State& x, double t, double h, State& x_new
       gone = h;
     }
     time_passages(t, length);
+    // No more than a bound: the next attempt finds its length by its blocks' steps.
     const double faster = std::max(1.0, blocks_.rate_at_end() / rate);
     return {true, true, 2 * faster * faster * rate * longest_, gone};
   }

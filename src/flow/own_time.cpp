@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <boost/math/tools/toms748_solve.hpp>
-#include <cmath>
 #include <cstdint>
-#include <limits>
+
+#include "flow/interpolant.hpp"
 
 namespace popflow {
 
@@ -87,16 +87,9 @@ double OwnTime::Table::gone(double tau) const {
   // The places around it, as many before as behind where there are.
   const auto behind =
       static_cast<size_t>(std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
-  constexpr size_t kHalf = (kDegree + 1) / 2;
-  const size_t first = std::min(std::max(behind, kHalf) - kHalf, places_.size() - kDegree - 1);
-  const double* at = &places_[first];
-  // Neville's scheme.
-  std::array<double, kDegree + 1> p;
-  std::copy_n(&gone_[first], kDegree + 1, p.begin());
-  for (size_t order = 1; order <= kDegree; ++order)
-    for (size_t i = 0; i + order <= kDegree; ++i)
-      p[i] = ((at[i + order] - tau) * p[i] + (tau - at[i]) * p[i + 1]) / (at[i + order] - at[i]);
-  return p[0];
+  constexpr size_t kNodes = kDegree + 1;
+  const size_t first = std::min(std::max(behind, kNodes / 2) - kNodes / 2, places_.size() - kNodes);
+  return Interpolant<kNodes>({&places_[first], kNodes}, {&gone_[first], kNodes}).at(tau).value;
 }
 
 }  // namespace popflow

@@ -1,40 +1,17 @@
 #include "flow/passages.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "dynamics/common/newton_root.hpp"
+#include "flow/interpolant.hpp"
 
 namespace popflow {
 
 namespace {
 
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
-
-/// The polynomial through values at nodes, in Newton's form.
-class Interpolant {
- public:
-  Interpolant(std::span<const double> nodes, std::span<const double> values) : nodes_(nodes) {
-    std::copy(values.begin(), values.end(), divided_.begin());
-    for (std::size_t order = 1; order < nodes.size(); ++order)
-      for (std::size_t i = nodes.size() - 1; i >= order; --i)
-        divided_[i] = (divided_[i] - divided_[i - 1]) / (nodes[i] - nodes[i - order]);
-  }
-  [[nodiscard]] ValueAndSlope at(double part) const {
-    ValueAndSlope sum = {divided_[nodes_.size() - 1], 0};
-    for (std::size_t i = nodes_.size() - 1; i-- > 0;) {
-      const double distance = part - nodes_[i];
-      sum = {sum.value * distance + divided_[i], sum.slope * distance + sum.value};
-    }
-    return sum;
-  }
-
- private:
-  std::span<const double> nodes_;
-  std::array<double, kFinePassageNodes.size()> divided_;  ///< differences, as many as nodes
-};
 
 }  // namespace
 
@@ -45,7 +22,7 @@ double first_root(std::span<const double> nodes, std::span<const double> values)
   const double low = values[end - 1];
   const double high = values[end];
   if (!(low < 0) || !(high > 0)) return nodes[end];
-  const Interpolant interpolant(nodes, values);
+  const Interpolant<kFinePassageNodes.size()> interpolant(nodes, values);
   const double begin = nodes[end - 1];
   const double secant = begin + (nodes[end] - begin) * (low / (low - high));
   return newton_root([&](double part) { return interpolant.at(part); }, begin, nodes[end], false,

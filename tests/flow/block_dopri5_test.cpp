@@ -9,94 +9,46 @@
 #include <vector>
 
 #include "popflow/flow_driver.hpp"
-#include "popflow/system.hpp"
+#include "support/decades.hpp"
 
 namespace popflow::test {
 namespace {
 
 constexpr std::size_t kEntries = 3000;  // eleven whole blocks, and one that is not
-constexpr double kSlowest = 0.01, kSpan = 1e4;
 
-/// x_i' = rate_i (1 - x_i) from 0, with rates over four decades in no order: x_i reaches one half
-/// at log 2 / rate_i. The event is where half of the sum is reached.
-class Relaxations : public System, public Events, public Separable {
+/// x_i' = rate_i (1 - x_i) cos(t / 20) from 0: x_i reaches one half at log 2 / rate_i by the time
+/// 20 sin(t / 20). The event is where half of the sum is reached.
+class Relaxations : public Decades {
  public:
   explicit Relaxations(bool separable, double at_jump = INFINITY)
-      : separable_(separable), jump_(at_jump) {
-    info_.name = "relaxations";
-    info_.events = {{.name = "half_of_the_sum", .meaning = "the sum reaches half of its limit"}};
-    info_.passages = {{"halfway", {"x_index"}, "t", "one half", "a test"}};
-    shape_.blocks = {{"x", kEntries, 1.0}};
-    shape_.dimensions = {{"x_index", kEntries, DimensionSpec::Coordinate::index, {}, {}}};
-    shape_.events = {"half_of_the_sum"};
-    shape_.passages = {"halfway"};
-    for (std::size_t i = 0; i < kEntries; ++i)
-      rates_.push_back(kSlowest *
-                       std::pow(kSpan, static_cast<double>(i * 389 % kEntries) / kEntries));
-    order_.resize(kEntries);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(),
-              [&](std::size_t a, std::size_t b) { return rates_[a] < rates_[b]; });
-  }
+      : Decades(
+            {.entries = kEntries,
+             .slowest = 0.01,
+             .level = 0.5,
+             .event = {.name = "half_of_the_sum", .meaning = "the sum reaches half of its limit"},
+             .in_blocks = separable}),
+        jump_(at_jump) {}
 
-  [[nodiscard]] const SystemInfo& info() const override { return info_; }
-  [[nodiscard]] const Shape& shape() const override { return shape_; }
-  [[nodiscard]] double default_end() const override { return 10; }
-  [[nodiscard]] GroupSpec problem() const override { return {}; }
-  [[nodiscard]] Capabilities capabilities() const override {
-    Capabilities can;
-    can.events = this;
-    if (separable_) can.separable = this;
-    return can;
-  }
-  void start(std::span<double> x) const override { std::fill(x.begin(), x.end(), 0.0); }
-  void rhs(StateView x, double t, std::span<double> dxdt) const override {
-    for (std::size_t i = 0; i < kEntries; ++i) dxdt[i] = slope(i, x[i], t);
-  }
-  void observe(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const override {}
-  void field(std::string_view /*name*/, StateView x, double /*t*/,
-             const FieldSink& sink) const override {
-    sink(0, x);
-  }
   void event_functions(StateView x, double /*t*/, std::span<double> values) const override {
-    double sum = 0;
-    for (std::size_t i = 0; i < kEntries; ++i) sum += x[i];
-    values[0] = sum - 0.5 * kEntries;
-  }
-  void passage_functions(StateView x, double /*t*/, std::span<double> values) const override {
-    for (std::size_t i = 0; i < kEntries; ++i) values[i] = x[i] - 0.5;
-  }
-  [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
-  void part_rhs(std::size_t begin, std::span<const double> x, double t,
-                std::span<double> dxdt) const override {
-    for (std::size_t l = 0; l < x.size(); ++l) dxdt[l] = slope(order_[begin + l], x[l], t);
-  }
-  void part_passages(std::size_t /*begin*/, std::span<const double> x, double /*t*/,
-                     std::span<double> values) const override {
-    for (std::size_t l = 0; l < x.size(); ++l) values[l] = x[l] - 0.5;
+    values[0] = std::accumulate(x.begin(), x.end(), 0.0) - 0.5 * kEntries;
   }
 
   [[nodiscard]] double exact(std::size_t i, double t) const {
-    return -std::expm1(-rates_[i] * way(t));
+    return -std::expm1(-rate(i) * way(t));
   }
   /// When it reaches one half.
   [[nodiscard]] double halfway(std::size_t i) const {
-    return kPeriod * std::asin(std::min(1.0, std::log(2.0) / rates_[i] / kPeriod));
+    return kPeriod * std::asin(std::min(1.0, std::log(2.0) / rate(i) / kPeriod));
   }
 
  private:
   static constexpr double kPeriod = 20;
   static double way(double t) { return kPeriod * std::sin(t / kPeriod); }
   // One entry has no slope from a time on.
-  [[nodiscard]] double slope(std::size_t i, double x, double t) const {
-    return i == 500 && t > jump_ ? NAN : rates_[i] * (1 - x) * std::cos(t / kPeriod);
+  [[nodiscard]] double slope(std::size_t i, double x, double t) const override {
+    return i == 500 && t > jump_ ? NAN : rate(i) * (1 - x) * std::cos(t / kPeriod);
   }
-  bool separable_;
   double jump_;
-  SystemInfo info_;
-  Shape shape_;
-  std::vector<double> rates_;
-  std::vector<std::size_t> order_;
 };
 
 struct Errors {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "popflow/flow_driver.hpp"
-#include "popflow/system.hpp"
+#include "support/decades.hpp"
 
 namespace popflow::test {
 namespace {
@@ -19,90 +19,43 @@ constexpr std::size_t kSharers = 2000;  // seven whole blocks, and one that is n
 constexpr double kLevel = 1.5;
 constexpr std::size_t kWatched = 3;
 
-/// x_i' = g_i / sum_j g_j with g_i = rate_i exp(-x_i), from 0, with rates over four decades in no
-/// order. By own time s, x_i = log(1 + rate_i s), and t = sum_i x_i. The event is where one of them
-/// reaches 1.
-class Sharers : public System, public Events, public Separable {
+/// x_i' = g_i / sum_j g_j with g_i = rate_i exp(-x_i), from 0. By own time s, x_i = log(1 + rate_i
+/// s), and t = sum_i x_i. The event is where one of them reaches 1.
+class Sharers : public Decades {
  public:
   explicit Sharers(bool in_blocks, double lost_at = INFINITY)
-      : in_blocks_(in_blocks), lost_at_(lost_at) {
-    info_.name = "sharers";
-    info_.events = {{.name = "one", .meaning = "an entry reaches 1"}};
-    info_.passages = {{"level", {"x_index"}, "t", "the level", "a test"}};
-    shape_.blocks = {{"x", kSharers, 1.0}};
-    shape_.dimensions = {{"x_index", kSharers, DimensionSpec::Coordinate::index, {}, {}}};
-    shape_.events = {"one"};
-    shape_.passages = {"level"};
-    for (std::size_t i = 0; i < kSharers; ++i)
-      rates_.push_back(std::pow(1e4, static_cast<double>(i * 389 % kSharers) / kSharers));
-    order_.resize(kSharers);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(),
-              [&](std::size_t a, std::size_t b) { return rates_[a] < rates_[b]; });
-  }
+      : Decades({.entries = kSharers,
+                 .slowest = 1,
+                 .level = kLevel,
+                 .event = {.name = "one", .meaning = "an entry reaches 1"},
+                 .in_blocks = in_blocks}),
+        lost_at_(lost_at) {}
 
-  [[nodiscard]] const SystemInfo& info() const override { return info_; }
-  [[nodiscard]] const Shape& shape() const override { return shape_; }
-  [[nodiscard]] double default_end() const override { return 10; }
-  [[nodiscard]] GroupSpec problem() const override { return {}; }
-  [[nodiscard]] Capabilities capabilities() const override {
-    Capabilities can;
-    can.events = this;
-    if (in_blocks_) can.separable = this;
-    return can;
-  }
-  void start(std::span<double> x) const override { std::fill(x.begin(), x.end(), 0.0); }
-  void rhs(StateView x, double /*t*/, std::span<double> dxdt) const override {
-    double sum = 0;
-    for (std::size_t i = 0; i < kSharers; ++i) sum += dxdt[i] = slope(i, x[i]);
+  [[nodiscard]] bool normalised() const override { return true; }
+  void rhs(StateView x, double t, std::span<double> dxdt) const override {
+    Decades::rhs(x, t, dxdt);
+    const double sum = std::accumulate(dxdt.begin(), dxdt.end(), 0.0);
     for (double& one : dxdt) one /= sum;
-  }
-  void observe(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const override {}
-  void field(std::string_view /*name*/, StateView x, double /*t*/,
-             const FieldSink& sink) const override {
-    sink(0, x);
   }
   void event_functions(StateView x, double /*t*/, std::span<double> values) const override {
     values[0] = x[kWatched] - 1;
   }
-  void passage_functions(StateView x, double /*t*/, std::span<double> values) const override {
-    for (std::size_t i = 0; i < kSharers; ++i) values[i] = x[i] - kLevel;
-  }
-  [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
-  [[nodiscard]] bool normalised() const override { return true; }
-  void part_rhs(std::size_t begin, std::span<const double> x, double /*t*/,
-                std::span<double> dxdt) const override {
-    for (std::size_t l = 0; l < x.size(); ++l) dxdt[l] = slope(order_[begin + l], x[l]);
-  }
-  void part_passages(std::size_t /*begin*/, std::span<const double> x, double /*t*/,
-                     std::span<double> values) const override {
-    for (std::size_t l = 0; l < x.size(); ++l) values[l] = x[l] - kLevel;
-  }
 
-  [[nodiscard]] double exact(std::size_t i, double own) const {
-    return std::log1p(rates_[i] * own);
-  }
+  [[nodiscard]] double exact(std::size_t i, double own) const { return std::log1p(rate(i) * own); }
   [[nodiscard]] double time(double own) const {
     double sum = 0;
     for (std::size_t i = 0; i < kSharers; ++i) sum += exact(i, own);
     return sum;
   }
   /// When entry i is x.
-  [[nodiscard]] double when(std::size_t i, double x) const {
-    return time(std::expm1(x) / rates_[i]);
-  }
+  [[nodiscard]] double when(std::size_t i, double x) const { return time(std::expm1(x) / rate(i)); }
 
  private:
   // One entry has no slope from a place on.
-  [[nodiscard]] double slope(std::size_t i, double x) const {
-    return i == 500 && x > lost_at_ ? NAN : rates_[i] * std::exp(-x);
+  [[nodiscard]] double slope(std::size_t i, double x, double /*t*/) const override {
+    return i == 500 && x > lost_at_ ? NAN : rate(i) * std::exp(-x);
   }
-  bool in_blocks_;
   double lost_at_;
-  SystemInfo info_;
-  Shape shape_;
-  std::vector<double> rates_;
-  std::vector<std::size_t> order_;
 };
 
 constexpr double kOwnEnd = 1;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "dynamics/common/newton_root.hpp"
+
+namespace popflow {
+
+/// The polynomial through values at nodes, as many as `most` of them, in Newton's form. The nodes
+/// must outlive it.
+template <std::size_t most>
+class Interpolant {
+ public:
+  Interpolant(std::span<const double> nodes, std::span<const double> values) : nodes_(nodes) {
+    std::copy(values.begin(), values.end(), divided_.begin());
+    for (std::size_t order = 1; order < nodes.size(); ++order)
+      for (std::size_t i = nodes.size() - 1; i >= order; --i)
+        divided_[i] = (divided_[i] - divided_[i - 1]) / (nodes[i] - nodes[i - order]);
+  }
+  [[nodiscard]] ValueAndSlope at(double place) const {
+    ValueAndSlope sum = {divided_[nodes_.size() - 1], 0};
+    for (std::size_t i = nodes_.size() - 1; i-- > 0;) {
+      const double distance = place - nodes_[i];
+      sum = {sum.value * distance + divided_[i], sum.slope * distance + sum.value};
+    }
+    return sum;
+  }
+
+ private:
+  std::span<const double> nodes_;
+  std::array<double, most> divided_;  ///< differences, as many as nodes
+};
+
+}  // namespace popflow
