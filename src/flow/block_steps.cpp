@@ -222,9 +222,9 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
     std::copy_n(desk.k.begin(), kStages, k.of);
     const double error = largest_error(filled, desk.x, desk.x_new, step, k,
                                        tolerance_.atol() * scale_, tolerance_.rtol());
+    finite = std::isfinite(error);
     if (!(error <= 1)) {
-      finite = finite && std::isfinite(error);
-      length = step * (std::isfinite(error) ? step_factor(error, kErrorOrder) : kAfterNonFinite);
+      length = step * (finite ? step_factor(error, kErrorOrder) : kAfterNonFinite);
       rejected = true;
       continue;
     }

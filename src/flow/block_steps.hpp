@@ -31,7 +31,7 @@ class BlockSteps {
     /// How far the slowest block got that gave up, its steps too small or too many; infinite: none
     /// did.
     double followed = std::numeric_limits<double>::infinity();
-    bool finite = true;                                     ///< false: it met a NaN or an infinity
+    bool finite = true;  ///< false: it gave up at a NaN or an infinity
     double next = std::numeric_limits<double>::infinity();  ///< shortest step to try next
     int most_steps = 0;                                     ///< of any block
   };

@@ -47,8 +47,9 @@ class Sharers : public Decades {
     for (std::size_t i = 0; i < kSharers; ++i) sum += exact(i, own);
     return sum;
   }
-  /// When entry i is x.
-  [[nodiscard]] double when(std::size_t i, double x) const { return time(std::expm1(x) / rate(i)); }
+  /// When entry i is x, by own time and by t.
+  [[nodiscard]] double own(std::size_t i, double x) const { return std::expm1(x) / rate(i); }
+  [[nodiscard]] double when(std::size_t i, double x) const { return time(own(i, x)); }
 
  private:
   // One entry has no slope from a place on.
@@ -131,6 +132,39 @@ TEST_CASE("passages are not lost where the end of an attempt is moved", "[fast][
   for (std::size_t i = 0; i < kSharers; ++i)
     if (system.when(i, kLevel) < 0.999 * times.back())
       REQUIRE(driver.passages()[i] == Approx(system.when(i, kLevel)).epsilon(2e-8));
+}
+
+TEST_CASE("a passage is found in the short way by which the end of a stretch is moved",
+          "[fast][flow]") {
+  const Sharers system(true);
+  Workers workers(2);
+  const Regime regime;
+  Rhs rhs(system, regime);
+  const Tolerance tolerance(system.shape().blocks, 1e-10, 1e-12);
+  Passages passages(system);
+  State x(kSharers), x_new(kSharers);
+  system.start(x);
+  passages.start({x, regime}, 0);
+  OwnTime clock;
+  BlockSteps blocks(rhs, system, tolerance, workers, passages);
+  blocks.set(clock);
+
+  const double own = system.own(kWatched, kLevel);
+  const double before = own * (1 - 1e-5);
+  const double behind = own * (1 + 1e-5);
+  const auto found = [&] {
+    return std::find_if(blocks.passed().begin(), blocks.passed().end(),
+                        [](const Passed& one) { return one.item == kWatched; });
+  };
+  REQUIRE(std::isinf(blocks.follow(x, 0, before, {256}, x_new).followed));
+  REQUIRE(found() == blocks.passed().end());
+  CHECK(clock.gone(before) == Approx(system.time(before)).epsilon(1e-9));
+  blocks.nudge(before, system.time(behind) - clock.gone(before), x_new);
+  REQUIRE(found() != blocks.passed().end());
+  CHECK(found()->t == Approx(own).epsilon(1e-9));
+  CHECK(x_new[kWatched] == Approx(system.exact(kWatched, behind)).epsilon(1e-9));
+  CHECK(std::accumulate(x_new.begin(), x_new.end(), 0.0) ==
+        Approx(system.time(behind)).epsilon(1e-13));
 }
 
 TEST_CASE("blocks in a time of their own give the same bits on any number of threads, and resumed",
