@@ -318,5 +318,38 @@ TEST_CASE("a system of functions is verified like any other", "[fast][verify]") 
   }
 }
 
+/// x' = 1 + e^-x, whose derivative is of the size of rounding late in a run.
+FunctionSystem settling(double jacobian) {
+  return {.name = "settling",
+          .title = "a speed that settles",
+          .source = "a test",
+          .equations = "x' = 1 + e^-x",
+          .parameters = {},
+          .functions = [jacobian](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {0}, "place"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              out[0] = 1 + std::exp(-x[0]);
+            };
+            f.jacobian = [jacobian](std::span<const double> x, std::span<double> j) {
+              j[0] = -jacobian * std::exp(-x[0]);
+            };
+            f.end = 25;
+            return f;
+          }};
+}
+
+TEST_CASE("rounding of a right-hand side is not held against its Jacobian", "[fast][verify]") {
+  for (const double jacobian : {1.0, 1.0001}) {
+    const Catalogue catalogue = std::vector<CatalogueRow>{settling(jacobian)};
+    Workers workers(1);
+    const std::vector<Check> checks =
+        verify(parse_verify(catalogue.info("settling"), {}), catalogue, workers);
+    INFO(verification_table(checks));
+    CHECK(names(checks, Check::Verdict::fails) ==
+          (jacobian == 1 ? std::set<std::string>{} : std::set<std::string>{"Jacobian"}));
+  }
+}
+
 }  // namespace
 }  // namespace popflow::test
