@@ -31,7 +31,8 @@ modes are decoupled: the layers stay diagonal and equal, and a_k = W_kk follows
 What to expect. From a small start one mode after another, in the order of their strengths: the loss
 stays on a plateau until the next mode is learned, all at once. --start gaussian has normal entries
 of variance g^2/n. Then, with L = 2, mode k follows the sigmoid from |c_k|^2/4 in place of g^2, where
-c_k is column k of W_1 plus row k of W_2, made orthogonal to those of the stronger modes.
+c_k is column k of W_1 plus row k of W_2, made orthogonal to those of the stronger modes. With more
+layers mode k waits for 1/((L - 2) s_k g^(L - 2)); --method rosenbrock4 takes few steps for that.
 
 Sampled model. A sample is one x with its y, its gradient that of |y - W x|^2 / 2.)";
 
@@ -53,6 +54,37 @@ struct Network {
     Matrix error = weight * (labels - made.back());
     for (Index l = layers; l-- > 0; error = (layer(x, l).transpose() * error).eval())
       layer(out, l) += error * made[l].transpose();
+  }
+  /// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `j` is row-major.
+  ///   of the error:      -A_l' A_m dW_m B_m B_l'
+  ///   of W_m above W_l:  (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
+  /// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.
+  void jacobian(Numbers x, const Matrix& Sigma, std::span<double> out) const {
+    const Matrix unit = Matrix::Identity(n, n);
+    const std::vector<Matrix> below = forward(x, unit);
+    std::vector<Matrix> above(layers, unit);
+    for (Index l = layers - 1; l-- > 0;) above[l] = above[l + 1] * layer(x, l + 1);
+    const Matrix error = Sigma - below.back();
+    const Index size = n * n;
+    auto j = Matrix::Map(out.data(), layers * size, layers * size);
+    for (Index l = 0; l < layers; ++l) {
+      Matrix between = unit;
+      for (Index m = l; m < layers; ++m) {
+        if (m > l + 1) between = layer(x, m - 1) * between;
+        const Matrix left = -above[l].transpose() * above[m];
+        const Matrix right = below[m] * below[l].transpose();
+        const Matrix turned = above[m].transpose() * error * below[l].transpose();
+        for (Index row = 0; row < size; ++row)
+          for (Index column = 0; column < size; ++column) {
+            const Index i = row / n, k = row % n, a = column / n, b = column % n;
+            double& entry = j(l * size + row, m * size + column);
+            entry = left(i, a) * right(b, k);
+            if (m > l) entry += between(b, i) * turned(a, k);
+          }
+        j.block(m * size, l * size, size, size) =
+            j.block(l * size, m * size, size, size).transpose().eval();
+      }
+    }
   }
   double imbalance(Numbers x) const {
     double squares = 0;
@@ -175,6 +207,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
     net.descend(x, input, Sigma * input + noise * normals(draw, n), weight, out);
   };
   f.loss = loss;
+  f.jacobian = [=](Numbers x, std::span<double> j) { net.jacobian(x, Sigma, j); };
   f.observables = {{"misalignment", "norm of W off the diagonal",
                     [=](auto x, auto) { return product(x).cwiseProduct(mixing).norm(); }}};
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
@@ -194,8 +227,10 @@ Functions functions(const Parameters& own, const Setting& setting) {
       net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
     };
   const double L = static_cast<double>(layers), weakest = (S > 0).select(S, INFINITY).minCoeff();
-  const double growth = std::max(0.0, std::log(weakest) / L - std::log(g));  // of a layer, in e's
-  f.end = 2 * growth / (weakest * std::pow(g, L - 2)) + 20 / (L * std::pow(weakest, 2 - 2 / L));
+  // A small layer grows by dw/dt = s w^(L - 1).
+  const double growth = std::max(0.0, std::log(weakest) / L - std::log(g));  // in e's
+  const double way = layers == 2 ? growth : -std::expm1((2 - L) * growth) / (L - 2);
+  f.end = 2 * way / (weakest * std::pow(g, L - 2)) + 20 / (L * std::pow(weakest, 2 - 2 / L));
   return f;
 }
 

@@ -55,6 +55,12 @@ TEST_CASE("deep-linear: the flow is minus the gradient of the loss", "[fast][dee
     // In each entry the loss is a polynomial of degree two, for which the formula is exact.
     const VectorXd by = gradient([&](const VectorXd& at) { return s.loss(at); }, x, 0.1);
     CHECK((s.rhs(x) + by).norm() < 1e-12 * by.norm());
+    // And the right-hand side one of degree two at most.
+    const MatrixXd second = jacobian([&](const VectorXd& at) { return s.rhs(at); }, x, 0.1);
+    MatrixXd stated = MatrixXd::Zero(x.size(), x.size());
+    std::vector<double> in_time(x.size());
+    s.system->capabilities().jacobian->jacobian(Subject::span(x), 0, stated, in_time);
+    CHECK((stated - second).norm() < 1e-12 * second.norm());
   }
 }
 

@@ -84,6 +84,17 @@ TEST_CASE("deep-linear: at any depth the modes are decoupled", "[fast][deep-line
   }
 }
 
+TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers", "[fast][deep-linear]") {
+  Subject s = subject("4,2,1", 6, "0.1");
+  FlowDriver driver(*s.system, s.workers, {.method = "rosenbrock4", .rtol = 1e-10, .atol = 1e-12});
+  REQUIRE(driver.advance(s.end).kind == Outcome::Kind::reached);
+  for (std::size_t k = 0; k < 3; ++k)
+    CHECK(driver.passages()[k] == Approx(half_time(4 / std::pow(2, k), 6, 0.1)).epsilon(1e-7));
+  // What is learned forbids the explicit methods steps beyond 1; the end is twice the last plateau.
+  CHECK(driver.statistics().accepted < 4000);
+  CHECK(s.end == Approx(2 * driver.passages()[2]).epsilon(0.01));
+}
+
 TEST_CASE("deep-linear: small random starts learn mode by mode, at predicted times",
           "[fast][deep-linear]") {
   for (const std::string seed : {"1", "2", "3"}) {
