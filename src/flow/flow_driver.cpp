@@ -346,10 +346,11 @@ bool FlowDriver::find_passages(double h, double t_new) {
     return false;
   }
   if (!passages.step_to({x_new_, regime_}, t_new)) return false;
-  const bool fine = extend(h) ? stepper.extension_degree() > 5 : stepper.variable_order();
-  const std::span<const double> nodes =
-      fine ? std::span<const double>(kFinePassageNodes) : std::span<const double>(kPassageNodes);
-  passages.locate(now(), h, nodes, [&](double part) { return within(part, h); });
+  const auto state_at = [&](double part) { return within(part, h); };
+  if (stepper.extension_degree() > 5 || stepper.variable_order())
+    passages.locate_closely(now(), h, options_.rtol, state_at);
+  else
+    passages.locate(now(), h, state_at);
   if (!extend(h)) {
     stepper.reset();
     return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -27,6 +28,16 @@ class Interpolant {
       sum = {sum.value * distance + divided_[i], sum.slope * distance + sum.value};
     }
     return sum;
+  }
+
+  /// How far a root there is from that of the polynomial of one degree less, through all nodes but
+  /// the first or the last, whichever is further away.
+  [[nodiscard]] double doubt_of_root(double root) const {
+    const std::size_t last = nodes_.size() - 1;
+    const bool without_first = root - nodes_.front() > nodes_.back() - root;
+    double term = divided_[last];
+    for (std::size_t i = 0; i < last; ++i) term *= root - nodes_[i + (without_first ? 1 : 0)];
+    return std::abs(term / at(root).slope);
   }
 
  private:

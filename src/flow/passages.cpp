@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "dynamics/common/newton_root.hpp"
 #include "flow/interpolant.hpp"
@@ -72,31 +73,100 @@ bool Passages::step_to(StateView x_new, double t_new) {
   return false;
 }
 
-void Passages::locate(double t, double h, std::span<const double> nodes,
-                      const std::function<StateView(double part)>& state_at) {
+std::vector<std::size_t> Passages::passing() const {
   std::vector<std::size_t> passing;
   for (std::size_t i = 0; i < times_.size(); ++i)
     if (values_new_[i] >= 0 && std::isnan(times_[i])) passing.push_back(i);
-  std::vector<double> values(passing.size() * nodes.size());  // item by item
+  return passing;
+}
+
+void Passages::locate(double t, double h, const std::function<StateView(double part)>& state_at) {
+  constexpr std::size_t kNodes = kPassageNodes.size();
+  const std::vector<std::size_t> passing = this->passing();
+  std::vector<double> values(passing.size() * kNodes);  // item by item
   const auto note = [&](std::size_t node, const std::vector<double>& all) {
-    for (std::size_t k = 0; k < passing.size(); ++k)
-      values[k * nodes.size() + node] = all[passing[k]];
+    for (std::size_t k = 0; k < passing.size(); ++k) values[k * kNodes + node] = all[passing[k]];
   };
   note(0, values_);
-  note(nodes.size() - 1, values_new_);
-  for (std::size_t node = 1; node + 1 < nodes.size(); ++node) {
-    events_->passage_functions(state_at(nodes[node]), t + nodes[node] * h, values_new_);
+  note(kNodes - 1, values_new_);
+  for (std::size_t node = 1; node + 1 < kNodes; ++node) {
+    events_->passage_functions(state_at(kPassageNodes[node]), t + kPassageNodes[node] * h,
+                               values_new_);
     note(node, values_new_);
   }
   for (std::size_t k = 0; k < passing.size(); ++k)
-    times_[passing[k]] = t + first_root(nodes, {&values[k * nodes.size()], nodes.size()}) * h;
+    times_[passing[k]] = t + first_root(kPassageNodes, {&values[k * kNodes], kNodes}) * h;
+  left_ -= passing.size();
+}
+
+namespace {
+
+/// What a polynomial's last term may be off by: the same term of one whose nodes are half as far
+/// apart is 2^9 times as small, unless it tells of rounding, or of the states' own errors.
+constexpr double kSmallerByHalf = 8;
+constexpr int kMostHalvings = 6;
+
+/// A part of a step, and the items that pass in it: where they are among all, and in parts of the
+/// step how far the polynomial over twice this part may have been off.
+struct Stretch {
+  double begin, end;
+  int halvings;
+  struct Item {
+    std::size_t passing;
+    double doubt;
+  };
+  std::vector<Item> items;
+};
+
+}  // namespace
+
+void Passages::locate_closely(double t, double h, double error,
+                              const std::function<StateView(double part)>& state_at) {
+  constexpr std::size_t kNodes = kFinePassageNodes.size();
+  const std::vector<std::size_t> passing = this->passing();
+  std::map<double, std::vector<double>> known;  // values of those, by the part of the step
+  const auto note = [&](double part, const std::vector<double>& all) {
+    std::vector<double>& values = known[part];
+    for (const std::size_t item : passing) values.push_back(all[item]);
+  };
+  note(0, values_);
+  note(1, values_new_);
+  Stretch whole = {0, 1, 0, {}};
+  for (std::size_t k = 0; k < passing.size(); ++k)
+    whole.items.push_back({k, std::numeric_limits<double>::infinity()});
+  std::vector<Stretch> stretches = {std::move(whole)};  // the last one is the first in time
+  std::array<double, kNodes> nodes;
+  std::array<double, kNodes> values;
+  while (!stretches.empty()) {
+    const Stretch here = std::move(stretches.back());
+    stretches.pop_back();
+    const double middle = here.begin + (here.end - here.begin) / 2;
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      nodes[node] = here.begin + kFinePassageNodes[node] * (here.end - here.begin);
+      if (known.count(nodes[node]) > 0) continue;
+      events_->passage_functions(state_at(nodes[node]), t + nodes[node] * h, values_new_);
+      note(nodes[node], values_new_);
+    }
+    Stretch first = {here.begin, middle, here.halvings + 1, {}};
+    Stretch second = {middle, here.end, here.halvings + 1, {}};
+    for (const auto [k, before] : here.items) {
+      for (std::size_t node = 0; node < kNodes; ++node) values[node] = known[nodes[node]][k];
+      const double part = first_root(nodes, values);
+      times_[passing[k]] = t + part * h;
+      const double doubt = Interpolant<kNodes>(nodes, values).doubt_of_root(part);
+      if (doubt > error && doubt < before / kSmallerByHalf && here.halvings < kMostHalvings)
+        (part <= middle ? first : second).items.push_back({k, doubt});
+    }
+    for (Stretch* half : {&second, &first})
+      if (!half->items.empty()) stretches.push_back(std::move(*half));
+  }
   left_ -= passing.size();
 }
 
 void Passages::find(StateView x, double t, double h, StateView x_new, double t_new,
                     const std::function<StateView(double part)>& state_at) {
   events_->passage_functions(x, t, values_);
-  if (step_to(x_new, t_new)) locate(t, h, kPassageNodes, state_at);
+  if (step_to(x_new, t_new)) locate(t, h, state_at);
 }
 
 }  // namespace popflow

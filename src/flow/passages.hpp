@@ -13,7 +13,7 @@ namespace popflow {
 
 /// The places in a step (0 to 1) at which a passage's function is known, to locate it.
 inline constexpr std::array<double, 5> kPassageNodes = {0, 0.25, 0.5, 0.75, 1};
-/// And in one whose extension is of a higher degree.
+/// And in a longer one.
 inline constexpr std::array<double, 9> kFinePassageNodes = {0,     0.125, 0.25,  0.375, 0.5,
                                                             0.625, 0.75,  0.875, 1};
 /// Where the values at these places, `nodes`, first become non-negative, by the polynomial through
@@ -38,10 +38,14 @@ class Passages {
   /// The trajectory moves to x_new. If items pass on the way, stays at the last point and returns
   /// true: they must be located first.
   bool step_to(StateView x_new, double t_new);
-  /// Locates them within the step of length h from t, by their values at `nodes`; `state_at` gives
-  /// the state after a fraction of it.
-  void locate(double t, double h, std::span<const double> nodes,
-              const std::function<StateView(double part)>& state_at);
+  /// Locates them within the step of length h from t, by their values at kPassageNodes; `state_at`
+  /// gives the state after a fraction of it.
+  void locate(double t, double h, const std::function<StateView(double part)>& state_at);
+  /// The same for long steps, by the polynomials of degree eight through values at
+  /// kFinePassageNodes of the step, and of halves of it, and of their halves, until their last term
+  /// moves no time by more than `error` steps, or does not get smaller.
+  void locate_closely(double t, double h, double error,
+                      const std::function<StateView(double part)>& state_at);
 
   /// Both, for a step from x to x_new before which nothing has passed, of a trajectory that has not
   /// been followed here.
@@ -58,6 +62,8 @@ class Passages {
 
  private:
   void count_left();
+  /// Those that pass on the way to the point given to step_to().
+  [[nodiscard]] std::vector<std::size_t> passing() const;
   Capability<Events> events_;
   std::vector<double> times_;
   std::vector<double> values_;      ///< at the last point
