@@ -1,0 +1,153 @@
+// What a run says of its problem at its start.
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "dynamics/scb/system.hpp"
+#include "popflow/parameter.hpp"
+
+namespace popflow::scb {
+
+namespace {
+
+/// Four digits.
+std::string brief(double value) {
+  std::ostringstream text;
+  text.precision(4);
+  text << value;
+  return text.str();
+}
+
+}  // namespace
+
+std::vector<Note> Scb::notes() const {
+  std::vector<Note> notes = problem_.notes;
+  for (std::string& remark : remarks()) notes.push_back({std::move(remark)});
+  for (std::string& warning : warnings()) notes.push_back({std::move(warning), true});
+  return notes;
+}
+
+std::vector<std::string> Scb::remarks() const {
+  std::vector<std::string> remarks;
+  std::ostringstream text;
+  if (no_signal_V_) remarks.emplace_back("K_P = 0: every column of P is mu, so there is no signal");
+  if (no_signal_A_) remarks.emplace_back("kappa = 0: Q is uniform, so there is no signal");
+  if (!no_signal_V_ && !no_signal_A_ && !variant_.softmax) {
+    const double T = static_cast<double>(problem_.Q.context_length);
+    text.precision(3);
+    text << "signals grow at rate " << growth_rate(problem_, variant_)
+         << "; from a uniform start they are boosted at about t = " << boost_time();
+    if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
+      text << ", and then creep towards 1 at rate "
+           << transition_.K_P / (T * (transition_.K_P + kappa_));
+    remarks.push_back(text.str());
+  }
+  if (start_.correlation) {
+    std::ostringstream transfer;
+    transfer.precision(4);
+    transfer << "transfer: the pretrained V has tr(V'P Sigma)/K_P = " << *start_.correlation
+             << "; signal_V starts at " << correlation(start_.V0, problem_);
+    remarks.push_back(transfer.str());
+  }
+  if (training_.two_stage) {
+    remarks.push_back(settings(training_));
+    if (first_stage() == 2)
+      remarks.emplace_back("starts in stage 2, in which the run of --init-from ended");
+    std::ostringstream sums;
+    sums.precision(3);
+    sums << "in stage 2, without the projection, the attention's column sums relax at "
+         << (variant_.inverse_frequency ? "rate " : "rates up to ") << relaxation_words() << " = "
+         << relaxation_rate()
+         << ": explicit steps, and learning rates, must be below 2 divided by that";
+    remarks.push_back(sums.str());
+  }
+  if (training_.solver_unused)
+    remarks.emplace_back(
+        "--l1-solver is for flows: sde and sgd take a proximal step after each step");
+  if (training_.single_weights > 0 && training_.solver != L1Solver::splitting)
+    remarks.push_back(
+        std::to_string(training_.single_weights) +
+        " weights differ at the start and may come to rest one by one, which takes hours: " +
+        (active_set_ ? "about 70 evaluations each; --l1-solver adaptive-splitting with a larger "
+                       "--rtol may be faster"
+                     : "--l1-solver adaptive-splitting keeps the tolerance in steps whose number "
+                       "grows as its inverse while weights pass zero; a larger --rtol is faster"));
+  const bool uniform_start = start_.attention.empty();
+  const std::size_t large = std::size_t{1} << 20;
+  const Eigen::Index of_V = variant_.inverse_frequency ? 4 : start_.V0.size();
+  if (coordinates_ == Coordinates::full && uniform_start && shape_.state_size() > large)
+    remarks.emplace_back("a flow is exact in --coordinates support too, where the state has " +
+                         std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + of_V) +
+                         " numbers instead of " + std::to_string(shape_.state_size()));
+  return remarks;
+}
+
+double Scb::relaxation_rate() const {
+  const double weight = variant_.inverse_frequency ? 1.0 : problem_.mu.maxCoeff();
+  return weight * problem_.mu.squaredNorm() / natural_;
+}
+
+std::string Scb::relaxation_words() const {
+  return variant_.inverse_frequency ? "T |mu|^2" : "T |mu|^2 max(mu)";
+}
+
+std::vector<std::string> Scb::warnings() const {
+  std::vector<std::string> warnings;
+  if (first_stage() == 3)
+    warnings.emplace_back(
+        "the run of --init-from had ended on its plateau: this one rests there from the start "
+        "(--init-mix takes its V alone and begins anew)");
+  if (start_.correlation && *start_.correlation < 0)
+    warnings.emplace_back("the pretrained V has a negative correlation with this problem's P (" +
+                          brief(*start_.correlation) +
+                          "): both signals will grow negative, towards V = -P and A = -Q");
+  warn_of_steps(warnings);
+  return warnings;
+}
+
+double Scb::splitting_error(double dt) const {
+  // In the slow state the penalty displaces each column's sum from its quasi-steady value by
+  // T lambda / rate; between proximal steps the sum relaxes, and they displace it by
+  // T lambda dt / (1 - e^(-rate dt)).
+  const double mean2 = problem_.mu.squaredNorm();
+  const auto added = [&](double mu, double weight) {
+    const double z = mu * mean2 / natural_ * dt;
+    const double ratio = z > 0 ? -z / std::expm1(-z) : 1;
+    return weight * training_.l1 * training_.l1 / (2 * mean2) * (ratio * ratio - 1);
+  };
+  if (variant_.inverse_frequency) return added(1, 1);
+  double sum = 0;
+  for (const double mu : problem_.mu) sum += added(mu, 1 / mu);
+  return sum;
+}
+
+void Scb::warn_of_steps(std::vector<std::string>& warnings) const {
+  if (!training_.two_stage && (variant_.project || training_.l1 == 0)) return;
+  const double stable = 2 / relaxation_rate();
+  if (training_.step && *training_.step > stable)
+    warnings.emplace_back((training_.two_stage ? "stage 2" : "the run") +
+                          std::string(" is likely to diverge: its steps of ") +
+                          brief(*training_.step) + " are above 2/(" + relaxation_words() +
+                          ") = " + brief(stable));
+  if (!training_.splitting_step) return;
+  const double dt = *training_.splitting_step;
+  const double error = splitting_error(dt);
+  if (error <= training_.loss_error) return;
+  double low = 0;
+  double high = dt;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = low + (high - low) / 2;
+    (splitting_error(middle) <= training_.loss_error ? low : high) = middle;
+  }
+  const double enough = training_.step ? std::min(low, stable) : low;
+  warnings.emplace_back(
+      "--dt " + shortest(dt) + " is too large for l1 = " + shortest(training_.l1) +
+      ": while the attention's column sums relax at " +
+      (variant_.inverse_frequency ? "rate " : "rates up to ") + relaxation_words() + " = " +
+      brief(relaxation_rate()) + ", the splitting may add " + brief(error) +
+      " to the loss; below " + brief(enough) + " it adds less than " + brief(training_.loss_error) +
+      " (--l1-solver active-set adds nothing)");
+}
+
+}  // namespace popflow::scb
