@@ -18,7 +18,8 @@ Attention attention_of(const Parameters& own) {
   if (word == "linear") attention.kind = Attention::Kind::linear;
   attention.temperature = own.real("temperature");
   const double c = own.real("offset");
-  attention.offset = c;
+  // A softmax drops it; but exponentials of it, in the time without its division, might overflow.
+  if (attention.kind != Attention::Kind::softmax) attention.offset = c;
   if (attention.kind == Attention::Kind::linear && c < 0)
     throw UsageError("--offset is " + own.text("offset") +
                      ", but linear attention is sqrt(sum v^2 + c), which needs at least 0");

@@ -253,3 +253,16 @@ TEST_CASE("joma: softmax in the time of exponential attention follows the flow a
   CHECK_FALSE(Case(words("reduced", "9")).system->capabilities().separable);
   CHECK_FALSE(Case({"--attention", "softmax"}).system->capabilities().separable);
 }
+
+TEST_CASE("joma: an offset drops out of softmax, in blocks too", "[fast][joma][flow]") {
+  const auto end = [](const std::string& offset) {
+    const Case made({"--activation", "nonlinear", "--attention", "softmax", "--tokens", "300",
+                     "--offset", offset});
+    FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), {.max_steps = 100});
+    CHECK(driver.advance(made.end).kind == Outcome::Kind::reached);
+    return std::pair{driver.passages(), made.v(driver.state())};
+  };
+  const auto without = end("0");
+  CHECK(end("-600") == without);
+  CHECK(end("800") == without);
+}
