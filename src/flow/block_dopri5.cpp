@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-Reach reach(const EventWatch& events) { return events.watching() ? Reach{8, 16} : Reach{64, 256}; }
+Reach reach(const EventWatch& events) { return events.watching() ? Reach{3, 6} : Reach{64, 256}; }
 
 bool BlockDopri5::suits(const System& system) {
   const Capabilities can = system.capabilities();

@@ -12,8 +12,9 @@ namespace popflow {
 struct Reach {
   int aim, most;
 };
-/// A token, say, takes fifty steps from rest to rest: events of the whole are seen far finer. Where
-/// none is watched for, an attempt can be interrupted at its end.
+/// What is watched for may come and go while a single token does, in some ten of its steps (a
+/// shallow minimum of joma's entropy), and is seen at the ends of attempts alone. Where nothing is,
+/// an attempt can be interrupted at its end.
 Reach reach(const EventWatch& events);
 
 /// Dormand and Prince's method for a state whose entries feel nothing of each other (Separable).
