@@ -566,12 +566,24 @@ std::vector<Note> Joma::notes() const {
          "and such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
-    for (std::size_t l = 0; l < tokens(); ++l)
-      idle += lines_.along[l] == 0 && lines_.across[l] == 0 ? 1 : 0;
+    std::size_t stopped = 0;
+    for (std::size_t l = 0; l < tokens(); ++l) {
+      const Line line = lines_.at(l);
+      if (line.across != 0) continue;
+      const bool beyond = problem_.has_target ? line.end() > 0 : line.length > 0;
+      idle += line.along == 0 ? 1 : 0;
+      stopped += line.along < 0 && beyond ? 1 : 0;
+    }
     if (idle > 0)
       notes.push_back({std::to_string(idle) +
                        " tokens start at 0, where linear attention without --offset is 0: they "
                        "never move"});
+    if (stopped > 0)
+      notes.push_back({std::to_string(stopped) +
+                           " tokens are drawn through 0, where linear attention without --offset "
+                           "is 0: they come near it and stay, but for steps whose errors take them "
+                           "across, at times that mean nothing",
+                       true});
   }
   return notes;
 }

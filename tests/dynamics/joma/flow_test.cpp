@@ -197,6 +197,28 @@ TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][jom
   }
 }
 
+TEST_CASE("A token that linear attention without an offset keeps from passing 0 is told of",
+          "[fast][joma]") {
+  const auto notes = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--attention", "linear"});
+    return Case(words).system->notes();
+  };
+  for (const char* activation : {"linear", "nonlinear"}) {
+    const std::vector<std::string> through = {"--init", "-1", "--activation", activation};
+    REQUIRE(notes(through).size() == 1);
+    CHECK_THAT(notes(through)[0].text, Catch::Contains("10 tokens are drawn through 0"));
+    CHECK(notes(through)[0].warning);
+    std::vector<std::string> with_offset = through;
+    with_offset.insert(with_offset.end(), {"--offset", "1e-9"});
+    CHECK(notes(with_offset).empty());
+    CHECK(notes({"--activation", activation}).empty());
+  }
+  // From below, but not that far.
+  CHECK(notes({"--activation", "nonlinear", "--init", "-3", "--target-min", "-2", "--target-max",
+               "-1"})
+            .empty());
+}
+
 TEST_CASE("joma: tokens that go equally far are next to each other, on any number of threads",
           "[fast][joma]") {
   for (const unsigned threads : {1U, 3U}) {
