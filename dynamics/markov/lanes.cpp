@@ -71,61 +71,84 @@ struct Noises {
   }
 };
 
-/// dL/ds at slope s: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
-/// denominator have been multiplied by, since a division costs as much as the rest.
-inline double gradient_by_slope(const double* of, size_t l, double s) {
-  const SplitExponential split = split_exponential(-0.5 * std::abs(s));
-  const double less = split.value();
-  const double less_by = split.less_one();
-  // Not chosen but weighted by 0 and 1, which is exact: with a constant among the choices, gcc
-  // makes branches of them.
+/// A row of numbers on the way from one loop to the next.
+struct alignas(64) Row {
+  double of[kLanes];
+};
 
-  const double a = s > 0 ? less : 1;
-  const double b = s > 0 ? 1 : less;
-  const double D = at(of, kAsymmetry, l) * a;
-  const double E = at(of, kTwiceRoot, l) * b;
-  const double root = std::sqrt(D * D + E * E);
-  const double S = root > E ? root : E;  // where squares vanish
-  const double aa = a * a;
-  const double bb = b * b;
-  const double divisor = (a + S) * (D + S);
-  // Squares that vanish are of shares that are far smaller than what they are added to.
-  const double change = at(of, kPairs, l) * a * (D + S);
-  const double common = at(of, kCommon, l) * ((D + S) * (D + S));
-  const double rare = at(of, kRare, l) * bb;
-  const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
-  const double best = at(of, kBestChange, l);
-  // b^2 x*^2 - a^2 stay: near independence from its value on the line, which is small, too.
-  const double stay = at(of, kBestStay, l);
-  const double square = best * best;
-  const double negative = -stay;
-  const double weight = s > 0 ? negative : square;
-  const double from_line = at(of, kLine, l) + weight * (less_by * (2 + less_by));
-  const double apart = bb * square - aa * stay;
-  const double above = at(of, kNear, l) != 0 ? from_line : apart;
-  return above * divisor /
-         (aa * (stay0 + at(of, kBestStay1, l) * divisor) + bb * (change + best * divisor));
+/// a and b of half_powers() in chain.cpp, by the sign of the slope and the smaller of the two.
+inline double low_power(double s, double less) { return s > 0 ? less : 1; }
+inline double high_power(double s, double less) { return s > 0 ? 1 : less; }
+
+/// dL/ds at the states: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
+/// denominator have been multiplied by, since a division costs as much as the rest.
+///
+/// A loop each for the exponential, the root and the division, since each waits for the one before:
+/// in one loop they would be a chain too long for the processor to begin with the next lanes
+/// meanwhile.
+inline __attribute__((always_inline)) void gradients_by_slope(const double* __restrict of,
+                                                              const double* __restrict x, Row& g1) {
+  Row s, less, less_by, S;
+  for (size_t l = 0; l < kLanes; ++l) {
+    s.of[l] = slope(x[l], acting(x[kLanes + l]));
+    const SplitExponential split = split_exponential(-0.5 * std::abs(s.of[l]));
+    less.of[l] = split.value();
+    less_by.of[l] = split.less_one();
+  }
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double D = at(of, kAsymmetry, l) * low_power(s.of[l], less.of[l]);
+    const double E = at(of, kTwiceRoot, l) * high_power(s.of[l], less.of[l]);
+    const double root = std::sqrt(D * D + E * E);
+    S.of[l] = root > E ? root : E;  // where squares vanish
+  }
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double a = low_power(s.of[l], less.of[l]);
+    const double b = high_power(s.of[l], less.of[l]);
+    const double aa = a * a;
+    const double bb = b * b;
+    const double D_and_S = at(of, kAsymmetry, l) * a + S.of[l];
+    const double divisor = (a + S.of[l]) * D_and_S;
+    // Squares that vanish are of shares that are far smaller than what they are added to.
+    const double change = at(of, kPairs, l) * a * D_and_S;
+    const double common = at(of, kCommon, l) * (D_and_S * D_and_S);
+    const double rare = at(of, kRare, l) * bb;
+    const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
+    const double best = at(of, kBestChange, l);
+    // b^2 x*^2 - a^2 stay: near independence from its value on the line, which is small, too.
+    const double stay = at(of, kBestStay, l);
+    const double square = best * best;
+    const double negative = -stay;
+    const double weight = s.of[l] > 0 ? negative : square;
+    const double from_line = at(of, kLine, l) + weight * (less_by.of[l] * (2 + less_by.of[l]));
+    const double apart = bb * square - aa * stay;
+    const double above = at(of, kNear, l) != 0 ? from_line : apart;
+    g1.of[l] = above * divisor /
+               (aa * (stay0 + at(of, kBestStay1, l) * divisor) + bb * (change + best * divisor));
+  }
 }
 
 // gcc gives up where it would have to tell too many arrays apart: hence __restrict.
 POPFLOW_WIDEST void optimal_flow(const LaneSizes& /*sizes*/, const double* __restrict of,
                                  const double* __restrict x, double* __restrict dxdt) {
+  Row g1;
+  gradients_by_slope(of, x, g1);
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
-    const double g1 = gradient_by_slope(of, l, slope(e, w));
-    dxdt[l] = -e * (2 + 4 * w * std::abs(w)) * g1;
-    dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1;
+    dxdt[l] = -e * (2 + 4 * w * std::abs(w)) * g1.of[l];
+    dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1.of[l];
   }
 }
 
 POPFLOW_WIDEST void optimal_flow_and_covariance(const double* __restrict of,
                                                 const double* __restrict x, double* __restrict dxdt,
                                                 double* __restrict covariance) {
+  Row gradients;
+  gradients_by_slope(of, x, gradients);
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
-    const double g1 = gradient_by_slope(of, l, slope(e, w));
+    const double g1 = gradients.of[l];
     // The logits' derivatives by (e, w): (-e, 0) and (d1e, d1w).
     const double d1e = e * (1 + 4 * w * std::abs(w));
     const double d1w = 4 * e * e * std::abs(w);
