@@ -70,6 +70,14 @@ std::string contents_of_files(const Cells& cells) {
   return contents;
 }
 
+void refuse_output_among_read(const std::string& output, const Cells& cells) {
+  std::error_code unknown;  // the one that is not there is not read
+  for (const std::string& path : paths_of(cells))
+    if (std::filesystem::equivalent(path, output, unknown))
+      throw UsageError("the output " + output +
+                       " is one of the files that the sweep's cells read; give another name");
+}
+
 void require_same_contents(const std::string& contents, const std::string& first,
                            const std::string& other, const std::string& second) {
   const std::map<std::string, std::string> ours = parsed(contents), its = parsed(other);

@@ -12,6 +12,10 @@ namespace popflow {
 /// with what it began with.
 std::string contents_of_files(const Cells& cells);
 
+/// Throws UsageError if the sweep's cells read the file that it is to be written to: even with
+/// --force, since what has been replaced cannot be read again.
+void refuse_output_among_read(const std::string& output, const Cells& cells);
+
 /// Throws InputError that names a file of both lists whose contents differ; `first` and `second`
 /// say where the lists are from.
 void require_same_contents(const std::string& contents, const std::string& first,

@@ -307,6 +307,19 @@ def test_files_along_an_axis():
         check("c.txt' has other contents now than when the sweep was begun" in said, said)
 
 
+def test_a_file_that_cells_read_is_not_replaced():
+    with Folder() as folder:
+        for name in ("a.h5", "b.h5"):
+            popflow("run", "markov", "--t-end", 1, "-o", name, folder=folder, code=0)
+        for read in (["--init-from", "a.h5", *over("t-end=1,2")], ["--problem", "a.h5", *over("w0=1,2")],
+                     over("init-from=b.h5,a.h5")):
+            said = popflow("sweep", "markov", *read, "-o", "./a.h5", "--force", folder=folder,
+                           code=2).err
+            check("one of the files that the sweep's cells read" in said, said)
+        popflow("info", "a.h5", folder=folder, code=0)
+        popflow("run", "markov", "--init-from", "a.h5", "-o", "c.h5", folder=folder, code=0)
+
+
 def test_info():
     with Folder() as folder:
         path = sweep("markov", *over("w0=-1,1", "seed=1,2"), "--mode", "sgd", "--steps", 5, "--runs",
