@@ -83,7 +83,7 @@ class Full : public Coordinates {
 
   void progress(const double* x, std::size_t begin, std::size_t end, double* out) const override {
     // Deviations below this are what the integrator's tolerance left, not e^{-s}.
-    constexpr double kLost = 1e-9;
+    constexpr double kLost = 1e-6;
     std::vector<double> now(end - begin, 0.0);
     std::vector<double> first(end - begin, 0.0);
     each_node([&](const double*, std::size_t row) {
