@@ -25,13 +25,12 @@ struct SplitExponential {
 inline constexpr double kLowestExponent = -708;
 inline constexpr double kHighestExponent = 709;
 
-inline SplitExponential split_exponential(double x) {
+/// For kLowestExponent <= x <= kHighestExponent, or NaN.
+inline SplitExponential split_exponential_within(double x) {
   constexpr double kRound = 0x1.8p52;  // adding it leaves a whole number in the lowest bits
   constexpr double kLog2e = 0x1.71547652b82fep0;
   constexpr double kLn2High = 0x1.62e42feep-1;  // its low bits are 0: k * kLn2High is exact
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  x = x < kLowestExponent ? kLowestExponent : x;  // keeps a NaN
-  x = x > kHighestExponent ? kHighestExponent : x;
   const double shifted = x * kLog2e + kRound;
   const double k = shifted - kRound;
   const double r = (x - k * kLn2High) - k * kLn2Low;
@@ -53,6 +52,12 @@ inline SplitExponential split_exponential(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) << 52;
   const double power = std::bit_cast<double>(bits + std::bit_cast<std::uint64_t>(1.0));
   return {power, r + r2 * (even + r * odd)};
+}
+
+inline SplitExponential split_exponential(double x) {
+  x = x < kLowestExponent ? kLowestExponent : x;  // keeps a NaN
+  x = x > kHighestExponent ? kHighestExponent : x;
+  return split_exponential_within(x);
 }
 
 /// e^x within 1.1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.

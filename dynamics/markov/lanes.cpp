@@ -88,10 +88,15 @@ inline double high_power(double s, double less) { return s > 0 ? 1 : less; }
 /// meanwhile.
 inline __attribute__((always_inline)) void gradients_by_slope(const double* __restrict of,
                                                               const double* __restrict x, Row& g1) {
-  Row s, less, less_by, S;
+  Row s, exponent, less, less_by, S;
   for (size_t l = 0; l < kLanes; ++l) {
     s.of[l] = slope(x[l], acting(x[kLanes + l]));
-    const SplitExponential split = split_exponential(-0.5 * std::abs(s.of[l]));
+    const double half = -0.5 * std::abs(s.of[l]);
+    // Beside the exponential, gcc makes two ways of this choice.
+    exponent.of[l] = half < kLowestExponent ? kLowestExponent : half;
+  }
+  for (size_t l = 0; l < kLanes; ++l) {
+    const SplitExponential split = split_exponential_within(exponent.of[l]);
     less.of[l] = split.value();
     less_by.of[l] = split.less_one();
   }

@@ -36,7 +36,8 @@ POPFLOW_WIDEST void choose_factor(const double* __restrict error, double* __rest
   for (size_t l = 0; l < kLanes; ++l)
     logarithms[l] = logarithm(error[l] > 1e-300 ? error[l] : 1e-300);
   for (size_t l = 0; l < kLanes; ++l) {
-    const double wanted = 0.9 * exponential(-0.2 * logarithms[l]);
+    // A fifth of a logarithm is well within the exponential's range.
+    const double wanted = 0.9 * split_exponential_within(-0.2 * logarithms[l]).value();
     const double most = wanted < 5 ? wanted : 5;
     factor[l] = most > 0.2 ? most : 0.2;
   }

@@ -71,6 +71,28 @@ TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov
   }
 }
 
+TEST_CASE("markov: lanes follow slopes whose exponential is no double", "[fast][markov][lanes]") {
+  for (const PQ& of : kChains)
+    for (const double w : {0.5, -2.0}) {
+      const std::vector<double> state = {60, w};
+      const Markov system = optimal(of, 60, w);
+      const LaneFormulas& formulas = system.lane_formulas();
+      std::vector<double> numbers(formulas.sizes.parameters);
+      system.lane_parameters(numbers);
+      LaneRows parameters(formulas.sizes.parameters), x(2), flow(2);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        parameters.write(lane, numbers);
+        x.write(lane, state);
+      }
+      formulas.flow(formulas.sizes, parameters.data(), x.data(), flow.data());
+      std::vector<double> expected(2);
+      system.rhs(state, 0, expected);
+      CAPTURE(of.p, of.q, w);
+      for (std::size_t i = 0; i < 2; ++i)
+        check_close(flow.at(i, 1), expected[i], std::abs(expected[i]));
+    }
+}
+
 TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
           "[fast][markov][lanes]") {
   // Relative errors of dL/ds, which cancels near the best slope and decays far from it.
