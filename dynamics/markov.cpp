@@ -63,4 +63,10 @@ std::unique_ptr<System> make(const Ingredients& from) {
                                   sampling, from.workers);
 }
 
+NewStart new_start() {
+  return {{"e0", "w0", "b0"}, [](System& system, const Parameters& own) {
+            dynamic_cast<Markov&>(system).begin_at(given_start(own));
+          }};
+}
+
 }  // namespace popflow::markov

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "popflow/catalogue.hpp"
 #include "popflow/setting.hpp"
 
 namespace popflow::markov {
@@ -10,5 +11,6 @@ namespace popflow::markov {
 /// 2024).
 const SystemInfo& info();
 std::unique_ptr<System> make(const Ingredients& from);
+NewStart new_start();
 
 }  // namespace popflow::markov

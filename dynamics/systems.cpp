@@ -15,7 +15,7 @@ const Catalogue& systems() {
       {scb::info, scb::make},
       {joma::info, joma::make},
       {joma_joint::info, joma_joint::make},
-      {markov::info, markov::make},
+      {markov::info, markov::make, markov::new_start()},
       {topic::info, topic::make},
       linear_attention::row(),
       deep_linear::row(),

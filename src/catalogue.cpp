@@ -40,6 +40,8 @@ Made Catalogue::make(const std::string& name, Parameters own, const Setting& set
   return made;
 }
 
+const NewStart& Catalogue::new_start(const std::string& name) const { return row(name).new_start; }
+
 const CatalogueRow& Catalogue::row(const std::string& name) const {
   for (const CatalogueRow& row : rows_)
     if (row.info().name == name) return row;

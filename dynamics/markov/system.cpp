@@ -28,20 +28,33 @@ std::string in_short(double value) {
   return text.str();
 }
 
+/// Makes `name` the only one of the names, or leaves none.
+void set_only(std::vector<std::string>& names, const char* name, bool there) {
+  if (names.empty() && there) names.emplace_back(name);
+  if (!there) names.clear();
+}
+
 }  // namespace
 
 Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
                Workers& workers)
     : chain_(chain),
       free_bias_(free_bias),
-      start_(start),
       notes_(std::move(notes)),
-      limit_(limit_of(chain, start.e, start.w)),
-      smallest_w_(smallest_w()),
       noisy_(sampling.noisy),
       sampler_(chain, sampling.context_length, workers),
       path_sums_(path_sums(chain.correlation, sampler_.transitions())) {
-  describe();
+  // Sweeps make many: so without lists that would be copied.
+  shape_.blocks.reserve(3);
+  shape_.blocks.push_back({"e", 1});
+  shape_.blocks.push_back({"w", 1});
+  if (free_bias_) shape_.blocks.push_back({"b", 1});
+  shape_.fields.reserve(3);
+  for (const char* field : {"e", "w", "b"}) shape_.fields.emplace_back(field);
+  shape_.constants.reserve(2);
+  shape_.constants.emplace_back("entropy_rate", chain_.entropy_rate);
+  shape_.constants.emplace_back("stationary_entropy", chain_.entropy);
+  begin_at(start);
 }
 
 const SystemInfo& Markov::info() const { return markov::info(); }
@@ -71,7 +84,10 @@ void Markov::lane_parameters(std::span<double> of) const {
     optimal_parameters(chain_, path_sums_, settled_, of);
 }
 
-void Markov::describe() {
+void Markov::begin_at(Point start) {
+  start_ = start;
+  limit_ = limit_of(chain_, start_.e, start_.w);
+  smallest_w_ = smallest_on_way();
   // A start near the line e = 0 leaves it by the digits of e. A free bias that has far to go shifts
   // log|w|, by dE/dt = -2 e^2 db/dt.
   double end_of_w = smallest_w_;
@@ -80,25 +96,17 @@ void Markov::describe() {
     end_of_w *= std::exp(-2 * start_.e * start_.e * std::abs(way));
   }
   w_freezes_ = end_of_w < 10 * kVanishing;
-  const double scale_w =
+  shape_.blocks[0].scale = natural_scale(start_.e);
+  shape_.blocks[1].scale =
       start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(end_of_w, kSmallest, 1.0));
-  // Sweeps make many: so without lists that would be copied.
-  shape_.blocks.reserve(3);
-  shape_.blocks.push_back({"e", 1, natural_scale(start_.e)});
-  shape_.blocks.push_back({"w", 1, scale_w});
-  if (free_bias_) shape_.blocks.push_back({"b", 1, 1});
-  shape_.fields.reserve(3);
-  for (const char* field : {"e", "w", "b"}) shape_.fields.emplace_back(field);
-  shape_.constants.reserve(2);
-  shape_.constants.emplace_back("entropy_rate", chain_.entropy_rate);
-  shape_.constants.emplace_back("stationary_entropy", chain_.entropy);
-  if (free_bias_) return;
-  if (start_.w != 0 && !w_vanishes()) shape_.invariants.emplace_back("energy");
-  if (rests()) return;
-  shape_.events.emplace_back("loss_settled");
-  settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
-                           markov::slope(start_.e, start_.w), kSettled,
-                           noisy_ ? Side::both : Side::of_start);
+  set_only(shape_.invariants, "energy", !free_bias_ && start_.w != 0 && !w_vanishes());
+  const bool settles = !free_bias_ && !rests();
+  set_only(shape_.events, "loss_settled", settles);
+  settled_ = {};
+  if (settles)
+    settled_ = slopes_within(chain_, limit_ == Limit::global ? excess_loss : loss_above_line,
+                             markov::slope(start_.e, start_.w), kSettled,
+                             noisy_ ? Side::both : Side::of_start);
 }
 
 /// On the way to the limit, below what a double holds.
@@ -108,7 +116,7 @@ LimitPoint Markov::limit_point() const { return markov::limit_point(chain_, star
 
 /// w is monotonic on its way, and smallest at one end: at the start if it grows, which dw/dt tells,
 /// since g_1 has the sign of s - s* all along.
-double Markov::smallest_w() const {
+double Markov::smallest_on_way() const {
   const bool grows = start_.w * (markov::slope(start_.e, start_.w) - chain_.best_slope) < 0;
   return std::abs(grows ? start_.w : limit_point().w);
 }

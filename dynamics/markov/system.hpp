@@ -37,6 +37,8 @@ class Markov : public System,
   /// `notes` say where the chain comes from.
   Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
          Workers& workers);
+  /// Becomes the system of the same chain with another start.
+  void begin_at(Point start);
 
   [[nodiscard]] const SystemInfo& info() const override;
   [[nodiscard]] const Shape& shape() const override { return shape_; }
@@ -77,27 +79,27 @@ class Markov : public System,
   /// The same without the logits, where the bias is optimal: they are half of the work.
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
-  [[nodiscard]] double smallest_w() const;
+  [[nodiscard]] double smallest_on_way() const;
   [[nodiscard]] bool rests() const;
   [[nodiscard]] bool w_vanishes() const;
   [[nodiscard]] double passage_time() const;
   [[nodiscard]] std::string outcome_optimal(std::span<const double> x) const;
   [[nodiscard]] std::string outcome_free(std::span<const double> x) const;
   [[nodiscard]] std::string outcome_noisy(std::span<const double> x) const;
-  void describe();
 
   Chain chain_;
   bool free_bias_;
-  Point start_;
   std::vector<Note> notes_;
-  Limit limit_;
-  double smallest_w_;  ///< of |w| on the way to the limit
-  SlopeRange settled_;
-  bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
   bool noisy_;
   TransitionSampler sampler_;
   PathSums path_sums_;  ///< of a sampled chain
   Shape shape_;
+  // What follows, and scales, invariants and events of the shape, depend on the start.
+  Point start_;
+  Limit limit_ = Limit::global;
+  double smallest_w_ = 0;   ///< of |w| on the way to the limit
+  bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
+  SlopeRange settled_;
 };
 
 }  // namespace popflow::markov

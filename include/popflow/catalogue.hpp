@@ -9,11 +9,23 @@
 
 namespace popflow {
 
+/// How a System becomes that of another start in the same problem, for less than it costs to make
+/// one: sweeps over starts make few Systems.
+struct NewStart {
+  /// Its own parameters that say where the flow starts, and nothing else.
+  std::vector<std::string> parameters = {};
+  /// Makes the System what make() would make of `own`, which differs in those alone from what it
+  /// has been made from, and has no other run's last state to start from. Throws what make() would;
+  /// the System is then good for nothing but this.
+  std::function<void(System& system, const Parameters& own)> give = {};
+};
+
 /// One row per system: what it is, and how it is made. make() throws UsageError for what the system
 /// refuses and InputError for a wrong problem file, with a sentence.
 struct CatalogueRow {
   std::function<const SystemInfo&()> info;
   std::function<std::unique_ptr<System>(const Ingredients&)> make;
+  NewStart new_start = {};  ///< empty where it is not worth while
 };
 
 /// The systems that a program offers, in the order in which they are listed. main() passes it on.
@@ -35,6 +47,7 @@ class Catalogue {
   /// System, which says why they allow none.
   [[nodiscard]] Made make(const std::string& name, Parameters own, const Setting& setting,
                           Workers& workers) const;
+  [[nodiscard]] const NewStart& new_start(const std::string& name) const;
 
  private:
   [[nodiscard]] const CatalogueRow& row(const std::string& name) const;

@@ -29,32 +29,41 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       catalogue_(catalogue),
       workers_(workers),
       interrupted_(std::move(interrupted)),
+      new_start_(catalogue.new_start(cells.base().system)),
       keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
       config_(cells.base()) {
+  const std::vector<std::string>& starts = new_start_.parameters;
+  const bool elsewhere = cells.base().options.has("init-from") || cells.sweeps("init-from");
   for (const Axis& axis : cells.axes()) {
-    bool makes_system = false;
+    Difference along = Difference::none;
     for (const SweptParameter& swept : axis.parameters) {
       const bool own = cells.base().own.find(swept.name()) != nullptr;
-      makes_system = makes_system || own || is_of_setting(swept.name());
+      const bool start = own && !elsewhere &&
+                         std::find(starts.begin(), starts.end(), swept.name()) != starts.end();
+      if (start)
+        along = std::max(along, Difference::start);
+      else if (own || is_of_setting(swept.name()))
+        along = Difference::problem;
       options_vary_ = options_vary_ || !own;
     }
-    makes_system_.push_back(makes_system);
+    along_axes_.push_back(along);
   }
   for (const Column& column : columns.of_run.columns)
     if (column.begin >= columns.fields && column.begin < columns.fields_end)
       fields_.push_back(&column);
 }
 
-bool CellRunner::same_system(std::uint64_t a, std::uint64_t b) const {
+CellRunner::Difference CellRunner::difference(std::uint64_t a, std::uint64_t b) const {
+  Difference all = Difference::none;
   // As Cells::places().
-  for (std::size_t axis = makes_system_.size(); axis-- > 0;) {
+  for (std::size_t axis = along_axes_.size(); axis-- > 0;) {
     const std::uint64_t size = cells_.axes()[axis].size();
-    if (makes_system_[axis] && a % size != b % size) return false;
+    if (a % size != b % size) all = std::max(all, along_axes_[axis]);
     a /= size;
     b /= size;
   }
-  return true;
+  return all;
 }
 
 template <class Make>
@@ -114,21 +123,31 @@ std::unique_ptr<System> CellRunner::make_system() {
   return catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_).system;
 }
 
+std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
+  if (current_ && current_->system && difference(current_->number, number) == Difference::none)
+    return current_->system;
+  if (difference(problem_of_, number) == Difference::problem) known_.clear();
+  problem_of_ = number;
+  std::shared_ptr<System> system;
+  if (!known_.empty() && known_.front().use_count() == 1) {  // no cell needs it any more
+    system = std::move(known_.front());
+    known_.pop_front();
+    new_start_.give(*system, config_.own);
+  } else {
+    system = make_system();
+  }
+  if (new_start_.give) known_.push_back(system);
+  return system;
+}
+
 void CellRunner::make(Current& next) {
   set(next.number);
-  const bool as_before = current_ && current_->system && same_system(current_->number, next.number);
-  next.system = as_before ? current_->system : make_system();
+  next.system = system_of(next.number);
   const Capabilities can = next.system->capabilities();
   next.in_lanes = static_cast<bool>(can.in_lanes);
   next.outcomes = can.outcomes.operator->();
   next.final_values = can.final_values.operator->();
   next.settled = settle(next);
-  const std::vector<EventInfo>& known = columns_.info.events;
-  for (const std::string& name : next.system->shape().events)
-    next.events.push_back(static_cast<std::size_t>(
-        std::find_if(known.begin(), known.end(),
-                     [&](const EventInfo& event) { return event.name == name; }) -
-        known.begin()));
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
@@ -210,8 +229,8 @@ bool CellRunner::move(std::vector<Job>& jobs) {
 }
 
 std::size_t CellRunner::compute(std::span<const CellRun> runs) {
-  std::vector<Job> jobs = this->jobs(runs);
   lanes_.reset();
+  std::vector<Job> jobs = this->jobs(runs);
   const bool accepted = make_drivers_of(jobs);
   for (const Job& job : jobs) {
     std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
@@ -255,8 +274,11 @@ void CellRunner::write_end(const Job& job) const {
   }
   system.observe(driver.view(), driver.time(),
                  row.subspan(columns_.observables, columns_.info.observables.size()));
-  for (const FoundEvent& event : driver.events())
-    row[columns_.events + job.cell->events[event.event]] = event.time;
+  const std::vector<EventInfo>& events = columns_.info.events;
+  for (const FoundEvent& found : driver.events())
+    for (std::size_t i = 0; i < events.size(); ++i)
+      if (events[i].name == system.shape().events[found.event])
+        row[columns_.events + i] = found.time;
   if (columns_.has_finals && system.shape().finals && ended_well(cell_status(outcome.kind)))
     job.cell->final_values->final_values(driver.view(), driver.time(),
                                          row.subspan(columns_.finals, columns_.info.finals.size()));

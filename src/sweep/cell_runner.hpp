@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,8 +26,9 @@ struct CellRun {
 };
 
 /// Computes runs of cells, side by side where there are lanes. What neighbouring cells have in
-/// common is made once: a new System only where an option differs that Systems know of. For one
-/// thread; `workers` serve what is parallel within a run.
+/// common is made once: a new System only where an option differs that Systems know of, and where
+/// only the start does, one that is no longer needed is given that. For one thread; `workers` serve
+/// what is parallel within a run.
 class CellRunner {
  public:
   CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
@@ -57,7 +59,6 @@ class CellRunner {
     bool in_lanes = false;
     const Outcomes* outcomes = nullptr;
     const FinalValues* final_values = nullptr;
-    std::vector<std::size_t> events = {};  ///< of the system, among those of its description
   };
   /// A run under way.
   struct Job {
@@ -69,6 +70,7 @@ class CellRunner {
   };
   const Current& enter(std::uint64_t number);
   void make(Current& next);
+  [[nodiscard]] std::shared_ptr<const System> system_of(std::uint64_t number);
   [[nodiscard]] std::unique_ptr<System> make_system();
   /// Gives config_ a cell's values.
   void set(std::uint64_t number);
@@ -88,22 +90,28 @@ class CellRunner {
   void write_end(const Job& job) const;
   void write_state(const Job& job) const;
   void write_cell(const Current& cell, std::span<double> row) const;
-  [[nodiscard]] bool same_system(std::uint64_t a, std::uint64_t b) const;
+  /// What Systems tell one cell from another by.
+  enum class Difference { none, start, problem };
+  [[nodiscard]] Difference difference(std::uint64_t a, std::uint64_t b) const;
 
   const Cells& cells_;
   const Columns& columns_;
   const Catalogue& catalogue_;
   Workers& workers_;
   std::function<bool()> interrupted_;
-  /// For each axis: does a System know of what changes along it?
-  std::vector<bool> makes_system_;
-  std::vector<const Column*> fields_;  ///< the last state's
-  bool keep_going_ = false;            ///< are refused cells to be marked?
-  bool options_vary_ = false;          ///< do options of `run` differ between cells?
-  RunConfig config_;                   ///< of the last cell
-  std::optional<std::uint64_t> set_;   ///< its number, if config_ is whole
+  const NewStart& new_start_;           ///< of the system
+  std::vector<Difference> along_axes_;  ///< what differs along each
+  std::vector<const Column*> fields_;   ///< the last state's
+  bool keep_going_ = false;             ///< are refused cells to be marked?
+  bool options_vary_ = false;           ///< do options of `run` differ between cells?
+  RunConfig config_;                    ///< of the last cell
+  std::optional<std::uint64_t> set_;    ///< its number, if config_ is whole
   std::unique_ptr<const Circumstances> circumstances_;  ///< of systems, if options do not vary
   std::shared_ptr<const Current> current_;
+  /// Systems of the problem of a cell, `problem_of_`, that can be given other starts; the one whose
+  /// start is the oldest first.
+  std::deque<std::shared_ptr<System>> known_;
+  std::uint64_t problem_of_ = 0;
   std::optional<FlowLanes> lanes_;  ///< of the flows that are under way together
   std::size_t together_ = 1;
 };

@@ -1,0 +1,101 @@
+// What a cell gives depends on nothing but itself.
+
+#include "sweep/cell_runner.hpp"
+
+#include <bit>
+#include <catch2/catch.hpp>
+
+#include "support/program.hpp"
+#include "sweep/cell_status.hpp"
+#include "sweep/sweep_fixture.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// Cells that a runner computes one after another, with the rows that it gives.
+struct Computed {
+  explicit Computed(const Args& axes, const Args& more) : cells(sweep_of(over(axes, more))) {}
+
+  /// All numbers of the cells' rows, as bits.
+  [[nodiscard]] std::vector<std::uint64_t> rows(bool one_by_one) {
+    std::vector<double> of_runs(cells.size() * columns.of_run.width);
+    std::vector<double> of_cells(cells.size() * columns.of_cell.width);
+    std::vector<CellRun> runs;
+    for (std::uint64_t i = 0; i < cells.size(); ++i)
+      runs.push_back({cells.number(i), 0, row(of_runs, i, columns.of_run.width),
+                      row(of_cells, i, columns.of_cell.width)});
+    CellRunner all(cells, columns, systems(), workers, {});
+    for (std::span<const CellRun> left = runs; !left.empty();) {
+      if (one_by_one) {
+        CellRunner alone(cells, columns, systems(), workers, {});
+        CHECK(alone.compute(left.first(1)) == 1);
+        left = left.subspan(1);
+      } else {
+        left = left.subspan(all.compute(left));
+      }
+    }
+    statuses.clear();
+    for (const CellRun& run : runs)
+      statuses.push_back(static_cast<CellStatus>(run.run_row[columns.status]));
+    std::vector<std::uint64_t> bits;
+    for (const auto* numbers : {&of_runs, &of_cells})
+      for (const double number : *numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
+    return bits;
+  }
+
+  Cells cells;
+  Workers workers{1};
+  Columns columns{cells, systems(), workers};
+  std::vector<CellStatus> statuses;
+
+ private:
+  static std::span<double> row(std::vector<double>& rows, std::uint64_t i, std::size_t width) {
+    return std::span(rows).subspan(i * width, width);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("cells that follow one another give what each gives alone", "[fast][sweep]") {
+  const std::string starts = "w0=-1.9:1:31", scales = "e0=0.01:1.9:14";
+  const std::string chains = "chain:p=0.2,0.7,0.9", to = "chain:q=0.3,0.8,0.05";
+  const std::vector<std::pair<Args, Args>> sweeps = {
+      {{scales, starts}, {}},
+      {{chains, to, scales, starts}, {}},
+      {{starts, chains, to}, {}},
+      {{"t-end=1,20", starts}, {}},
+      {{starts, "t-end=1,20"}, {}},
+      {{scales, starts}, {"--bias", "free"}},
+      {{"bias=optimal,free", starts}, {}},
+      {{starts, "both:e0=0.1,0.9", "both:p=0.3,0.8"}, {}},
+      {{starts, "rtol=1e-6,1e-9"}, {"--method", "fehlberg78"}},
+      // The fifth start is refused.
+      {{"e0=0.1,0.2,0.3,0.4,1e-150,0.6", starts}, {"--keep-going"}},
+  };
+  for (const auto& [axes, options] : sweeps) {
+    Args more = options;
+    const bool times = axes.front().starts_with("t-end") || axes.back().starts_with("t-end");
+    if (!times) more.insert(more.end(), {"--t-end", "20"});
+    CAPTURE(axes, more);
+    Computed computed(axes, more);
+    const auto together = computed.rows(false);
+    const auto statuses = computed.statuses;
+    CHECK(together == computed.rows(true));
+    CHECK(statuses == computed.statuses);
+    CHECK(std::count(statuses.begin(), statuses.end(), CellStatus::complete) > 30);
+  }
+}
+
+TEST_CASE("cells that start from another run's end are refused another start", "[fast][sweep]") {
+  if (!popflow_binary()) return;
+  const ScratchFolder folder;
+  const std::string path = folder.file("run.h5");
+  const Args run = {"run", "markov", "--e0", "0.3", "--t-end", "0", "-o", path, "--quiet"};
+  REQUIRE(popflow(run).code == 0);
+  Computed computed({"e0=0.3,0.4,0.5"}, {"--init-from", path, "--t-end", "1", "--keep-going"});
+  (void)computed.rows(false);
+  CHECK(computed.statuses ==
+        std::vector{CellStatus::complete, CellStatus::refused, CellStatus::refused});
+}
+
+}  // namespace popflow::test
