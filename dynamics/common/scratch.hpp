@@ -1,6 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -9,15 +12,31 @@
 
 namespace popflow {
 
+/// Threads get numbers when they first ask.
+inline std::size_t number_of_thread() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
 /// Working space for functions of a System that runs of an ensemble call at the same time: each
 /// call borrows one for as long as it lasts. There are as many as calls were ever active at once,
-/// and they keep their allocations.
+/// and at most one more a thread, and they keep their allocations.
+///
+/// A thread finds what it gave back last, which its cache still holds, without a lock: threads that
+/// took turns at a list would wait for one another's caches, several times in a step of some
+/// microseconds.
 template <class T>
 class ScratchPool {
  public:
   ScratchPool() : make_([] { return std::make_unique<T>(); }) {}
   /// `make` makes one; it is called from any thread.
   explicit ScratchPool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
+  ScratchPool(const ScratchPool&) = delete;
+  ScratchPool& operator=(const ScratchPool&) = delete;
+  ~ScratchPool() {
+    for (Kept& kept : kept_) take(kept);
+  }
 
   class Loan {
    public:
@@ -36,31 +55,50 @@ class ScratchPool {
   [[nodiscard]] Loan borrow() {
     return borrow([](const T&) { return true; });
   }
-  /// One that suits, if there is one that is free; else any.
+  /// One that suits, if the thread kept it or it is free; else any.
   template <class Suits>
   [[nodiscard]] Loan borrow(const Suits& suits) {
+    std::unique_ptr<T> own = take(kept_[place_of_thread()]);
+    if (own && suits(*own)) return {*this, std::move(own)};
     {
       const std::scoped_lock lock(mutex_);
-      if (!free_.empty()) {
-        auto found = std::find_if(free_.rbegin(), free_.rend(),
-                                  [&](const std::unique_ptr<T>& item) { return suits(*item); });
-        if (found == free_.rend()) found = free_.rbegin();
+      auto found = std::find_if(free_.rbegin(), free_.rend(),
+                                [&](const std::unique_ptr<T>& item) { return suits(*item); });
+      if (found == free_.rend() && !own) found = free_.rbegin();
+      if (found != free_.rend()) {
         std::swap(*found, free_.back());
-        std::unique_ptr<T> item = std::move(free_.back());
-        free_.pop_back();
-        return {*this, std::move(item)};
+        std::swap(own, free_.back());
+        if (!free_.back()) free_.pop_back();
       }
     }
-    return {*this, make_()};
+    if (!own) own = make_();
+    return {*this, std::move(own)};
   }
 
  private:
+  /// What a thread keeps, or several that share a place; in a line of the cache of its own.
+  struct alignas(64) Kept {
+    std::atomic<T*> item{nullptr};
+  };
+  static constexpr std::size_t kPlaces = 16;
+  static std::size_t place_of_thread() { return number_of_thread() % kPlaces; }
+
+  static std::unique_ptr<T> take(Kept& kept) {
+    return std::unique_ptr<T>(kept.item.exchange(nullptr, std::memory_order_acq_rel));
+  }
   void take_back(std::unique_ptr<T> item) {
+    T* none = nullptr;
+    if (kept_[place_of_thread()].item.compare_exchange_strong(none, item.get(),
+                                                              std::memory_order_acq_rel)) {
+      (void)item.release();
+      return;
+    }
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(item));
   }
 
   std::function<std::unique_ptr<T>()> make_;
+  std::array<Kept, kPlaces> kept_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> free_;
 };
