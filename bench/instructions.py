@@ -76,6 +76,8 @@ WORKS = {
     "joma-joint-flow": Work(f"run joma-joint --tokens 200 --classes 20 {RK4}", 1, 2, each=100),
     "joma-joint-sgd": Work(
         f"run joma-joint --tokens 200 --classes 20 --batch-size 64 {SGD}", 10, 60),
+    "joma-joint-sde": Work(
+        f"run joma-joint --batch-size 64 {ENDS} --mode sde --t-end {{}}", 1, 2, each=1000),
     "markov-flow": Work(
         f"sweep markov --over w0=-2:1:8 --over problem-seed=1..{{}} --t-end 50 {ENDS}", 2, 20,
         each=8),

@@ -11,53 +11,64 @@ namespace popflow {
 // there are any), and so do the ends of arrays under Eigen, which leaves them to the C library.
 
 /// e^x = power (1 + rest) with a power of two, |x| reduced to at most ln(2)/2.
-struct SplitExponential {
-  double power;
-  double rest;
+template <class Number>
+struct SplitExponentialOf {
+  Number power;
+  Number rest;
 
   /// e^x
-  [[nodiscard]] double value() const { return power + power * rest; }
+  [[nodiscard]] Number value() const { return power + power * rest; }
   /// e^x - 1
-  [[nodiscard]] double less_one() const { return power * rest + (power - 1); }
+  [[nodiscard]] Number less_one() const { return power * rest + (power - 1); }
 };
+using SplitExponential = SplitExponentialOf<double>;
 
 // Arguments outside are moved to these ends, where 2^k is still a normal number.
 inline constexpr double kLowestExponent = -708;
 inline constexpr double kHighestExponent = 709;
 
-/// For kLowestExponent <= x <= kHighestExponent, or NaN.
-inline SplitExponential split_exponential_within(double x) {
+/// x moved to the ends; keeps a NaN.
+inline double within_exponents(double x) {
+  x = x < kLowestExponent ? kLowestExponent : x;
+  return x > kHighestExponent ? kHighestExponent : x;
+}
+/// 2^k for a whole number k in the lowest bits.
+inline double power_of_two(double k) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(k) << 52;
+  return std::bit_cast<double>(bits + std::bit_cast<std::uint64_t>(1.0));
+}
+
+/// For any type of number that has these two. For kLowestExponent <= x <= kHighestExponent, or NaN.
+template <class Number>
+inline __attribute__((always_inline)) SplitExponentialOf<Number> split_exponential_within(
+    const Number& x) {
   constexpr double kRound = 0x1.8p52;  // adding it leaves a whole number in the lowest bits
   constexpr double kLog2e = 0x1.71547652b82fep0;
   constexpr double kLn2High = 0x1.62e42feep-1;  // its low bits are 0: k * kLn2High is exact
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  const double shifted = x * kLog2e + kRound;
-  const double k = shifted - kRound;
-  const double r = (x - k * kLn2High) - k * kLn2Low;
-  const double r2 = r * r;
+  const Number shifted = x * kLog2e + kRound;
+  const Number k = shifted - kRound;
+  const Number r = (x - k * kLn2High) - k * kLn2Low;
+  const Number r2 = r * r;
   // Taylor's polynomial to r^13, whose remainder is below 1e-17 of e^r - 1; even and odd powers
   // apart for the shorter chain.
-  double even = 1.0 / 479001600;
-  even = even * r2 + 1.0 / 3628800;
+  Number even = r2 * (1.0 / 479001600) + 1.0 / 3628800;
+  Number odd = r2 * (1.0 / 6227020800) + 1.0 / 39916800;
   even = even * r2 + 1.0 / 40320;
-  even = even * r2 + 1.0 / 720;
-  even = even * r2 + 1.0 / 24;
-  even = even * r2 + 1.0 / 2;
-  double odd = 1.0 / 6227020800;
-  odd = odd * r2 + 1.0 / 39916800;
   odd = odd * r2 + 1.0 / 362880;
+  even = even * r2 + 1.0 / 720;
   odd = odd * r2 + 1.0 / 5040;
+  even = even * r2 + 1.0 / 24;
   odd = odd * r2 + 1.0 / 120;
+  even = even * r2 + 1.0 / 2;
   odd = odd * r2 + 1.0 / 6;
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) << 52;
-  const double power = std::bit_cast<double>(bits + std::bit_cast<std::uint64_t>(1.0));
-  return {power, r + r2 * (even + r * odd)};
+  return {power_of_two(shifted), r + r2 * (even + r * odd)};
 }
 
-inline SplitExponential split_exponential(double x) {
-  x = x < kLowestExponent ? kLowestExponent : x;  // keeps a NaN
-  x = x > kHighestExponent ? kHighestExponent : x;
-  return split_exponential_within(x);
+template <class Number>
+inline __attribute__((always_inline)) SplitExponentialOf<Number> split_exponential(
+    const Number& x) {
+  return split_exponential_within(within_exponents(x));
 }
 
 /// e^x within 1.1 ulp for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.

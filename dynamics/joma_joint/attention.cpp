@@ -16,9 +16,8 @@ using Eigen::Index;
 // Task sizes. They depend on sizes alone, so sums have the same order on any number of threads.
 constexpr Index kBlock = 512;  ///< tokens of one task of the product forward, or more of very many
 constexpr Index kMostBlocks = 64;
-constexpr Index kContexts = 32;            ///< contexts of one task of the product forward
-constexpr Index kLittle = Index{1} << 18;  ///< multiplications of a product that one task does
-constexpr Index kTokens = 64;              ///< tokens of one task of the product backward
+constexpr Index kContexts = 32;  ///< contexts of one task of the product forward
+constexpr Index kTokens = 64;    ///< tokens of one task of the product backward
 
 // Of a product so many multiplications cost as much as an element touched.
 constexpr std::size_t kPerElement = 8;
@@ -30,10 +29,6 @@ template <typename M>
 Columns columns_from(const M& m, Index first, Index row = 0) {
   return {m.data() + first * m.rows() + row, static_cast<std::size_t>(m.rows())};
 }
-
-// A sum of exponentials below this has lost what matters to it: all tokens of the context lie far
-// below the largest of all.
-constexpr double kSmallestSum = 1e-200;
 
 }  // namespace
 

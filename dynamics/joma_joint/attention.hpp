@@ -16,6 +16,13 @@ inline std::size_t to_size(Eigen::Index n) { return static_cast<std::size_t>(n);
 /// Blocks of tokens whose products with V are summed apart, each into a K x C matrix of its own.
 Eigen::Index blocks_of_tokens(Eigen::Index tokens);
 
+/// Multiplications of a product that one task does.
+inline constexpr Eigen::Index kLittle = Eigen::Index{1} << 18;
+
+/// A sum of exponentials below this has lost what matters to it: all tokens of the context lie far
+/// below the largest of all.
+inline constexpr double kSmallestSum = 1e-200;
+
 /// The attention and the linear layer on it: from V, z to the attended contexts b_c and to
 /// v_k' b_c, and back from the weights of the nodes' gradients to the velocities of V, r and z.
 /// Two matrix products of size K x C x M together, cut into tasks whose bounds depend on the sizes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/random/binomial_distribution.hpp>
+#include <utility>
 
 #include "random/bits.hpp"
 
@@ -22,6 +23,12 @@ constexpr std::int64_t kBinomial = 16;
 // Words that make drawing worth all threads, and batches that are drawn ahead at most.
 constexpr std::size_t kWorthSharing = std::size_t{1} << 16;
 constexpr std::size_t kMostAhead = 16;
+
+/// Products of whole matrices take this part of the time, per number, of those of single columns.
+constexpr std::int64_t kDensity = 2;
+
+/// Counters of a token, in turn: to raise one that has just been raised takes its time.
+constexpr std::size_t kCounters = 4;
 
 bool long_contexts(std::int64_t length, Index tokens) { return length / kBinomial > tokens; }
 
@@ -66,6 +73,35 @@ std::size_t ContextLaw::draws() const {
   return static_cast<std::size_t>(std::min(length_, kBinomial * M_)) + 1;
 }
 
+bool ContextLaw::dense(Index tokens, std::int64_t length) { return tokens / kDensity <= length; }
+
+bool ContextLaw::counted() const { return static_cast<Index>(kCounters) * M_ <= length_; }
+
+void ContextLaw::count(std::size_t number, Draft& draft) const {
+  const std::size_t tokens = to_size(M_);
+  if (draft.counts.empty()) draft.counts.resize(kCounters * tokens, 0);
+  std::uint32_t* const counts = draft.counts.data();
+  const std::uint32_t* const drawn = draft.drawn.data();
+  std::size_t n = 0;
+  for (; n + kCounters <= number; n += kCounters)
+    for (std::size_t i = 0; i < kCounters; ++i) ++counts[i * tokens + drawn[n + i]];
+  for (; n < number; ++n) ++counts[drawn[n]];
+}
+
+void ContextLaw::sum_counts(Draft& draft) const {
+  const std::size_t tokens = to_size(M_);
+  std::size_t distinct = 0;
+  for (std::size_t l = 0; l < tokens; ++l) {
+    std::uint32_t times = 0;
+    for (std::size_t i = 0; i < kCounters; ++i)
+      times += std::exchange(draft.counts[i * tokens + l], 0U);
+    draft.times[l] = times;
+    draft.present[distinct] = static_cast<std::uint32_t>(l);  // kept if it is there
+    distinct += times > 0;
+  }
+  draft.present.resize(distinct);
+}
+
 void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) const {
   // The stream's words, many at once: the first is for the class, each other one for a token.
   const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
@@ -91,12 +127,17 @@ void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) 
     number = static_cast<std::size_t>(std::min<std::uint64_t>(number, left));
     left -= number;
     tokens->draw(number, words, draft.drawn.data());
+    if (counted()) {
+      count(number, draft);
+      continue;
+    }
     for (std::size_t n = 0; n < number; ++n) {
       const std::uint32_t token = draft.drawn[n];
       draft.present[distinct] = token;  // kept if it is new
       distinct += draft.times[token]++ == 0;
     }
   }
+  if (counted()) return sum_counts(draft);
   draft.present.resize(distinct);
 }
 

@@ -24,6 +24,9 @@ class ContextLaw {
 
   [[nodiscard]] std::int64_t length() const { return length_; }
   [[nodiscard]] Eigen::Index tokens() const { return M_; }
+  /// Do contexts have most of the tokens that there are?
+  [[nodiscard]] bool dense() const { return dense(M_, length_); }
+  static bool dense(Eigen::Index tokens, std::int64_t length);
   /// The most tokens that a context can have.
   [[nodiscard]] std::size_t most_distinct() const;
   /// Random words that a context takes.
@@ -33,9 +36,11 @@ class ContextLaw {
   struct Draft {
     std::uint32_t of_class = 0;
     std::vector<std::int64_t> times;     ///< of each token; zero between contexts
-    std::vector<std::uint32_t> present;  ///< its tokens, each once
+    std::vector<std::uint32_t> present;  ///< its tokens, each once; where contexts are not dense
+                                         ///< as they are drawn
     std::vector<std::uint32_t> words;    ///< random bits
     std::vector<std::uint32_t> drawn;    ///< tokens in the order in which they are drawn
+    std::vector<std::uint32_t> counts;   ///< of dense contexts; zero between them
   };
   /// Draws sample i of the key: its class, its tokens and how often each is there, which the caller
   /// sets back to zero.
@@ -43,6 +48,10 @@ class ContextLaw {
 
  private:
   void draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) const;
+  /// Are there so few tokens that all are counted, each in several places, and then summed?
+  [[nodiscard]] bool counted() const;
+  void count(std::size_t number, Draft& draft) const;
+  void sum_counts(Draft& draft) const;
 
   std::int64_t length_;
   Eigen::Index M_;

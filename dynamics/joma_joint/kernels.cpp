@@ -1,5 +1,6 @@
 #include "dynamics/joma_joint/kernels.hpp"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -117,6 +118,27 @@ POPFLOW_INLINE size_t sum_rows(size_t row, size_t rows, size_t columns, const do
   return row;
 }
 
+/// attend_and_sum() for as many contexts as fit, some eights of them in registers, from `first` on;
+/// the first that is left.
+template <size_t eights>
+POPFLOW_INLINE size_t attend_some(size_t first, size_t contexts, size_t tokens, const double* gains,
+                                  const double* x, double* b, double* sums) {
+  for (; first + eights * kLanes <= contexts; first += eights * kLanes) {
+    Eight all[eights] = {};
+    for (size_t l = 0; l < tokens; ++l) {
+      Eight more[eights];
+      std::memcpy(more, x + l * contexts + first, sizeof more);
+      for (size_t i = 0; i < eights; ++i) {
+        more[i] = gains[l] * more[i];
+        all[i] += more[i];
+      }
+      std::memcpy(b + l * contexts + first, more, sizeof more);
+    }
+    std::memcpy(sums + first, all, sizeof all);
+  }
+  return first;
+}
+
 POPFLOW_INLINE double largest_of(size_t n, const double* x) {
   Eight tops = Eight{} - std::numeric_limits<double>::infinity();
   Eight more;
@@ -135,6 +157,94 @@ POPFLOW_INLINE double largest_of(size_t n, const double* x) {
   return low > high ? low : high;
 }
 
+/// body(i, lane) for numbers 0, ..., n - 1 and the lanes in whose sums by_eights() has them.
+template <class Body>
+POPFLOW_INLINE void by_lanes(size_t n, const Body& body) {
+  if (n < kLanes) {
+    for (size_t i = 0; i < n; ++i) body(i, 0);
+    return;
+  }
+  const size_t end = n / kLanes * kLanes;
+  for (size_t i = 0; i < end; i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) body(i + lane, lane);
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    if (const size_t i = n - kLanes + lane; i >= end) body(i, lane);
+}
+
+/// sum_of_lanes() of sums that lie side by side.
+POPFLOW_INLINE void sum_of_all(const Eight* x, Eight& sum) {
+  sum = ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+/// Some vectors that are computed with side by side, like numbers: each operation on one waits for
+/// the one before.
+struct Eights {
+  static constexpr size_t kNumber = 4;
+  Eight of[kNumber];
+
+  template <class Compute>
+  static POPFLOW_INLINE Eights each(const Compute& compute) {
+    Eights result;
+    for (size_t i = 0; i < kNumber; ++i) compute(i, result.of[i]);
+    return result;
+  }
+  friend POPFLOW_INLINE Eights operator+(const Eights& a, const Eights& b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] + b.of[i]; });
+  }
+  friend POPFLOW_INLINE Eights operator-(const Eights& a, const Eights& b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] - b.of[i]; });
+  }
+  friend POPFLOW_INLINE Eights operator*(const Eights& a, const Eights& b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] * b.of[i]; });
+  }
+  friend POPFLOW_INLINE Eights operator+(const Eights& a, double b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] + b; });
+  }
+  friend POPFLOW_INLINE Eights operator-(const Eights& a, double b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] - b; });
+  }
+  friend POPFLOW_INLINE Eights operator*(const Eights& a, double b) {
+    return each([&](size_t i, Eight& one) { one = a.of[i] * b; });
+  }
+  friend POPFLOW_INLINE Eights within_exponents(const Eights& x) {
+    constexpr Eight kLow = Eight{} + kLowestExponent;
+    constexpr Eight kHigh = Eight{} + kHighestExponent;
+    return each([&](size_t i, Eight& one) {
+      one = kLow > x.of[i] ? kLow : x.of[i];
+      one = kHigh < one ? kHigh : one;
+    });
+  }
+  friend POPFLOW_INLINE Eights power_of_two(const Eights& k) {
+    constexpr auto kOne = std::bit_cast<std::int64_t>(1.0);
+    return each([&](size_t i, Eight& one) {
+      one = reinterpret_cast<Eight>((reinterpret_cast<Lanes>(k.of[i]) << 52) + kOne);
+    });
+  }
+};
+
+POPFLOW_INLINE void load(const double* from, Eight& to) { std::memcpy(&to, from, sizeof to); }
+POPFLOW_INLINE void store(const Eight& from, double* to) { std::memcpy(to, &from, sizeof from); }
+
+/// Eight by eight numbers, rows for columns.
+POPFLOW_INLINE void transpose(const double* from, Eight (&to)[kLanes]) {
+  Eight a[kLanes], b[kLanes], c[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) load(from + i * kLanes, a[i]);
+  for (size_t i = 0; i < kLanes; i += 2) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+  }
+  for (size_t i = 0; i < kLanes; i += 4) {
+    for (size_t j = i; j < i + 2; ++j) {
+      c[j] = __builtin_shufflevector(b[j], b[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      c[j + 2] = __builtin_shufflevector(b[j], b[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  }
+  for (size_t i = 0; i < kLanes / 2; ++i) {
+    to[i] = __builtin_shufflevector(c[i], c[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    to[i + 4] = __builtin_shufflevector(c[i], c[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
 }  // namespace
 
 POPFLOW_WIDEST void exponentials(size_t number, double top, double temperature,
@@ -150,6 +260,13 @@ POPFLOW_WIDEST void attend(size_t contexts, size_t tokens, const double* __restr
                            const double* __restrict__ x, size_t stride, double* __restrict__ b) {
   for (size_t l = 0; l < tokens; ++l)
     for (size_t c = 0; c < contexts; ++c) b[l * contexts + c] = gains[l] * x[l * stride + c];
+}
+
+POPFLOW_WIDEST void attend_and_sum(size_t contexts, size_t tokens, const double* gains,
+                                   const double* x, double* __restrict__ b, double* sums) {
+  constexpr size_t kTogether = 4;
+  size_t first = attend_some<kTogether>(0, contexts, tokens, gains, x, b, sums);
+  attend_some<1>(first, contexts, tokens, gains, x, b, sums);
 }
 
 POPFLOW_WIDEST void sum_columns(size_t rows, size_t columns, const double* x,
@@ -171,6 +288,11 @@ POPFLOW_WIDEST void add(size_t number, const double* __restrict__ x, double* __r
 POPFLOW_WIDEST void add_scaled(size_t number, double factor, const double* __restrict__ x,
                                double* __restrict__ sum) {
   for (size_t i = 0; i < number; ++i) sum[i] += factor * x[i];
+}
+
+POPFLOW_WIDEST void step(size_t number, double h, const double* __restrict__ f,
+                         const double* __restrict__ more, double* __restrict__ x) {
+  for (size_t i = 0; i < number; ++i) x[i] += h * f[i] + more[i];
 }
 
 POPFLOW_WIDEST void scale_columns(size_t nodes, size_t columns, const double* __restrict__ factors,
@@ -274,6 +396,88 @@ POPFLOW_WIDEST void cross_entropy_gradients(size_t nodes, size_t contexts,
     const double factor = -1 / (column[own] + others);
     for (size_t k = 0; k < nodes; ++k) column[k] *= factor;
     column[own] = -factor * others;
+  }
+}
+
+POPFLOW_WIDEST void weigh_side_by_side(const SideBySide& of) {
+  const size_t nodes = of.nodes;
+  const size_t stride = of.stride;
+  const size_t rounded = (nodes + kLanes - 1) / kLanes * kLanes;
+  const double* const r = of.r;
+  double* __restrict__ const e = of.work;
+  for (size_t first = 0; first < of.contexts; first += kLanes) {
+    const double* const sums_of_first = of.sums + first;
+    Eight scale;
+    load(of.scales + first, scale);
+    const auto multiply = [&](size_t k, Eight& product) {
+      load(sums_of_first + k * stride, product);
+      product = scale * product;
+    };
+    Eight tops = Eight{} - std::numeric_limits<double>::infinity();
+    Eight more, product;
+    for (size_t k = 0; k < nodes; ++k) {
+      multiply(k, more);
+      more += r[k];
+      tops = more > tops ? more : tops;
+    }
+    // The last may overlap those before.
+    for (size_t next = 0; next < nodes; next += Eights::kNumber) {
+      const size_t last = nodes < Eights::kNumber ? 0 : nodes - Eights::kNumber;
+      const size_t k = next < last ? next : last;
+      Eights x;
+      for (size_t i = 0; i < Eights::kNumber; ++i) {
+        const size_t node = k + i < nodes ? k + i : 0;
+        multiply(node, x.of[i]);
+        x.of[i] = (x.of[i] + r[node]) - tops;
+      }
+      x = split_exponential(x).value();
+      for (size_t i = 0; i < Eights::kNumber && k + i < nodes; ++i)
+        store(x.of[i], e + (k + i) * kLanes);
+    }
+
+    Lanes own_class;
+    std::memcpy(&own_class, of.classes + first, sizeof own_class);
+    Eight own = {};
+    Eight sums[kLanes];
+    for (Eight& sum : sums) sum = Eight{};
+    by_lanes(nodes, [&](size_t node, size_t lane) {
+      load(e + node * kLanes, more);
+      const Lanes here = own_class == static_cast<long long>(node);
+      own = here ? more : own;
+      sums[lane] += here ? Eight{} : more;
+    });
+    // 1 - softmax_c would lose its digits as the class is learned.
+    Eight others;
+    sum_of_all(sums, others);
+    const Eight factor = -1 / (own + others);
+    own = -factor * others;
+    Eight weight;
+    load(of.weights + first, weight);
+    for (Eight& sum : sums) sum = Eight{};
+    by_lanes(nodes, [&](size_t node, size_t lane) {
+      load(e + node * kLanes, more);
+      more = weight * (own_class == static_cast<long long>(node) ? own : more * factor);
+      store(more, e + node * kLanes);
+      multiply(node, product);
+      sums[lane] += (scale * more) * product;
+    });
+    Eight pulls;
+    sum_of_all(sums, pulls);
+    store(pulls, of.pulls + first);
+
+    const size_t here = of.contexts - first < kLanes ? of.contexts - first : kLanes;
+    for (size_t k = 0; k < rounded; k += kLanes) {
+      Eight columns[kLanes];
+      transpose(e + k * kLanes, columns);
+      Eight sum;
+      load(of.sum + k, sum);
+      double* const scaled = of.scaled + first * rounded + k;
+      for (size_t c = 0; c < kLanes; ++c) {
+        if (c < here) sum += columns[c];
+        store(of.scales[first + c] * columns[c], scaled + c * rounded);
+      }
+      store(sum, of.sum + k);
+    }
   }
 }
 

@@ -16,6 +16,10 @@ void exponentials(std::size_t number, double top, double temperature, const doub
 /// in b.
 void attend(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
             std::size_t stride, double* b);
+/// That for a multiple of eight contexts whose entries lie together in x too, and the sums of b
+/// over tokens in order.
+void attend_and_sum(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
+                    double* b, double* sums);
 /// The sums of rows over columns in order.
 void sum_columns(std::size_t rows, std::size_t columns, const double* x, double* sums);
 
@@ -23,6 +27,8 @@ void sum_columns(std::size_t rows, std::size_t columns, const double* x, double*
 void add(std::size_t number, const double* x, double* sum);
 /// sum += factor x
 void add_scaled(std::size_t number, double factor, const double* x, double* sum);
+/// x += h f + more
+void step(std::size_t number, double h, const double* f, const double* more, double* x);
 /// out = x factor for each column.
 void scale_columns(std::size_t nodes, std::size_t columns, const double* factors, const double* x,
                    double* out);
@@ -51,5 +57,25 @@ void add_columns(std::size_t nodes, std::size_t columns, const double* factors, 
 /// 1{k=c} - softmax(phi)_k for contexts of classes c. Entries near zero are as accurate as others.
 void cross_entropy_gradients(std::size_t nodes, std::size_t contexts, const std::uint32_t* classes,
                              const double* phi, double* g);
+
+/// Contexts side by side: number c of an array is context c's, and arrays hold whole eights of
+/// them. A column of nodes holds whole eights, too.
+struct SideBySide {
+  std::size_t nodes, contexts;
+  const double* sums;  ///< of each node, `stride` apart: v_k' b_c over the scale
+  std::size_t stride;
+  const double* scales;  ///< of b_c; 0 beyond the contexts
+  const double* r;       ///< of the nodes
+  const std::int64_t* classes;
+  const double* weights;
+  double* work;    ///< 8 numbers a node, 0 beyond the nodes
+  double* sum;     ///< of the nodes: to which weight g is added, context by context
+  double* scaled;  ///< a column for each context: weight g times the scale
+  double* pulls;   ///< sum_k weight g_k v_k' b_c, times the scale
+};
+/// g of cross_entropy_gradients() at phi = v_k' b_c + r_k, and what follows from it, in the bits
+/// that the functions above give one after the other. No sum is across a vector, and nothing
+/// between leaves the nearest cache.
+void weigh_side_by_side(const SideBySide& of);
 
 }  // namespace popflow::joma_joint::kernels

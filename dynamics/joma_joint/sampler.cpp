@@ -5,8 +5,12 @@
 namespace popflow::joma_joint {
 namespace {
 
-/// Products of whole matrices take this part of the time, per number, of those of single columns.
-constexpr std::int64_t kDensity = 2;
+/// Where several runs take turns: who has the contexts at hand?
+auto with_contexts(const SampleKey& key, std::size_t number) {
+  return [&key, number](const auto& one) {
+    return one.contexts().hold(key, number) || one.contexts().precede(key);
+  };
+}
 
 }  // namespace
 
@@ -16,17 +20,21 @@ Sampler::Sampler(const Problem& problem, AttentionKind kind, double temperature,
       outputs_(std::move(outputs)),
       batches_([this, kind, temperature, nodes = problem.nodes(), &workers] {
         const BatchModel model{law_, kind, temperature, outputs_, nodes, workers};
-        const bool dense = law_.tokens() / kDensity <= law_.length();
-        return dense ? make_dense_batch(model) : make_sparse_batch(model);
+        return law_.dense() ? make_dense_batch(model) : make_sparse_batch(model);
+      }),
+      steps_([this, &problem, temperature, &workers] {
+        return std::make_unique<NoisyStep>(law_, problem.X, problem.p, temperature, workers);
       }) {}
 
 void Sampler::add(const Point& at, const SampleKey& key, std::span<const double> weights,
                   const Velocity& into) const {
-  // Of a run whose contexts are at hand, where several take turns.
-  const auto batch = batches_.borrow([&](const Batch& one) {
-    return one.contexts().hold(key, weights.size()) || one.contexts().precede(key);
-  });
-  batch->add(at, key, weights, into);
+  batches_.borrow(with_contexts(key, weights.size()))->add(at, key, weights, into);
+}
+
+bool Sampler::step(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
+                   const Velocity& x) const {
+  const auto step = steps_.borrow(with_contexts(key, weights.size()));
+  return (*step)(at, h, key, weights, x);
 }
 
 }  // namespace popflow::joma_joint

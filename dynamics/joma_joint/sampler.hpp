@@ -4,6 +4,7 @@
 
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/batch.hpp"
+#include "dynamics/joma_joint/noisy_step.hpp"
 #include "popflow/random.hpp"
 #include "popflow/workers.hpp"
 
@@ -13,6 +14,7 @@ namespace popflow::joma_joint {
 /// drawn context have.
 class Sampler {
  public:
+  /// The problem must outlive it.
   Sampler(const Problem& problem, AttentionKind kind, double temperature, Outputs outputs,
           std::int64_t context_length, Workers& workers);
 
@@ -22,10 +24,16 @@ class Sampler {
   void add(const Point& at, const SampleKey& key, std::span<const double> weights,
            const Velocity& into) const;
 
+  /// x += h f(x) + that, f being the flow, of dense contexts, by a NoisyStep, which must serve:
+  /// false if it does not at this state.
+  bool step(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
+            const Velocity& x) const;
+
  private:
   ContextLaw law_;
   Outputs outputs_;
   mutable ScratchPool<Batch> batches_;
+  mutable ScratchPool<NoisyStep> steps_;
 };
 
 }  // namespace popflow::joma_joint

@@ -110,6 +110,7 @@ Capabilities JomaJoint::capabilities() const {
     return can;
   }
   can.sampled = this;
+  if (steps_at_once() && NoisyStep::pays()) can.sampled_steps = this;
   can.noise_projection = this;
   if (variant_.attention == AttentionKind::softmax || variant_.activation != Activation::identity ||
       variant_.backprop != Backprop::stationary)
@@ -267,12 +268,28 @@ const Sampler& JomaJoint::sampler() const {
   return *sampler_;
 }
 
+Point JomaJoint::full_point(StateView x) const {
+  return {Attention::Matrix(x.data(), K_, M_), Attention::Vector(x.data() + M_ * K_, K_),
+          Attention::Vector(x.data() + M_ * K_ + K_, M_)};
+}
+
 void JomaJoint::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                             std::span<const double> weights, std::span<double> out) const {
   double* r = out.data() + M_ * K_;
-  sampler().add({Attention::Matrix(x.data(), K_, M_), Attention::Vector(x.data() + M_ * K_, K_),
-                 Attention::Vector(x.data() + M_ * K_ + K_, M_)},
-                key, weights, {out.data(), r, r + K_});
+  sampler().add(full_point(x), key, weights, {out.data(), r, r + K_});
+}
+
+bool JomaJoint::steps_at_once() const {
+  return variant_.attention == AttentionKind::softmax &&
+         variant_.activation == Activation::identity &&
+         variant_.backprop == Backprop::cross_entropy && NoisyStep::serves(K_, M_, C_) &&
+         ContextLaw::dense(M_, variant_.context_length);
+}
+
+bool JomaJoint::step_sampled(std::span<double> x, double /*t*/, double h, const SampleKey& key,
+                             std::span<const double> weights) const {
+  double* r = x.data() + M_ * K_;
+  return sampler().step(full_point(x), h, key, weights, {x.data(), r, r + K_});
 }
 
 void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {

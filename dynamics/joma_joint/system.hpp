@@ -38,6 +38,7 @@ class JomaJoint : public System,
                   public GradientFlow,
                   public Events,
                   public Sampled,
+                  public SampledSteps,
                   public NoiseProjection,
                   public Switching {
  public:
@@ -67,6 +68,8 @@ class JomaJoint : public System,
   void switch_regime(std::span<double> x, std::span<double> regime, double t) const override;
   void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override;
+  bool step_sampled(std::span<double> x, double t, double h, const SampleKey& key,
+                    std::span<const double> weights) const override;
   void project_noise(StateView x, std::span<double> noise) const override;
 
   [[nodiscard]] const Problem& data() const { return problem_; }
@@ -105,6 +108,10 @@ class JomaJoint : public System,
   [[nodiscard]] double& side_entry(std::span<double> regime, const Surface& s) const;
 
   [[nodiscard]] const Sampler& sampler() const;
+  /// The parts of a state in full coordinates, without sides.
+  [[nodiscard]] Point full_point(StateView x) const;
+  /// Is there a NoisyStep for the variant and its sizes?
+  [[nodiscard]] bool steps_at_once() const;
 
   double entropy(Work& work) const;
   /// The height of an extremum of the entropy if it is sure to lie between `low` and `high`.

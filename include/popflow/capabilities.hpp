@@ -104,6 +104,16 @@ class Sampled {
                            std::span<const double> weights, std::span<double> out) const = 0;
 };
 
+/// A step along the flow and along samples at once, where that is faster than one after the other.
+class SampledSteps {
+ public:
+  virtual ~SampledSteps() = default;
+  /// x <- x + (h f(x, t) + sum_i weights[i] v_i), in the bits of System::rhs and
+  /// Sampled::add_sampled. False, and x is left as it is, where that is not possible.
+  virtual bool step_sampled(std::span<double> x, double t, double h, const SampleKey& key,
+                            std::span<const double> weights) const = 0;
+};
+
 /// The exact covariance of one sample's v_i, for Systems with small states.
 class Covariance {
  public:
@@ -251,6 +261,7 @@ struct Capabilities {
   Capability<Separable> separable = {};
   Capability<ClosedForm> closed_form = {};
   Capability<Sampled> sampled = {};
+  Capability<SampledSteps> sampled_steps = {};
   Capability<Covariance> covariance = {};
   Capability<NoiseProjection> noise_projection = {};
   Capability<Switching> switching = {};

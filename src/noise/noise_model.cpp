@@ -223,9 +223,26 @@ class ExactNoise : public NoiseModel {
 class BatchNoise : public Sampling {
  public:
   BatchNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
-      : Sampling(system, workers, options), normals_(samples_) {}
+      : Sampling(system, workers, options),
+        steps_(system.capabilities().sampled_steps),
+        normals_(samples_) {}
 
   void add(StateView x, const PathStep& step, State& out) override {
+    draw_weights(step);
+    sampled_->add_sampled(x, step.t, key(step), weights_, out);
+    drawn_ += static_cast<std::int64_t>(samples_);
+  }
+
+  bool step_in_place(const PathStep& step, State& x, const Regime& /*regime*/) override {
+    if (!steps_) return false;
+    draw_weights(step);
+    if (!steps_->step_sampled(x, step.t, step.h, key(step), weights_)) return false;
+    drawn_ += static_cast<std::int64_t>(samples_);
+    return true;
+  }
+
+ private:
+  void draw_weights(const PathStep& step) {
     std::fill(weights_.begin(), weights_.end(), 0.0);
     for (std::int64_t p = 0; p < step.parts; ++p) {
       write_stream_normals(
@@ -239,11 +256,9 @@ class BatchNoise : public Sampling {
     const double scale = amplitude(options_) * std::sqrt(step.h / static_cast<double>(step.parts) /
                                                          static_cast<double>(samples_ - 1));
     for (double& weight : weights_) weight = scale * (weight - mean);
-    sampled_->add_sampled(x, step.t, key(step), weights_, out);
-    drawn_ += static_cast<std::int64_t>(samples_);
   }
 
- private:
+  Capability<SampledSteps> steps_;
   std::vector<double> normals_;
 };
 
