@@ -55,7 +55,8 @@ struct Network {
     for (Index l = layers; l-- > 0; error = (layer(x, l).transpose() * error).eval())
       layer(out, l) += error * made[l].transpose();
   }
-  /// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `j` is row-major.
+  /// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `out` is
+  /// row-major.
   ///   of the error:      -A_l' A_m dW_m B_m B_l'
   ///   of W_m above W_l:  (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
   /// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.

@@ -101,8 +101,8 @@ void Passages::locate(double t, double h, const std::function<StateView(double p
 
 namespace {
 
-/// What a polynomial's last term may be off by: the same term of one whose nodes are half as far
-/// apart is 2^9 times as small, unless it tells of rounding, or of the states' own errors.
+/// The last term of a polynomial over half of a step is 2^8 times as small as that over all of it,
+/// unless it tells of rounding, or of the states' own errors.
 constexpr double kSmallerByHalf = 8;
 constexpr int kMostHalvings = 6;
 
@@ -136,6 +136,7 @@ void Passages::locate_closely(double t, double h, double error,
     whole.items.push_back({k, std::numeric_limits<double>::infinity()});
   std::vector<Stretch> stretches = {std::move(whole)};  // the last one is the first in time
   std::array<double, kNodes> nodes;
+  std::array<const std::vector<double>*, kNodes> known_there;
   std::array<double, kNodes> values;
   while (!stretches.empty()) {
     const Stretch here = std::move(stretches.back());
@@ -143,14 +144,16 @@ void Passages::locate_closely(double t, double h, double error,
     const double middle = here.begin + (here.end - here.begin) / 2;
     for (std::size_t node = 0; node < kNodes; ++node) {
       nodes[node] = here.begin + kFinePassageNodes[node] * (here.end - here.begin);
-      if (known.count(nodes[node]) > 0) continue;
-      events_->passage_functions(state_at(nodes[node]), t + nodes[node] * h, values_new_);
-      note(nodes[node], values_new_);
+      if (known.count(nodes[node]) == 0) {
+        events_->passage_functions(state_at(nodes[node]), t + nodes[node] * h, values_new_);
+        note(nodes[node], values_new_);
+      }
+      known_there[node] = &known[nodes[node]];
     }
     Stretch first = {here.begin, middle, here.halvings + 1, {}};
     Stretch second = {middle, here.end, here.halvings + 1, {}};
     for (const auto [k, before] : here.items) {
-      for (std::size_t node = 0; node < kNodes; ++node) values[node] = known[nodes[node]][k];
+      for (std::size_t node = 0; node < kNodes; ++node) values[node] = (*known_there[node])[k];
       const double part = first_root(nodes, values);
       times_[passing[k]] = t + part * h;
       const double doubt = Interpolant<kNodes>(nodes, values).doubt_of_root(part);

@@ -26,6 +26,9 @@ constexpr double kRounding = 100 * 2.2e-16;
 constexpr std::size_t kAllEntries = 200;  // states up to this size: every entry by itself
 constexpr std::size_t kJacobian = 400;
 
+/// Is an error found, or would it have been?
+bool tells(double error, double allowed) { return error > allowed || allowed <= kTells; }
+
 Vector random_vector(RandomStream& random, std::size_t n) {
   Vector v(static_cast<Eigen::Index>(n));
   for (double& entry : v) entry = random.normal();
@@ -46,10 +49,10 @@ Vector sizes(const System& system, const State& x) {
 class Findings {
  public:
   void add(double error, double allowed, const std::string& where) {
-    if (error <= allowed && allowed > kTells)
-      ++silent_;
-    else
+    if (tells(error, allowed))
       worst_.add(error, allowed, where);
+    else
+      ++silent_;
   }
   [[nodiscard]] Check check(const std::string& name, const std::string& what) const {
     if (!worst_.any())
@@ -291,10 +294,10 @@ Checks check_jacobian(const Subject& subject) {
           continue;
         const auto [error, allowed] =
             column_error(system, point, column, size[e], j.col(e), smallest);
-        // Where rounding may be as large as the column, differences tell nothing.
-        if (error <= allowed && allowed > kTells) continue;
-        worst.add(error, allowed,
-                  "the column of " + block.name + "[" + std::to_string(k) + "] at " + point.where);
+        if (tells(error, allowed))
+          worst.add(
+              error, allowed,
+              "the column of " + block.name + "[" + std::to_string(k) + "] at " + point.where);
       }
     // The explicit derivative by the time.
     double best = INFINITY, unit = 0;

@@ -272,6 +272,12 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
   }
 }
 
+std::vector<Check> verified(const FunctionSystem& system) {
+  const Catalogue catalogue = std::vector<CatalogueRow>{system};
+  Workers workers(1);
+  return verify(parse_verify(catalogue.info(system.name), {}), catalogue, workers);
+}
+
 /// Rotation: no gradient, but a radius that is kept, and an exact solution.
 FunctionSystem rotation(double jacobian) {
   return {.name = "rotation",
@@ -304,10 +310,7 @@ FunctionSystem rotation(double jacobian) {
 
 TEST_CASE("a system of functions is verified like any other", "[fast][verify]") {
   for (const double jacobian : {1.0, 1.01}) {
-    const Catalogue catalogue = std::vector<CatalogueRow>{rotation(jacobian)};
-    Workers workers(1);
-    const std::vector<Check> checks =
-        verify(parse_verify(catalogue.info("rotation"), {}), catalogue, workers);
+    const std::vector<Check> checks = verified(rotation(jacobian));
     INFO(verification_table(checks));
     CHECK(names(checks, Check::Verdict::fails) ==
           (jacobian == 1 ? std::set<std::string>{} : std::set<std::string>{"Jacobian"}));
@@ -341,10 +344,7 @@ FunctionSystem settling(double jacobian) {
 
 TEST_CASE("rounding of a right-hand side is not held against its Jacobian", "[fast][verify]") {
   for (const double jacobian : {1.0, 1.0001}) {
-    const Catalogue catalogue = std::vector<CatalogueRow>{settling(jacobian)};
-    Workers workers(1);
-    const std::vector<Check> checks =
-        verify(parse_verify(catalogue.info("settling"), {}), catalogue, workers);
+    const std::vector<Check> checks = verified(settling(jacobian));
     INFO(verification_table(checks));
     CHECK(names(checks, Check::Verdict::fails) ==
           (jacobian == 1 ? std::set<std::string>{} : std::set<std::string>{"Jacobian"}));
