@@ -20,12 +20,6 @@ std::string hint_of_sum(double sum) {
 
 }  // namespace
 
-std::string in_words(const std::vector<std::size_t>& shape) {
-  std::string words;
-  for (const std::size_t size : shape) words += (words.empty() ? "" : ", ") + std::to_string(size);
-  return "(" + words + ")";
-}
-
 std::string entry_name(const std::string& name, Eigen::Index row, Eigen::Index column) {
   return name + "[" + std::to_string(row) + "," + std::to_string(column) + "]";
 }

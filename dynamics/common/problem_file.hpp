@@ -66,8 +66,6 @@ class ProblemFile {
   std::string group_;
 };
 
-/// "(3, 4)".
-std::string in_words(const std::vector<std::size_t>& shape);
 /// "P[3,4]".
 std::string entry_name(const std::string& name, Eigen::Index row, Eigen::Index column);
 std::string entry_name(const std::string& name, Eigen::Index i);

@@ -16,6 +16,9 @@ struct DataArray {
   std::vector<std::int64_t> integers;  ///< empty unless the stored type is an integer
 };
 
+/// A shape as messages say it: "(3, 4)".
+[[nodiscard]] std::string in_words(const std::vector<std::size_t>& shape);
+
 /// Read-only access to an HDF5 or netCDF-4 file by dataset and attribute name. Knows nothing of
 /// what the names mean, and trusts nothing in the file: nothing in it leads to another file, takes
 /// more memory than it should, or brings the program down. Matrices saved by MATLAB have the

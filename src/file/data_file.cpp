@@ -34,6 +34,12 @@ struct DataFile::Impl {
   }
 };
 
+std::string in_words(const std::vector<std::size_t>& shape) {
+  std::string words;
+  for (const std::size_t size : shape) words += (words.empty() ? "" : ", ") + std::to_string(size);
+  return "(" + words + ")";
+}
+
 DataFile::DataFile(std::string path, std::string group)
     : path_(std::move(path)), group_(std::move(group)) {
   const hdf5::Source source(path_);

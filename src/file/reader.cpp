@@ -1,20 +1,17 @@
 #include "file/reader.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
-#include <ctime>
 #include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "file/guarded_driver.hpp"
+#include "file/names.hpp"
 #include "file/raw_io.hpp"
+#include "popflow/memory.hpp"
 
 namespace popflow::hdf5 {
 
@@ -37,178 +34,6 @@ constexpr std::size_t kShownText = 65'536;
 constexpr std::size_t kConfigText = 1'048'576;
 constexpr std::size_t kLabelsText = std::size_t{64} << 20;
 
-/// Bytes of memory that Reader::try_reading() takes, unless one chunk needs more.
-constexpr double kTryBytes = 4.0 * 1024 * 1024;
-
-double physical_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-/// What a dataset of another type than numbers holds.
-const char* contents_of(H5T_class_t type) {
-  switch (type) {
-    case H5T_STRING:
-      return "text";
-    case H5T_COMPOUND:
-      return "a table of compound records";
-    case H5T_REFERENCE:
-      return "references";
-    case H5T_VLEN:
-      return "rows of varying length";
-    default:
-      return "another type";
-  }
-}
-
-bool is_whole(H5T_class_t type) { return type == H5T_INTEGER || type == H5T_ENUM; }
-
-/// Whole numbers of up to 64 bits.
-bool is_plain_integer(hid_t type) {
-  const std::size_t bits = 8 * H5Tget_size(type);
-  const int offset = H5Tget_offset(type);
-  return bits >= 8 && bits <= 64 && offset >= 0 && H5Tget_precision(type) >= 1 &&
-         H5Tget_precision(type) + static_cast<std::size_t>(offset) <= bits;
-}
-
-/// Floating-point numbers whose sign, exponent and mantissa lie side by side within their bytes.
-bool is_plain_float(hid_t type) {
-  const std::size_t bits = 8 * H5Tget_size(type);
-  std::size_t sign = 0;
-  std::size_t exponent = 0;
-  std::size_t exponent_bits = 0;
-  std::size_t mantissa = 0;
-  std::size_t mantissa_bits = 0;
-  if (bits < 8 || bits > 128) return false;
-  if (H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) < 0) {
-    return false;
-  }
-  const auto order = H5Tget_order(type);
-  return (order == H5T_ORDER_LE || order == H5T_ORDER_BE) && sign < bits && exponent_bits >= 2 &&
-         exponent_bits <= 15 && mantissa_bits >= 1 && mantissa_bits < bits &&
-         exponent + exponent_bits <= sign && mantissa + mantissa_bits <= exponent;
-}
-
-/// Numbers of a kind that the library converts without surprises.
-bool is_plain_number(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      return is_plain_integer(type);
-    case H5T_ENUM:
-      return is_plain_integer(Handle(H5Tget_super(type), H5Tclose));
-    case H5T_FLOAT:
-      return is_plain_float(type);
-    default:
-      return false;
-  }
-}
-
-using Names = std::vector<std::string>;
-
-/// A name with its place in the order of creation, as far as the file keeps that.
-struct Entry {
-  std::int64_t order;
-  std::string name;
-};
-
-template <class Info>
-herr_t collect(hid_t /*location*/, const char* name, const Info* info, void* data) noexcept {
-  const std::int64_t order = info->corder_valid ? info->corder : 0;
-  static_cast<std::vector<Entry>*>(data)->push_back({order, name});
-  return 0;
-}
-
-struct Link {
-  std::string name;
-  H5L_type_t type;
-  haddr_t address;
-};
-
-herr_t collect_link(hid_t /*group*/, const char* name, const H5L_info_t* info,
-                    void* data) noexcept {
-  const haddr_t address = info->type == H5L_TYPE_HARD ? info->u.address : HADDR_UNDEF;
-  static_cast<std::vector<Link>*>(data)->push_back({name, info->type, address});
-  return 0;
-}
-
-/// What cannot be read is found again, and said, by the one who needs it.
-template <class Action>
-void attempt(Action action) {
-  try {
-    action();
-  } catch (const LeadsElsewhere&) {
-    throw;
-  } catch (const Failure& failure) {
-    if (failure.memory) throw;
-  } catch (const InputError&) {
-  } catch (const std::length_error&) {
-  }
-}
-
-/// The names that `iterate` goes through, in the order of creation, or by name in files of others
-/// that did not keep it. They are sorted here, since HDF5's sorting crashes on some damaged files.
-/// What cannot be shown (control characters, or not UTF-8) is no name of anything that we could
-/// want.
-template <class Iterate>
-Names in_order(Iterate iterate) {
-  std::vector<Entry> entries;
-  check(iterate(&entries));
-  std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.order, e.name); });
-  Names names;
-  for (Entry& entry : entries) {
-    if (in_sentence(entry.name) == entry.name) names.push_back(std::move(entry.name));
-  }
-  return names;
-}
-
-Names names_of_attributes(hid_t object) {
-  return in_order([&](std::vector<Entry>* found) {
-    return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect<H5A_info_t>, found);
-  });
-}
-
-Names names_of_links(hid_t group) {
-  return in_order([&](std::vector<Entry>* found) {
-    return H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect<H5L_info_t>, found);
-  });
-}
-
-double count_of(const std::vector<std::size_t>& shape) {
-  double count = 1;
-  for (const std::size_t size : shape) count *= static_cast<double>(size);
-  return count;
-}
-
-std::string in_words(const std::vector<std::size_t>& shape) {
-  std::string words;
-  for (const std::size_t size : shape) words += (words.empty() ? "" : ", ") + std::to_string(size);
-  return "(" + words + ")";
-}
-
-/// The chunk's sizes; nothing if a chunk is larger than a dataset that cannot grow. HDF5 makes none
-/// such, and reads beyond its memory if it finds one.
-std::optional<std::vector<hsize_t>> chunk_of(const Dataset& data) {
-  const auto rank = data.shape.size();
-  std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  std::array<hsize_t, H5S_MAX_RANK> most{};
-  if (H5Pget_chunk(data.properties, static_cast<int>(rank), chunk.data()) !=
-      static_cast<int>(rank)) {
-    return std::nullopt;
-  }
-  check(H5Sget_simple_extent_dims(data.space, nullptr, most.data()));
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (chunk[axis] == 0 || (most[axis] != H5S_UNLIMITED && chunk[axis] > most[axis])) {
-      return std::nullopt;
-    }
-  }
-  return std::vector<hsize_t>(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(rank));
-}
-
-double bytes_of_chunk(const std::vector<hsize_t>& chunk, const Dataset& data) {
-  auto bytes = static_cast<double>(H5Tget_size(data.type));
-  for (const hsize_t size : chunk) bytes *= static_cast<double>(size);
-  return bytes;
-}
-
 /// The rows of a matrix that is stored column by column.
 template <class Number>
 void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) {
@@ -218,77 +43,9 @@ void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) 
   }
 }
 
-/// Reads the block of a dataset, in the axes of the file, row-major.
-void read_block(const Dataset& data, const std::vector<hsize_t>& start,
-                const std::vector<hsize_t>& extent, double* out) {
-  Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
-  if (!extent.empty()) {
-    memory =
-        Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose);
-    check(H5Sselect_hyperslab(data.space, H5S_SELECT_SET, start.data(), nullptr, extent.data(),
-                              nullptr));
-  }
-  check(H5Dread(data.id, H5T_NATIVE_DOUBLE, memory, data.space, H5P_DEFAULT, out));
-}
-
-/// Moves on to the next block of `extent`; false after the last.
-bool advance(std::vector<hsize_t>& start, const std::vector<hsize_t>& extent,
-             const std::vector<hsize_t>& whole) {
-  for (std::size_t axis = start.size(); axis-- > 0;) {
-    start[axis] += extent[axis];
-    if (start[axis] < whole[axis]) return true;
-    start[axis] = 0;
-  }
-  return false;
-}
-
 std::string attribute_label(const std::string& owner, const std::string& name) {
   return "the attribute '" + in_sentence(name) + "'" +
          (owner.empty() || owner == "/" ? "" : " of '" + in_sentence(owner) + "'");
-}
-
-bool is_fixed_text(hid_t type) {
-  return H5Tget_class(type) == H5T_STRING && check(H5Tis_variable_str(type)) == 0;
-}
-
-/// Has the dataset the mark of a dimension scale? (H5DSis_scale() would free memory twice on some.)
-bool is_scale(hid_t dataset) {
-  constexpr std::string_view kMark = "DIMENSION_SCALE";
-  if (check(H5Aexists(dataset, "CLASS")) == 0) return false;
-  const OpenAttribute attribute(dataset, "CLASS");
-  const std::size_t size = H5Tget_size(attribute.type);
-  if (!is_fixed_text(attribute.type) || attribute.count != 1 || size < kMark.size() || size > 64) {
-    return false;
-  }
-  std::array<char, 64> text{};
-  check(H5Aread(attribute.id, attribute.type, text.data()));
-  return std::string_view(text.data(), size).starts_with(kMark);
-}
-
-/// Where the first scale of each axis is; HADDR_UNDEF where there is none. Of the dataset's list
-/// only: what H5DSiterate_scales() and its like take for granted is asked for first, and nothing is
-/// read where the list says.
-std::vector<haddr_t> first_scales(const Dataset& data) {
-  constexpr const char* kList = "DIMENSION_LIST";
-  const std::size_t rank = data.shape.size();
-  std::vector<haddr_t> scales(rank, HADDR_UNDEF);
-  if (check(H5Aexists(data.id, kList)) == 0) return scales;
-  const OpenAttribute list(data.id, kList);
-  if (H5Tget_class(list.type) != H5T_VLEN || list.count != static_cast<hssize_t>(rank)) {
-    return scales;
-  }
-  const Handle element(H5Tget_super(list.type), H5Tclose);
-  if (check(H5Tequal(element, H5T_STD_REF_OBJ)) == 0) return scales;
-  const Handle memory(H5Tvlen_create(H5T_STD_REF_OBJ), H5Tclose);
-  std::vector<hvl_t> rows(rank, hvl_t{0, nullptr});
-  check(H5Aread(list.id, memory, rows.data()));
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (rows[axis].len > 0 && rows[axis].p != nullptr) {
-      scales[axis] = *static_cast<const hobj_ref_t*>(rows[axis].p);
-    }
-  }
-  check(H5Dvlen_reclaim(memory, list.space, H5P_DEFAULT, rows.data()));
-  return scales;
 }
 
 /// Bytes of the text of an attribute that are taken, and whether more is an error.
@@ -299,12 +56,6 @@ std::pair<std::size_t, bool> most_text(const std::string& name) {
 }
 
 }  // namespace
-
-OpenAttribute::OpenAttribute(hid_t object, const std::string& name)
-    : id(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose),
-      type(H5Aget_type(id), H5Tclose),
-      space(H5Aget_space(id), H5Sclose),
-      count(check(H5Sget_simple_extent_npoints(space))) {}
 
 Reader::Reader(int descriptor, std::string path) : path_(std::move(path)) {
   struct stat status {};
@@ -341,10 +92,7 @@ const std::vector<Reader::Object>& Reader::objects() const {
   for (std::size_t next = 0; next < found.size(); ++next) {
     if (found[next].type != H5O_TYPE_GROUP) continue;
     const std::string group = found[next].path;
-    std::vector<Link> links;
-    check(H5Literate_by_name(file_, group.empty() ? "/" : group.c_str(), H5_INDEX_NAME,
-                             H5_ITER_NATIVE, nullptr, collect_link, &links, H5P_DEFAULT));
-    for (const Link& link : links) {
+    for (const Link& link : links_of(file_, group)) {
       const std::string path = group.empty() ? link.name : group + "/" + link.name;
       if (link.type >= H5L_TYPE_UD_MIN) throw leads_elsewhere(path, link.type);
       if (link.type != H5L_TYPE_HARD || !seen.insert(link.address).second) continue;
@@ -593,21 +341,10 @@ std::string Reader::text_of(const OpenAttribute& attribute, const std::string& o
     throw error(attribute_label(owner, name) + " is not a single text");
   }
   if (attribute.count == 0) return "";
-  if (check(H5Tis_variable_str(attribute.type)) > 0) {
-    char* text = nullptr;
-    const Handle memory(H5Tcopy(attribute.type), H5Tclose);
-    check(H5Aread(attribute.id, memory, &text));
-    std::string copy = text != nullptr ? text : "";
-    H5free_memory(text);
-    return copy;
-  }
-  const std::size_t size = H5Tget_size(attribute.type);
   // Text in an attribute is part of the file, so it cannot be larger than the file.
-  if (static_cast<double>(size) > bytes_) throw too_large(name);
-  std::string text(size, '\0');
-  check(H5Aread(attribute.id, attribute.type, text.data()));
-  text.resize(std::min(text.find('\0'), text.size()));
-  if (H5Tget_strpad(attribute.type) == H5T_STR_SPACEPAD) {
+  if (static_cast<double>(H5Tget_size(attribute.type)) > bytes_) throw too_large(name);
+  std::string text = attribute.text();
+  if (!attribute.variable_text() && H5Tget_strpad(attribute.type) == H5T_STR_SPACEPAD) {
     text.resize(text.find_last_not_of(' ') + 1);
   }
   return text;
@@ -662,79 +399,6 @@ std::vector<std::string> Reader::dimensions_of(const Dataset& data, const std::s
   Names names;
   for (const haddr_t scale : first_scales(data)) names.push_back(name_at(scale));
   return names;
-}
-
-void Reader::require_whole(const Object& object) const {
-  if (object.type != H5O_TYPE_DATASET) return;
-  attempt([&] { static_cast<void>(open_dataset(object.path)); });
-}
-
-void Reader::try_attributes(hid_t object, const std::string& owner) const {
-  Names names;
-  attempt([&] { names = names_of_attributes(object); });
-  for (const std::string& name : names) {
-    attempt([&] {
-      const OpenAttribute attribute(object, name);
-      if (H5Tget_class(attribute.type) == H5T_STRING) {
-        static_cast<void>(text_of(attribute, owner, name));
-      } else {
-        static_cast<void>(number_of(attribute, owner, name));
-      }
-    });
-  }
-}
-
-void Reader::try_group(const Object& group) const {
-  attempt([&] {
-    const Handle object = open_object(file_, group.path);
-    try_attributes(object, group.path);
-  });
-}
-
-void Reader::try_dataset(const Object& object, std::clock_t until) const {
-  attempt([&] {
-    const Dataset data = open_dataset(object.path);
-    try_attributes(data.id, object.path);
-    attempt([&] { static_cast<void>(dimensions_of(data, object.path)); });
-    attempt([&] { try_reading(data, object.path, until); });
-  });
-}
-
-void Reader::try_reading(const Dataset& data, const std::string& name, std::clock_t until) const {
-  require_numbers(data, name);
-  if (H5Sget_simple_extent_type(data.space) == H5S_NULL) return;
-  check_size(data, name, 0);
-  std::vector<hsize_t> whole(data.shape.begin(), data.shape.end());
-  if (data.by_columns) std::swap(whole[0], whole[1]);
-  if (std::ranges::find(whole, hsize_t{0}) != whole.end()) return;
-  // Numbers that lie in one piece are read as they are.
-  if (data.layout == H5D_CONTIGUOUS) return;
-  std::vector<hsize_t> extent = whole;
-  if (data.layout == H5D_CHUNKED) {
-    // Whole chunks, several together along the last axes if they are small.
-    const auto chunk = chunk_of(data);
-    extent = *chunk;
-    double bytes = bytes_of_chunk(*chunk, data) * 8 / static_cast<double>(H5Tget_size(data.type));
-    if (bytes > kFreeBytes) return;
-    for (std::size_t axis = extent.size(); axis-- > 0;) {
-      const auto times = static_cast<hsize_t>(std::max(1.0, std::floor(kTryBytes / bytes)));
-      const hsize_t chunks = (whole[axis] - 1) / extent[axis] + 1;
-      extent[axis] *= std::min(times, chunks);
-      bytes *= static_cast<double>(std::min(times, chunks));
-      if (times < chunks) break;
-    }
-  }
-  double count = 1;
-  for (const hsize_t size : extent) count *= static_cast<double>(size);
-  std::vector<double> values(static_cast<std::size_t>(count));
-  std::vector<hsize_t> start(whole.size(), 0);
-  do {
-    std::vector<hsize_t> here = extent;
-    for (std::size_t axis = 0; axis < here.size(); ++axis) {
-      here[axis] = std::min(here[axis], whole[axis] - start[axis]);
-    }
-    read_block(data, start, here, values.data());
-  } while (data.layout == H5D_CHUNKED && advance(start, extent, whole) && std::clock() < until);
 }
 
 Reader open_reader(int descriptor, const std::string& path) {

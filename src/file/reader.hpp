@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "file/dataset.hpp"
 #include "file/hdf5.hpp"
+#include "file/open_attribute.hpp"
 #include "file/text.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
@@ -20,28 +22,6 @@ namespace popflow::hdf5 {
 /// A file that would lead the program to another one.
 struct LeadsElsewhere : InputError {
   using InputError::InputError;
-};
-
-/// A dataset, open, with what is needed to read it.
-struct Dataset {
-  Handle id;
-  Handle type;
-  Handle space;
-  Handle properties;
-  H5T_class_t kind = H5T_NO_CLASS;
-  H5D_layout_t layout = H5D_CONTIGUOUS;
-  std::vector<std::size_t> shape;
-  /// A matrix saved by MATLAB, which stores columns and so reverses the axes; `shape` is MATLAB's.
-  bool by_columns = false;
-};
-
-/// An attribute, open, with its type and its number of elements.
-struct OpenAttribute {
-  OpenAttribute(hid_t object, const std::string& name);
-  Handle id;
-  Handle type;
-  Handle space;
-  hssize_t count;
 };
 
 /// What the one who reads a dataset knows of it.

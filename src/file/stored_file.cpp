@@ -45,23 +45,6 @@ bool read_at(int descriptor, std::uint64_t offset, void* out, std::size_t bytes)
   return true;
 }
 
-/// The text as it is, not as a terminal takes it.
-std::string text_of(const hdf5::OpenAttribute& attribute, std::size_t size) {
-  std::string text(size, '\0');
-  check(H5Aread(attribute.id, attribute.type, text.data()));
-  text.resize(std::min(text.find('\0'), text.size()));
-  return text;
-}
-
-std::string text_of(const hdf5::OpenAttribute& attribute) {
-  char* text = nullptr;
-  const Handle memory(H5Tcopy(attribute.type), H5Tclose);
-  check(H5Aread(attribute.id, memory, &text));
-  std::string copy = text != nullptr ? text : "";
-  H5free_memory(text);
-  return copy;
-}
-
 /// An attribute as create() would write it again; nothing if that writes none of this type.
 std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
                                           std::uint64_t file_bytes) {
@@ -78,12 +61,8 @@ std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
   Attribute attribute{name, std::string()};
   if (H5Tget_class(open.type) == H5T_STRING) {
     if (!scalar) return std::nullopt;
-    if (check(H5Tis_variable_str(open.type)) > 0) {
-      attribute.value = text_of(open);
-    } else {
-      attribute.value = text_of(open, size);
-      attribute.reserved = size;
-    }
+    attribute.value = open.text();
+    if (!open.variable_text()) attribute.reserved = size;
     return attribute;
   }
   const auto read = [&](auto number) {
