@@ -7,6 +7,9 @@ FILES = {
     "stages": (popflow.run, "scb", {"vocab_size": 4, "context_length": 20, "schedule": "two-stage",
                                     "coordinates": "support"}),
     "tokens": (popflow.run, "joma", {"tokens": 12, "activation": "nonlinear", "saves": 51}),
+    "drives": (popflow.run, "joma", {"tokens": 6, "saves": 21, "t_end": 0.5}),
+    "early": (popflow.run, "joma", {"tokens": 6, "saves": 21}),
+    "nodes": (popflow.run, "joma", {"tokens": 6, "nodes": 2, "saves": 21}),
     "chain": (popflow.run, "markov", {"p": 0.2, "q": 0.3, "e0": 0.3, "w0": -1.2}),
     "joint": (popflow.run, "joma-joint", {"tokens": 4, "classes": 3, "saves": 21}),
     "topic": (popflow.run, "topic", {"topics": 4, "words_per_topic": 3, "topics_per_document": 2,
@@ -28,6 +31,9 @@ FILES = {
                                                   "w0": popflow.linear(-1, 1, 5)}}),
     "series": (popflow.sweep, "scb", {"over": {"context_length": popflow.logarithmic(100, 1e5, 4)},
                                       "coordinates": "signal", "record": "series", "t_end": 50}),
+    "some diverge": (popflow.sweep, "markov", {
+        "over": {"learning_rate": [0.05, 0.39, 0.41]}, "mode": "sgd", "batch_size": 1, "e0": 3,
+        "w0": 3, "t_end": 12, "runs": 12, "record": "series", "saves": 3}),
     "fractions": (popflow.sweep, "markov", {
         "over": {"batch_size": [1, 16], "w0": popflow.linear(-1.2, -0.6, 4),
                  "e0": popflow.linear(0.1, 0.7, 4)},
@@ -42,7 +48,10 @@ def maker(folder):
     def make(name):
         if name not in known:
             command, system, options = FILES[name]
-            known[name] = command(system, **options, output=folder / f"{name}.h5", show=False)
+            try:
+                known[name] = command(system, **options, output=folder / f"{name}.h5", show=False)
+            except popflow.Diverged as ended:  # one that blows up
+                known[name] = popflow.open(ended.path)
         return known[name]
 
     return make

@@ -57,6 +57,19 @@ def test_a_run(made):
     assert f"boosted, $t$ = {boosted:.4g}" in labels(figure)
 
 
+def test_a_blow_up_is_marked_where_its_time_is(made):
+    run = made("drives")
+    weights = drawn(made, "drives").axes[1]
+    assert weights.get_xlim()[1] >= run.attrs["blow_up_time"]
+    assert any(np.allclose(line.get_xdata(), run.attrs["blow_up_time"]) for line in weights.lines)
+    assert [text.get_text() for text in weights.texts] == ["$t^{*}$"]
+    for name in ("early", "nodes"):  # it ends before; it is a map of nodes and tokens
+        weights = drawn(made, name).axes[1]
+        assert len(weights.images) == (name == "nodes") and not weights.texts
+        assert not any(np.allclose(line.get_xdata(), made(name).attrs["blow_up_time"])
+                       for line in weights.lines)
+
+
 def test_stages_begin_at_their_events(made):
     run, figure = made("stages"), drawn(made, "stages", observable="loss")
     # A polygon or a rectangle, as matplotlib's version has it.
@@ -119,6 +132,16 @@ def test_lines_over_an_axis(made):
     assert np.array_equal(curve_of(times), [lengths.context_length, lengths.time_of_boosted])
     assert np.array_equal(curve_of(loss)[1], lengths.excess_loss)
     assert "fast phase end" in labels(figure)
+
+
+def test_runs_that_diverged_are_left_out(made):
+    rates, figure = made("some diverge"), drawn(made, "some diverge", observable="loss")
+    well = rates.popflow.words("status") != "diverged"
+    counted = well.sum("run").values
+    assert counted[0] == 12 and 0 < counted[1] < 12 and 0 < counted[2] < 12
+    medians = rates.loss.where(well).median("run")
+    assert [np.array_equal(curve_of(figure.axes[0], row)[1], medians[row])
+            for row in range(3)] == [True] * 3
 
 
 def test_what_is_asked_for_is_drawn(made):
@@ -197,6 +220,11 @@ def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, s
     told = capsys.readouterr().err
     assert said in told and told.startswith("popflow: error: ") and told.count("\n") == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["no.h5", "odd.h5"]
+
+
+def test_a_variable_without_a_number_is_refused(made):
+    with pytest.raises(popflow.InputError, match="no cell has a number of time_of_plateau"):
+        drawn(made, "lengths", observable="time_of_plateau")
 
 
 def test_matplotlib_is_loaded_for_figures_alone(package_folder):

@@ -60,6 +60,11 @@ def test_all_can_be_read(made, name):
     for axes in figure.axes:
         if key := axes.get_legend():  # above the curves
             assert key.get_window_extent().y0 >= axes.get_window_extent().y1
+    for axes in figure.axes:
+        for along in (axes.xaxis, axes.yaxis):
+            if along.get_scale() == "log":
+                assert any(text.get_text() and shows(axes, along, text)
+                           for text in along.get_ticklabels()), "no number at an axis"
     panels = [axes for axes in figure.axes if hasattr(axes, "get_subplotspec")]
     assert all(axes.has_data() for axes in panels), "a panel is empty"
     assert min(axes.get_window_extent().height for axes in panels) >= 1.2 * figure.dpi

@@ -42,10 +42,16 @@ def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
 
     Words (outcomes, verdicts) are left as their numbers.
     """
-    variable = data[name].astype(float)
+    variable = of_those_well(data, name)
     for along in ("time", "save"):
         if along in variable.dims:
             variable = variable.isel({along: -1})
+    return variable
+
+
+def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:
+    """The variable, at all times where it has some; NaN where a run diverged or there is none."""
+    variable = data[name].astype(float)
     if "status" in data and set(data.status.dims) <= set(variable.dims):
         words = data.status.attrs["flag_meanings"].split()
         gone = [words.index(word) for word in ("missing", "refused", "diverged") if word in words]

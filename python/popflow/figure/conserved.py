@@ -46,6 +46,7 @@ def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
         heading(axes, f"drift of the invariant {symbol(data, invariants(data)[0])}")
         axes.set_ylabel("drift")
     if not together.any():
-        axes.annotate("none: 0 at all records", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        axes.annotate("none: 0 at all records", (0.5, 0.5), xytext=(0, 3), ha="center",
+                      xycoords="axes fraction", textcoords="offset points")
         axes.set_yticks([0])
     over_time(axes, time)

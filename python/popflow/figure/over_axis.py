@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .cells import finished, fraction, middle, numeric, swept, without_single, words_of
+from ..errors import InputError
+from .cells import (
+    finished,
+    fraction,
+    middle,
+    numeric,
+    of_those_well,
+    swept,
+    without_single,
+    words_of,
+)
 from .fields import many
 from .labels import (
     BESIDE_BAR,
@@ -57,6 +67,9 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
             draw(axes, x, [part if part is None else part.values for part in low_to_high],
                  row if others else names.index(name), label)
             heights.append(low_to_high[0].values.ravel())
+    if not heights:
+        raise InputError(f"no cell has a number of {' or '.join(names)}: it did not happen, or all "
+                         "runs diverged.")
     set_scales(axes, x if ticks is None else [], np.concatenate(heights), log)
     if ticks is not None:
         axes.set_xticks(x, ticks)
@@ -152,7 +165,7 @@ def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | Non
     saved = "time" if "time" in data[name].dims else "save"
     cells = data[name]
     if "run" in cells.dims:
-        cells = cells.median("run")
+        cells = of_those_well(data, name).median("run")
     y = cells.transpose(saved, over).values
     x = data["time"].transpose(..., saved).values if "time" in data else data[saved].values
     if y.shape[1] <= MOST_LINES or x.ndim > 1:

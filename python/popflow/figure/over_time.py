@@ -77,9 +77,15 @@ def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
 
 
 def instants(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
-    """Dashed lines at times that are known of the problem, each with its symbol at the top."""
+    """Dashed lines at times that are known of the problem, each with its symbol at the top.
+
+    Those within the panel, that is; where it is none over time, as a heat map is, none.
+    """
+    if axes.get_label() != "over time":
+        return
+    first, last = axes.get_xlim()
     for name, symbol_of in names.items():
-        if np.isfinite(value := constant(data, name)):
+        if first <= (value := constant(data, name)) <= last:
             axes.axvline(value, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
             axes.annotate(mathematics(symbol_of), (value, 1), xytext=(-2, -2), ha="right", va="top",
                           xycoords=axes.get_xaxis_transform(), textcoords="offset points",

@@ -9,7 +9,7 @@ import xarray
 
 from .labels import axis, heading, key, key_of_page, meaning, symbol, wrapped
 from .labels import number as number_of
-from .scales import set_scales
+from .scales import decades, set_scales
 from .style import GREY, curve
 
 
@@ -73,6 +73,8 @@ def within(axes: Any, time: Any) -> None:
 def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
            log: str | None = None) -> None:
     """Weak errors against the last rung over the learning rate, with fitted orders."""
+    from matplotlib.ticker import NullLocator
+
     rate = data.learning_rate.values
     for number, rung in enumerate(data.rung.values):
         error, spread = (data[f"{name}_{what}_weak_error{end}"].values[number]
@@ -85,8 +87,9 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
     set_scales(axes, rate, [], "xy" if log is None else log)
     if axes.get_yscale() == "log":
         axes.set_yscale("log", nonpositive="clip")  # errors that reach 0 go to the foot
+        decades(axes.yaxis)
     axes.set_xticks(rate, [number_of(value) for value in rate])
-    axes.minorticks_off()
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(r"learning rate, $\eta$")
     last = data.rung.values[-1]
     axes.set_ylabel(wrapped(f"|{what} of {symbol_of(data, name)} $-$ {last}'s|", 34))
@@ -99,7 +102,7 @@ def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
         return f": {fit.replace('_', ' ')}"
     middle, low, high = (float(data[f"{name}_{what}_order{end}"][number])
                          for end in ("", "_low", "_high"))
-    return f": order {middle:.2g} ({low:.2g} to {high:.2g})"
+    return f": order {middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def said(data: xarray.Dataset, name: str) -> str:
