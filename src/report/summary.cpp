@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "file/text.hpp"
+#include "median.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
@@ -274,12 +275,6 @@ std::string numbers_of_words(const DataFile& file, const std::string& name, Coun
   for (std::size_t i = 0; i < words.size(); ++i)
     if (numbers[i] > 0) parts.push_back(std::to_string(numbers[i]) + " " + words[i]);
   return text::join(parts, ", ");
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// "boosted in 31 of 32 runs (median t = 120)".

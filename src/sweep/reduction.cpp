@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "median.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
 
@@ -21,18 +22,6 @@ constexpr std::array<Statistic, 5> kStatistics = {
      {"_std", "standard deviation of: "},
      {"_least", "least of: "},
      {"_largest", "largest of: "}}};
-
-/// The middle of the sorted numbers, of an even number the mean of the two.
-double median(std::vector<double> numbers) {
-  if (numbers.empty()) return std::nan("");
-  const std::size_t half = numbers.size() / 2;
-  std::nth_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(half),
-                   numbers.end());
-  if (numbers.size() % 2 == 1) return numbers[half];
-  const double below =
-      *std::max_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(half));
-  return 0.5 * (below + numbers[half]);
-}
 
 std::string text_of(const VariableSpec& spec) {
   for (const Attribute& attribute : spec.attributes)

@@ -184,10 +184,15 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
     const SweepValues values(file, name);
     const std::size_t each = values.size() / static_cast<std::size_t>(cells.size());
     const std::size_t first = static_cast<std::size_t>(place) * each;
+    if (each == 1) {
+      rows.push_back({name, values.rounded(first), ""});
+      continue;
+    }
+    const std::size_t counted = values.counted(first, each);
     rows.push_back({name, values.together(first, each),
-                    each > 1 ? (!values.words().empty() ? "commonest of " : "median of ") +
-                                   std::to_string(each) + " runs"
-                             : ""});
+                    (values.words().empty() ? "median of " : "commonest of ") +
+                        (counted < each ? std::to_string(counted) + " of " : "") +
+                        std::to_string(each) + " runs"});
   }
   return command + "\n\n" + text::columns(rows, 0);
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
+#include <utility>
 
+#include "median.hpp"
 #include "popflow/parameter.hpp"
+#include "sweep/cell_status.hpp"
 #include "sweep/layout.hpp"
 #include "text/text.hpp"
 
@@ -16,38 +18,53 @@ SweepValues::SweepValues(const DataFile& file, const std::string& name) {
   numbers_ = array.values;
   whole_ = !array.integers.empty();
   words_ = text::split_words(file.text_attribute(name, "flag_meanings").value_or(""));
+  if (name == "status" || !file.has_dataset("status") ||
+      file.dimensions(name) != file.dimensions("status"))
+    return;
+  // When it diverged, and after how many steps, is known of a run that did.
+  const bool of_all = name == "stop_time" || name == "accepted_steps";
+  for (const std::int64_t status : file.read("status").integers) {
+    const auto word = static_cast<CellStatus>(status);
+    gone_.push_back(word == CellStatus::missing || word == CellStatus::refused ||
+                    (word == CellStatus::diverged && !of_all));
+  }
+}
+
+std::size_t SweepValues::counted(std::size_t first, std::size_t count) const {
+  std::size_t counted = 0;
+  for (std::size_t i = first; i < first + count; ++i) counted += counts(i) ? 1 : 0;
+  return counted;
 }
 
 std::string SweepValues::together(std::size_t first, std::size_t count) const {
+  if (counted(first, count) == 0) return "-";
   if (count == 1) return shown(first, true);
   if (words_.empty()) {
-    const double median = number_together(first, count);
-    return std::isnan(median) ? "-" : text::rounded(median);
+    const double middle = number_together(first, count);
+    return std::isnan(middle) ? "-" : text::rounded(middle);
   }
-  std::map<std::string, std::size_t> counts;
-  for (std::size_t i = first; i < first + count; ++i) ++counts[shown(i, true)];
-  const auto most = std::max_element(counts.begin(), counts.end(),
+  std::map<std::string, std::size_t> found;
+  for (std::size_t i = first; i < first + count; ++i)
+    if (counts(i)) ++found[shown(i, true)];
+  const auto most = std::max_element(found.begin(), found.end(),
                                      [](auto& a, auto& b) { return a.second < b.second; });
-  if (most->second == count) return most->first;
-  return most->first + " " + std::to_string(100 * most->second / count) + "%";
+  const std::size_t all = counted(first, count);
+  if (most->second == all) return most->first;
+  return most->first + " " + std::to_string(100 * most->second / all) + "%";
 }
 
 double SweepValues::number_together(std::size_t first, std::size_t count) const {
-  if (count == 1) return numbers_[first];
   std::vector<double> finite;
   for (std::size_t i = first; i < first + count; ++i)
-    if (!std::isnan(numbers_[i])) finite.push_back(numbers_[i]);
-  if (finite.empty()) return std::numeric_limits<double>::quiet_NaN();
-  if (!words_.empty()) {
-    std::map<double, std::size_t> counts;
-    for (const double value : finite) ++counts[value];
-    return std::max_element(counts.begin(), counts.end(),
+    if (counts(i) && !std::isnan(numbers_[i])) finite.push_back(numbers_[i]);
+  if (!words_.empty() && !finite.empty()) {
+    std::map<double, std::size_t> found;
+    for (const double value : finite) ++found[value];
+    return std::max_element(found.begin(), found.end(),
                             [](auto& a, auto& b) { return a.second < b.second; })
         ->first;
   }
-  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
-  std::nth_element(finite.begin(), middle, finite.end());
-  return *middle;
+  return median(std::move(finite));
 }
 
 std::string SweepValues::shown(std::size_t i, bool brief) const {

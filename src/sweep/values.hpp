@@ -22,15 +22,21 @@ class SweepValues {
 
   /// To the last bit.
   [[nodiscard]] std::string exact(std::size_t i) const { return shown(i, false); }
-  /// What some runs of a cell have together: the commonest word, or the median.
+  /// As it is, rounded.
+  [[nodiscard]] std::string rounded(std::size_t i) const { return shown(i, true); }
+  /// How many of these runs there are and did not diverge; of how they ended, those that did, too.
+  [[nodiscard]] std::size_t counted(std::size_t first, std::size_t count) const;
+  /// What these have together: the commonest word, or the median.
   [[nodiscard]] std::string together(std::size_t first, std::size_t count) const;
   /// The same as a number; NaN if there is none.
   [[nodiscard]] double number_together(std::size_t first, std::size_t count) const;
 
  private:
   [[nodiscard]] std::string shown(std::size_t i, bool brief) const;
+  [[nodiscard]] bool counts(std::size_t i) const { return gone_.empty() || !gone_[i]; }
   std::vector<double> numbers_;
   std::vector<std::string> words_;
+  std::vector<bool> gone_;  ///< missing, refused or diverged; empty: none is left out
   bool whole_ = false;
 };
 

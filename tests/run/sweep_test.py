@@ -341,6 +341,29 @@ def test_info():
             check(said in ended.err, ended.err)
 
 
+def test_info_leaves_out_runs_that_diverged():
+    with Folder() as folder:
+        rates = (0.05, 0.39, 0.41, 0.6)
+        path = sweep("markov", *over("learning-rate=" + ",".join(map(str, rates))), "--mode", "sgd",
+                     "--batch-size", 1, "--e0", 3, "--w0", 3, "--t-end", 12, "--runs", 12,
+                     folder=folder)
+        with xarray.open_dataset(path) as data:
+            well = data.status != data.status.attrs["flag_meanings"].split().index("diverged")
+            counted = well.sum("run").values
+            check(counted[0] == 12 and 0 < counted[1] < 12 and counted[3] == 0, counted)
+            medians = data.loss.where(well).median("run").values
+        table = popflow("info", path, "--of", "loss", code=0).out.splitlines()[-len(rates):]
+        for rate, line, median, runs in zip(rates, table, medians, counted):
+            shown = line.split()[1]
+            check(shown == "-" if runs == 0 else np.isclose(float(shown), median, rtol=1e-5), line)
+            cell = popflow("info", path, "--cell", f"learning-rate={rate}", code=0).out
+            loss = next(line for line in cell.splitlines() if line.startswith("loss "))
+            check(loss.endswith("median of 12 runs" if runs == 12 else f"median of {runs} of 12 runs"),
+                  loss)
+            status = next(line for line in cell.splitlines() if line.startswith("status "))
+            check(status.endswith("commonest of 12 runs"), status)
+
+
 def test_dry_run_says_what_it_will_need():
     with Folder() as folder:
         # A million million cells: at once, and without the memory to hold them.
@@ -418,5 +441,6 @@ if __name__ == "__main__":
              test_states_of_different_shapes_are_left_out,
              test_refused_cells_are_marked_or_end_the_sweep, test_retry,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
+             test_info_leaves_out_runs_that_diverged,
              test_dry_run_says_what_it_will_need, test_what_is_refused,
              test_an_interrupt_ends_with_130_and_says_how_to_resume])
