@@ -125,13 +125,15 @@ ParameterTable parameters() {
                .meaning = "relu as eps log(1 + e^(h/eps)); 0: the relu itself, whose kinks the "
                           "flow slides along",
                .symbol = "eps",
-               .range = {.low = 0}});
+               .range = {.low = 0},
+               .where = {{"activation", {"relu"}}}});
   t.push_back({.name = "temperature",
                .kind = Kind::real,
                .default_text = "1",
                .meaning = "of the attention; no effect with linear",
                .symbol = "tau",
-               .range = {.low = 1e-50}});
+               .range = {.low = 1e-50},
+               .where = {{"attention", {"softmax", "exp"}}}});
   t.push_back({.name = "backprop",
                .kind = Kind::word,
                .default_text = "cross-entropy",

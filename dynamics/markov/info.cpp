@@ -110,12 +110,14 @@ ParameterTable parameters() {
   t.push_back({.name = "text-ones",
                .kind = Kind::text,
                .default_text = "aeiouy",
-               .meaning = "characters of the text that are 1; by default the vowels"});
+               .meaning = "characters of the text that are 1; by default the vowels",
+               .where = {{.option = "text"}}});
   t.push_back({.name = "text-zeros",
                .kind = Kind::text,
                .default_text = "",
                .meaning = "characters of the text that are 0",
-               .default_note = "the other letters"});
+               .default_note = "the other letters",
+               .where = {{.option = "text"}}});
   t.push_back({.name = "e0",
                .kind = Kind::real,
                .default_text = "0.1",
@@ -133,7 +135,8 @@ ParameterTable parameters() {
                .default_text = "0",
                .meaning = "start of the bias, where it is free",
                .symbol = "b(0)",
-               .range = {-kLargestStart, kLargestStart}});
+               .range = {-kLargestStart, kLargestStart},
+               .where = {{"bias", {"free"}}}});
   t.push_back({.name = "bias",
                .kind = Kind::word,
                .default_text = "optimal",

@@ -132,7 +132,8 @@ ParameterTable parameters() {
                .kind = Kind::word,
                .default_text = "attention",
                .meaning = "keep 1'a_k = 1 by (I - 11'/T); no effect with softmax",
-               .words = {"attention", "none"}});
+               .words = {"attention", "none"},
+               .where = {{"attention", {"linear"}}}});
   t.push_back({.name = "coordinates",
                .kind = Kind::word,
                .default_text = "full",
@@ -178,12 +179,14 @@ ParameterTable parameters() {
                .default_text = "",
                .meaning = "two-stage: stage 1 ends when signal_V signal_A reaches this",
                .range = {0, 1, true, true},
-               .default_note = "0.5"});
+               .default_note = "0.5",
+               .where = {{"schedule", {"two-stage"}}}});
   t.push_back({.name = "stage1-time",
                .kind = Kind::real,
                .default_text = "",
                .meaning = "two-stage: stage 1 ends at this time instead",
-               .range = {.low = 0}});
+               .range = {.low = 0},
+               .where = {{"schedule", {"two-stage"}}}});
   t.push_back({.name = "threshold",
                .kind = Kind::real,
                .default_text = "",
@@ -191,7 +194,8 @@ ParameterTable parameters() {
                    "two-stage: after stage 1 attention below this share of its column becomes "
                    "zero",
                .range = {0, 1},
-               .default_note = "half of the weight predicted for the least of Q"});
+               .default_note = "half of the weight predicted for the least of Q",
+               .where = {{"schedule", {"two-stage"}}}});
   t.push_back({.name = "rounding",
                .kind = Kind::real,
                .default_text = "",
@@ -211,7 +215,8 @@ ParameterTable parameters() {
        .default_text = "",
        .meaning = "two-stage: stage 2 ends when the loss has not fallen for this long; 0: never",
        .range = {.low = 0},
-       .default_note = "5 over the growth rate"});
+       .default_note = "5 over the growth rate",
+       .where = {{"schedule", {"two-stage"}}}});
   t.push_back({.name = "text",
                .kind = Kind::path,
                .default_text = "",
@@ -221,7 +226,8 @@ ParameterTable parameters() {
                .kind = Kind::word,
                .default_text = "char",
                .meaning = "what counts as a token of the text",
-               .words = {"char", "word"}});
+               .words = {"char", "word"},
+               .where = {{.option = "text"}}});
   t.push_back({.name = "counts",
                .kind = Kind::path,
                .default_text = "",

@@ -151,7 +151,8 @@ ParameterTable parameters() {
                .default_text = "factored",
                .meaning = "train W_K and W_Q, or the logits themselves; no effect where the "
                           "attention is uniform",
-               .words = {"factored", "direct"}});
+               .words = {"factored", "direct"},
+               .where = {{"train", {"joint", "attention"}}}});
   t.push_back({.name = "value-init",
                .kind = Kind::word,
                .default_text = "",

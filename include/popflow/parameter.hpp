@@ -41,6 +41,12 @@ struct Range {
 using Value =
     std::variant<std::monostate, std::int64_t, double, std::string, bool, std::vector<double>>;
 
+/// What another option must be for one to have an effect.
+struct Condition {
+  std::string option;
+  std::vector<std::string> words = {};  ///< one of these; empty: that it is given at all
+};
+
 /// One option: the only place where its name, default, range and meaning are written. The command
 /// line, its help, `popflow systems`, configuration files, range checks, the attributes of the
 /// output file, the completion, the manual page and the reference all come from it.
@@ -56,6 +62,7 @@ struct Parameter {
   char letter = 0;                ///< a one-letter form of the option, where there is one
   std::vector<std::string> modes = {};    ///< the modes in which it has an effect; empty: all
   std::vector<std::string> methods = {};  ///< the same of methods, in modes that have some
+  std::vector<Condition> where = {};      ///< it has an effect only where all of these hold
   /// Does it determine the problem or the start? A file that holds both replaces all such options.
   bool makes_problem = false;
   /// text: may be given several times in one place; the value then has a line for each.

@@ -121,10 +121,24 @@ bool is_done(const DataFile& group) {
 
 bool ends_at_a_limit(Outcome::Kind kind) { return exit_code(kind) == ExitCode::limit; }
 
+/// What each run takes beside the others. A flow takes next to nothing beside noisy runs: counted
+/// as one of them, it would promise a far too early end.
+std::vector<double> work_of(const ComparisonPlan& plan) {
+  std::vector<double> work;
+  bool noisy = false;
+  for (const Ladder& ladder : plan.ladders)
+    for (const Rung& rung : ladder.rungs) {
+      work.insert(work.end(), rung.experiment->plan.runs, rung.exact() ? 0 : 1);
+      noisy = noisy || !rung.exact();
+    }
+  if (!noisy) std::fill(work.begin(), work.end(), 1);
+  return work;
+}
+
 /// Runs the rungs that have not been run.
 Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Screen& screen) {
   Outcome worst;
-  Progress progress(screen, plan.runs());
+  Progress progress(screen, work_of(plan));
   std::size_t first = 0;
   for (Ladder& ladder : plan.ladders) {
     for (Rung& rung : ladder.rungs) {
@@ -236,7 +250,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   const Parameters& options = config.options;
   const std::string path =
       options.has("output") ? options.word("output") : config.system + "-compare.h5";
-  refuse_existing(path, options);
+  refuse_output(path, config);
   Workers workers(threads_of(options));
   ComparisonPlan plan(config, catalogue, workers);
   const GroupSpec layout = plan.layout();
@@ -257,6 +271,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
     return ExitCode::success;
   }
   const Provenance provenance;
+  for (const std::string& unused : without_effect(config)) screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
   require_disk(path, file_bytes(layout));

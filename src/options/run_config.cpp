@@ -186,6 +186,24 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
+/// Is the word among these, or is any?
+bool lists(const std::vector<std::string>& words, const std::string& word) {
+  return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Also where the option is none of this table's.
+bool holds(const Condition& condition, const Parameters& parameters) {
+  if (parameters.find(condition.option) == nullptr) return true;
+  return parameters.has(condition.option) &&
+         lists(condition.words, parameters.text(condition.option));
+}
+
+/// "--noise is batch or diagonal".
+std::string in_words(const Condition& condition) {
+  return "--" + condition.option + " is " +
+         (condition.words.empty() ? "given" : text::join(condition.words, " or "));
+}
+
 /// A file is written in pieces, here and there: it cannot go to a stream.
 void check_output(const Parameters& options) {
   if (options.find("output") != nullptr && options.has("output") && options.word("output") == "-")
@@ -301,23 +319,48 @@ std::string remark_on_config(const RunConfig& config, const std::string& command
          text::join(config.passed_over, ", ") + ", which '" + command + "' has no use for";
 }
 
-std::string without_effect(const RunConfig& config) {
-  const Parameters& options = config.options;
-  const std::string& mode = options.word("mode");
-  const std::string method = options.has("method") ? options.word("method") : "";
-  std::string names;
-  for (const Parameters* parameters : {&config.options, &config.own}) {
+std::vector<std::string> without_effect(const RunConfig& config,
+                                        const std::function<bool(const std::string&)>& varies) {
+  const Parameters* options = &config.options;
+  const bool has_mode = options->find("mode") != nullptr;
+  const std::string mode = has_mode ? options->word("mode") : "";
+  const std::string method = has_mode && options->has("method") ? options->word("method") : "";
+  const bool many_methods = varies("method");
+  const auto acts = [&](const Parameter& row) {
+    return !has_mode || many_methods ||
+           (lists(row.modes, mode) && (method.empty() || lists(row.methods, method)));
+  };
+  const auto add = [](std::string& names, const Parameter& row) {
+    names += (names.empty() ? "--" : ", --") + row.name;
+  };
+  std::string of_mode;
+  std::vector<std::pair<std::string, std::string>>
+      of_others;  // conditions, and whom they keep idle
+  for (const Parameters* parameters : {options, &config.own}) {
     for (const Parameter& row : parameters->table()) {
-      const auto lists = [](const std::vector<std::string>& words, const std::string& word) {
-        return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
-      };
-      const bool acts = lists(row.modes, mode) && (method.empty() || lists(row.methods, method));
-      if (parameters->given(row.name) && !acts) names += (names.empty() ? "--" : ", --") + row.name;
+      if (!parameters->given(row.name)) continue;
+      if (!acts(row)) {
+        add(of_mode, row);
+        continue;
+      }
+      for (const Condition& condition : row.where) {
+        if (varies(condition.option) || holds(condition, *parameters)) continue;
+        const std::string said = in_words(condition);
+        auto place = std::find_if(of_others.begin(), of_others.end(),
+                                  [&](const auto& known) { return known.first == said; });
+        if (place == of_others.end()) place = of_others.insert(place, {said, ""});
+        add(place->second, row);
+        break;
+      }
     }
   }
-  if (names.empty()) return "";
-  return "without effect in mode " + mode + (method.empty() ? "" : " with method " + method) +
-         ": " + names;
+  std::vector<std::string> sentences;
+  if (!of_mode.empty())
+    sentences.push_back("without effect in mode " + mode +
+                        (method.empty() ? "" : " with method " + method) + ": " + of_mode);
+  for (const auto& [condition, names] : of_others)
+    sentences.push_back("without effect unless " + condition + ": " + names);
+  return sentences;
 }
 
 std::string config_text(const RunConfig& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,8 +73,11 @@ void settle_run(Parameters& options);
 /// Says which keys of the configuration file `command` has no use for; empty if it has for all.
 std::string remark_on_config(const RunConfig& config, const std::string& command);
 
-/// Names the options that were given and have no effect in this mode and method; empty if all have.
-std::string without_effect(const RunConfig& config);
+/// Names the options that were given and have no effect in this mode, with this method, or where
+/// another option is what it is: a sentence each. Those that `varies` names may be anything.
+std::vector<std::string> without_effect(
+    const RunConfig& config,
+    const std::function<bool(const std::string&)>& varies = [](const auto&) { return false; });
 
 /// Every option as resolved, defaults included, as the text of a configuration file that reproduces
 /// the run bit for bit: `key = value` lines with absolute paths, without the options that don't

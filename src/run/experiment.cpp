@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 
+#include "options/experiments.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -164,6 +166,21 @@ void refuse_existing(const std::string& path, const Parameters& options) {
     throw UsageError("the output " + path + " exists; --force replaces it");
 }
 
+void refuse_output(const std::string& path, const RunConfig& config) {
+  std::error_code unknown;  // the one that is not there is not read
+  for (const Parameters* parameters : {&config.options, &config.own}) {
+    for (const Parameter& row : parameters->table()) {
+      if (row.kind != Kind::path || row.name == "output" || !parameters->has(row.name)) continue;
+      const std::string& named = parameters->word(row.name);
+      const std::string read = row.name == "config" ? options::config_path(named) : named;
+      if (std::filesystem::equivalent(read, path, unknown))
+        throw UsageError("the output " + path + " is the file that --" + row.name +
+                         " reads; give another name");
+    }
+  }
+  refuse_existing(path, config.options);
+}
+
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
                           const std::string& path) {
   return outcome.message + "; what was recorded is kept, and '" + program + " resume " + path +
@@ -250,6 +267,12 @@ GroupSpec Experiment::layout(const RunConfig& recorded) const {
   return run_layout(*system, recorded, plan, workers.threads());
 }
 
+Progress::Progress(Screen& screen, std::vector<double> work)
+    : screen_(screen), work_(std::move(work)), at_(work_.size()) {
+  const double all = std::accumulate(work_.begin(), work_.end(), 0.0);
+  for (double& part : work_) part /= all;
+}
+
 std::function<void(double)> Progress::of(std::size_t run, double end) {
   return [this, run, end, calls = 0u](double t) mutable {
     // The clock is read every so often only: small systems step within microseconds.
@@ -262,9 +285,9 @@ std::function<void(double)> Progress::of(std::size_t run, double end) {
     if (!lock) return;
     next_look_.store(now + kBetweenLooks, std::memory_order_relaxed);
     double sum = 0;
-    for (const auto& part : at_) sum += part.load(std::memory_order_relaxed);
-    screen_.progress(sum / static_cast<double>(at_.size()),
-                     at_.size() > 1 ? "" : "t = " + text::rounded(t));
+    for (std::size_t i = 0; i < at_.size(); ++i)
+      sum += work_[i] * at_[i].load(std::memory_order_relaxed);
+    screen_.progress(sum, at_.size() > 1 ? "" : "t = " + text::rounded(t));
   };
 }
 

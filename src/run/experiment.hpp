@@ -46,7 +46,9 @@ struct Experiment {
 /// Progress of many runs together, reported by any of them.
 class Progress {
  public:
-  Progress(Screen& screen, std::size_t runs) : screen_(screen), at_(runs) {}
+  Progress(Screen& screen, std::size_t runs) : Progress(screen, std::vector<double>(runs, 1)) {}
+  /// Of runs that take as much work, in proportion, as `work` says.
+  Progress(Screen& screen, std::vector<double> work);
 
   /// What run `run` calls after every step on its way to `end`.
   std::function<void(double)> of(std::size_t run, double end);
@@ -60,6 +62,7 @@ class Progress {
 
   Screen& screen_;
   std::mutex mutex_;
+  std::vector<double> work_;  ///< its sum is 1
   std::vector<std::atomic<double>> at_;
   std::atomic<Clock::time_point> next_look_ = Clock::time_point::min();
 };
@@ -131,6 +134,9 @@ ExitCode exit_code(Outcome::Kind kind);
 unsigned threads_of(const Parameters& options);
 /// UsageError when the output is there and is not to be replaced.
 void refuse_existing(const std::string& path, const Parameters& options);
+/// The same, and when an option names that very file to be read: even with --force, since it would
+/// be lost, and with it what the new file was made from.
+void refuse_output(const std::string& path, const RunConfig& config);
 /// UsageError that states the need when a file would not fit, and what makes it smaller.
 void require_disk(const std::string& path, double bytes,
                   const std::string& advice = "Fewer --saves or --state ends make it smaller");

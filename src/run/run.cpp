@@ -74,7 +74,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   if (config.options.flag("json") && !config.options.flag("dry-run"))
     throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
                      screen.program() + " info " + path + " --json)");
-  refuse_existing(path, config.options);
+  refuse_output(path, config);
   Workers workers(threads_of(config.options));
   if (threads_of(config.options) > workers.threads())
     screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
@@ -87,7 +87,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   }
 
   const Provenance provenance;
-  if (const std::string unused = without_effect(config); !unused.empty()) screen.message(unused);
+  for (const std::string& unused : without_effect(config)) screen.message(unused);
   for (const Note& note : experiment.system->notes())
     if (note.warning)
       screen.warning(path + ": " + note.text);

@@ -289,11 +289,10 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
   if (!saves.empty() && config.options.word("record") == "end")
     remarks.push_back("without effect: " + saves +
                       ": only the end of each run is kept; --record series keeps more");
-  if (cells.sweeps("method")) return remarks;  // what has an effect differs from cell to cell
   RunConfig of_first = cells.sweep();
   cells.set(of_first, 0);
-  if (const std::string unused = without_effect(of_first); !unused.empty())
-    remarks.push_back(unused);
+  const auto swept = [&](const std::string& option) { return cells.sweeps(option); };
+  for (std::string& unused : without_effect(of_first, swept)) remarks.push_back(std::move(unused));
   return remarks;
 }
 
@@ -349,7 +348,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     const InterruptGuard guard;
     const std::unique_ptr<Workers> workers = workers_of(ranks, config.options);
     const auto sweep = on_all(ranks, [&] {
-      if (ranks.first()) refuse_existing(path, config.options);
+      if (ranks.first()) refuse_output(path, config);
       const Cells cells(config);
       refuse_output_among_read(path, cells);
       require_files(cells, "--keep-going marks its cells 'refused' and goes on");

@@ -31,7 +31,11 @@ const ParameterTable own = {
      .meaning = "kind of attention",
      .words = {"linear", "softmax"}},
     {.name = "text", .kind = Kind::path, .default_text = "", .meaning = "a text"},
-    {.name = "text-ones", .kind = Kind::text, .default_text = "", .meaning = "letters"},
+    {.name = "text-ones",
+     .kind = Kind::text,
+     .default_text = "",
+     .meaning = "letters",
+     .where = {{.option = "text"}, {"attention", {"linear"}}}},
     {.name = "weights", .kind = Kind::reals, .default_text = "1,2", .meaning = "weights"},
     {.name = "tied", .kind = Kind::flag, .default_text = "", .meaning = "tied weights"},
 };
@@ -112,6 +116,54 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_NOTHROW(parse({"--save-at", "1,3", "--t-end", "3"}));
   CHECK_NOTHROW(parse({"--steady-tolerance", "1e-3"}));
   CHECK_NOTHROW(parse({"--method", "rk4", "--dt", "0.1"}));
+}
+
+TEST_CASE("options without effect are named, with what they want", "[fast][config]") {
+  using Sentences = std::vector<std::string>;
+  const auto said = [](const Args& args) { return without_effect(parse(args)); };
+  CHECK(said({}).empty());
+  CHECK(said({"--batch-size", "3", "--seed", "2"}) ==
+        Sentences{"without effect in mode flow with method dopri5: --batch-size, --seed"});
+  CHECK(said({"--steady-tolerance", "1e-3", "--save-first", "2"}) ==
+        Sentences{"without effect unless --save-spacing is log: --save-first",
+                  "without effect unless --stop-when is steady or either: --steady-tolerance"});
+  CHECK(said({"--steady-tolerance", "1e-3", "--stop-when", "either"}).empty());
+  CHECK(said({"--mode", "sde", "--noise-scale", "2"}) ==
+        Sentences{"without effect unless --noise is isotropic: --noise-scale"});
+  CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-scale", "2"}).empty());
+  CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-samples", "2"}) ==
+        Sentences{"without effect unless --noise is batch or diagonal: --noise-samples"});
+  // What the mode leaves no effect is said once.
+  CHECK(said({"--noise-scale", "2"}) ==
+        Sentences{"without effect in mode flow with method dopri5: --noise-scale"});
+  // Own options; the first condition that does not hold is said.
+  CHECK(said({"--text-ones", "a", "--attention", "softmax"}) ==
+        Sentences{"without effect unless --text is given: --text-ones"});
+  CHECK(said({"--text-ones", "a", "--text", "t", "--attention", "softmax"}) ==
+        Sentences{"without effect unless --attention is linear: --text-ones"});
+  CHECK(said({"--text-ones", "a", "--text", "t"}).empty());
+  // What differs from cell to cell may be anything.
+  const auto varies = [](const std::string& name) { return name == "attention"; };
+  CHECK(without_effect(parse({"--text-ones", "a", "--text", "t", "--attention", "softmax"}), varies)
+            .empty());
+}
+
+TEST_CASE("every condition of an option is on one that its table has, with words of it",
+          "[fast][config]") {
+  const auto check = [](const ParameterTable& table) {
+    const Parameters all(table);
+    for (const Parameter& row : table)
+      for (const Condition& condition : row.where) {
+        CAPTURE(row.name, condition.option);
+        const Parameter* other = all.find(condition.option);
+        REQUIRE(other != nullptr);
+        for (const std::string& word : condition.words)
+          CHECK(std::find(other->words.begin(), other->words.end(), word) != other->words.end());
+      }
+  };
+  check(run_options());
+  const Catalogue& catalogue = systems();
+  for (const CatalogueRow& row : catalogue.rows()) check(row.info().parameters);
 }
 
 TEST_CASE("defaults, then the configuration file, then the command line", "[fast][config]") {
