@@ -311,7 +311,7 @@ ExitCode sweep(const Program& program, const std::vector<std::string>& args) {
 
 ExitCode experiments(const Program& program, const std::vector<std::string>& args) {
   if (args.empty()) {
-    std::cout << experiment_list(program.name);
+    std::cout << experiment_list(program.name, program.catalogue);
     return ExitCode::success;
   }
   const auto [name, options] =
@@ -400,9 +400,9 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
     std::cout << picture(file, what, program.catalogue, Look::of_standard_output());
     return ExitCode::success;
   }
-  for (const char* name : {"output", "script"})
-    if (options.has(name) && !options.flag("force") && std::filesystem::exists(options.word(name)))
-      throw UsageError("the file " + options.word(name) + " exists; --force replaces it");
+  if (const auto figure = given("output");
+      figure && !options.flag("force") && std::filesystem::exists(*figure))
+    throw UsageError("the file " + *figure + " exists; --force replaces it");
   return make_figure({path, what, given("output"), given("style"), given("script")});
 }
 

@@ -43,15 +43,16 @@ std::string command_in(const std::string& line) {
 
 }  // namespace
 
-std::string experiment_list(const std::string& program) {
+std::string experiment_list(const std::string& program, const Catalogue& catalogue) {
   std::string page;
   for (const ShippedExperiment& experiment : options::shipped_experiments()) {
+    if (catalogue.find(options::system_in_config(experiment.path)) == nullptr) continue;
     const auto paragraphs = opening_comment(options::read_config_file(experiment.path));
     if (paragraphs.size() < 2) continue;
     page += program + " " + command_in(paragraphs[0]) + " --config " + experiment.name + "\n" +
             text::paragraph(paragraphs[1], 2) + "\n";
   }
-  return page.empty() ? "no experiments are installed\n" : page;
+  return page.empty() ? "no experiments with systems of this program are installed\n" : page;
 }
 
 std::string experiment_page(const std::string& name) {

@@ -175,8 +175,11 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
                      " was planned to end at " + shortest(end) + " and can only be extended");
   if (!unfinished) {
     plan.finished = true;
-    plan.why_finished = path + " is finished (" + status + "): nothing to do" +
-                        (status == "complete" ? "; --t-end X extends it" : "");
+    plan.why_finished =
+        path + " is finished (" + status + "): nothing to do" +
+        (status == "complete"     ? "; --t-end X extends it"
+         : status == "step_limit" ? "; a new run with a larger --max-steps goes further"
+                                  : "");
   }
   return plan;
 }

@@ -90,6 +90,7 @@ def main():
         check("sgd" in table and "product" in table, f"the comparison tells nothing:\n{table}")
         check("product" in call(POPFLOW, "info", compared), "its comparison is not shown")
         check("slope" in call(PRODUCT, "systems", "product"), "its page lacks its parameters")
+        check("--config" not in call(PRODUCT, "experiments"), "experiments of systems it lacks")
 
 
 main()
