@@ -7,6 +7,15 @@ namespace popflow::joma {
 
 namespace {
 
+/// Tokens that jump, each in hundreds of steps while most of the others rest, are few to a part: so
+/// few that vectors still pay.
+constexpr std::size_t kJumping = 32;
+bool jump(const Problem& problem, const Attention& attention, double peak_exponent) {
+  constexpr double kJump = 16;
+  return problem.has_target && attention.kind == Attention::Kind::exponential &&
+         peak_exponent > kJump;
+}
+
 constexpr std::size_t kSortedAtOnce = std::size_t{1} << 15;
 
 /// Calls body(begin, end) for stretches of `size` of n tokens, on all threads.
@@ -38,9 +47,10 @@ std::vector<std::size_t> by_length(const Lines& lines, Workers& workers) {
 }  // namespace
 
 Parts::Parts(const Problem& problem, const Start& start, const Lines& lines,
-             const Attention& attention, Workers& workers)
+             const Attention& attention, double peak_exponent, Workers& workers)
     : has_target_(problem.has_target),
       attention_(attention),
+      part_size_(jump(problem, attention, peak_exponent) ? kJumping : kLargestPart),
       order_(by_length(lines, workers)),
       lines_(lines) {
   const Matrix levels = has_target_ ? passage_levels(problem, start) : Matrix();

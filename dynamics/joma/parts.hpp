@@ -13,13 +13,15 @@
 namespace popflow::joma {
 
 /// The reduced flow where no token feels another, or with softmax in a time in which none does:
-/// dx/dt of any of them alone, those next to each other that go equally far.
+/// dx/dt of any of them alone, those next to each other that go equally far. `peak_exponent` is the
+/// largest S/(2 tau^2) of any.
 class Parts : public Separable {
  public:
   Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention,
-        Workers& workers);
+        double peak_exponent, Workers& workers);
 
   [[nodiscard]] std::span<const std::size_t> part_order() const override { return order_; }
+  [[nodiscard]] std::size_t part_size() const override { return part_size_; }
   [[nodiscard]] bool normalised() const override {
     return attention_.kind == Attention::Kind::softmax;
   }
@@ -31,6 +33,7 @@ class Parts : public Separable {
  private:
   bool has_target_;
   Attention attention_;
+  std::size_t part_size_;
   std::vector<std::size_t> order_;
   Lines lines_;    ///< in this order
   Matrix levels_;  ///< of passages, too; without targets empty

@@ -47,7 +47,8 @@ Joma::Joma(Problem problem, Attention attention, Start start, bool reduced, Work
   coordinates_ =
       reduced ? reduced_coordinates(problem_, start_, lines_) : full_coordinates(problem_, start_);
   if (reduced && in_parts())
-    parts_ = std::make_unique<Parts>(problem_, start_, lines_, attention_, workers_);
+    parts_ =
+        std::make_unique<Parts>(problem_, start_, lines_, attention_, peak_exponent(), workers_);
   if (reduced) lanes_ = reduced_lanes(this->reduced());
   describe();
   events_ = event_table().select(shape_.events);

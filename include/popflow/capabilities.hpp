@@ -73,6 +73,10 @@ class Separable {
   /// The entries in an order in which neighbours move alike, and are in one part: place i is entry
   /// part_order()[i] of the state. Empty: as they are.
   [[nodiscard]] virtual std::span<const std::size_t> part_order() const { return {}; }
+  /// Entries that follow the flow in common steps: fewer where each moves in a burst of its own,
+  /// for which the others of its part take short steps, too. At most kLargestPart.
+  [[nodiscard]] virtual std::size_t part_size() const { return kLargestPart; }
+  static constexpr std::size_t kLargestPart = 256;
   /// Is dx/dt what part_rhs() gives, none of it negative or dependent on t, divided by its sum over
   /// the whole state (a softmax)? Then entries do feel each other, but through the time alone.
   [[nodiscard]] virtual bool normalised() const { return false; }

@@ -10,16 +10,24 @@ namespace popflow {
 
 Reach reach(const EventWatch& events) { return events.watching() ? Reach{3, 6} : Reach{64, 256}; }
 
+namespace {
+// Of fewer entries a step of all costs hardly more than one of a block.
+constexpr std::size_t kFew = 64;
+// Nothing is repeated where a block in which an entry jumps takes hundreds of steps.
+constexpr int kMost = 1 << 14;
+}  // namespace
+
 bool BlockDopri5::suits(const System& system) {
   const Capabilities can = system.capabilities();
   const Shape& shape = system.shape();
   return can.separable && !can.switching && !can.proximal && shape.blocks.size() == 1 &&
-         shape.state_size() > BlockSteps::kBlock;
+         shape.state_size() > std::max(kFew, can.separable->part_size());
 }
 
 Trial BlockDopri5::attempt(const State& x, double t, double h, State& x_new) {
   const Reach far = reach(events_);
-  const BlockSteps::Stretch stretch = blocks_.follow(x, t, h, {far.most}, x_new);
+  const int most = events_.watching() ? far.most : kMost;
+  const BlockSteps::Stretch stretch = blocks_.follow(x, t, h, {most}, x_new);
   most_steps_ = stretch.most_steps;
   if (std::isfinite(stretch.followed)) {  // not all that way
     // As t has it, but within its rounding.

@@ -20,7 +20,8 @@ using dopri5::kStages;
 using dopri5::Slopes;
 using std::size_t;
 
-constexpr size_t kBlocksOfTask = 8;
+constexpr size_t kLargest = Separable::kLargestPart;
+constexpr size_t kEntriesOfTask = 8 * kLargest;
 /// Blocks are filled up to whole vectors, of whatever width, with zeros.
 constexpr size_t kVector = 16;
 constexpr size_t kPlaces = kQuinticPlaces.size();
@@ -68,16 +69,17 @@ struct BlockSteps::Block {
 };
 
 BlockSteps::Block BlockSteps::block(size_t number) const {
-  const size_t begin = number * kBlock;
-  return {number, begin, std::min(kBlock, x_.size() - begin)};
+  const size_t begin = number * block_;
+  return {number, begin, std::min(block_, x_.size() - begin)};
 }
 
 /// What a thread needs for a block.
 struct BlockSteps::Desk {
-  explicit Desk(size_t items) : values(kPassageNodes.size(), std::vector<double>(items * kBlock)) {
+  explicit Desk(size_t items)
+      : values(kPassageNodes.size(), std::vector<double>(items * kLargest)) {
     for (size_t j = 0; j < kStages; ++j) k[j] = slopes[j].data();
   }
-  using Row = std::array<double, kBlock>;
+  using Row = std::array<double, kLargest>;
   alignas(64) Row first{}, second{}, between{};
   double* x = first.data();
   double* x_new = second.data();
@@ -98,6 +100,7 @@ BlockSteps::BlockSteps(Rhs& rhs, const System& system, const Tolerance& toleranc
                        const Passages& passages)
     : rhs_(rhs),
       separable_(system.capabilities().separable),
+      block_(separable_->part_size()),
       order_(separable_->part_order()),
       jumps_(system.capabilities().jumps),
       tolerance_(tolerance),
@@ -109,7 +112,7 @@ BlockSteps::BlockSteps(Rhs& rhs, const System& system, const Tolerance& toleranc
       x_new_(tolerance.size()),
       slopes_(tolerance.size()),
       slopes_new_(tolerance.size()),
-      lengths_((tolerance.size() + kBlock - 1) / kBlock) {}
+      lengths_((tolerance.size() + block_ - 1) / block_) {}
 
 void BlockSteps::accept() {
   x_.swap(x_new_);
@@ -121,13 +124,14 @@ void BlockSteps::reset() {
   std::fill(lengths_.begin(), lengths_.end(), 0.0);
 }
 
-size_t BlockSteps::groups() const { return (lengths_.size() + kBlocksOfTask - 1) / kBlocksOfTask; }
+size_t BlockSteps::groups() const { return (x_.size() + kEntriesOfTask - 1) / kEntriesOfTask; }
 
 template <class Body>
 void BlockSteps::each_task(Body&& body) {
   workers_.run(groups(), x_.size(), [&](size_t task) {
-    const size_t first = task * kBlocksOfTask;
-    body(task, first, std::min(lengths_.size(), first + kBlocksOfTask));
+    const size_t blocks = kEntriesOfTask / block_;
+    const size_t first = task * blocks;
+    body(task, first, std::min(lengths_.size(), first + blocks));
   });
 }
 
@@ -277,7 +281,7 @@ double BlockSteps::rate(const State& x) {
 double BlockSteps::rate_after(double h) {
   count(static_cast<std::int64_t>(x_.size()));
   return sum_of_blocks([&](const Block& block) {
-    std::array<double, kBlock> row;
+    std::array<double, kLargest> row;
     for (size_t l = 0; l < block.count; ++l)
       row[l] = x_[block.begin + l] + h * slopes_[block.begin + l];
     separable_->part_rhs(block.begin, {row.data(), block.count}, 0, {row.data(), block.count});
@@ -295,7 +299,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
   // The midpoint rule, whose last half makes the sum what it must be.
   const double half = 0.5 * growth / rate_at_end();
   const double rate = sum_of_blocks([&](const Block& block) {
-    std::array<double, kBlock> middle;
+    std::array<double, kLargest> middle;
     double* slopes = &slopes_new_[block.begin];
     for (size_t l = 0; l < block.count; ++l) middle[l] = x_new_[block.begin + l] + half * slopes[l];
     separable_->part_rhs(block.begin, {middle.data(), block.count}, 0, {slopes, block.count});
@@ -305,7 +309,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
   const bool look = h > 0 && !passages_.none_left();
   std::vector<std::vector<Passed>> passed(groups());
   each_task([&](size_t task, size_t first, size_t last) {
-    std::vector<double> before(look ? items_ * kBlock : 0);
+    std::vector<double> before(look ? items_ * block_ : 0);
     std::vector<double> after(before.size());
     for (size_t b = first; b < last; ++b) {
       const Block block = this->block(b);

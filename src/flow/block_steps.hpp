@@ -19,9 +19,6 @@ namespace popflow {
 /// cache. Passages are located in the blocks' own steps.
 class BlockSteps {
  public:
-  /// Entries of a block.
-  static constexpr std::size_t kBlock = 256;
-
   /// All must outlive it.
   BlockSteps(Rhs& rhs, const System& system, const Tolerance& tolerance, Workers& workers,
              const Passages& passages);
@@ -99,6 +96,7 @@ class BlockSteps {
 
   Rhs& rhs_;
   Capability<Separable> separable_;
+  std::size_t block_;  ///< entries of a block
   std::span<const std::size_t> order_;
   bool jumps_;
   const Tolerance& tolerance_;

@@ -88,6 +88,26 @@ TEST_CASE("Jumps within the rounding of t are followed at any tolerance", "[fast
     }
 }
 
+TEST_CASE("Blocks in which tokens jump leave the others alone", "[fast][joma][flow]") {
+  for (const char* target_max : {"20", "8", "6"}) {
+    INFO("targets up to " << target_max);
+    double evaluations[2];
+    for (const int more : {0, 1}) {
+      const Jumps jumps(more ? 1000 : 200, 1, {"--problem-seed", "3"}, target_max);
+      FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(1e-10));
+      REQUIRE(driver.advance(jumps.end).kind == Outcome::Kind::reached);
+      CHECK(jumps.error(driver) < 1e-9);
+      // Once the entropy's minimum is found, few stretches.
+      CHECK(driver.statistics().accepted < 600);
+      CHECK(driver.statistics().rejected < 60);
+      evaluations[more] = static_cast<double>(driver.statistics().evaluations);
+    }
+    // What a token takes, it takes among any number.
+    CHECK(evaluations[1] < 1.1 * evaluations[0]);
+    CHECK(evaluations[1] < 60'000);
+  }
+}
+
 TEST_CASE("A held rate moves the time of a jump by less than 4e-12 mu/tau of itself",
           "[fast][joma]") {
   Attention attention;
