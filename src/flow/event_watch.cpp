@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <utility>
 
 namespace popflow {
 
@@ -97,6 +96,11 @@ bool EventWatch::rises(std::size_t event, double value) const {
   return value >= 0 && (prominence_[event] == 0 || !(watches_[event].value >= 0));
 }
 
+bool EventWatch::turns(std::size_t event, double value) const {
+  const Watch& watch = watches_[event];
+  return watch.stage == Watch::armed && watch.candidate >= 0 && watch.value > 0 && value < 0;
+}
+
 bool EventWatch::stands_out(std::size_t event, double height) const {
   return height - watches_[event].height >= prominence_[event];
 }
@@ -116,6 +120,7 @@ bool EventWatch::quiet(double t_new, Values values, std::span<const double> heig
     if (watch.stage != Watch::armed) continue;
     if (rises(event, values[event])) return false;
     if (watch.candidate >= 0 && stands_out(event, heights[event])) return false;
+    if (turns(event, values[event])) return false;
   }
   pass(t_new, values);
   return true;
@@ -137,25 +142,50 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
     found = true;
   }
   if (found) return Found::located;
-  for (std::size_t event = 0; event < watches_.size(); ++event) confirm(event, x_new, t_new, after);
+  for (std::size_t event = 0; event < watches_.size(); ++event) {
+    confirm(event, x_new, t_new, after);
+    if (!turns(event, after[event])) continue;
+    if (!probe) return Found::within;
+    look_at_top(event, t, h, after[event], probe);
+    found = true;
+  }
+  if (found) return Found::located;
   pass(t_new, after);
   return Found::nothing;
 }
 
 double EventWatch::locate(std::size_t event, double t, double h, double value_new,
                           const Probe& probe) {
+  const Watch& watch = watches_[event];
+  if (!(value_new > 0 && watch.value < 0)) return 1;
+  return bracket(event, t, h, value_new, probe).second;
+}
+
+void EventWatch::look_at_top(std::size_t event, double t, double h, double value_new,
+                             const Probe& probe) {
+  Watch& watch = watches_[event];
+  const double part = bracket(event, t, h, value_new, probe).first;
+  const double time = t + part * h;
+  // From here on it falls.
+  watch.time = time;
+  watch.value = -std::numeric_limits<double>::min();
+  const StateView x = probe(part);
+  confirm(event, x, time, values(x, time, Place::there));
+}
+
+std::pair<double, double> EventWatch::bracket(std::size_t event, double t, double h,
+                                              double value_new, const Probe& probe) {
   const auto g = [&](double part) {
     const double value = values(probe(part), t + part * h, Place::there)[event];
     return std::isnan(value) ? 1.0 : value;
   };
   const Watch& watch = watches_[event];
   const double low = std::max(0.0, (watch.time - t) / h);
-  if (!(value_new > 0 && watch.value < 0 && low < 1)) return 1;
+  if (!(low < 1)) return {1, 1};
   std::uintmax_t iterations = 60;
   return boost::math::tools::toms748_solve(g, low, 1.0, watch.value, value_new,
                                            boost::math::tools::eps_tolerance<double>(45),
-                                           iterations)
-      .second;
+                                           iterations);
 }
 
 void EventWatch::switched(StateView x, double t) {

@@ -3,6 +3,7 @@
 #include <boost/container/small_vector.hpp>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "popflow/driver.hpp"
@@ -78,6 +79,8 @@ class EventWatch {
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
   /// Has its function, `value` by now, become positive?
   [[nodiscard]] bool rises(std::size_t event, double value) const;
+  /// Is there a candidate whose height falls again, the event function being `value` by now?
+  [[nodiscard]] bool turns(std::size_t event, double value) const;
   /// Has the height come far enough above that of a candidate?
   [[nodiscard]] bool stands_out(std::size_t event, double height) const;
   /// All is known of what happened until t.
@@ -92,6 +95,12 @@ class EventWatch {
   void confirm(std::size_t event, StateView x, double time, Values values);
   [[nodiscard]] double locate(std::size_t event, double t, double h, double value_new,
                               const Probe& probe);
+  /// Does the candidate stand out at the top between there and here? The height may be too low
+  /// again at the step's end.
+  void look_at_top(std::size_t event, double t, double h, double value_new, const Probe& probe);
+  /// Parts of the step next to each other between which the event function changes its sign.
+  [[nodiscard]] std::pair<double, double> bracket(std::size_t event, double t, double h,
+                                                  double value_new, const Probe& probe);
 
   const System& system_;
   Capability<Events> events_;
