@@ -201,7 +201,9 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
   double& next_of_block = lengths_[block.number];
   OwnTime::Step sums;
   if (clock_) sums.slopes[0] = sum(filled, desk.k[0]);
-  double length = next_of_block > 0 ? next_of_block : h;
+  // Only what the error asks for is too short, not a stretch that is short itself.
+  const double shortest = std::max(limits.shortest, smallest_step(t, jumps_));
+  double length = next_of_block > 0 ? next_of_block : std::max(h, shortest);
   bool rejected = false;
   bool finite = true;
   int steps = 0;

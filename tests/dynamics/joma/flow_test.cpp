@@ -288,3 +288,20 @@ TEST_CASE("joma: an offset drops out of softmax, in blocks too", "[fast][joma][f
   CHECK(end("-600") == without);
   CHECK(end("800") == without);
 }
+
+TEST_CASE("joma: blocks take stretches that are as short as numbers get", "[fast][joma][flow]") {
+  for (const char* attention : {"exp", "softmax"})
+    for (const double end : {1e-290, 1e-300, 1e-307}) {
+      INFO(attention << " until " << end);
+      const Case made({"--activation", "nonlinear", "--attention", attention, "--tokens", "300"});
+      REQUIRE(made.system->capabilities().separable);
+      FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), {});
+      const std::vector<double> start = made.start();
+      const std::vector<double> rate = made.rhs(start, 0);
+      for (const int half : {1, 2}) {
+        REQUIRE(driver.advance(0.5 * half * end).kind == Outcome::Kind::reached);
+        for (std::size_t l = 0; l < rate.size(); ++l)
+          CHECK(driver.state()[l] == Approx(0.5 * half * end * rate[l]).epsilon(1e-12));
+      }
+    }
+}
