@@ -20,8 +20,6 @@ Handle text_type(std::size_t size) {
   return type;
 }
 
-Handle scalar() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
-
 Handle row(std::size_t size) {
   const hsize_t extent = size;
   return {H5Screate_simple(1, &extent, nullptr), H5Sclose};
@@ -46,25 +44,27 @@ std::vector<char> padded(const std::string& text, std::size_t size) {
 struct Creator {
   hid_t object;
   const Attribute& attribute;
+  hid_t scalar;
+  hid_t text_of_any_length;
 
   void operator()(const std::string& text) const {
     if (attribute.reserved > 0) {
       const std::vector<char> bytes = padded(text, attribute.reserved);
-      create(object, attribute.name, text_type(attribute.reserved), scalar(), bytes.data());
+      create(object, attribute.name, text_type(attribute.reserved), scalar, bytes.data());
     } else {
       const std::string valid = as_utf8(text);
       const char* start = valid.c_str();
-      create(object, attribute.name, text_type(H5T_VARIABLE), scalar(), &start);
+      create(object, attribute.name, text_of_any_length, scalar, &start);
     }
   }
   void operator()(double value) const {
-    create(object, attribute.name, H5T_IEEE_F64LE, scalar(), &value);
+    create(object, attribute.name, H5T_IEEE_F64LE, scalar, &value);
   }
   void operator()(std::int64_t value) const {
-    create(object, attribute.name, H5T_STD_I64LE, scalar(), &value);
+    create(object, attribute.name, H5T_STD_I64LE, scalar, &value);
   }
   void operator()(std::int8_t value) const {
-    create(object, attribute.name, H5T_STD_I8LE, scalar(), &value);
+    create(object, attribute.name, H5T_STD_I8LE, scalar, &value);
   }
   void operator()(const std::vector<double>& values) const {
     create(object, attribute.name, H5T_IEEE_F64LE, row(values.size()), values.data());
@@ -139,8 +139,11 @@ bool must_stay_variable(hid_t owner, const Change& change) {
 
 }  // namespace
 
-void create_attribute(hid_t object, const Attribute& attribute) {
-  std::visit(Creator{object, attribute}, attribute.value);
+AttributeCreator::AttributeCreator()
+    : scalar_(H5Screate(H5S_SCALAR), H5Sclose), text_(text_type(H5T_VARIABLE)) {}
+
+void AttributeCreator::create(hid_t object, const Attribute& attribute) const {
+  std::visit(Creator{object, attribute, scalar_, text_}, attribute.value);
 }
 
 bool make_fixed(hid_t file, const Change& change) {
@@ -153,7 +156,7 @@ bool make_fixed(hid_t file, const Change& change) {
   }
   Attribute attribute{change.name, {}, kNewText};
   std::visit([&](const auto& value) { attribute.value = value; }, change.value);
-  create_attribute(owner, attribute);
+  AttributeCreator().create(owner, attribute);
   return true;
 }
 

@@ -5,8 +5,18 @@
 
 namespace popflow::hdf5 {
 
-/// Creates `attribute` on a group or dataset. Throws Failure.
-void create_attribute(hid_t object, const Attribute& attribute);
+/// Creates attributes. What most of them have in common, their type and their extent, it makes
+/// once.
+class AttributeCreator {
+ public:
+  AttributeCreator();
+  /// On a group or dataset. Throws Failure.
+  void create(hid_t object, const Attribute& attribute) const;
+
+ private:
+  const Handle scalar_;
+  const Handle text_;  ///< type of text of variable length
+};
 
 /// Makes the attribute one that FixedAttribute can rewrite, where it is none: other programs write
 /// text with a length of its own, and whoever edits a file may delete an attribute. Returns whether

@@ -17,6 +17,7 @@
 #include "file/examine.hpp"
 #include "file/hdf5.hpp"
 #include "file/raw_io.hpp"
+#include "file/scales.hpp"
 #include "file/structure.hpp"
 #include "file/trajectory_file.hpp"
 
@@ -112,6 +113,7 @@ class Structure {
   std::vector<Place> lay_out(const GroupSpec& root) {
     try {
       fill_group(hdf5::open_object(file_, ""), {root}, "");
+      lists_.finish();
       scales_.clear();
       check(H5Fflush(file_, H5F_SCOPE_LOCAL));
     } catch (...) {
@@ -139,8 +141,8 @@ class Structure {
     }
   }
 
-  static void add_attributes(hid_t object, const std::vector<Attribute>& attributes) {
-    for (const Attribute& attribute : attributes) hdf5::create_attribute(object, attribute);
+  void add_attributes(hid_t object, const std::vector<Attribute>& attributes) const {
+    for (const Attribute& attribute : attributes) creator_.create(object, attribute);
   }
 
   void add_dimension(hid_t group, const DimensionSpec& dimension, const std::string& path) {
@@ -168,19 +170,19 @@ class Structure {
                     const std::string& path) {
     Place place{join(path, variable.name), 0, 1, variable.type, &variable, nullptr};
     std::vector<hsize_t> extent;
+    std::vector<hid_t> scales;
     for (const std::string& name : variable.dimensions) {
-      extent.push_back(scope.dimension(name).size);
-      place.count *= scope.dimension(name).size;
+      const DimensionSpec& dimension = scope.dimension(name);
+      extent.push_back(dimension.size);
+      place.count *= dimension.size;
+      scales.push_back(scales_.at(&dimension));
     }
     const Handle space(
         extent.empty() ? H5Screate(H5S_SCALAR)
                        : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
         H5Sclose);
     const Handle dataset = add_dataset(group, variable.name, space, std::move(place));
-    unsigned axis = 0;
-    for (const std::string& name : variable.dimensions) {
-      check(H5DSattach_scale(dataset, scales_.at(&scope.dimension(name)), axis++));
-    }
+    if (!scales.empty()) lists_.attach(dataset, scales);
     add_attributes(dataset, variable.attributes);
   }
 
@@ -204,9 +206,11 @@ class Structure {
     return properties;
   }
 
+  const hdf5::AttributeCreator creator_;
   const Handle dataset_properties_ = properties_of_datasets();
   Handle file_;
   std::map<const DimensionSpec*, Handle> scales_;
+  hdf5::ScaleLists lists_;
   std::vector<Place> places_;
 };
 
