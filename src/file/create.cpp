@@ -386,12 +386,13 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
     filler.fill(place);
     file.slots_[place.path] = {place.offset, place.count, place.type};
   }
-  file.sync();
+  file.unsynced_ = true;
   return file;
 }
 
 void TrajectoryFile::publish(bool force) {
   check_target(path_, force);
+  sync();
   const bool renamed = force ? std::rename(temporary_.c_str(), path_.c_str()) == 0
                              : rename_to_new(temporary_, path_);
   if (!renamed && errno == EEXIST) throw exists_already(path_);

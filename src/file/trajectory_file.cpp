@@ -137,6 +137,7 @@ TrajectoryFile& TrajectoryFile::operator=(TrajectoryFile&& other) noexcept {
   std::swap(temporary_, other.temporary_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(slots_, other.slots_);
+  unsynced_ = other.unsynced_.exchange(unsynced_);
   return *this;
 }
 
@@ -187,9 +188,11 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
   }
   const std::size_t bytes = bytes_of(type);
   write_at(descriptor_, slot.offset + first * bytes, data, count * bytes, path_);
+  unsynced_ = true;  // after it: who syncs meanwhile must not take it for done
 }
 
 void TrajectoryFile::sync() {
+  if (!unsynced_.exchange(false)) return;
   // EINVAL: a file system that has nothing to wait for.
   if (fsync(descriptor_) != 0 && errno != EINVAL) throw cannot_write(path_, system_reason(errno));
 }
@@ -204,6 +207,7 @@ void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes)
       named.st_ino != ours.st_ino) {
     throw cannot_write(path_, kReplaced);
   }
+  unsynced_ = true;
   const auto change = [&] {
     Handle file = open_for_changes(name, descriptor_);
     try {

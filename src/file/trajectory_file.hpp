@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -29,7 +30,8 @@ class TrajectoryFile {
   /// one that appeared meanwhile (UsageError). Throws OutputError when it cannot be written; then
   /// nothing is left behind.
   static TrajectoryFile create(const std::string& path, const GroupSpec& root, bool force);
-  /// As create(), but the file stays under its temporary name until publish().
+  /// As create(), but the file stays under its temporary name until publish(), which puts it on the
+  /// disk first.
   static TrajectoryFile create_unpublished(const std::string& path, const GroupSpec& root);
   void publish(bool force);
 
@@ -57,7 +59,7 @@ class TrajectoryFile {
   void write(const std::string& variable, std::size_t first, std::int64_t value);
   void write(const std::string& variable, std::size_t first, std::int8_t value);
 
-  /// Asks the system to put what was written on the disk.
+  /// Asks the system to put on the disk what was written since it was asked last.
   void sync();
 
   /// Rewrites attributes that exist with a fixed size (numbers; text with `reserved` bytes, cut at
@@ -82,6 +84,7 @@ class TrajectoryFile {
   std::string path_;
   std::string temporary_;  ///< the name it still has before publish(); empty afterwards
   int descriptor_ = -1;
+  std::atomic<bool> unsynced_ = false;  ///< something was written
   std::map<std::string, Slot> slots_;
 };
 
