@@ -1,5 +1,6 @@
 #include "sweep/ranks.hpp"
 
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -31,6 +32,38 @@ int launched_together() {
   return std::max({number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"),
                    number_in("SLURM_STEP_NUM_TASKS")});
 }
+
+#ifdef POPFLOW_MPI_LIBRARY
+
+/// What a name means in MPI's library, which the first rank that asks loads: with all that it
+/// stands on, that takes longer than anything else which a program does before it starts, and most
+/// are no ranks.
+void* in_mpi(const char* name) {
+  static void* const library = [] {
+    // Its plug-ins look for it among what all can see.
+    constexpr int kHow = RTLD_NOW | RTLD_GLOBAL;
+    void* const by_name = dlopen(POPFLOW_MPI_LIBRARY, kHow);
+    return by_name != nullptr ? by_name : dlopen(POPFLOW_MPI_FOLDER "/" POPFLOW_MPI_LIBRARY, kHow);
+  }();
+  void* const found = library != nullptr ? dlsym(library, name) : nullptr;
+  if (found == nullptr) {
+    const char* const reason = dlerror();
+    throw UsageError(std::string("MPI's library cannot be loaded, although this process was ") +
+                     "started as a rank: " + (reason != nullptr ? reason : name));
+  }
+  return found;
+}
+
+// The functions, and in Open MPI the handles, which are addresses of what is in its library.
+#define MPI(name) reinterpret_cast<decltype(&MPI_##name)>(in_mpi("MPI_" #name))
+#ifdef OMPI_PREDEFINED_GLOBAL
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, name) static_cast<type>(in_mpi(#name))
+#endif
+
+#else
+#define MPI(name) MPI_##name
+#endif
 
 #ifdef POPFLOW_HAVE_MPI
 
@@ -76,14 +109,14 @@ struct Ranks::Sending {
 Ranks::Ranks() {
   if (is_rank()) {
     int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    if (MPI(Init_thread)(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
       throw UsageError("MPI could not be initialised, although this process was started as a rank");
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI(Comm_rank)(MPI_COMM_WORLD, &rank_);
+    MPI(Comm_size)(MPI_COMM_WORLD, &size_);
   }
   if (size_ == 1 && launched_together() > 1) {
     const bool initialised = is_rank();
-    if (initialised) MPI_Finalize();
+    if (initialised) MPI(Finalize)();
     throw UsageError(std::to_string(launched_together()) +
                      " processes were started together, but the launcher does not connect them by "
                      "MPI, so that each would do all the work (srun --mpi=pmix, or mpirun, "
@@ -92,24 +125,25 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
+  if (!is_rank()) return;
   int initialised = 0, finalised = 0;
-  MPI_Initialized(&initialised);
-  MPI_Finalized(&finalised);
+  MPI(Initialized)(&initialised);
+  MPI(Finalized)(&finalised);
   if (initialised == 0 || finalised != 0) return;
   while (!sending_.empty()) forget_sent();
-  MPI_Finalize();
+  MPI(Finalize)();
 }
 
 unsigned Ranks::share_of(unsigned cores) const {
   if (alone()) return cores;
   MPI_Comm machine = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
+  MPI(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
   // How many ranks of this machine may run on each core.
   const std::vector<int> ours = cores_of_mask();
   std::vector<int> ranks(ours.size());
-  MPI_Allreduce(ours.data(), ranks.data(), static_cast<int>(ours.size()), MPI_INT, MPI_SUM,
-                machine);
-  MPI_Comm_free(&machine);
+  MPI(Allreduce)
+  (ours.data(), ranks.data(), static_cast<int>(ours.size()), MPI_INT, MPI_SUM, machine);
+  MPI(Comm_free)(&machine);
   double share = 0;
   for (std::size_t core = 0; core < ours.size(); ++core)
     if (ours[core] != 0) share += 1.0 / ranks[core];
@@ -141,10 +175,10 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
   // The lowest rank with trouble says it.
   const int mine = code != 0 ? rank_ : size_;
   int who = size_;
-  MPI_Allreduce(&mine, &who, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI(Allreduce)(&mine, &who, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (who == size_) return;
-  MPI_Bcast(&code, 1, MPI_INT, who, MPI_COMM_WORLD);
-  MPI_Bcast(sentence.data(), kMostText, MPI_CHAR, who, MPI_COMM_WORLD);
+  MPI(Bcast)(&code, 1, MPI_INT, who, MPI_COMM_WORLD);
+  MPI(Bcast)(sentence.data(), kMostText, MPI_CHAR, who, MPI_COMM_WORLD);
   if (!first()) throw Aborted{};
   if (who == 0) std::rethrow_exception(trouble);
   throw Error(code < 0 ? ExitCode::usage : static_cast<ExitCode>(code), sentence.data());
@@ -153,7 +187,7 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
 void Ranks::forget_sent() {
   sending_.remove_if([](Sending& sending) {
     int done = 0;
-    MPI_Test(&sending.request, &done, MPI_STATUS_IGNORE);
+    MPI(Test)(&sending.request, &done, MPI_STATUS_IGNORE);
     return done != 0;
   });
 }
@@ -162,8 +196,9 @@ void Ranks::send(int rank, int tag, std::span<const double> numbers) {
   forget_sent();
   Sending& sending = sending_.emplace_back();
   sending.numbers.assign(numbers.begin(), numbers.end());
-  MPI_Isend(sending.numbers.data(), static_cast<int>(sending.numbers.size()), MPI_DOUBLE, rank, tag,
-            MPI_COMM_WORLD, &sending.request);
+  MPI(Isend)
+  (sending.numbers.data(), static_cast<int>(sending.numbers.size()), MPI_DOUBLE, rank, tag,
+   MPI_COMM_WORLD, &sending.request);
   ++messages_;
 }
 
@@ -172,14 +207,15 @@ std::optional<Message> Ranks::receive() {
   forget_sent();
   int there = 0;
   MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
+  MPI(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
   if (there == 0) return std::nullopt;
   int count = 0;
-  MPI_Get_count(&status, MPI_DOUBLE, &count);
+  MPI(Get_count)(&status, MPI_DOUBLE, &count);
   Message message{status.MPI_SOURCE, status.MPI_TAG,
                   std::vector<double>(static_cast<std::size_t>(count))};
-  MPI_Recv(message.numbers.data(), count, MPI_DOUBLE, message.rank, message.tag, MPI_COMM_WORLD,
-           MPI_STATUS_IGNORE);
+  MPI(Recv)
+  (message.numbers.data(), count, MPI_DOUBLE, message.rank, message.tag, MPI_COMM_WORLD,
+   MPI_STATUS_IGNORE);
   ++messages_;
   return message;
 }

@@ -20,7 +20,7 @@ if "POPFLOW_SLURM" not in os.environ:
     sys.exit(done.returncode)
 
 sys.path.insert(0, os.path.join(HERE, "..", "run"))
-from runs import BINARY, Folder, attribute, check, check_equal, h5py, popflow, run_all
+from runs import BINARY, Folder, attribute, check, check_equal, h5py, has_mpi, popflow, run_all
 from sweeps import check_same_data
 
 # Some seconds of work in cells of half a second.
@@ -203,10 +203,6 @@ def check_ranks(script, stop):
         check_same_data(cluster.path("map.h5"), cluster.path("whole.h5"))
         check(attribute(cluster.path("map.h5"), "ranks", "provenance") == (2 if stop == "requeue"
                                                                            else 3), "ranks")
-
-
-def has_mpi():
-    return "libmpi" in subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout
 
 
 def test_ranks_that_srun_starts():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, popflow, run_all
+from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, has_mpi, popflow, run_all
 from sweeps import check_same_data
 
 LAUNCHER = shutil.which("mpirun")
@@ -24,11 +24,6 @@ GRID = ["markov", "--over", "e0=0.02:2:11", "--over", "w0=-2:1:9", "--t-end", 20
 # Some cells take a thousand times as long as others.
 UNEVEN = ["markov", "--over", "learning-rate=0.1,0.2,0.05", "--over", "steps=10,100,6000",
           "--mode", "sgd", "--runs", 4]
-
-
-def built_with_mpi():
-    done = subprocess.run(["ldd", BINARY], capture_output=True, text=True)
-    return "libmpi" in done.stdout
 
 
 def mpi(ranks, *args, folder):
@@ -120,7 +115,7 @@ def launcher_works():
     return done.returncode == 0
 
 
-if LAUNCHER is None or not built_with_mpi() or not launcher_works():
+if LAUNCHER is None or not has_mpi() or not launcher_works():
     print("not checked: this program was built without MPI, or mpirun is not there or fails here")
     sys.exit(0)
 run_all([test_any_number_of_ranks_gives_the_same_file, test_a_killed_rank_loses_no_finished_cell,

@@ -53,6 +53,14 @@ def sanitized():
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
+def has_mpi():
+    """A shared MPI is named in the program, which loads it where it is a rank; others are linked."""
+    with open(BINARY, "rb") as program:
+        named = b"libmpi" in program.read()
+    linked = subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout
+    return named or "libmpi" in linked
+
+
 def shorter(length):
     """A run's length, or under sanitizers a fifth of it: they look at each step, and the numbers of
     long runs are the release build's to check."""
