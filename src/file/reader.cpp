@@ -119,12 +119,15 @@ H5O_type_t Reader::find_type(const std::string& name) const {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = name.find('/', end + 1);
     const std::string part = name.substr(0, end);
-    if (part.empty() || part == "/") continue;
+    if (part.empty() || part == "/" || types_.contains(part)) continue;
     if (H5Lexists(file_, part.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
     H5L_info_t link;
     if (H5Lget_info(file_, part.c_str(), &link, H5P_DEFAULT) < 0) return H5O_TYPE_UNKNOWN;
     if (link.type >= H5L_TYPE_UD_MIN) throw leads_elsewhere(part, link.type);
-    if (H5Oexists_by_name(file_, part.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
+    // Other links may lead nowhere.
+    if (link.type != H5L_TYPE_HARD && H5Oexists_by_name(file_, part.c_str(), H5P_DEFAULT) <= 0) {
+      return H5O_TYPE_UNKNOWN;
+    }
   }
   H5O_info_t info;
   const std::string whole = name.empty() ? "/" : name;

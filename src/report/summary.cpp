@@ -142,21 +142,19 @@ std::string parameters(const DataFile& file) {
   return shown(text::join(words, ", "));
 }
 
-/// Adds the sizes of the dimensions of every dataset of a group, "" being the root.
+/// Adds the sizes of the dimensions of a group, "" being the root. They are asked for by their
+/// marks: to open every dataset for its list of dimensions takes longer than all the rest.
 void add_sizes(const DataFile& file, const std::string& group, std::vector<std::string>& names,
                std::vector<std::string>& sizes) {
-  for (const auto& member : file.members(group.empty() ? "/" : group)) {
-    const std::string path = group.empty() ? member : group + "/" + member;
-    if (!file.has_dataset(path)) continue;
-    const auto dimensions = file.dimensions(path);
-    const auto shape = file.shape(path);
-    for (std::size_t i = 0; i < std::min(dimensions.size(), shape.size()); ++i) {
-      const std::string& name = dimensions[i];
-      const bool counted = std::find(names.begin(), names.end(), name) != names.end();
-      if (name.empty() || name.starts_with("time") || counted) continue;
-      names.push_back(name);
-      sizes.push_back(name + " " + std::to_string(shape[i]));
-    }
+  for (const auto& name : file.members(group.empty() ? "/" : group)) {
+    const std::string path = group.empty() ? name : group + "/" + name;
+    const bool counted = std::find(names.begin(), names.end(), name) != names.end();
+    if (counted || name.starts_with("time") || !file.has_dataset(path)) continue;
+    if (attribute(file, path, "CLASS") != "DIMENSION_SCALE") continue;
+    const std::vector<std::size_t> shape = file.shape(path);
+    if (shape.size() != 1) continue;
+    names.push_back(name);
+    sizes.push_back(name + " " + std::to_string(shape[0]));
   }
 }
 
