@@ -214,10 +214,17 @@ class Structure {
   std::vector<Place> places_;
 };
 
-/// Writes the first contents of datasets.
+/// Writes the first contents of datasets. What is small and lies side by side is written together:
+/// most files have many variables of a few numbers.
 class Filler {
  public:
   Filler(int descriptor, const std::string& path) : descriptor_(descriptor), path_(path) {}
+
+  /// Writes what it still has.
+  void finish() {
+    write_at(descriptor_, start_, together_.data(), together_.size(), path_);
+    together_.clear();
+  }
 
   void fill(const Place& place) {
     if (place.dimension == nullptr) {
@@ -253,7 +260,7 @@ class Filler {
 
   template <class T>
   void copy(const Place& place, const std::vector<T>& data) {
-    write_at(descriptor_, place.offset, data.data(), data.size() * sizeof(T), path_);
+    put(place.offset, data.data(), data.size() * sizeof(T));
   }
 
   template <class T, class Element>
@@ -263,13 +270,29 @@ class Filler {
     for (std::size_t first = 0; first < place.count; first += most) {
       const std::size_t count = std::min(most, place.count - first);
       for (std::size_t i = 0; i < count; ++i) chunk[i] = element(first + i);
-      write_at(descriptor_, place.offset + first * sizeof(T), chunk.data(), count * sizeof(T),
-               path_);
+      put(place.offset + first * sizeof(T), chunk.data(), count * sizeof(T));
     }
   }
 
+  void put(std::uint64_t offset, const void* data, std::size_t bytes) {
+    if (offset != start_ + together_.size() || together_.size() + bytes > kTogether) {
+      finish();
+      start_ = offset;
+    }
+    if (bytes > kTogether) {
+      write_at(descriptor_, offset, data, bytes, path_);
+    } else {
+      const auto* const first = static_cast<const char*>(data);
+      together_.insert(together_.end(), first, first + bytes);
+    }
+  }
+
+  static constexpr std::size_t kTogether = 4096;
+
   int descriptor_;
   const std::string& path_;
+  std::uint64_t start_ = 0;
+  std::vector<char> together_;
 };
 
 /// The folder of a path with its slash; empty for the working folder.
@@ -386,6 +409,7 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
     filler.fill(place);
     file.slots_[place.path] = {place.offset, place.count, place.type};
   }
+  filler.finish();
   file.unsynced_ = true;
   return file;
 }

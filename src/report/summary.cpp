@@ -550,6 +550,14 @@ std::vector<std::string> warnings_at_end(const DataFile& file) {
   return warnings;
 }
 
+bool may_warn_at_end(const GroupSpec& layout) {
+  const auto is = [](const char* name) {
+    return [=](const auto& part) { return part.name == name; };
+  };
+  return std::ranges::any_of(layout.variables, is("stage")) ||
+         std::ranges::any_of(layout.groups, is("final"));
+}
+
 std::string describe(const DataFile& file) {
   std::string page = summarize(file);
   Rows rows;

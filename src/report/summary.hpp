@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "popflow/data_file.hpp"
+#include "popflow/file_layout.hpp"
 
 namespace popflow {
 
@@ -16,6 +17,8 @@ std::string summarize(const DataFile& file);
 /// What the user should not miss about a run's end: counts of failures, stages of a training that
 /// did not begin.
 std::vector<std::string> warnings_at_end(const DataFile& file);
+/// Has a file of this layout what they are about?
+bool may_warn_at_end(const GroupSpec& layout);
 
 /// summarize(), and by what, where and when the file was written.
 std::string describe(const DataFile& file);

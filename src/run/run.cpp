@@ -19,13 +19,16 @@ std::string output_of(const RunConfig& config) {
   return config.system + "-" + config.options.word("mode") + ".h5";
 }
 
-ExitCode report(const std::string& path, const Outcome& outcome, Screen& screen) {
+ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, Screen& screen) {
   screen.progress_done();
-  const DataFile file(path);
-  // To read the whole file again for what nobody sees may take longer than a short run.
-  if (!screen.quiet()) screen.result(summarize(file));
-  if (outcome.kind != Outcome::Kind::interrupted)
-    for (const std::string& warning : warnings_at_end(file)) screen.warning(path + ": " + warning);
+  // To read the file again for what nobody sees may take longer than a short run.
+  if (!screen.quiet() || may_warn) {
+    const DataFile file(path);
+    if (!screen.quiet()) screen.result(summarize(file));
+    if (outcome.kind != Outcome::Kind::interrupted)
+      for (const std::string& warning : warnings_at_end(file))
+        screen.warning(path + ": " + warning);
+  }
   if (outcome.kind == Outcome::Kind::interrupted)
     screen.warning(how_to_resume(outcome, screen.program(), path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
@@ -108,7 +111,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);
-  const ExitCode code = report(path, ending.outcome, screen);
+  const ExitCode code = report(path, ending.outcome, may_warn_at_end(layout), screen);
   show_picture(path, config.options, catalogue, screen);
   return code;
 }
@@ -146,7 +149,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
   Progress progress(screen, experiment->plan.runs);
   const Ending ending = run_all(*experiment, file, &before, progress);
   close_run(file, ending, *experiment, provenance);
-  return report(path, ending.outcome, screen);
+  return report(path, ending.outcome, true, screen);
 }
 
 }  // namespace popflow
