@@ -39,6 +39,7 @@ void ScaleLists::attach(hid_t dataset, const std::vector<hid_t>& scales) {
   std::vector<hobj_ref_t> of_axes(scales.size());
   std::ranges::transform(scales, of_axes.begin(), [&](hid_t scale) { return reference_to(scale); });
   std::vector<hvl_t> rows;
+  rows.reserve(scales.size());
   for (hobj_ref_t& scale : of_axes) rows.push_back({1, &scale});
   write_list(dataset, "DIMENSION_LIST", row_, rows.size(), rows.data());
   for (unsigned axis = 0; axis < scales.size(); ++axis) uses_[scales[axis]].push_back({its, axis});
