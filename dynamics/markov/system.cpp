@@ -88,17 +88,18 @@ void Markov::begin_at(Point start) {
   start_ = start;
   limit_ = limit_of(chain_, start_.e, start_.w);
   smallest_w_ = smallest_on_way();
-  // A start near the line e = 0 leaves it by the digits of e. A free bias that has far to go shifts
-  // log|w|, by dE/dt = -2 e^2 db/dt.
+  // A start near the line e = 0 leaves it by the digits of e.
   double end_of_w = smallest_w_;
+  double scale_of_w = end_of_w;
   if (free_bias_) {
-    const double way = start_.b - optimal_logits(chain_, start_.e, start_.w).bias;
-    end_of_w *= std::exp(-2 * start_.e * start_.e * std::abs(way));
+    const double way = std::abs(start_.b - optimal_logits(chain_, start_.e, start_.w).bias);
+    end_of_w *= std::exp(-2 * start_.e * start_.e * way);
+    scale_of_w = std::min(end_of_w, lowest_w_of_free_bias(way));
   }
   w_freezes_ = end_of_w < 10 * kVanishing;
   shape_.blocks[0].scale = natural_scale(start_.e);
   shape_.blocks[1].scale =
-      start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(end_of_w, kSmallest, 1.0));
+      start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(scale_of_w, kSmallest, 1.0));
   set_only(shape_.invariants, "energy", !free_bias_ && start_.w != 0 && !w_vanishes());
   const bool settles = !free_bias_ && !rests();
   set_only(shape_.events, "loss_settled", settles);
@@ -119,6 +120,17 @@ LimitPoint Markov::limit_point() const { return markov::limit_point(chain_, star
 double Markov::smallest_on_way() const {
   const bool grows = start_.w * (markov::slope(start_.e, start_.w) - chain_.best_slope) < 0;
   return std::abs(grows ? start_.w : limit_point().w);
+}
+
+/// A bound, by rule of thumb, of how small w becomes while a free bias goes its way. It shifts
+/// log|w|, by dE/dt = -2 e^2 db/dt, and e grows on the way until one of f_0 = b - e^2/2 and
+/// f_1 = b + e^2/2 + ... has the sign that b had not: to e^2 of twice the way.
+double Markov::lowest_w_of_free_bias(double way) const {
+  constexpr double kKnown = 1e-3;  // a scale up to a thousand times too large leaves w its digits
+  const double e_squared =
+      std::max(start_.e * start_.e, std::max(chain_.best_slope, 0.0) + 2 * way);
+  const double shift = std::exp(-2 * e_squared * way);
+  return shift < kKnown ? smallest_w_ * shift : INFINITY;
 }
 
 GroupSpec Markov::problem() const {
@@ -158,9 +170,10 @@ double Markov::default_end() const {
   // Where the approach is slower than exponential, at a pace of the curvature.
   const double creep = 100 / (spread * spread);
   if (free_bias_) {
-    // The limit is not known; the bias relaxes at a rate of the spread or so.
+    // The limit is not known. The bias relaxes at a rate of the spread or so; from afar it comes at
+    // a speed of pair_change or more, with one of the logits saturated.
     const double line = std::abs(chain_.slope_at_line);
-    const double relaxation = std::abs(start_.b) + kTimes / spread;
+    const double relaxation = std::abs(start_.b) / chain_.pair_change + kTimes / spread;
     return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
   }
   if (rests()) return 10;

@@ -80,6 +80,7 @@ class Markov : public System,
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
   [[nodiscard]] double smallest_on_way() const;
+  [[nodiscard]] double lowest_w_of_free_bias(double way) const;
   [[nodiscard]] bool rests() const;
   [[nodiscard]] bool w_vanishes() const;
   [[nodiscard]] double passage_time() const;

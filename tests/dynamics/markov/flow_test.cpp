@@ -1,6 +1,9 @@
+#include <array>
+#include <boost/numeric/odeint.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "dynamics/markov/bernoulli.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
@@ -55,6 +58,49 @@ TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast
     CHECK(there.x[1] < 1e-260);
     CHECK(there.x[0] == Approx(std::sqrt(far.chain().best_slope)).epsilon(1e-6));
     CHECK(there.outcome == "global");
+  }
+}
+
+namespace {
+
+/// The flow of (e, log|w|, b), in which w cannot pass 0: at time `end`.
+std::array<double, 3> in_logarithms(const Chain& chain, double e, double w, double b, double end) {
+  using Triple = std::array<double, 3>;
+  const double side = w > 0 ? 1 : -1;
+  const auto rhs = [&](const Triple& x, Triple& dxdt, double) {
+    const double ww = side * std::exp(2 * x[1]);
+    const double f0 = x[2] - x[0] * x[0] / 2;
+    const double f1 = f0 + x[0] * x[0] * (1 + 2 * ww);
+    const double g0 = chain.pi0 * (sigmoid(f0) - chain.p);
+    const double g1 = chain.pi1 * (sigmoid(f1) - (1 - chain.q));
+    dxdt = {-x[0] * ((1 + 4 * ww) * g1 - g0), -side * 4 * x[0] * x[0] * g1, -(g0 + g1)};
+  };
+  namespace odeint = boost::numeric::odeint;
+  Triple x = {e, std::log(std::abs(w)), b};
+  odeint::integrate_adaptive(
+      odeint::make_controlled(1e-11, 1e-11, odeint::runge_kutta_dopri5<Triple>()), rhs, x, 0.0, end,
+      0.01);
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("markov: w keeps its side and its digits while a free bias comes from afar",
+          "[fast][markov]") {
+  const PQ of = {0.2, 0.3};
+  for (const auto& [e, w, b] : std::vector<std::tuple<double, double, double>>{
+           {0.1, 0.1, 3}, {0.1, 0.1, 10}, {1, 0.1, 5}, {0.1, 0.1, 30}, {0.1, -0.3, -100}}) {
+    constexpr double end = 100;
+    INFO("from e = " << e << ", w = " << w << ", b = " << b);
+    const std::array<double, 3> expected = in_logarithms(Chain(of.p, of.q), e, w, b, end);
+    const Run run(free_bias(of, e, w, b), end);
+    CHECK(run.x[1] * w > 0);
+    CHECK(run.x[0] == Approx(expected[0]).epsilon(1e-6));
+    CHECK(run.x[2] == Approx(expected[2]).epsilon(1e-6));
+    if (expected[1] > -600)
+      CHECK(std::log(std::abs(run.x[1])) == Approx(expected[1]).margin(1e-5));
+    else
+      CHECK(std::abs(run.x[1]) < 1e-260);  // less than a double holds
   }
 }
 
