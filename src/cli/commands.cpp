@@ -15,6 +15,7 @@
 #include "merge/merge.hpp"
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
+#include "options/input_files.hpp"
 #include "options/run_config.hpp"
 #include "options/tokens.hpp"
 #include "plot/figure.hpp"
@@ -400,6 +401,11 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
     std::cout << picture(file, what, program.catalogue, Look::of_standard_output());
     return ExitCode::success;
   }
+  std::vector<InputFile> inputs = {{path, "plot"}};
+  if (options.has("style")) inputs.push_back({options.word("style"), "--style"});
+  for (const char* name : {"output", "script"})
+    if (options.has(name))
+      refuse_input_as_output(options.word(name), inputs, "--" + std::string(name));
   if (const auto figure = given("output");
       figure && !options.flag("force") && std::filesystem::exists(*figure))
     throw UsageError("the file " + *figure + " exists; --force replaces it");

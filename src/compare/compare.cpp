@@ -7,6 +7,7 @@
 #include "compare/noise_check.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
+#include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
@@ -250,7 +251,8 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   const Parameters& options = config.options;
   const std::string path =
       options.has("output") ? options.word("output") : config.system + "-compare.h5";
-  refuse_output(path, config);
+  refuse_input_as_output(path, input_files(config));
+  refuse_existing(path, options);
   Workers workers(threads_of(options));
   ComparisonPlan plan(config, catalogue, workers);
   const GroupSpec layout = plan.layout();

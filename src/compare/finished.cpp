@@ -12,6 +12,7 @@
 #include "compare/sweeps.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/structure.hpp"
+#include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
@@ -348,10 +349,9 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   const std::string path =
       options.has("output") ? options.word("output") : first_system + "-compare.h5";
   refuse_existing(path, options);
-  std::error_code unknown;
-  for (const FinishedFile& file : files)
-    if (std::filesystem::equivalent(file.path, path, unknown))
-      throw UsageError("the output " + path + " is one of the files that are compared");
+  std::vector<InputFile> inputs;
+  for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});
+  refuse_input_as_output(path, inputs);
   if (is_sweep(DataFile(files.front().path)))
     return compare_sweeps(files, options, command_line, catalogue, screen);
   const InterruptGuard guard;

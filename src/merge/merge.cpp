@@ -5,6 +5,7 @@
 
 #include "merge/ensemble.hpp"
 #include "merge/sweeps.hpp"
+#include "options/input_files.hpp"
 #include "popflow/data_file.hpp"
 #include "run/interrupt.hpp"
 #include "sweep/sweep.hpp"
@@ -21,13 +22,12 @@ std::string mode_of(const std::string& path) {
   return file.text_attribute("", "mode").value_or("");
 }
 
-/// Even with --force: what is read while it is being replaced cannot be read again.
-void refuse_output_among_inputs(const MergeOptions& options) {
-  std::error_code unknown;  // the one that is not there is no input
-  for (const std::string& file : options.files)
-    if (std::filesystem::equivalent(file, options.output, unknown))
-      throw UsageError("the output " + options.output +
-                       " is one of the files to be merged; give another name");
+/// UsageError when the output is there and is not to be replaced.
+void refuse_to_replace(const MergeOptions& options) {
+  std::vector<InputFile> inputs;
+  for (const std::string& file : options.files) inputs.push_back({file, "merge"});
+  refuse_input_as_output(options.output, inputs);
+  std::error_code unknown;  // making the file will say why
   if (!options.force && std::filesystem::exists(options.output, unknown))
     throw UsageError("the output " + options.output + " exists; --force replaces it");
 }
@@ -35,7 +35,7 @@ void refuse_output_among_inputs(const MergeOptions& options) {
 }  // namespace
 
 ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
-  refuse_output_among_inputs(options);
+  refuse_to_replace(options);
   const InterruptGuard guard;
   if (is_sweep(DataFile(options.files.front()))) return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)

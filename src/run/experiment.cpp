@@ -7,7 +7,6 @@
 #include <numeric>
 #include <system_error>
 
-#include "options/experiments.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -164,21 +163,6 @@ void refuse_existing(const std::string& path, const Parameters& options) {
   std::error_code unknown;  // making the file will say why
   if (!options.flag("force") && !options.flag("dry-run") && std::filesystem::exists(path, unknown))
     throw UsageError("the output " + path + " exists; --force replaces it");
-}
-
-void refuse_output(const std::string& path, const RunConfig& config) {
-  std::error_code unknown;  // the one that is not there is not read
-  for (const Parameters* parameters : {&config.options, &config.own}) {
-    for (const Parameter& row : parameters->table()) {
-      if (row.kind != Kind::path || row.name == "output" || !parameters->has(row.name)) continue;
-      const std::string& named = parameters->word(row.name);
-      const std::string read = row.name == "config" ? options::config_path(named) : named;
-      if (std::filesystem::equivalent(read, path, unknown))
-        throw UsageError("the output " + path + " is the file that --" + row.name +
-                         " reads; give another name");
-    }
-  }
-  refuse_existing(path, config.options);
 }
 
 std::string how_to_resume(const Outcome& outcome, const std::string& program,

@@ -134,9 +134,6 @@ ExitCode exit_code(Outcome::Kind kind);
 unsigned threads_of(const Parameters& options);
 /// UsageError when the output is there and is not to be replaced.
 void refuse_existing(const std::string& path, const Parameters& options);
-/// The same, and when an option names that very file to be read: even with --force, since it would
-/// be lost, and with it what the new file was made from.
-void refuse_output(const std::string& path, const RunConfig& config);
 /// UsageError that states the need when a file would not fit, and what makes it smaller.
 void require_disk(const std::string& path, double bytes,
                   const std::string& advice = "Fewer --saves or --state ends make it smaller");

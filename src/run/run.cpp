@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "report/summary.hpp"
@@ -77,7 +78,8 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   if (config.options.flag("json") && !config.options.flag("dry-run"))
     throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
                      screen.program() + " info " + path + " --json)");
-  refuse_output(path, config);
+  refuse_input_as_output(path, input_files(config));
+  refuse_existing(path, config.options);
   Workers workers(threads_of(config.options));
   if (threads_of(config.options) > workers.threads())
     screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "options/input_files.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 
@@ -31,22 +32,27 @@ std::string hash_of(const std::string& path) {
   return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
-/// Paths of the options and of the axes, each once.
-std::vector<std::string> paths_of(const Cells& cells) {
-  std::vector<std::string> paths;
-  const auto add = [&](const std::string& path) {
-    const std::string full = std::filesystem::absolute(path).lexically_normal().string();
-    if (std::find(paths.begin(), paths.end(), full) == paths.end()) paths.push_back(full);
-  };
-  for (const Parameters* table : {&cells.sweep().options, &cells.sweep().own})
-    for (const Parameter& row : table->table())
-      if (row.kind == Kind::path && decides_numbers(row.name) && table->has(row.name) &&
-          !cells.sweeps(row.name))
-        add(table->word(row.name));
+/// Of the options and of the axes.
+std::vector<InputFile> files_of(const Cells& cells) {
+  std::vector<InputFile> files;
+  for (InputFile& file : input_files(cells.sweep()))
+    if (!cells.sweeps(file.reader.substr(2))) files.push_back(std::move(file));
   for (const Axis& axis : cells.axes())
     for (const SweptParameter& swept : axis.parameters)
       if (swept.parameter->kind == Kind::path)
-        for (const std::string& path : swept.words) add(path);
+        for (const std::string& path : swept.words)
+          files.push_back({path, "--over " + swept.parameter->name});
+  return files;
+}
+
+/// Of those that decide the cells' numbers, each once.
+std::vector<std::string> paths_of(const Cells& cells) {
+  std::vector<std::string> paths;
+  for (const InputFile& file : files_of(cells)) {
+    if (file.reader == "--config") continue;  // what it says is known
+    const std::string full = std::filesystem::absolute(file.path).lexically_normal().string();
+    if (std::find(paths.begin(), paths.end(), full) == paths.end()) paths.push_back(full);
+  }
   return paths;
 }
 
@@ -71,11 +77,7 @@ std::string contents_of_files(const Cells& cells) {
 }
 
 void refuse_output_among_read(const std::string& output, const Cells& cells) {
-  std::error_code unknown;  // the one that is not there is not read
-  for (const std::string& path : paths_of(cells))
-    if (std::filesystem::equivalent(path, output, unknown))
-      throw UsageError("the output " + output +
-                       " is one of the files that the sweep's cells read; give another name");
+  refuse_input_as_output(output, files_of(cells));
 }
 
 void require_same_contents(const std::string& contents, const std::string& first,

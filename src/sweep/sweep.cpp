@@ -348,9 +348,9 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     const InterruptGuard guard;
     const std::unique_ptr<Workers> workers = workers_of(ranks, config.options);
     const auto sweep = on_all(ranks, [&] {
-      if (ranks.first()) refuse_output(path, config);
       const Cells cells(config);
       refuse_output_among_read(path, cells);
+      if (ranks.first()) refuse_existing(path, config.options);
       require_files(cells, "--keep-going marks its cells 'refused' and goes on");
       return std::make_unique<Sweep>(config, catalogue, *workers);
     });

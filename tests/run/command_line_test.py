@@ -49,7 +49,37 @@ def test_warnings_name_the_file():
         check("warning: blown.h5: " in err, err)
 
 
+def test_what_is_read_is_not_replaced():
+    with Folder() as folder:
+        for name in ("a.h5", "b.h5"):
+            popflow("run", "markov", "--mode", "sgd", "--steps", 2, "-o", name, folder=folder, code=0)
+        with open(os.path.join(folder, "a.conf"), "w", encoding="utf-8") as file:
+            file.write("system = markov\np = 0.3\n")
+        with open(os.path.join(folder, "a.txt"), "w", encoding="utf-8") as file:
+            file.write("so it goes on and on")
+        os.symlink("a.txt", os.path.join(folder, "link.txt"))
+        before = {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+        over = ["--over", "w0=1,2"]
+        for words, reader in (
+                (["run", "markov", "--init-from", "a.h5", "-o", "./a.h5"], "--init-from"),
+                (["run", "markov", "--problem", "a.h5", "-o", "a.h5", "--dry-run"], "--problem"),
+                (["run", "--config", "a.conf", "-o", "a.conf"], "--config"),
+                (["run", "markov", "--text", "a.txt", "-o", "a.txt"], "--text"),
+                (["run", "markov", "--text", "link.txt", "-o", "a.txt"], "--text"),
+                (["compare", "markov", "--problem", "a.h5", "-o", "a.h5"], "--problem"),
+                (["compare", "--from", "sgd=a.h5,svag:2=b.h5", "-o", "b.h5"], "--from"),
+                (["sweep", "--config", "a.conf", *over, "-o", "a.conf"], "--config"),
+                (["sweep", "markov", "--over", "init-from=a.h5,b.h5", "-o", "b.h5"], "--over init-from"),
+                (["merge", "a.h5", "b.h5", "-o", "b.h5"], "merge"),
+                (["plot", "a.h5", "--script", "a.h5"], "plot"),
+                (["plot", "a.h5", "--style", "a.txt", "-o", "a.txt"], "--style")):
+            err = said(*words, "--force", code=2, folder=folder)
+            check(f"is a file that {reader} reads" in err and "another name" in err, err)
+        after = {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+        check(before == after, "a file was replaced")
+
+
 if __name__ == "__main__":
     run_all([test_help_is_a_command_too, test_a_letter_may_begin_several_options,
              test_nothing_is_written_to_standard_output, test_a_quiet_dry_run_shows_its_result,
-             test_warnings_name_the_file])
+             test_warnings_name_the_file, test_what_is_read_is_not_replaced])

@@ -134,32 +134,8 @@ def test_experiments_are_found_by_name():
         check(found["p"] == "0.111", found)
 
 
-def test_a_file_that_is_read_is_not_replaced():
-    with Folder() as folder:
-        popflow("run", "scb", "--context-length", 50, "--t-end", 1, "-o", "a.h5", folder=folder,
-                code=0)
-        write(folder, "mine.txt", PANGRAM * 20)
-        write(folder, "some.cfg", "context-length = 50\nt-end = 1\n")
-        os.symlink("mine.txt", os.path.join(folder, "link.txt"))
-        before = {name: open(os.path.join(folder, name), "rb").read()
-                  for name in ("a.h5", "mine.txt", "some.cfg")}
-        for option, named, output in (("--text", "mine.txt", "./mine.txt"),
-                                      ("--text", "link.txt", "mine.txt"),
-                                      ("--config", "some.cfg", "some.cfg"),
-                                      ("--problem", "a.h5", "a.h5"), ("--init-from", "a.h5", "a.h5")):
-            for command in ("run", "compare", "sweep"):
-                said = popflow(command, "scb", "--context-length", 50, option, named, "-o", output,
-                               "--force", folder=folder, code=2).err
-                check(f"the output {output} is the file that {option} reads" in said, said)
-        for name, content in before.items():
-            with open(os.path.join(folder, name), "rb") as file:
-                check(file.read() == content, f"{name} was changed")
-        popflow("run", "scb", "--config", "some.cfg", "-o", "a.h5", "--force", folder=folder, code=0)
-
-
 if __name__ == "__main__":
     run_all([test_the_command_line_displaces_an_alternative,
              test_two_that_exclude_each_other_say_where_they_are,
              test_a_configuration_names_its_system, test_a_configuration_serves_other_commands,
-             test_experiments_are_found_by_name,
-             test_a_file_that_is_read_is_not_replaced])
+             test_experiments_are_found_by_name])

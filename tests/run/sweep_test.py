@@ -315,7 +315,7 @@ def test_a_file_that_cells_read_is_not_replaced():
                      over("init-from=b.h5,a.h5")):
             said = popflow("sweep", "markov", *read, "-o", "./a.h5", "--force", folder=folder,
                            code=2).err
-            check("one of the files that the sweep's cells read" in said, said)
+            check("give --output another name" in said, said)
         popflow("info", "a.h5", folder=folder, code=0)
         popflow("run", "markov", "--init-from", "a.h5", "-o", "c.h5", folder=folder, code=0)
 
