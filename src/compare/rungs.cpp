@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "noise/noise_model.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "run/schedule.hpp"
@@ -77,6 +78,27 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
   options.resolve("learning-rate", learning_rate);
   settle_end(options, system);
   return make_schedule(options, options.real("t-end"));
+}
+
+/// UsageError where rungs need samples of a system that has none: names rungs that do not, and all
+/// that they need, since each alone would be answered with the other.
+void require_samples(const RunConfig& config, const std::vector<std::string>& words,
+                     const System& flow, const Catalogue& catalogue, Workers& workers) {
+  if (flow.capabilities().sampled) return;
+  const SystemInfo& info = flow.info();
+  const bool drawn = config.options.word("noise") != "isotropic";
+  for (const std::string& word : words) {
+    const bool noise_model = word == "sde" || word == "sde2" || word == "gd";
+    if (word == "flow" || own_rung(info, word) != nullptr || (noise_model && !drawn)) continue;
+    // In other coordinates there may be some.
+    const RunConfig noisy =
+        rung_config(config, info, word, config.options.real("learning-rate"), 0, Schedule(1, 1.0));
+    const auto system = make_system(noisy, catalogue, workers).system;
+    if (!system->capabilities().sampled)
+      throw UsageError("rung " + word + ": " + why_no_samples(*system) +
+                       "; '--rungs flow,sde --noise isotropic' works");
+    return;
+  }
 }
 
 }  // namespace
@@ -155,6 +177,7 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
   }
   const RunConfig as_flow = rung_config(config, system, "flow", rates.front(), 0, Schedule(1, 1.0));
   const auto probe = make_system(as_flow, catalogue, workers).system;
+  require_samples(config, words, *probe, catalogue, workers);
   std::vector<Ladder> ladders;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     Ladder ladder{rates[i], several ? "learning_rate_" + std::to_string(i + 1) : "", {}};

@@ -199,6 +199,15 @@ def test_invalid_combinations_are_refused():
     check_refused("compare", said)
 
 
+def test_a_system_without_samples_names_what_works():
+    with Folder() as folder:
+        for words in ([], ["--noise", "isotropic"], ["--rungs", "flow,sde"], ["--rungs", "flow,svag:2"]):
+            said = popflow("compare", "joma", *words, folder=folder, code=2).err
+            check("'--rungs flow,sde --noise isotropic' works" in " ".join(said.split()), said)
+        popflow("compare", "joma", "--rungs", "flow,sde", "--noise", "isotropic", "--runs", 2,
+                "--t-end", 0.5, folder=folder, code=0)
+
+
 def test_a_comparison_is_a_problem_file():
     with Folder() as folder:
         path, _ = compare(folder, "scb", "--vocab-size", 3, "--context-length", 40, *SMALL,
@@ -216,4 +225,5 @@ if __name__ == "__main__":
              test_threads_change_no_bit, test_orders_over_learning_rates,
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_one_run_is_not_enough_for_a_verdict, test_only_the_flow_has_reduced_coordinates,
-             test_invalid_combinations_are_refused, test_a_comparison_is_a_problem_file])
+             test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
+             test_a_comparison_is_a_problem_file])
