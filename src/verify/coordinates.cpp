@@ -126,10 +126,11 @@ Checks check_noisy_coordinates(const Subject& subject) {
     return {skipped(name, "its right-hand side jumps, and only the flow's steps end at the jumps")};
   const Capability<Proximal> here = subject.system().capabilities().proximal,
                              there = system.capabilities().proximal;
-  if (here && there && here->estimates_error() != there->estimates_error())
-    return {skipped(name,
-                    "a flow chooses its proximal steps by their error, with noise they are "
-                    "those of the noise")};
+  if (there && (!here || here->estimates_error() != there->estimates_error()))
+    return {
+        skipped(name, there->proximal_term() +
+                          " is taken exactly by a flow, or in proximal steps that it chooses by "
+                          "their error; with noise they are those of the noise")};
   if (system.shape().state_size() > (subject.options().thorough ? kThoroughLargest : kLargest))
     return {skipped(name, "the state is too large to follow twice without --thorough")};
   return {compare(subject, system, name, "the system that noise moves, without any noise,")};

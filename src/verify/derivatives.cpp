@@ -21,8 +21,7 @@ using Vector = Eigen::VectorXd;
 
 constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // in parts of an entry's size
 constexpr double kAllowed = 1e-6;                                   // relative
-constexpr double kTells = 0.01;  // an error that may be larger tells nothing
-constexpr double kRounding = 100 * 2.2e-16;
+constexpr double kTells = 0.01;           // an error that may be larger tells nothing
 constexpr std::size_t kAllEntries = 200;  // states up to this size: every entry by itself
 constexpr std::size_t kJacobian = 400;
 
@@ -35,6 +34,10 @@ Vector random_vector(RandomStream& random, std::size_t n) {
   return v;
 }
 
+double largest(const Vector& v) {
+  return verification::largest({v.data(), static_cast<std::size_t>(v.size())});
+}
+
 /// The size of each entry: its block's scale, or its own where that is larger.
 Vector sizes(const System& system, const State& x) {
   Vector size(static_cast<Eigen::Index>(x.size()));
@@ -45,9 +48,11 @@ Vector sizes(const System& system, const State& x) {
   return size;
 }
 
-/// Errors of a gradient, from which places where all is rounding are kept apart.
+/// Errors of derivatives, from which places where all is rounding are kept apart.
 class Findings {
  public:
+  /// `of`: what the derivatives are of, in words.
+  explicit Findings(std::string of) : of_(std::move(of)) {}
   void add(double error, double allowed, const std::string& where) {
     if (tells(error, allowed))
       worst_.add(error, allowed, where);
@@ -56,7 +61,7 @@ class Findings {
   }
   [[nodiscard]] Check check(const std::string& name, const std::string& what) const {
     if (!worst_.any())
-      return skipped(name, "the loss changes by no more than rounding at any state looked at");
+      return skipped(name, of_ + " changes by no more than rounding at any state looked at");
     const std::string silent =
         silent_ == 0 ? ""
                      : "; " + std::to_string(silent_) + " more are rounding, as at a state of rest";
@@ -64,6 +69,7 @@ class Findings {
   }
 
  private:
+  std::string of_;
   Worst worst_;
   int silent_ = 0;
 };
@@ -140,7 +146,7 @@ void compare_entries(const System& system, const Point& at, RandomStream& random
         most = std::max(most, std::abs(f[i]));
         doubt = std::max(doubt, magnitude(uncertain[e]));
       }
-      if (most == 0) most = largest(f);
+      if (most == 0) most = verification::largest(f);
       if (most == 0) most = 1;
       const double can_be = kAllowed + doubt / most;
       if (error / most / can_be >= best[b] / allowed[b]) continue;
@@ -205,7 +211,7 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
   }
   RandomStream random(subject.options().seed, Purpose::check, 1);
   const bool entries = system.shape().state_size() <= kAllEntries;
-  Findings worst;
+  Findings worst("the loss");
   for (const Point& point : points) {
     if (entries) {
       compare_entries(system, point, random, worst);
@@ -221,35 +227,147 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
                             (entries ? "every entry" : "random directions")));
 }
 
-/// The relative error of a column, at the best step, and how large it may be there: rounding of the
-/// right-hand side is all that differences know of columns that are far smaller than it.
-struct ColumnError {
-  double error, allowed;
-};
-ColumnError column_error(const System& system, const Point& at, std::size_t column, double size,
-                         const Vector& stated, double smallest) {
-  State y = at.x;
-  std::vector<double> f(at.x.size());
-  const auto moved = [&](double step) -> Vector {
-    y[column] = at.x[column] + step;
-    system.rhs({y, at.regime}, at.t, f);
-    y[column] = at.x[column];
-    return Eigen::Map<const Vector>(f.data(), stated.size());
-  };
-  const double here = magnitude(moved(0).cwiseAbs().maxCoeff());
-  ColumnError best = {INFINITY, kAllowed};
-  for (const double step : kSteps) {
-    const double h = step * size;
-    const Vector difference =
-        (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
-    double unit = std::max(difference.cwiseAbs().maxCoeff(), smallest);
-    if (!(unit > 0)) unit = 1;
-    const double error = largest({Vector(stated - difference).data(), at.x.size()}) / unit;
-    const double can_be = kAllowed + kRounding * here / h / unit;
-    if (error / can_be < best.error / best.allowed) best = {error, can_be};
+/// A state's Jacobian held against differences of the right-hand side.
+class JacobianAt {
+ public:
+  JacobianAt(const Subject& subject, const Point& at)
+      : subject_(subject),
+        system_(subject.system()),
+        at_(at),
+        n_(at.x.size()),
+        stated_(n_, n_),
+        in_time_(n_),
+        f_(rhs_at(system_, at)),
+        size_(sizes(system_, at.x)),
+        moves_(n_, false) {
+    const auto jacobian = system_.capabilities().jacobian;
+    stated_.setZero();
+    jacobian->jacobian(at.view(), at.t, stated_, in_time_);
+    // Columns far below the others are differences of rounding.
+    smallest_ = 1e-3 * stated_.cwiseAbs().maxCoeff();
+    Eigen::MatrixXd elsewhere = Eigen::MatrixXd::Zero(stated_.rows(), stated_.cols());
+    std::vector<double> ignored(n_);
+    const Point near = shaken(at, subject.options().seed);
+    jacobian->jacobian(near.view(), at.t, elsewhere, ignored);
+    column_rounding_ = (elsewhere - stated_).cwiseAbs().colwise().maxCoeff();
+    const std::vector<double> f_near = rhs_at(system_, near);
+    for (std::size_t i = 0; i < n_; ++i)
+      rhs_rounding_ = std::max(rhs_rounding_, magnitude(f_near[i] - f_[i]));
   }
-  return best;
-}
+
+  /// Adds the columns and the explicit derivative by the time.
+  void add(Findings& worst) {
+    std::vector<Column> columns;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const auto e = static_cast<Eigen::Index>(i);
+      // An entry that the regime holds in place: states with another value are not of the regime,
+      // so there is no derivative along it.
+      const bool held =
+          !at_.regime.empty() && f_[i] == 0 && stated_.row(e).isZero(0) && stated_.col(e).isZero(0);
+      columns.push_back(held ? Column{0, kAllowed, false} : column(i));
+      subject_.progress().still();
+    }
+    std::size_t i = 0;
+    for (const StateBlock& block : system_.shape().blocks)
+      for (std::size_t k = 0; k < block.size; ++k, ++i) {
+        // Where the right-hand side has a kink there is no derivative along this entry; none is
+        // needed where no other entry moves it and it is at rest itself, so that it stays there.
+        if (columns[i].kink && !moves_[i] && f_[i] == 0) continue;
+        worst.add(columns[i].error, columns[i].allowed,
+                  "the column of " + block.name + "[" + std::to_string(k) + "] at " + at_.where);
+      }
+    add_time(worst);
+  }
+
+ private:
+  /// The relative error of a column, at the best step, and how large it may be there: rounding of
+  /// the right-hand side is all that differences know of columns that are far smaller than it. What
+  /// the last digits of the state change, in the right-hand side (whose terms may cancel, as near a
+  /// state of rest) or in the column, is known no better than by them.
+  struct Column {
+    double error, allowed;
+    bool kink;  ///< slopes on either side differ
+  };
+
+  Column column(std::size_t i) {
+    const auto e = static_cast<Eigen::Index>(i);
+    const Vector still = moved(i, 0);
+    Column best = {INFINITY, kAllowed, false};
+    // A slope far below what it is on the way is next to nothing, like a column far below others.
+    double smallest = smallest_;
+    Vector bend_before = Vector::Constant(still.size(), INFINITY);
+    for (const double step : kSteps) {
+      const double h = step * size_[e];
+      const Vector forth = moved(i, h), back = moved(i, -h);
+      const Vector far_forth = moved(i, 2 * h), far_back = moved(i, -2 * h);
+      const Vector difference = (8 * (forth - back) - (far_forth - far_back)) / (12 * h);
+      if (step == kSteps.front())
+        smallest = std::max(smallest_, 1e-3 * largest(Vector(far_forth - still)) / (2 * h));
+      double unit = std::max(difference.cwiseAbs().maxCoeff(), smallest);
+      if (!(unit > 0)) unit = 1;
+      const double error = largest(Vector(stated_.col(e) - difference)) / unit;
+      const double most = std::max({largest(still), largest(far_forth), largest(far_back)});
+      const double rounding = std::max(kRounding * most, rhs_rounding_) / h;
+      const double can_be = kAllowed + (rounding + column_rounding_[e]) / unit;
+      if (error / can_be < best.error / best.allowed) best = {error, can_be, best.kink};
+      // By how much the slopes of each entry differ: as the step where there is a second
+      // derivative.
+      const Vector bend = (forth + back - 2 * still).cwiseAbs() / h;
+      best.kink = best.kink ||
+                  ((bend.array() > 0.5 * bend_before.array()) && (bend.array() > rounding)).any();
+      bend_before = bend;
+    }
+    return best;
+  }
+
+  /// The right-hand side with one entry moved; takes down which others are then in motion.
+  Vector moved(std::size_t i, double step) {
+    State y = at_.x;
+    y[i] += step;
+    std::vector<double> f(n_);
+    system_.rhs({y, at_.regime}, at_.t, f);
+    for (std::size_t k = 0; k < n_; ++k)
+      if (k != i && f[k] != 0) moves_[k] = true;
+    return Vector::Map(f.data(), static_cast<Eigen::Index>(n_));
+  }
+
+  void add_time(Findings& worst) const {
+    const auto at = [&](double t) -> Vector {
+      std::vector<double> f(n_);
+      system_.rhs(at_.view(), t, f);
+      return Vector::Map(f.data(), static_cast<Eigen::Index>(n_));
+    };
+    const Vector stated = Vector::Map(in_time_.data(), static_cast<Eigen::Index>(n_));
+    double best = INFINITY, allowed = kAllowed;
+    for (const double step : kSteps) {
+      const double h = step * std::max(at_.t, subject_.window());
+      const Vector difference =
+          (8 * (at(at_.t + h) - at(at_.t - h)) - (at(at_.t + 2 * h) - at(at_.t - 2 * h))) /
+          (12 * h);
+      const double most = difference.cwiseAbs().maxCoeff();
+      const double unit = std::max(most, 1e-3 * verification::largest(f_));
+      const double error = largest(Vector(stated - difference)) / (unit > 0 ? unit : 1);
+      // A right-hand side without the time has no rounding either.
+      const double can_be =
+          kAllowed + (most > 0 ? kRounding * verification::largest(f_) / h / unit : 0);
+      if (error / can_be >= best / allowed) continue;
+      best = error;
+      allowed = can_be;
+    }
+    worst.add(best, allowed, "the derivative by the time at " + at_.where);
+  }
+
+  const Subject& subject_;
+  const System& system_;
+  const Point& at_;
+  std::size_t n_;
+  Eigen::MatrixXd stated_;
+  std::vector<double> in_time_, f_;
+  Vector size_;
+  Eigen::RowVectorXd column_rounding_;
+  double rhs_rounding_ = 0, smallest_ = 0;
+  std::vector<bool> moves_;  ///< entries that are moved where another one has another value
+};
 
 }  // namespace
 
@@ -274,51 +392,14 @@ Checks check_jacobian(const Subject& subject) {
   if (n > kJacobian)
     return {skipped("Jacobian", "differences of " + std::to_string(n) + " columns are too many; " +
                                     "up to " + std::to_string(kJacobian) + " are taken")};
-  Worst worst;
-  Eigen::MatrixXd j(n, n);
-  std::vector<double> in_time(n), f(n);
+  Findings worst("the right-hand side");
   for (const Point& point : subject.points()) {
-    j.setZero();
-    jacobian->jacobian(point.view(), point.t, j, in_time);
-    const Vector size = sizes(system, point.x);
-    // Columns far below the others are differences of rounding.
-    const double smallest = 1e-3 * j.cwiseAbs().maxCoeff();
-    system.rhs(point.view(), point.t, f);
-    std::size_t column = 0;
-    for (const StateBlock& block : system.shape().blocks)
-      for (std::size_t k = 0; k < block.size; ++k, ++column) {
-        const auto e = static_cast<Eigen::Index>(column);
-        // An entry that the regime holds in place: states with another value are not of the regime,
-        // so there is no derivative along it.
-        if (!point.regime.empty() && f[column] == 0 && j.row(e).isZero(0) && j.col(e).isZero(0))
-          continue;
-        const auto [error, allowed] =
-            column_error(system, point, column, size[e], j.col(e), smallest);
-        if (tells(error, allowed))
-          worst.add(
-              error, allowed,
-              "the column of " + block.name + "[" + std::to_string(k) + "] at " + point.where);
-      }
-    // The explicit derivative by the time.
-    double best = INFINITY, unit = 0;
-    for (const double step : kSteps) {
-      const double h = step * std::max(point.t, subject.window());
-      const auto at = [&](double t) -> Vector {
-        system.rhs(point.view(), t, f);
-        return Eigen::Map<const Vector>(f.data(), static_cast<Eigen::Index>(n));
-      };
-      const Vector difference =
-          (8 * (at(point.t + h) - at(point.t - h)) - (at(point.t + 2 * h) - at(point.t - 2 * h))) /
-          (12 * h);
-      const Eigen::Map<const Vector> stated(in_time.data(), static_cast<Eigen::Index>(n));
-      unit = std::max(difference.cwiseAbs().maxCoeff(), 1e-3 * largest(f));
-      const double error = largest({Vector(stated - difference).data(), n});
-      best = std::min(best, unit > 0 ? error / unit : error);
-    }
-    worst.add(best, kAllowed, "the derivative by the time at " + point.where);
+    subject.progress().part(static_cast<double>(&point - subject.points().data()) /
+                                static_cast<double>(subject.points().size()),
+                            point.where);
+    JacobianAt(subject, point).add(worst);
   }
-  return {worst.check("Jacobian",
-                      "relative error of a column against differences; most in " + worst.where())};
+  return {worst.check("Jacobian", "relative error of a column against differences")};
 }
 
 Checks check_parts(const Subject& subject) {
@@ -359,7 +440,7 @@ Checks check_parts(const Subject& subject) {
         separable->normalised() ? std::accumulate(parts.begin(), parts.end(), 0.0) : 1;
     for (std::size_t place = 0; place < n; ++place) {
       const std::size_t entry = order.empty() ? place : order[place];
-      worst.add(parts[place] / divisor - whole[entry], kOfTheWhole * largest(whole),
+      worst.add(parts[place] / divisor - whole[entry], kOfTheWhole * verification::largest(whole),
                 "entry " + std::to_string(entry) + " at " + point.where);
     }
   }

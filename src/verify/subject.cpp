@@ -45,10 +45,11 @@ bool is_fixed(const std::string& method) { return method == "rk4" || method == "
 }  // namespace
 
 Subject::Subject(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
-                 const VerifyOptions& options)
+                 const VerifyOptions& options, Progress& progress)
     : catalogue_(catalogue),
       workers_(workers),
       options_(options),
+      progress_(progress),
       flow_(make(as_flow(config), workers)) {
   follow_flow();
   prepare_noise(config);
@@ -86,6 +87,7 @@ void Subject::follow_flow() {
   flow_options_.rtol = o.real("rtol");
   flow_options_.atol = o.real("atol");
   if (o.has("dt")) flow_options_.dt = o.real("dt");
+  flow_options_.on_step = [this](double) { progress_.still(); };
   end_ = o.has("t-end") ? o.real("t-end") : system().default_end();
   const bool split = static_cast<bool>(system().capabilities().proximal);
   if (split) {
@@ -163,6 +165,13 @@ void Subject::prepare_noise(const RunConfig& config) {
 
 Point point_of(const Driver& driver, const std::string& where) {
   return {driver.state(), driver.regime(), driver.time(), where};
+}
+
+Point shaken(const Point& point, std::uint64_t seed) {
+  RandomStream random(seed, Purpose::check, 6);
+  Point near = point;
+  for (double& x : near.x) x *= 1 + (random.below(2) == 0 ? kRounding : -kRounding);
+  return near;
 }
 
 std::vector<double> rhs_at(const System& system, const Point& point) {

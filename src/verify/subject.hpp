@@ -10,6 +10,7 @@
 #include "popflow/flow_driver.hpp"
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
+#include "verify/progress.hpp"
 #include "verify/verify.hpp"
 
 namespace popflow::verification {
@@ -34,12 +35,14 @@ struct Variant {
 class Subject {
  public:
   Subject(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
-          const VerifyOptions& options);
+          const VerifyOptions& options, Progress& progress);
 
   [[nodiscard]] const System& system() const { return *flow_.system; }
   [[nodiscard]] const RunConfig& config() const { return flow_.config; }
   [[nodiscard]] const VerifyOptions& options() const { return options_; }
   [[nodiscard]] Workers& workers() const { return workers_; }
+  /// For checks that take long; the steps of flows tell it by themselves that they go on.
+  [[nodiscard]] Progress& progress() const { return progress_; }
   [[nodiscard]] std::size_t size() const { return system().shape().state_size(); }
 
   /// The time up to which flows are followed: the asked-for end, or as far as a bounded number of
@@ -75,6 +78,7 @@ class Subject {
   const Catalogue& catalogue_;
   Workers& workers_;
   VerifyOptions options_;
+  Progress& progress_;
   Variant flow_;
   FlowDriver::Options flow_options_;
   double end_ = 0, window_ = 0;
@@ -87,6 +91,12 @@ class Subject {
 
 /// Where a driver is.
 Point point_of(const Driver& driver, const std::string& where);
+
+/// What counts as rounding, relative.
+inline constexpr double kRounding = 100 * 2.2e-16;
+/// The point with the last digits of its state changed, this way and that: what differs there is
+/// known no better than by that much, as where terms of a right-hand side cancel.
+Point shaken(const Point& point, std::uint64_t seed);
 
 std::vector<double> rhs_at(const System& system, const Point& point);
 std::vector<double> observables_at(const System& system, const Point& point);

@@ -66,14 +66,16 @@ std::string counts(const std::vector<Check>& checks) {
 
 std::vector<Check> verify(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                           const VerifyOptions& options) {
-  const v::Subject subject(config, catalogue, workers, options);
+  const auto asked = std::count_if(rows().begin(), rows().end(),
+                                   [&](const Row& row) { return wanted(row, options); });
+  v::Progress progress(options.progress, 1 + static_cast<double>(asked));
+  progress.row("the flow");
+  const v::Subject subject(config, catalogue, workers, options, progress);
   std::vector<Check> checks;
-  double done = 0;
   for (const Row& row : rows()) {
     if (!wanted(row, options)) continue;
-    if (options.progress) options.progress(done / static_cast<double>(rows().size()), row.name);
+    progress.row(row.name);
     for (Check& check : row.make(subject)) checks.push_back(std::move(check));
-    done += 1;
   }
   return checks;
 }

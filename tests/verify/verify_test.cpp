@@ -3,6 +3,7 @@
 
 #include "verify/verify.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
@@ -12,6 +13,7 @@
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
 #include "popflow/system.hpp"
+#include "popflow/systems.hpp"
 
 namespace popflow::test {
 namespace {
@@ -26,6 +28,8 @@ enum class Fault {
   bias,
   undeclared_bias,
   covariance,
+  still_samples,
+  rare_samples,
   closed_form,
   reduction,
   threads,
@@ -170,15 +174,23 @@ class Model : public System,
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
       for (std::size_t k = 0; k < 3; ++k)
-        out[k] += weights[i] * (f[k] + kDeviation * random.normal());
+        out[k] += weights[i] *
+                  (k == 2 && kept() < 1 ? kept() * f[k] : f[k] + kDeviation * random.normal());
     }
   }
   void covariance(StateView /*x*/, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c) const override {
     c = kDeviation * kDeviation * Eigen::MatrixXd::Identity(3, 3);
     if (fault_ == Fault::covariance) c(0, 1) = c(1, 0) = 0.05;
+    if (kept() < 1) c(2, 2) = 0;
   }
 
  private:
+  /// What samples leave of the last entry's mean without any noise: less where they are wrong, or
+  /// where the rest is that of one sample in ten million.
+  [[nodiscard]] double kept() const {
+    return fault_ == Fault::still_samples ? 0.99 : fault_ == Fault::rare_samples ? 1 - 1e-7 : 1;
+  }
+
   const SystemInfo& info_;
   Fault fault_;
   bool noisy_, reduced_;
@@ -255,6 +267,8 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
       {Fault::undeclared_bias, {"mean of samples"}},
       {Fault::bias, {}},
       {Fault::covariance, {"covariance"}},
+      {Fault::still_samples, {"mean of samples", "covariance"}},
+      {Fault::rare_samples, {}},
       {Fault::closed_form, {"closed form", "closed form, order of rk4"}},
       {Fault::reduction, {"reduction"}, {"--coordinates", "reduced"}},
       {Fault::threads, {"threads"}},
@@ -349,6 +363,150 @@ TEST_CASE("rounding of a right-hand side is not held against its Jacobian", "[fa
     CHECK(names(checks, Check::Verdict::fails) ==
           (jacobian == 1 ? std::set<std::string>{} : std::set<std::string>{"Jacobian"}));
   }
+}
+
+/// x moves y and z, and of these nothing moves the second, at whose 0 right-hand sides have a kink.
+/// `of_x` and `of_y` are what the Jacobian's entries are multiplied by.
+FunctionSystem kinked(double of_x, double of_y, bool moved) {
+  return {.name = "kinked",
+          .title = "a kink on the way",
+          .source = "a test",
+          .equations = "x' = -x + |z|, y' = x, z' = -|z|, or y - |z|",
+          .parameters = {},
+          .functions = [=](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {1}, "decays"}, {"y", {0}, "follows"}, {"z", {0}, "has the kink"}};
+            f.rhs = [=](std::span<const double> x, double, std::span<double> out) {
+              out[0] = -x[0] + std::abs(x[2]);
+              out[1] = x[0];
+              out[2] = -std::abs(x[2]) + (moved ? x[1] : 0);
+            };
+            f.jacobian = [=](std::span<const double>, std::span<double> j) {
+              j[0] = -of_x;
+              j[3] = of_y;
+              j[7] = moved ? 1 : 0;
+            };
+            f.end = 5;
+            return f;
+          }};
+}
+
+TEST_CASE("no Jacobian is asked for along an entry that is kept where there is no derivative",
+          "[fast][verify]") {
+  struct Case {
+    double of_x, of_y;
+    bool moved, right;
+  };
+  for (const Case& one : {Case{1, 1, false, true}, Case{1.0001, 1, false, false},
+                          Case{1, 0.9999, false, false}, Case{1, 1, true, false}}) {
+    const std::vector<Check> checks = verified(kinked(one.of_x, one.of_y, one.moved));
+    INFO(verification_table(checks));
+    CHECK((names(checks, Check::Verdict::fails).count("Jacobian") == 0) == one.right);
+    CHECK((names(checks, Check::Verdict::ok).count("Jacobian") == 1) == one.right);
+  }
+}
+
+/// x' = -4 (1 + w) g x as a difference of two terms, of which rounding is left where w is nearly
+/// -1.
+FunctionSystem cancelling(double w, double jacobian) {
+  return {.name = "cancelling",
+          .title = "a rate of rounding",
+          .source = "a test",
+          .equations = "x' = -4 (1 + w) g x, w' = 0",
+          .parameters = {},
+          .functions = [=](const Parameters&, const Setting&) {
+            Functions f;
+            constexpr double g = 0.1234567;
+            f.state = {{"x", {0}, "place"}, {"w", {w}, "rate"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              out[0] = -x[0] * ((1 + 2 * (2 * x[1] + 1)) * g + g);
+              out[1] = 0;
+            };
+            f.jacobian = [=](std::span<const double> x, std::span<double> j) {
+              j[0] = -jacobian * 4 * (1 + x[1]) * g;
+              j[1] = -x[0] * 4 * g;
+            };
+            f.end = 5;
+            return f;
+          }};
+}
+
+TEST_CASE("a Jacobian is known no better than the state's last digits tell", "[fast][verify]") {
+  for (const double w : {-1 + 1e-16, -0.7}) {
+    for (const double jacobian : {1.0, 1.0001}) {
+      const std::vector<Check> checks = verified(cancelling(w, jacobian));
+      INFO(verification_table(checks));
+      const bool told = w > -1 + 1e-10 && jacobian != 1;
+      CHECK(names(checks, Check::Verdict::fails) ==
+            (told ? std::set<std::string>{"Jacobian"} : std::set<std::string>{}));
+    }
+  }
+}
+
+/// A flow that is a million times as fast at first.
+FunctionSystem plunging() {
+  return {.name = "plunging",
+          .title = "a fall from high up",
+          .source = "a test",
+          .equations = "x' = -x^3 / 2",
+          .parameters = {},
+          .functions = [](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {1e4}, "height"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              out[0] = -0.5 * x[0] * x[0] * x[0];
+            };
+            f.end = 100;
+            return f;
+          }};
+}
+
+TEST_CASE("orders of methods are looked for where steps of one length show them",
+          "[fast][verify]") {
+  const std::vector<Check> checks = verified(plunging());
+  INFO(verification_table(checks));
+  CHECK(holds(checks));
+  for (const char* name : {"order of euler", "order of rk4"})
+    CHECK(names(checks, Check::Verdict::ok).count(name) == 1);
+}
+
+TEST_CASE("what verify has called wrong though it is right holds", "[fast][verify]") {
+  struct Case {
+    std::string system;
+    std::vector<std::string> words;
+  };
+  const Catalogue& catalogue = systems();
+  for (const Case& one : std::vector<Case>{
+           {"markov", {"--w0", "0"}},
+           {"markov", {"--w0", "-0.7071067811865476", "--e0", "0"}},
+           {"markov", {"--bias", "free", "--b0", "30"}},
+           {"markov", {"--w0", "100", "--e0", "100"}},
+           {"linear-attention", {"--eigenvalues", "100,1e-3"}},
+           {"scb", {"--schedule", "two-stage"}},
+       }) {
+    Workers workers(2);
+    const std::vector<Check> checks =
+        verify(parse_verify(catalogue.info(one.system), one.words), catalogue, workers);
+    INFO(one.system << '\n' << verification_table(checks));
+    CHECK(holds(checks));
+  }
+}
+
+TEST_CASE("what takes long is told", "[fast][verify]") {
+  std::vector<double> parts;
+  std::set<std::string> rows;
+  VerifyOptions options;
+  options.progress = [&](double part, const std::string& what) {
+    parts.push_back(part);
+    rows.insert(what);
+  };
+  (void)verified(Fault::none, {}, options);
+  CHECK(std::is_sorted(parts.begin(), parts.end()));
+  CHECK(parts.front() == 0);
+  CHECK(parts.back() < 1);
+  for (const char* row : {"the flow", "Jacobian: the start", "methods: dopri5", "threads"})
+    CHECK(rows.count(row) == 1);
+  CHECK(parts.size() > 1000);  // at every step of flows
 }
 
 }  // namespace
