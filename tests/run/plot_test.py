@@ -145,7 +145,7 @@ def test_what_is_refused():
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--t-end", "1", "-o", path, code=0)
         check("--style" in popflow("plot", path, "--style", "a.mplstyle", code=2).err, "--style")
-        check("exists" in popflow("plot", path, "-o", path, code=2).err, "-o replaces the run")
+        check("is a file that plot reads" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
 
 
 if __name__ == "__main__":
