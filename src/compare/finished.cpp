@@ -350,6 +350,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
       options.has("output") ? options.word("output") : first_system + "-compare.h5";
   refuse_existing(path, options);
   std::vector<InputFile> inputs;
+  inputs.reserve(files.size());
   for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});
   refuse_input_as_output(path, inputs);
   if (is_sweep(DataFile(files.front().path)))
