@@ -9,19 +9,25 @@ import h5py
 import numpy as np
 import xarray
 
+from .errors import InputError
+
 
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
     """What a file holds, read from it when it is looked at.
 
     Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
     name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and
-    `.popflow` and `.time_of` lead to the rest of the file.
+    `.popflow` and `.time_of` lead to the rest of the file. Raises FileNotFoundError, InputError for
+    what is not HDF5, and KeyError where there is no such group.
     """
     path = Path(path).absolute()
-    if group is None:
-        with h5py.File(path, "r") as file:
+    with opened_hdf5(path) as file:
+        if group is None:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""
+        elif group and not isinstance(file.get(group), h5py.Group):
+            groups = [name for name, item in file.items() if isinstance(item, h5py.Group)]
+            raise KeyError(f"{path} has no group {group}, only {', '.join(sorted(groups))}")
     opened = xarray.open_dataset(path, engine="h5netcdf", group=group or None)
     data = opened.copy()
     data.attrs = {name: value.decode() if isinstance(value, bytes) else value
@@ -34,6 +40,15 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     data.attrs["path"] = str(path)
     data.set_close(opened.close)
     return data
+
+
+def opened_hdf5(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file '{path}'") from None
+    except OSError as reason:
+        raise InputError(f"the file '{path}' cannot be read, or is not HDF5: {reason}") from reason
 
 
 def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:

@@ -163,6 +163,11 @@ def test_other_errors(folder):
         popflow.open(folder / "nothing.h5")
     with pytest.raises(KeyError, match="has no group nowhere, only"):
         popflow.open(folder / "taken.h5").popflow.group("nowhere")
+    with pytest.raises(KeyError, match="has no group nowhere, only events, "):
+        popflow.open(folder / "taken.h5", "nowhere")
+    (folder / "notes.txt").write_text("no HDF5")
+    with pytest.raises(popflow.InputError, match="'.*notes.txt' cannot be read, or is not HDF5"):
+        popflow.open(folder / "notes.txt")
 
 
 def test_a_finished_run_is_extended(folder):
