@@ -25,7 +25,7 @@ constexpr bool kCrashesAreOurs = true;
 
 // Set before the signals are, and under the lock.
 const std::string* current = nullptr;
-pthread_t owner;
+pthread_t guarded_thread;
 std::array<struct sigaction, kSignals.size()> before;
 
 void restore() {
@@ -37,7 +37,7 @@ void say(const char* text, std::size_t bytes) {
 }
 
 extern "C" void popflow_on_crash(int /*signal*/) {
-  if (current == nullptr || pthread_equal(pthread_self(), owner) == 0) {
+  if (current == nullptr || pthread_equal(pthread_self(), guarded_thread) == 0) {
     restore();  // it happens again, as if we had not been here
     return;
   }
@@ -52,7 +52,7 @@ extern "C" void popflow_on_crash(int /*signal*/) {
 
 CrashGuard::CrashGuard(const std::string& sentence) : around_(std::exchange(current, &sentence)) {
   if (!kCrashesAreOurs || around_ != nullptr) return;
-  owner = pthread_self();
+  guarded_thread = pthread_self();
   struct sigaction action {};
   action.sa_handler = popflow_on_crash;
   sigemptyset(&action.sa_mask);
