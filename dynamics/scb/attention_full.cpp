@@ -164,7 +164,7 @@ Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h
     thread_local std::vector<double> added;
     added.resize(rows_);
     double* column = x + static_cast<std::size_t>(k) * rows_;
-    const Scaled scaled = addend(static_cast<std::size_t>(k) * rows_, project, added);
+    const Scaled scaled = addend(static_cast<std::size_t>(k) * rows_, project, added, column);
     Moments& m = all[static_cast<std::size_t>(k)];
     // As in linear_column(): with the projection on the assumption that the column sums to 1.
     m = moments(k, column, project ? Sums{} : sums(column, rows_));

@@ -432,11 +432,11 @@ void Scb::step_in_place(std::span<double> x, std::span<const double> regime, dou
   if (at_rest(here)) return;
   const Coupling coupling = value_->coupling(x.data(), t);
   const auto& full = static_cast<const FullAttention&>(attention(here));
-  const Drive drive =
-      full.step_in_place(x.data() + value_size_, coupling, h,
-                         [&](std::size_t begin, bool keeps_sum, std::span<double> out) {
-                           return addend(value_size_ + begin, keeps_sum, out);
-                         });
+  const Drive drive = full.step_in_place(
+      x.data() + value_size_, coupling, h,
+      [&](std::size_t begin, bool keeps_sum, std::span<double> out, const double* next) {
+        return addend(value_size_ + begin, keeps_sum, out, next);
+      });
   full_value_->step_in_place(x.data(), drive, h, projected(here), addend);
 }
 

@@ -89,8 +89,9 @@ void FullValue::step_in_place(double* x, const Drive& drive, double h, bool keep
   each_column([&](Eigen::Index m) {
     thread_local Eigen::VectorXd added;
     added.resize(p_.size());
-    const Scaled scaled = addend(static_cast<std::size_t>(m * p_.size()), keeps_sum,
-                                 {added.data(), static_cast<std::size_t>(p_.size())});
+    const Scaled scaled =
+        addend(static_cast<std::size_t>(m * p_.size()), keeps_sum,
+               {added.data(), static_cast<std::size_t>(p_.size())}, D.col(m).data());
     const double by = h * (inverse_frequency_ ? 1.0 : p_.mu[m]);
     D.col(m) += by * (drive.q * p_.centred.col(m) - drive.two * (V0_.col(m) + D.col(m)) + shift) +
                 scaled.factor * added;

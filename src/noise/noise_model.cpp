@@ -39,6 +39,18 @@ void add_increments(Workers& workers, const SdeDriver::Options& options, const P
   }
 }
 
+/// part.write(), while as many numbers from `next` on come from memory, which normals leave idle.
+void write_while_fetching(const NormalPart& part, std::size_t first, std::span<double> out,
+                          const double* next) {
+  constexpr std::size_t kPiece = 512;  // no more lines than can be on their way
+  constexpr std::size_t kLine = 8;
+  for (std::size_t begin = 0; begin < out.size(); begin += kPiece) {
+    const std::size_t count = std::min(kPiece, out.size() - begin);
+    for (std::size_t i = 0; i < count; i += kLine) __builtin_prefetch(next + begin + i, 1);
+    part.write(first + begin, out.subspan(begin, count));
+  }
+}
+
 /// C = noise_scale^2 I in the flow's own coordinates, projected on the linear invariants.
 class Isotropic : public NoiseModel {
  public:
@@ -70,23 +82,22 @@ class Isotropic : public NoiseModel {
     if (!in_place_ || step.parts != 1) return false;
     const NormalPart part(options_.seed, options_.run, 2 * step.first);
     const double factor = amplitude(options_) * options_.noise_scale * std::sqrt(step.h);
-    in_place_->step_in_place(
-        x, regime, step.t, step.h,
-        [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
-          // Summed while in the cache; all pieces but the first begin where a group of normals
-          // does.
-          constexpr std::size_t kPiece = 1024;
-          double sum = 0;
-          for (std::size_t i = 0; i < out.size();) {
-            const std::size_t end =
-                std::min(out.size(), (begin + i) / kPiece * kPiece + kPiece - begin);
-            const std::span<double> piece = out.subspan(i, end - i);
-            part.write(begin + i, piece);
-            if (keeps_sum) sum += sum_of(piece);
-            i = end;
-          }
-          return {factor, -factor * sum / static_cast<double>(out.size())};
-        });
+    const Addend noise = [&](std::size_t begin, bool keeps_sum, std::span<double> out,
+                             const double* next) -> Scaled {
+      // Summed while in the cache; all pieces but the first begin where a group of normals does.
+      constexpr std::size_t kPiece = 1024;
+      double sum = 0;
+      for (std::size_t i = 0; i < out.size();) {
+        const std::size_t end =
+            std::min(out.size(), (begin + i) / kPiece * kPiece + kPiece - begin);
+        const std::span<double> piece = out.subspan(i, end - i);
+        write_while_fetching(part, begin + i, piece, next + i);
+        if (keeps_sum) sum += sum_of(piece);
+        i = end;
+      }
+      return {factor, -factor * sum / static_cast<double>(out.size())};
+    };
+    in_place_->step_in_place(x, regime, step.t, step.h, noise);
     return true;
   }
 

@@ -206,18 +206,22 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
       Eigen::VectorXd asked = Eigen::VectorXd::Zero(x.size());
       Eigen::VectorXd moved = x;
       bool keeps = variant.project;
-      system->step_in_place(
-          view(moved), {}, 0, 0.3,
-          [&](std::size_t begin, bool keeps_sum, std::span<double> out) -> Scaled {
-            const auto first = static_cast<Eigen::Index>(begin);
-            const auto count = static_cast<Eigen::Index>(out.size());
-            asked.segment(first, count).array() += 1;
-            Eigen::Map<Eigen::VectorXd>(out.data(), count) = z.segment(first, count);
-            if (keeps_sum != variant.project) keeps = !variant.project;
-            return {0.01, 0.002};
-          });
+      bool fetched = true;
+      system->step_in_place(view(moved), {}, 0, 0.3,
+                            [&](std::size_t begin, bool keeps_sum, std::span<double> out,
+                                const double* next) -> Scaled {
+                              if (next != moved.data() + begin) fetched = false;
+                              const auto first = static_cast<Eigen::Index>(begin);
+                              const auto count = static_cast<Eigen::Index>(out.size());
+                              asked.segment(first, count).array() += 1;
+                              Eigen::Map<Eigen::VectorXd>(out.data(), count) =
+                                  z.segment(first, count);
+                              if (keeps_sum != variant.project) keeps = !variant.project;
+                              return {0.01, 0.002};
+                            });
       CHECK(asked == Eigen::VectorXd::Ones(x.size()));
       CHECK(keeps == variant.project);
+      CHECK(fetched);
       const Eigen::VectorXd expected =
           x + 0.3 * rhs(*system, x) + 0.01 * z + Eigen::VectorXd::Constant(x.size(), 0.002);
       CHECK(difference(moved, expected) < 1e-13);
