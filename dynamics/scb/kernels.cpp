@@ -15,6 +15,10 @@ namespace {
 // would not fit the registers every x86-64 has.
 constexpr std::size_t kPairs = 4;
 
+// Numbers by which a stream is fetched ahead: a page, at whose end the processor's own fetching
+// stops.
+constexpr std::size_t kAhead = 512;
+
 // Running sums over a column.
 class RunningSums {
  public:
@@ -69,6 +73,7 @@ Sums affine_pass(double slope, double shift, const double* x, double* y, std::si
   for (const std::size_t head = stream ? to_line(y, n) : 0; i < head; ++i) one(i);
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
     Pair v[kPairs];
+    if constexpr (stream) __builtin_prefetch(x + i + kAhead);
     load(x + i, v);
     if constexpr (with_sums) sums.add(v);
     for (Pair& pair : v) pair = a * pair + b;
