@@ -80,6 +80,7 @@ tells their clock, and late in a run clock_spread is that of the slowest tokens.
 end.)";
 
 ParameterTable parameters() {
+  const Condition drawn{.option = "problem", .absent = true};
   ParameterTable t;
   const Range number{-kLargestNumber, kLargestNumber};
   t.push_back({.name = "tokens",
@@ -123,32 +124,33 @@ ParameterTable parameters() {
                .kind = Kind::word,
                .default_text = "uniform",
                .meaning = "where drives or targets come from",
-               .words = {"uniform", "tree"}});
+               .words = {"uniform", "tree"},
+               .where = {drawn}});
   t.push_back({.name = "target-min",
                .kind = Kind::real,
                .default_text = "1",
                .meaning = "smallest drive or target (data uniform)",
                .range = number,
-               .where = {{"data", {"uniform"}}}});
+               .where = {drawn, {"data", {"uniform"}}}});
   t.push_back({.name = "target-max",
                .kind = Kind::real,
                .default_text = "4",
                .meaning = "largest drive or target (data uniform)",
                .range = number,
-               .where = {{"data", {"uniform"}}}});
+               .where = {drawn, {"data", {"uniform"}}}});
   t.push_back({.name = "tree-depth",
                .kind = Kind::integer,
                .default_text = "4",
                .meaning = "levels of the latent tree (data tree)",
                .range = {0, 33},
-               .where = {{"data", {"tree"}}}});
+               .where = {drawn, {"data", {"tree"}}}});
   t.push_back({.name = "tree-correlation",
                .kind = Kind::real,
                .default_text = "0.7",
                .meaning = "correlation of the two ends of an edge (data tree)",
                .symbol = "rho",
                .range = {-1, 1},
-               .where = {{"data", {"tree"}}}});
+               .where = {drawn, {"data", {"tree"}}}});
   t.push_back({.name = "init",
                .kind = Kind::real,
                .default_text = "0.05",

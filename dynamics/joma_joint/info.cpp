@@ -151,7 +151,8 @@ ParameterTable parameters() {
                .default_text = "gaussian",
                .meaning = "drawn context distributions: a profile that moves with the class, or "
                           "uniform on the simplex",
-               .words = {"gaussian", "dirichlet"}});
+               .words = {"gaussian", "dirichlet"},
+               .where = {{.option = "problem", .absent = true}}});
   t.push_back({.name = "init-scale",
                .kind = Kind::real,
                .default_text = "0.01",

@@ -89,6 +89,9 @@ signal_V, which starts at theta tr(V_pre'P Sigma)/K_P; the constant transfer_cor
 without theta.)";
 
 ParameterTable parameters() {
+  const Condition no_file{.option = "problem", .absent = true};
+  const Condition no_text{.option = "text", .absent = true};
+  const Condition no_counts{.option = "counts", .absent = true};
   ParameterTable t;
   t.push_back({.name = "vocab-size",
                .kind = Kind::integer,
@@ -112,12 +115,14 @@ ParameterTable parameters() {
                .kind = Kind::real,
                .default_text = "0.3",
                .meaning = "Dirichlet concentration of the drawn columns of P",
-               .range = {.low = 0, .low_open = true}});
+               .range = {.low = 0, .low_open = true},
+               .where = {no_file, no_text, no_counts}});
   t.push_back({.name = "position-concentration",
                .kind = Kind::real,
                .default_text = "0",
                .meaning = "Dirichlet concentration of the drawn weights of q_k; 0: equal weights",
-               .range = {.low = 0}});
+               .range = {.low = 0},
+               .where = {no_file}});
   t.push_back({.name = "attention",
                .kind = Kind::word,
                .default_text = "linear",

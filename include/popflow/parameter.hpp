@@ -45,6 +45,7 @@ using Value =
 struct Condition {
   std::string option;
   std::vector<std::string> words = {};  ///< one of these; empty: that it is given at all
+  bool absent = false;                  ///< that it is not given
 };
 
 /// One option: the only place where its name, default, range and meaning are written. The command

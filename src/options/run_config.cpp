@@ -192,15 +192,20 @@ bool lists(const std::vector<std::string>& words, const std::string& word) {
 }
 
 /// Also where the option is none of this table's.
-bool holds(const Condition& condition, const Parameters& parameters) {
-  if (parameters.find(condition.option) == nullptr) return true;
-  return parameters.has(condition.option) &&
-         lists(condition.words, parameters.text(condition.option));
+bool holds(const Condition& condition, const RunConfig& config) {
+  for (const Parameters* parameters : {&config.options, &config.own}) {
+    if (parameters->find(condition.option) == nullptr) continue;
+    if (condition.absent || !parameters->has(condition.option))
+      return condition.absent && !parameters->has(condition.option);
+    return lists(condition.words, parameters->text(condition.option));
+  }
+  return true;
 }
 
-/// "--noise is batch or diagonal".
+/// "unless --noise is batch or diagonal", "beside --problem": what leaves an option no effect.
 std::string in_words(const Condition& condition) {
-  return "--" + condition.option + " is " +
+  if (condition.absent) return "beside --" + condition.option;
+  return "unless --" + condition.option + " is " +
          (condition.words.empty() ? "given" : text::join(condition.words, " or "));
 }
 
@@ -344,7 +349,7 @@ std::vector<std::string> without_effect(const RunConfig& config,
         continue;
       }
       for (const Condition& condition : row.where) {
-        if (varies(condition.option) || holds(condition, *parameters)) continue;
+        if (varies(condition.option) || holds(condition, config)) continue;
         const std::string said = in_words(condition);
         auto place = std::find_if(of_others.begin(), of_others.end(),
                                   [&](const auto& known) { return known.first == said; });
@@ -359,7 +364,7 @@ std::vector<std::string> without_effect(const RunConfig& config,
     sentences.push_back("without effect in mode " + mode +
                         (method.empty() ? "" : " with method " + method) + ": " + of_mode);
   for (const auto& [condition, names] : of_others)
-    sentences.push_back("without effect unless " + condition + ": " + names);
+    sentences.push_back("without effect " + condition + ": " + names);
   return sentences;
 }
 
