@@ -258,11 +258,13 @@ class Counted {
 };
 
 /// Counts of the words of a variable over runs: "30 complete, 2 diverged". Of those alone that
-/// `counts`.
+/// `counts`. What is left of an interrupted file's runs, nobody is running.
 template <class Counts>
 std::string numbers_of_words(const DataFile& file, const std::string& name, Counts counts) {
   if (!file.has_dataset(name)) return "";
-  const auto words = text::split_words(attribute(file, name, "flag_meanings"));
+  auto words = text::split_words(attribute(file, name, "flag_meanings"));
+  if (name == "status" && attribute(file, "", "status") != "running")
+    std::replace(words.begin(), words.end(), std::string("running"), std::string("unfinished"));
   const auto values = file.read(name).integers;
   std::vector<std::size_t> numbers(words.size(), 0);
   for (std::size_t run = 0; run < values.size(); ++run) {

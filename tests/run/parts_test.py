@@ -130,6 +130,8 @@ def test_interrupted_parts_are_merged_and_the_whole_is_resumed():
             raise AssertionError("no run was interrupted")
         merged, _ = merge(folder, "merged", first, second)
         check(attribute(merged, "status") == "interrupted", attribute(merged, "status"))
+        told = popflow("info", merged, code=0).out
+        check("unfinished" in told and "running" not in told, told)
         late = run(folder, "late", *args, "--runs", 4, "--first-run", 2)
         # Late parts replace what had not ended.
         complete, _ = merge(folder, "complete", merged, late)
