@@ -84,7 +84,8 @@ TEST_CASE("deep-linear: at any depth the modes are decoupled", "[fast][deep-line
   }
 }
 
-TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers", "[fast][deep-linear]") {
+TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers",
+          "[fast][numbers][deep-linear]") {
   Subject s = subject("4,2,1", 6, "0.1");
   FlowDriver driver(*s.system, s.workers, {.method = "rosenbrock4", .rtol = 1e-10, .atol = 1e-12});
   REQUIRE(driver.advance(s.end).kind == Outcome::Kind::reached);

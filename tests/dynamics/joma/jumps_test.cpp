@@ -205,7 +205,10 @@ TEST_CASE("A flow in lanes that is interrupted within a jump resumes bit for bit
       const auto begun = std::move(first.drivers()[0]);
       if (begun->advance(jumps.end).kind != Outcome::Kind::interrupted) break;
       const ResumePoint point = begun->resume_point();
-      between += point.data.number("beside_t") != 0 ? 1 : 0;
+      const bool within_jump = point.data.number("beside_t") != 0;
+      between += within_jump ? 1 : 0;
+      // Few cuts are within a jump; of the others some will do.
+      if (!within_jump && cut % 4 != problem % 4) continue;
       const FlowLanes second(flow, {});
       const auto resumed = std::move(second.drivers()[0]);
       resumed->restore(*point.x, *point.regime, point.t, point.data);
