@@ -34,6 +34,9 @@ FILES = {
     "some diverge": (popflow.sweep, "markov", {
         "over": {"learning_rate": [0.05, 0.39, 0.41]}, "mode": "sgd", "batch_size": 1, "e0": 3,
         "w0": 3, "t_end": 12, "runs": 12, "record": "series", "saves": 3}),
+    "rates too high": (popflow.sweep, "markov", {
+        "over": {"learning_rate": [0.05, 0.1, 1, 2]}, "mode": "sgd", "batch_size": 1, "e0": 3,
+        "w0": 3, "t_end": 12, "runs": 4}),
     "fractions": (popflow.sweep, "markov", {
         "over": {"batch_size": [1, 16], "w0": popflow.linear(-1.2, -0.6, 4),
                  "e0": popflow.linear(0.1, 0.7, 4)},

@@ -144,6 +144,18 @@ def test_runs_that_diverged_are_left_out(made):
             for row in range(3)] == [True] * 3
 
 
+def test_cells_of_which_all_runs_diverged_are_marked(made):
+    rates, figure = made("rates too high"), drawn(made, "rates too high", observable="loss")
+    gone = (rates.popflow.words("status") == "diverged").all("run").values
+    assert gone[-1] and not gone[0]
+    line, crosses = figure.axes[0].lines
+    assert np.array_equal(crosses.get_xdata(), rates.learning_rate[gone])
+    assert not np.isfinite(line.get_ydata()[gone]).any()
+    assert figure.axes[0].get_xlim()[1] > 2
+    assert [text.get_text() for text in figure.axes[0].texts] == ["diverged"]
+    assert not drawn(made, "lengths").axes[0].texts
+
+
 def test_what_is_asked_for_is_drawn(made):
     run = made("run")
     figure = drawn(made, "run", observable="loss,A", log="xy")

@@ -60,6 +60,14 @@ def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:
     return variable
 
 
+def all_diverged(data: xarray.Dataset, axis: str) -> Any:
+    """Of each value of an axis: did all runs of all its cells diverge?"""
+    if "status" not in data or axis not in data.status.dims:
+        return np.zeros(data.sizes[axis], dtype=bool)
+    diverged = data.status == data.status.attrs["flag_meanings"].split().index("diverged")
+    return diverged.all([dim for dim in diverged.dims if dim != axis]).values
+
+
 def words_of(data: xarray.Dataset, name: str) -> list[str] | None:
     """The words that a variable's numbers stand for; None if they are numbers."""
     meanings = data[name].attrs.get("flag_meanings")

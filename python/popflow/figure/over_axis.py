@@ -10,6 +10,7 @@ import xarray
 
 from ..errors import InputError
 from .cells import (
+    all_diverged,
     finished,
     fraction,
     middle,
@@ -70,13 +71,23 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
     if not heights:
         raise InputError(f"no cell has a number of {' or '.join(names)}: it did not happen, or all "
                          "runs diverged.")
+    if words_of(data, names[0]) and word is None:
+        only_words(axes, words_of(data, names[0]) or [], heights)
+    mark_diverged(axes, x, all_diverged(data, over))
     set_scales(axes, x if ticks is None else [], np.concatenate(heights), log)
     if ticks is not None:
         axes.set_xticks(x, ticks)
     axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
-    if words_of(data, names[0]) and word is None:
-        only_words(axes, words_of(data, names[0]) or [], heights)
     label_lines(axes, data, names, word, bool(others))
+
+
+def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
+    """Crosses at the upper edge, where the axis would else end before it does."""
+    if not diverged.any():
+        return
+    style = {"color": "0.45", "transform": axes.get_xaxis_transform()}
+    axes.plot(x[diverged], np.full(diverged.sum(), 0.97), "x", markersize=4, **style)
+    axes.text(x[diverged].max(), 0.92, "diverged", ha="right", va="top", fontsize="small", **style)
 
 
 def graded(axes: Any, data: xarray.Dataset, x: Any, cells: xarray.DataArray, over: str,
