@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <ostream>
 #include <sstream>
 
@@ -44,14 +45,34 @@ std::string place_text(const Axis& axis, std::size_t i) {
   return text::join(words, ", ");
 }
 
-/// "p, q: 2 values, (0.1, 0.3) to (0.2, 0.4)"
+/// Do the values of each parameter grow, or fall? Sampled and listed ones need not; nor have words
+/// an order to keep.
+bool in_order(const Axis& axis) {
+  return std::ranges::all_of(axis.parameters, [](const SweptParameter& swept) {
+    return !swept.is_number() || std::ranges::is_sorted(swept.numbers) ||
+           std::ranges::is_sorted(swept.numbers, std::greater());
+  });
+}
+
+/// "0.1 to 0.9", the least and the largest; of words how many there are.
+std::string range_text(const SweptParameter& swept) {
+  if (!swept.is_number()) return std::to_string(swept.words.size()) + " words";
+  const auto [least, most] = std::ranges::minmax(swept.numbers);
+  return rounded(least) + " to " + rounded(most);
+}
+
+/// "2 values, (0.1, 0.3) and (0.2, 0.4)", or "64 values within 0.1 to 0.9, 0.2 to 0.8"
 std::string describe_axis(const Axis& axis) {
   const auto place = [&](std::size_t i) {
     return axis.parameters.size() == 1 ? place_text(axis, i) : "(" + place_text(axis, i) + ")";
   };
   const std::size_t n = axis.size();
   if (n == 1) return place(0);
-  // Sampled or listed values need not grow.
+  if (n > 2 && !in_order(axis)) {
+    std::vector<std::string> ranges;
+    for (const SweptParameter& swept : axis.parameters) ranges.push_back(range_text(swept));
+    return std::to_string(n) + " values within " + text::join(ranges, ", ");
+  }
   return std::to_string(n) + " values, " + place(0) + (n == 2 ? " and " : " to ") + place(n - 1);
 }
 

@@ -341,6 +341,17 @@ def test_info():
             check(said in ended.err, ended.err)
 
 
+def test_an_axis_is_told_by_its_ends_or_its_range():
+    with Folder() as folder:
+        for axes, said in {("p=0.3,0.1,0.2",): "p: 3 values within 0.1 to 0.3",
+                           ("p=0.3,0.2,0.1",): "p: 3 values, 0.3 to 0.1",
+                           ("a:p=0.1,0.2,0.3", "a:q=0.3,0.1,0.2"):
+                               "p, q: 3 values within 0.1 to 0.3, 0.1 to 0.3"}.items():
+            path = sweep("markov", *over(*axes), "--t-end", 1, "--force", folder=folder)
+            text = popflow("info", path, code=0).out
+            check(said in text, text)
+
+
 def test_info_leaves_out_runs_that_diverged():
     with Folder() as folder:
         rates = (0.05, 0.39, 0.41, 0.6)
@@ -441,6 +452,6 @@ if __name__ == "__main__":
              test_states_of_different_shapes_are_left_out,
              test_refused_cells_are_marked_or_end_the_sweep, test_retry,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
-             test_info_leaves_out_runs_that_diverged,
+             test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
              test_dry_run_says_what_it_will_need, test_what_is_refused,
              test_an_interrupt_ends_with_130_and_says_how_to_resume])
