@@ -200,7 +200,8 @@ struct Scaled {
 /// Called once for each contiguous range of the state, which begins at entry `begin` and has
 /// out.size() entries, from several threads. `keeps_sum`: every single sample keeps the sum of
 /// these entries, so noise must, too. `next`: as many numbers that the caller reads next, the
-/// entries themselves or what they are made of; they come into the caches while `out` is computed.
+/// entries themselves or what they are made of; of large states they come into the caches while
+/// `out` is computed.
 using Addend = std::function<Scaled(std::size_t begin, bool keeps_sum, std::span<double> out,
                                     const double* next)>;
 

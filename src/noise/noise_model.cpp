@@ -12,6 +12,7 @@
 #include "popflow/memory.hpp"
 #include "random/stream_normals.hpp"
 #include "steppers/tolerance.hpp"
+#include "streaming.hpp"
 
 namespace popflow {
 
@@ -82,6 +83,7 @@ class Isotropic : public NoiseModel {
     if (!in_place_ || step.parts != 1) return false;
     const NormalPart part(options_.seed, options_.run, 2 * step.first);
     const double factor = amplitude(options_) * options_.noise_scale * std::sqrt(step.h);
+    const bool in_memory = x.size() >= kStreamFrom;
     const Addend noise = [&](std::size_t begin, bool keeps_sum, std::span<double> out,
                              const double* next) -> Scaled {
       // Summed while in the cache; all pieces but the first begin where a group of normals does.
@@ -91,7 +93,10 @@ class Isotropic : public NoiseModel {
         const std::size_t end =
             std::min(out.size(), (begin + i) / kPiece * kPiece + kPiece - begin);
         const std::span<double> piece = out.subspan(i, end - i);
-        write_while_fetching(part, begin + i, piece, next + i);
+        if (in_memory)
+          write_while_fetching(part, begin + i, piece, next + i);
+        else
+          part.write(begin + i, piece);
         if (keeps_sum) sum += sum_of(piece);
         i = end;
       }
