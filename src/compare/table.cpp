@@ -5,7 +5,7 @@
 
 #include "compare/compare.hpp"
 #include "compare/comparison.hpp"
-#include "file/text.hpp"
+#include "report/told.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -13,14 +13,8 @@ namespace popflow {
 namespace {
 
 using text::rounded;
-using Rows = std::vector<std::vector<std::string>>;
-
-std::string attribute(const DataFile& file, const std::string& object, const std::string& name) {
-  // Files may hold megabytes where a sentence is expected.
-  constexpr std::size_t kShown = 2000;
-  const std::string text = file.text_attribute(object, name).value_or("");
-  return text.size() <= kShown ? text : std::string(hdf5::cut_utf8(text, kShown)) + "...";
-}
+using told::attribute;
+using told::Rows;
 
 /// "0.4318 ± 0.0012": the error to two digits, the value to the same place.
 std::string with_error(double value, double error) {

@@ -191,13 +191,12 @@ bool lists(const std::vector<std::string>& words, const std::string& word) {
   return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Also where the option is none of this table's.
+/// Also where there is no such option.
 bool holds(const Condition& condition, const RunConfig& config) {
   for (const Parameters* parameters : {&config.options, &config.own}) {
     if (parameters->find(condition.option) == nullptr) continue;
-    if (condition.absent || !parameters->has(condition.option))
-      return condition.absent && !parameters->has(condition.option);
-    return lists(condition.words, parameters->text(condition.option));
+    if (!parameters->has(condition.option)) return condition.absent;
+    return !condition.absent && lists(condition.words, parameters->text(condition.option));
   }
   return true;
 }

@@ -7,16 +7,15 @@
 
 #include "popflow/data_file.hpp"
 
-/// What a run's file tells, in the form in which a summary needs it.
+/// What a file tells, in the form in which tables for people need it.
 namespace popflow::told {
 
 /// The rows of a table.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// At most some thousand bytes of a text, but for the configuration: files may hold megabytes where
-/// a sentence is expected.
+/// At most some thousand bytes of a text: files may hold megabytes where a sentence is expected.
 std::string shown(const std::string& text);
-/// A text attribute as it is shown; empty if there is none.
+/// A text attribute as it is shown, the configuration whole; empty if there is none.
 std::string attribute(const DataFile& file, const std::string& object, const std::string& name);
 /// A count, of all runs together.
 std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name);
@@ -24,7 +23,7 @@ std::optional<std::int64_t> whole_number(const DataFile& file, const std::string
 std::size_t saves_done(const DataFile& file, std::size_t saves);
 /// Number of runs, or 0 for a file of one flow.
 std::size_t ensemble(const DataFile& file);
-/// Their names.
+/// The names of the observables.
 std::vector<std::string> observables(const DataFile& file);
 
 }  // namespace popflow::told
