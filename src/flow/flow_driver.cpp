@@ -67,23 +67,26 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       x_new_(system.shape().state_size()) {
   const Capabilities can = system.capabilities();
   if (can.switching) regime_ = can.switching->first_regime();
-  in_.reset(new Internals{Rhs(system, regime_),
-                          Tolerance(system.shape().blocks, options_.rtol, options_.atol),
-                          nullptr,
-                          EventWatch(system),
-                          Passages(system),
-                          Steadiness(options_.steady_tolerance.value_or(0)),
-                          Pace(),
-                          can.jumps,
-                          can.switching,
-                          {},
-                          {},
-                          {},
-                          {}});
-  if (options_.method == "dopri5" && NormalisedDopri5::suits(system))
+  in_.reset(new Internals{
+      Rhs(system, regime_),
+      Tolerance(system.shape().blocks, options_.rtol, options_.atol, options_.error_norm),
+      nullptr,
+      EventWatch(system),
+      Passages(system),
+      Steadiness(options_.steady_tolerance.value_or(0)),
+      Pace(),
+      can.jumps,
+      can.switching,
+      {},
+      {},
+      {},
+      {}});
+  // Blocks with steps of their own know nothing of each other's errors.
+  const bool blocks = options_.method == "dopri5" && options_.error_norm == ErrorNorm::largest;
+  if (blocks && NormalisedDopri5::suits(system))
     in_->stepper = std::make_unique<NormalisedDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                       in_->events, in_->passages);
-  else if (options_.method == "dopri5" && BlockDopri5::suits(system))
+  else if (blocks && BlockDopri5::suits(system))
     in_->stepper = std::make_unique<BlockDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                  in_->events, in_->passages);
   else

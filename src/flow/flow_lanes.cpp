@@ -66,7 +66,7 @@ struct Trajectory {
         lanes(system->capabilities().in_lanes),
         jumps(system->capabilities().jumps),
         options(std::move(flow.options)),
-        tolerance(system->shape().blocks, options.rtol, options.atol),
+        tolerance(system->shape().blocks, options.rtol, options.atol, options.error_norm),
         events(*system),
         passages(*system),
         x(system->shape().state_size()),
@@ -164,7 +164,7 @@ FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupt
     : interrupted_(std::move(interrupted)),
       formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
       entries_(formulas_.sizes.entries),
-      steps_(formulas_),
+      steps_(formulas_, flows.at(0).options.error_norm),
       slope_(entries_),
       within_(entries_),
       of_(formulas_.sizes.parameters) {
@@ -465,14 +465,22 @@ class FlowLanes::OneFlow : public Driver {
 };
 
 FlowLanes::FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted) {
-  std::vector<const LaneFormulas*> known;
+  struct Alike {
+    const LaneFormulas* formulas;
+    ErrorNorm norm;
+    [[nodiscard]] bool operator==(const Alike& other) const {
+      return *formulas == *other.formulas && norm == other.norm;
+    }
+  };
+  std::vector<Alike> known;
   std::vector<std::vector<Flow>> of_group;
   for (Flow& flow : flows) {
-    const LaneFormulas& formulas = flow.system->capabilities().in_lanes->lane_formulas();
-    std::size_t group = 0;
-    while (group < known.size() && !(*known[group] == formulas)) ++group;
+    const Alike alike{&flow.system->capabilities().in_lanes->lane_formulas(),
+                      flow.options.error_norm};
+    const std::size_t group =
+        static_cast<std::size_t>(std::find(known.begin(), known.end(), alike) - known.begin());
     if (group == known.size()) {
-      known.push_back(&formulas);
+      known.push_back(alike);
       of_group.emplace_back();
     }
     places_.push_back({group, of_group[group].size()});

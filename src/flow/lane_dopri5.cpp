@@ -29,6 +29,21 @@ POPFLOW_WIDEST void judge_entry(const double* __restrict x, const double* __rest
   }
 }
 
+/// Adds the square of the same to `sum`.
+POPFLOW_WIDEST void add_square_of_entry(const double* __restrict x, const double* __restrict x_new,
+                                        const double* __restrict h, const Slopes& k,
+                                        const double* __restrict atol,
+                                        const double* __restrict rtol, double* __restrict sum) {
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double error = dopri5::error_at(l, x, x_new, h[l], k, atol[l], rtol[l]);
+    sum[l] += error * error;
+  }
+}
+
+POPFLOW_WIDEST void root_of_mean(size_t entries, double* __restrict sum) {
+  for (size_t l = 0; l < kLanes; ++l) sum[l] = std::sqrt(sum[l] / static_cast<double>(entries));
+}
+
 /// step_factor() of stepper.hpp. A loop for the logarithms and one for what waits for them: in one
 /// they would be a chain too long for the processor to begin with the next lanes meanwhile.
 POPFLOW_WIDEST void choose_factor(const double* __restrict error, double* __restrict factor) {
@@ -50,7 +65,7 @@ POPFLOW_WIDEST void take(const double* __restrict where, const double* __restric
 
 }  // namespace
 
-LaneDopri5::LaneDopri5(const LaneFormulas& formulas)
+LaneDopri5::LaneDopri5(const LaneFormulas& formulas, ErrorNorm norm)
     : of(formulas.sizes.parameters),
       x(formulas.sizes.entries),
       tolerance(formulas.sizes.entries + 1),
@@ -59,6 +74,7 @@ LaneDopri5::LaneDopri5(const LaneFormulas& formulas)
       error(1),
       factor(1),
       formulas_(formulas),
+      norm_(norm),
       entries_(formulas.sizes.entries),
       k_(kStages, LaneRows(entries_)),
       slopes_(entries_),
@@ -81,9 +97,11 @@ void LaneDopri5::attempt() {
     formulas_.flow(formulas_.sizes, of.data(), out, k_[stage].data());
   }
   error.clear();
+  const auto judge = norm_ == ErrorNorm::rms ? add_square_of_entry : judge_entry;
   for (size_t i = 0; i < entries_; ++i)
-    judge_entry(x.data() + i * kLanes, x_new.data() + i * kLanes, h.data(), slopes_[i],
-                tolerance.data() + i * kLanes, tolerance.data() + entries_ * kLanes, error.data());
+    judge(x.data() + i * kLanes, x_new.data() + i * kLanes, h.data(), slopes_[i],
+          tolerance.data() + i * kLanes, tolerance.data() + entries_ * kLanes, error.data());
+  if (norm_ == ErrorNorm::rms) root_of_mean(entries_, error.data());
   choose_factor(error.data(), factor.data());
 }
 

@@ -7,6 +7,7 @@
 
 #include "flow/dopri5_rows.hpp"
 #include "lane_rows.hpp"
+#include "popflow/error_norm.hpp"
 #include "popflow/lanes.hpp"
 
 namespace popflow {
@@ -14,7 +15,7 @@ namespace popflow {
 /// Steps of Dormand and Prince's method, of a length of its own in each lane.
 class LaneDopri5 {
  public:
-  explicit LaneDopri5(const LaneFormulas& formulas);
+  LaneDopri5(const LaneFormulas& formulas, ErrorNorm norm);
   LaneDopri5(const LaneDopri5&) = delete;
   LaneDopri5& operator=(const LaneDopri5&) = delete;
 
@@ -33,7 +34,7 @@ class LaneDopri5 {
   void accept(const double* accepted);
 
   LaneRows x_new;
-  LaneRows error;   ///< one row: accepted if at most 1; NaN if anything was not finite
+  LaneRows error;   ///< one row: accepted if at most 1; not finite if anything was not
   LaneRows factor;  ///< one row: by which the next step should be longer (steppers/stepper.hpp)
 
   /// dx/dt at the begin of the step.
@@ -43,6 +44,7 @@ class LaneDopri5 {
 
  private:
   const LaneFormulas formulas_;
+  ErrorNorm norm_;
   std::size_t entries_;
   std::vector<LaneRows> k_;
   std::vector<dopri5::Slopes> slopes_;  ///< the rows of k_, entry by entry

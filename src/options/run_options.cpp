@@ -106,6 +106,15 @@ const std::vector<Row>& rows() {
         .range = above_zero,
         .modes = kFlow,
         .methods = methods_with(Method::Steps::adaptive)}},
+      {{.name = "error-norm",
+        .kind = Kind::word,
+        .default_text = "largest",
+        .meaning = "what the errors of a step's entries, each in units of its tolerance, come to: "
+                   "their largest, or the root of their mean square, as in other programs, over "
+                   "which few entries may err more",
+        .words = {"largest", "rms"},
+        .modes = kFlow,
+        .methods = {"dopri5", "fehlberg78", "rosenbrock4"}}},
       {{.name = "dt",
         .kind = Kind::real,
         .default_text = "",

@@ -54,6 +54,7 @@ FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
   options.method = o.word("method");
   options.rtol = o.real("rtol");
   options.atol = o.real("atol");
+  if (o.word("error-norm") == "rms") options.error_norm = ErrorNorm::rms;
   if (o.has("dt")) options.dt = o.real("dt");
   options.max_steps = o.integer("max-steps");
   const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";

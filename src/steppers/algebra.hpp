@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -12,13 +11,13 @@
 namespace popflow {
 
 /// Takes the place of odeint's array of error estimates: instead of storing one error per entry
-/// (and reading it again for the norm), the pass that computes the errors keeps the largest in
-/// units of the tolerance, so a step makes no more passes over memory than its tableau needs.
-struct ErrorNorm {
+/// (and reading it again for the norm), the pass that computes the errors keeps what they come to
+/// in units of the tolerance, so a step makes no more passes over memory than its tableau needs.
+struct StepError {
   const Tolerance& tolerance;
   const State& x;
   const State& x_new;
-  double value = 0;  ///< accepted if at most 1; NaN if anything was not finite
+  double value = 0;  ///< accepted if at most 1; NaN or infinite if anything was not finite
 };
 
 /// odeint's algebra over States on all threads. Its operations treat every entry alone, so the
@@ -96,8 +95,8 @@ class ThreadedAlgebra {
     auto& out = std::get<0>(all);
     const auto& op = std::get<sizeof...(A) - 1>(all);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(out)>, ErrorNorm>)
-        error_norm(out, op, std::get<I + 1>(all).data()...);
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(out)>, StepError>)
+        judge(out, op, std::get<I + 1>(all).data()...);
       else
         combine(out, op, std::get<I + 1>(all).data()...);
     }
@@ -139,33 +138,13 @@ class ThreadedAlgebra {
   }
 
   template <class Op, class... In>
-  void error_norm(ErrorNorm& norm, const Op& op, const In*... in) const {
-    norm.value =
-        largest_of_stretches(*workers_, norm.x.size(), [&](std::size_t begin, std::size_t end) {
-          double worst = 0;
-          norm.tolerance.each_piece(
-              begin, end, [&](std::size_t from, std::size_t to, double scale) {
-                const double part =
-                    stretch_norm(op, norm.tolerance.atol() * scale, norm.tolerance.rtol(),
-                                 norm.x.data(), norm.x_new.data(), from, to, in...);
-                worst = larger(worst, part);
-              });
-          return worst;
+  void judge(StepError& step, const Op& op, const In*... in) const {
+    step.value =
+        error_of_step(*workers_, step.tolerance, step.x, step.x_new, [op, in...](std::size_t i) {
+          double error;
+          op(error, in[i]...);
+          return error;
         });
-  }
-
-  template <class Op, class... In>
-  static double stretch_norm(Op op, double atol, double rtol, const double* x, const double* x_new,
-                             std::size_t begin, std::size_t end, const In*... in) {
-    return largest(begin, end, [&](std::size_t i) {
-      double error;
-      op(error, in[i]...);
-      const double before = std::abs(x[i]);
-      const double after = std::abs(x_new[i]);
-      constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
-      // The last term is 0, or NaN where the new state is non-finite.
-      return error / (atol + rtol * (before > after ? before : after)) + 0 * (kOverflows * after);
-    });
   }
 
   Workers* workers_;

@@ -29,7 +29,7 @@ using Of =
 // Of the method's local error, as in odeint: h^8.
 constexpr int kFehlberg78Error = 8;
 
-Trial judge(const ErrorNorm& error, double h, int order) {
+Trial judge(const StepError& error, double h, int order) {
   if (!std::isfinite(error.value)) return {false, false, kAfterNonFinite * h};
   return {error.value <= 1, true, h * step_factor(error.value, order)};
 }
@@ -50,7 +50,7 @@ class Dopri5 : public Stepper {
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     if (!known_) rhs_(x, dxdt_, t);
     known_ = true;
-    ErrorNorm error{tolerance_, x, x_new};
+    StepError error{tolerance_, x, x_new};
     method_.do_step(std::ref(rhs_), x, dxdt_, t, x_new, dxdt_new_, h, error);
     return judge(error, h, dopri5::kErrorOrder);
   }
@@ -103,7 +103,7 @@ class Fehlberg78 : public Stepper {
     if (!known_) rhs_(x, dxdt_, t);
     known_ = true;
     last_known_ = false;
-    ErrorNorm error{tolerance_, x, x_new};
+    StepError error{tolerance_, x, x_new};
     // Odeint keeps its stages to itself, but here is where their slopes are.
     std::size_t stage = 1;
     const auto stages = [&](const State& at, State& slope, double time) {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
@@ -40,22 +39,15 @@ class Implicit : public Stepper {
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     method_.step(x.data(), t, h, x_new.data(), error_.data());
-    double worst = 0;
-    tolerance_.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
-      const double part = largest(begin, end, [&](std::size_t i) {
-        const double after = std::abs(x_new[i]);
-        if (!(after <= kLargestEntry)) return std::numeric_limits<double>::quiet_NaN();
-        const double size = std::max(std::abs(x[i]), after);
-        return error_[i] / (tolerance_.atol() * scale + tolerance_.rtol() * size);
-      });
-      worst = larger(worst, part);
-    });
-    if (!std::isfinite(worst)) return {false, false, 0.1 * h};
-    return {worst <= 1, true, h * step_factor(worst, kErrorOrder)};
+    const double error =
+        error_of_step(alone_, tolerance_, x, x_new, [this](std::size_t i) { return error_[i]; });
+    if (!std::isfinite(error)) return {false, false, 0.1 * h};
+    return {error <= 1, true, h * step_factor(error, kErrorOrder)};
   }
 
  private:
   const Tolerance& tolerance_;
+  Workers alone_{1};  // states are small
   State error_;
   Rosenbrock4 method_;
   State in_, out_;

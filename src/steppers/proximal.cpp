@@ -79,19 +79,10 @@ class AdaptiveSplitting : public Stepper {
   }
 
  private:
-  /// Between one step and two, in tolerances; NaN if anything is not finite.
+  /// Between one step and two, in tolerances; not finite if anything is not.
   [[nodiscard]] double difference(const State& x, const State& x_new) const {
-    return largest_of_stretches(workers_, x.size(), [&](std::size_t begin, std::size_t end) {
-      double worst = 0;
-      tolerance_.each_piece(begin, end, [&](std::size_t from, std::size_t to, double scale) {
-        const double least = tolerance_.atol() * scale;
-        worst = larger(worst, largest(from, to, [&](std::size_t i) {
-                         const double size = std::max(std::abs(x[i]), std::abs(x_new[i]));
-                         return (x_new[i] - whole_[i]) / (least + tolerance_.rtol() * size);
-                       }));
-      });
-      return worst;
-    });
+    return error_of_step(workers_, tolerance_, x, x_new,
+                         [&, this](std::size_t i) { return x_new[i] - whole_[i]; });
   }
 
   Splitting splitting_;

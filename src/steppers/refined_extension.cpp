@@ -97,7 +97,7 @@ bool RefinedExtension::refine(const Step& step, State& scratch) {
 
 double RefinedExtension::moves(const Step& step, double weight, const State& a,
                                const State& b) const {
-  ErrorNorm norm{tolerance_, step.x, step.x_new};
+  StepError norm{tolerance_, step.x, step.x_new};
   ThreadedAlgebra(workers_).for_each3(norm, a, b, Operations::scale_sum2<double>(weight, -weight));
   return norm.value;
 }
@@ -108,7 +108,7 @@ double RefinedExtension::truncation(const Step& step, State& scratch) {
   const ExtensionWeights<kPlaces + 2> w = kSeptic.slope_at(kCheck);
   const double whole = kTruncation * step.h;
   const double by_end = kTruncation * w.end;
-  ErrorNorm norm{tolerance_, step.x, step.x_new};
+  StepError norm{tolerance_, step.x, step.x_new};
   ThreadedAlgebra(workers_).for_each10(
       norm, slope_, step.x, step.x_new, step.first, inner_[0], inner_[1], inner_[2], inner_[3],
       step.last,

@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "popflow/error_norm.hpp"
+#include "popflow/state.hpp"
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
 #include "steppers/largest_entry.hpp"
 
 namespace popflow {
 
-/// How accurate a step must be: entry i may err by atol * scale_i + rtol * |x_i|, with the natural
-/// scale of the block that holds it.
+/// How accurate a step must be. The error of entry i counts in units of atol * scale_i + rtol *
+/// |x_i|, with the natural scale of the block that holds it; what all come to, by the norm, may
+/// be 1.
 class Tolerance {
  public:
-  Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol)
-      : rtol_(rtol), atol_(atol) {
+  Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol,
+            ErrorNorm norm = ErrorNorm::largest)
+      : rtol_(rtol), atol_(atol), norm_(norm) {
     std::size_t begin = 0;
     for (const StateBlock& block : blocks) {
       pieces_.push_back({begin, begin + block.size, block.scale});
@@ -27,6 +32,7 @@ class Tolerance {
 
   [[nodiscard]] double rtol() const { return factor_ * rtol_; }
   [[nodiscard]] double atol() const { return factor_ * atol_; }
+  [[nodiscard]] ErrorNorm norm() const { return norm_; }
   /// Both tolerances are `factor` times the requested ones, from now on.
   void tighten(double factor) { factor_ = factor; }
   [[nodiscard]] double factor() const { return factor_; }
@@ -48,6 +54,7 @@ class Tolerance {
     double scale;
   };
   double rtol_, atol_;
+  ErrorNorm norm_;
   double factor_ = 1;
   std::vector<Piece> pieces_;
 };
@@ -98,18 +105,89 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
   return result;
 }
 
+/// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one value is.
+template <class Of>
+double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
+  constexpr std::size_t kSums = 8;  // as above
+  double sums[kSums] = {};
+  std::size_t i = begin;
+  for (; i + kSums <= end; i += kSums) {
+    for (std::size_t lane = 0; lane < kSums; ++lane) {
+      const double v = value(i + lane);
+      sums[lane] += v * v;
+    }
+  }
+  for (; i < end; ++i) {
+    const double v = value(i);
+    sums[0] += v * v;
+  }
+  double all = 0;
+  for (const double sum : sums) all += sum;
+  return all;
+}
+
 /// The larger of two; NaN if one is.
 inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
 
-/// Largest of(begin, end) over subranges of [0, n) on all threads; NaN as soon as one is NaN.
-template <class Of>
-double largest_of_stretches(Workers& workers, std::size_t n, Of&& of) {
+/// of(begin, end) over subranges of [0, n) on all threads, put together by `join`, in order.
+template <class Of, class Join>
+double join_stretches(Workers& workers, std::size_t n, Of&& of, Join&& join) {
   if (n <= kTaskElements) return n > 0 ? of(std::size_t{0}, n) : 0;
   std::vector<double> parts((n + kTaskElements - 1) / kTaskElements);
   in_stretches(workers, n, [&](std::size_t begin, std::size_t end, std::size_t task) {
     parts[task] = of(begin, end);
   });
-  return largest(0, parts.size(), [&](std::size_t i) { return parts[i]; });
+  double all = 0;
+  for (const double part : parts) all = join(all, part);
+  return all;
+}
+
+/// Largest of(begin, end) over subranges of [0, n) on all threads; NaN as soon as one is NaN.
+template <class Of>
+double largest_of_stretches(Workers& workers, std::size_t n, Of&& of) {
+  return join_stretches(workers, n, of, larger);
+}
+
+/// What the errors of a step from x to x_new come to, in units of the tolerance: it is good enough
+/// if that is at most 1. NaN or infinite if anything is not finite. `error(i)` is that of entry i.
+template <class Error>
+double error_of_step(Workers& workers, const Tolerance& tolerance, const State& x,
+                     const State& x_new, Error error) {
+  const double rtol = tolerance.rtol();
+  const double* const from = x.data();
+  const double* const to = x_new.data();
+  const auto in_units = [=](double atol) {
+    return [=](std::size_t i) {
+      const double before = std::abs(from[i]);
+      const double after = std::abs(to[i]);
+      constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
+      // The last term is 0, or NaN where the new state is not finite.
+      return error(i) / (atol + rtol * (before > after ? before : after)) +
+             0 * (kOverflows * after);
+    };
+  };
+  // Sums up what `of` makes of the parts of a stretch that share a scale.
+  const auto over = [&](auto&& of, auto&& join) {
+    return join_stretches(
+        workers, x.size(),
+        [&](std::size_t begin, std::size_t end) {
+          double all = 0;
+          tolerance.each_piece(begin, end, [&](std::size_t low, std::size_t high, double scale) {
+            all = join(all, of(low, high, in_units(tolerance.atol() * scale)));
+          });
+          return all;
+        },
+        join);
+  };
+  if (tolerance.norm() == ErrorNorm::rms) {
+    const double squares = over([](std::size_t low, std::size_t high,
+                                   auto&& value) { return sum_of_squares(low, high, value); },
+                                [](double a, double b) { return a + b; });
+    return x.size() == 0 ? 0 : std::sqrt(squares / static_cast<double>(x.size()));
+  }
+  return over(
+      [](std::size_t low, std::size_t high, auto&& value) { return largest(low, high, value); },
+      larger);
 }
 
 /// max_i |x_i| / scale_i; NaN if any entry is not finite.

@@ -147,5 +147,19 @@ TEST_CASE("a block whose slope is lost ends the flow there", "[fast][flow]") {
   CHECK(outcome.time == Approx(3.0));
 }
 
+TEST_CASE("all entries step together by the root of the mean square of their errors",
+          "[fast][flow]") {
+  const Relaxations system(true);
+  Workers workers(2);
+  FlowDriver driver(system, workers, {.rtol = 1e-9, .error_norm = ErrorNorm::rms});
+  REQUIRE(driver.advance(10).kind == Outcome::Kind::reached);
+  // Six right-hand sides a step, and two where entries pass within.
+  const StepStatistics steps = driver.statistics();
+  const std::int64_t tried = steps.accepted + steps.rejected;
+  CHECK(steps.evaluations >= 1 + 6 * tried);
+  CHECK(steps.evaluations <= 1 + 6 * tried + 2 * steps.accepted);
+  CHECK(errors(system, driver, 10).state < 1e-6);
+}
+
 }  // namespace
 }  // namespace popflow::test

@@ -232,6 +232,28 @@ TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lan
   }
 }
 
+TEST_CASE("flows in lanes take the steps of the norm that each asks for", "[fast][flow][lanes]") {
+  std::vector<std::unique_ptr<const Markov>> systems;
+  std::vector<FlowLanes::Flow> flows;
+  for (int i = 0; i < 40; ++i) {
+    systems.emplace_back(new Markov(optimal({0.2, 0.3}, 0.1 + 0.1 * (i / 2), 0.3)));
+    flows.push_back(
+        {systems.back().get(), {.error_norm = i % 2 == 0 ? ErrorNorm::rms : ErrorNorm::largest}});
+  }
+  FlowLanes lanes(flows, {});
+  lanes.advance(std::vector<double>(systems.size(), 30));
+  const auto drivers = lanes.drivers();
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    INFO("flow " << i);
+    REQUIRE(drivers[i]->advance(30).kind == Outcome::Kind::reached);
+    const Run alone(*systems[i], 30, flows[i].options);
+    const std::int64_t accepted = drivers[i]->statistics().accepted;
+    CHECK(std::abs(static_cast<double>(accepted - alone.driver.statistics().accepted)) <= 1);
+    // Of the same start.
+    if (i % 2 == 1) CHECK(accepted > drivers[i - 1]->statistics().accepted);
+  }
+}
+
 TEST_CASE("the extension of a step errs by the fifth power of its length", "[fast][flow][lanes]") {
   // dx/dt = -x, by the method's own stages.
   std::vector<double> lengths, errors;
@@ -240,7 +262,7 @@ TEST_CASE("the extension of a step errs by the fifth power of its length", "[fas
                              for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = -x[l];
                            }};
   for (const double h : {0.8, 0.4, 0.2, 0.1}) {
-    LaneDopri5 step(decay);
+    LaneDopri5 step(decay, ErrorNorm::largest);
     LaneRows all(1);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       step.x.at(0, lane) = 1;

@@ -43,6 +43,7 @@ VARIANTS = {
     "diverged": ["--vocab-size", 40, "--context-length", 5000, "--threads", 1, "--method", "euler",
                  "--dt", 2.5, "--t-end", 30000, "--state", "ends"],
     "step limit": FULL + ["--rtol", 1e-10, "--max-steps", 250],
+    "root of the mean square": FULL + ["--error-norm", "rms", "--state", "ends"],
 }
 CODES = {"diverged": 4, "step limit": 6}
 

@@ -1,0 +1,111 @@
+// What the errors of a step's entries come to: their largest, or the root of their mean square.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "popflow/flow_driver.hpp"
+#include "steppers/tolerance.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// A state of two fields, of 2 and of 50 000 entries, before and after a step, and its errors.
+struct Step {
+  static constexpr std::size_t kFirst = 2, kEntries = 50'002;
+  const std::vector<StateBlock> blocks = {{"few", kFirst, 100}, {"many", kEntries - kFirst, 0.1}};
+  State x{kEntries}, x_new{kEntries};
+  std::vector<double> errors = std::vector<double>(kEntries);
+
+  Step() {
+    for (std::size_t i = 0; i < kEntries; ++i) {
+      const double of_i = static_cast<double>(i);
+      x[i] = std::sin(of_i);
+      x_new[i] = 1.1 * std::cos(0.3 * of_i);
+      errors[i] = 1e-4 * std::sin(0.7 * of_i);
+    }
+  }
+  [[nodiscard]] double error(ErrorNorm norm, unsigned threads) const {
+    Workers workers(threads);
+    const Tolerance tolerance(blocks, 1e-3, 1e-5, norm);
+    return error_of_step(workers, tolerance, x, x_new, [this](std::size_t i) { return errors[i]; });
+  }
+  /// By their definitions, one entry after the other.
+  [[nodiscard]] double by_definition(ErrorNorm norm) const {
+    double largest = 0, squares = 0;
+    for (std::size_t i = 0; i < kEntries; ++i) {
+      const double may =
+          1e-5 * (i < kFirst ? 100 : 0.1) + 1e-3 * std::max(std::abs(x[i]), std::abs(x_new[i]));
+      largest = std::max(largest, std::abs(errors[i]) / may);
+      squares += std::pow(errors[i] / may, 2);
+    }
+    return norm == ErrorNorm::largest ? largest : std::sqrt(squares / kEntries);
+  }
+};
+
+TEST_CASE("errors of a step come to what the norms define, on any number of threads",
+          "[fast][steppers]") {
+  const ErrorNorm norm = GENERATE(ErrorNorm::largest, ErrorNorm::rms);
+  Step step;
+  const double here = step.error(norm, 1);
+  CHECK(here == Approx(step.by_definition(norm)).epsilon(1e-13));
+  CHECK(step.error(norm, 3) == here);
+  for (const std::size_t bad : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
+    Step other;
+    other.errors[bad] = std::numeric_limits<double>::quiet_NaN();
+    CHECK_FALSE(std::isfinite(other.error(norm, 2)));
+    Step far;
+    far.x_new[bad] = 2 * kLargestEntry;
+    CHECK_FALSE(std::isfinite(far.error(norm, 2)));
+  }
+}
+
+/// A hundred entries, of which `moving` oscillate and the others rest.
+ToySystem some_move(std::size_t moving) {
+  Toy toy;
+  toy.start = std::vector<double>(100, 1.0);
+  toy.rhs = [moving](StateView x, double t, std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = i < moving ? std::cos(3 * t) - x[i] * x[i] * x[i] : 0;
+  };
+  toy.jacobian = [moving](auto x, double t, std::span<double> j, std::span<double> by_time) {
+    std::fill(j.begin(), j.end(), 0.0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (i < moving) j[i * x.size() + i] = -3 * x[i] * x[i];
+      by_time[i] = i < moving ? -3 * std::sin(3 * t) : 0;
+    }
+  };
+  return ToySystem(toy);
+}
+
+TEST_CASE("by the root of the mean square, steps are as long as the entries that move are few",
+          "[fast][steppers]") {
+  struct Case {
+    std::string method;
+    double order;  // of the error of a step
+  };
+  const auto [method, order] =
+      GENERATE(Case{"dopri5", 5}, Case{"fehlberg78", 8}, Case{"rosenbrock4", 4});
+  INFO(method);
+  const auto steps = [&, method = method](std::size_t moving, ErrorNorm norm) {
+    const ToySystem system = some_move(moving);
+    Workers workers(1);
+    FlowDriver driver(system, workers,
+                      {.method = method, .rtol = 1e-9, .atol = 1e-11, .error_norm = norm});
+    REQUIRE(driver.advance(100).kind == Outcome::Kind::reached);
+    return static_cast<double>(driver.statistics().accepted);
+  };
+  const double all = steps(100, ErrorNorm::largest);
+  // Where all err alike both norms are the same.
+  CHECK(steps(100, ErrorNorm::rms) == Approx(all).epsilon(0.01));
+  // One among a hundred errs by a tenth in the mean square.
+  CHECK(steps(1, ErrorNorm::largest) == Approx(all).epsilon(0.01));
+  CHECK(all / steps(1, ErrorNorm::rms) == Approx(std::pow(10, 1 / order)).epsilon(0.02));
+}
+
+}  // namespace
+}  // namespace popflow::test
