@@ -1,16 +1,14 @@
 #include "dynamics/joma/system.hpp"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
 #include <sstream>
 
 #include "dynamics/common/datasets.hpp"
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/clock.hpp"
-#include "dynamics/joma/kernels.hpp"
+#include "dynamics/joma/closed_form.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
@@ -217,125 +215,12 @@ void Joma::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
 
 // ---- observables and events
 
-/// The token with the largest attention, to which all are compared: what is small relative to it is
-/// then small in every sum, too.
-struct Joma::Reference {
-  double square = -1;  ///< its S
-  std::size_t token = 0;
-};
-
-Joma::Reference Joma::reference(std::span<const double> x) const {
-  std::vector<Reference> parts(pieces());
-  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
-    double squares[kStretch];
-    for (std::size_t from = begin; from < end; from += kStretch) {
-      const std::size_t to = std::min(end, from + kStretch);
-      coordinates_->squares(x.data(), from, to, squares);
-      const double most = largest(to - from, squares);
-      if (!(most > parts[piece].square)) continue;
-      const auto* at = std::find(squares, squares + (to - from), most);
-      if (at != squares + (to - from))
-        parts[piece] = {most, from + static_cast<std::size_t>(at - squares)};
-    }
-  });
-  Reference best;
-  for (const Reference& part : parts)
-    if (part.square > best.square) best = part;
-  return best;
-}
-
-/// w_l = log(b_l/b_ref), without forming the large logarithms, and p_l = e^w_l.
-void Joma::shares(std::size_t count, const Reference& reference, const double* squares, double* w,
-                  double* p) const {
-  if (attention_.kind == Kind::linear)
-    root_shares(count, attention_.offset, reference.square, squares, w, p);
-  else
-    exponential_shares(count, attention_.inverse(), reference.square, squares, w, p);
-}
-
-double Joma::entropy(std::span<const double> x) const {
-  const Reference ref = reference(x);
-  if (attention_.kind == Kind::linear && !(ref.square + attention_.offset > 0)) return kNone;
-  // Of all but the reference, in units of its weight.
-  std::vector<EntropySums> parts(pieces());
-  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
-    double squares[kStretch];
-    double w[kStretch];
-    double p[kStretch];
-    for (std::size_t from = begin; from < end; from += kStretch) {
-      const std::size_t to = std::min(end, from + kStretch);
-      coordinates_->squares(x.data(), from, to, squares);
-      shares(to - from, ref, squares, w, p);
-      if (ref.token - from < to - from) p[ref.token - from] = 0;
-      parts[piece].add(entropy_sums(to - from, w, p));
-    }
-  });
-  EntropySums others;
-  for (const EntropySums& part : parts) others.add(part);
-  return entropy_of(others, std::log1p(others.p));
-}
-
-/// d log(b_l)/dt in units of the reference's b.
-void Joma::rates(std::size_t count, const Reference& reference, const double* squares,
-                 const double* growths, const double* w, const double* p, double* out) const {
-  if (attention_.kind == Kind::linear) {
-    const double unit = std::sqrt(std::max(reference.square + attention_.offset, 0.0));
-    for (std::size_t i = 0; i < count; ++i) out[i] = root_rate(p[i], growths[i], unit);
-    return;
-  }
-  const double factor = attention_.inverse();
-  if (reference.square * factor > attention_.highest_exponent) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double held = std::max(squares[i] * factor - attention_.highest_exponent, 0.0);
-      out[i] = 2 * factor * growths[i] * exponential(w[i] - held);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) out[i] = 2 * factor * growths[i] * p[i];
-}
-
-EntropyRate Joma::entropy_rate(std::span<const double> x) const {
-  const Reference ref = reference(x);
-  double ref_rate = 0;
-  {
-    double square = 0;
-    double growth = 0;
-    coordinates_->motions(x.data(), ref.token, ref.token + 1, &square, &growth);
-    double w = 0;
-    double p = 0;
-    shares(1, ref, &square, &w, &p);
-    rates(1, ref, &square, &growth, &w, &p, &ref_rate);
-  }
-  // Linear attention knows its logarithms to within the rounding of 1.
-  const double factor = attention_.kind == Kind::linear ? 0 : attention_.inverse();
-  std::vector<EntropySums> parts(pieces());
-  in_pieces(workers_, tokens(), [&](std::size_t begin, std::size_t end, std::size_t piece) {
-    double squares[kStretch];
-    double growths[kStretch];
-    double w[kStretch];
-    double p[kStretch];
-    double rate[kStretch];
-    for (std::size_t from = begin; from < end; from += kStretch) {
-      const std::size_t to = std::min(end, from + kStretch);
-      coordinates_->motions(x.data(), from, to, squares, growths);
-      shares(to - from, ref, squares, w, p);
-      rates(to - from, ref, squares, growths, w, p, rate);
-      if (ref.token - from < to - from) p[ref.token - from] = 0;
-      parts[piece].add(
-          entropy_rate_sums(to - from, w, p, rate, squares, factor, ref.square, ref_rate));
-    }
-  });
-  EntropySums all;
-  for (const EntropySums& part : parts) all.add(part);
-  return entropy_rate_of(all);
-}
-
 void Joma::event_functions(StateView x, double /*t*/, std::span<double> values) const {
-  events_.evaluate(entropy_rate(x), values);
+  events_.evaluate(attention_entropy().rate(x), values);
 }
 
 double Joma::event_height(std::size_t event, StateView x, double /*t*/) const {
-  return event == 0 ? -entropy(x) : entropy(x);
+  return event == 0 ? -attention_entropy().at(x) : attention_entropy().at(x);
 }
 
 void Joma::learned(std::span<const double> x, double& low, double& high) const {
@@ -400,7 +285,7 @@ double Joma::clock_spread(std::span<const double> x) const {
 
 void Joma::observe(StateView x, double /*t*/, std::span<double> values) const {
   Look look;
-  look.entropy = entropy(x);
+  look.entropy = attention_entropy().at(x);
   learned(x, look.learned_min, look.learned_max);
   look.clock_spread = clock_spread(x);
   observable_table().evaluate(look, values);
@@ -440,61 +325,16 @@ Matrix Joma::deviations(std::span<const double> x) const {
   return d;
 }
 
-// ---- closed forms: drives, with exponential or linear attention
-
-/// When the token's v leaves every bound; infinite if it does not. On its line, with the along and
-/// across of v0: t* = e^{-c - across/(2 tau^2)} tau sqrt(pi/2) erfc(along/(sqrt 2 tau)) / length.
-double Joma::blow_up_time(std::size_t token) const {
-  const Line line = lines_.at(token);
-  if (line.length == 0) return kInfinity;
-  const double tau = attention_.temperature;
-  return std::exp(-attention_.offset - line.across * attention_.inverse()) * tau *
-         std::sqrt(M_PI / 2) * boost::math::erfc(line.along / (M_SQRT2 * tau)) / line.length;
-}
-
 double Joma::first_blow_up() const {
   double first = kInfinity;
-  for (std::size_t l = 0; l < tokens(); ++l) first = std::min(first, blow_up_time(l));
+  for (std::size_t l = 0; l < tokens(); ++l)
+    first = std::min(first, blow_up_time(attention_, lines_.at(l)));
   return first;
-}
-
-/// s_l(t) = (y - along)/length, where y obeys dy/dt = length b(y^2 + across).
-double Joma::closed_progress(std::size_t token, double t) const {
-  const Line line = lines_.at(token);
-  if (attention_.kind == Kind::linear) {
-    // y = sqrt(C) sinh(length t + arsinh(along/sqrt(C))), its change taken as a product; C = 0:
-    // y = along exp(+-length t).
-    const double C = line.across + attention_.offset;
-    if (line.length == 0) return t * std::sqrt(C);
-    const double turn = line.length * t;
-    if (C == 0) return line.along * std::expm1(line.along < 0 ? -turn : turn) / line.length;
-    const double root = std::sqrt(C);
-    return 2 * root * std::cosh(std::asinh(line.along / root) + 0.5 * turn) *
-           std::sinh(0.5 * turn) / line.length;
-  }
-  const double rate = std::exp(attention_.offset + line.across * attention_.inverse());
-  if (line.length == 0) return t * rate;
-  const double unit = M_SQRT2 * attention_.temperature;
-  const double start = line.along / unit;
-  const double way = rate * t * line.length / attention_.temperature * std::sqrt(2 / M_PI);
-  // erf(y) = erf(start) + way, from the side where the inverse loses nothing.
-  const double level = boost::math::erf(start) + way;
-  double y = 0;
-  if (level > 0.5) {
-    const double left = boost::math::erfc(start) - way;
-    if (!(left > 0)) return kNone;  // the token has blown up
-    y = boost::math::erfc_inv(left);
-  } else if (level < -0.5) {
-    y = -boost::math::erfc_inv(boost::math::erfc(-start) + way);
-  } else {
-    y = boost::math::erf_inv(level);
-  }
-  return (y - start) * unit / line.length;
 }
 
 void Joma::closed_form(double t, std::span<double> x) const {
   std::vector<double> s(tokens());
-  for (std::size_t l = 0; l < tokens(); ++l) s[l] = closed_progress(l, t);
+  for (std::size_t l = 0; l < tokens(); ++l) s[l] = progress_at(attention_, lines_.at(l), t);
   coordinates_->from_progress(s.data(), x.data());
 }
 
@@ -525,7 +365,7 @@ double Joma::default_end() const {
         const double clock = clock_of(attention_, line, kLearned);
         if (std::isfinite(clock)) part.longest = std::max(part.longest, clock);
       } else if (attention_.kind != Kind::linear) {
-        part.sooner = std::min(part.sooner, blow_up_time(l));
+        part.sooner = std::min(part.sooner, blow_up_time(attention_, line));
       }
     }
   });

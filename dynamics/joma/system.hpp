@@ -7,6 +7,7 @@
 #include "dynamics/common/scratch.hpp"
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
+#include "dynamics/joma/entropy.hpp"
 #include "dynamics/joma/lanes.hpp"
 #include "dynamics/joma/look.hpp"
 #include "dynamics/joma/parts.hpp"
@@ -63,17 +64,10 @@ class Joma : public System,
   void describe();
   [[nodiscard]] double scale() const;
   [[nodiscard]] double peak_exponent() const;
-  [[nodiscard]] double blow_up_time(std::size_t token) const;
   [[nodiscard]] double first_blow_up() const;
-  [[nodiscard]] double closed_progress(std::size_t token, double t) const;
-  struct Reference;
-  [[nodiscard]] Reference reference(std::span<const double> x) const;
-  [[nodiscard]] EntropyRate entropy_rate(std::span<const double> x) const;
-  void shares(std::size_t count, const Reference& reference, const double* squares, double* w,
-              double* p) const;
-  void rates(std::size_t count, const Reference& reference, const double* squares,
-             const double* growths, const double* w, const double* p, double* out) const;
-  [[nodiscard]] double entropy(std::span<const double> x) const;
+  [[nodiscard]] AttentionEntropy attention_entropy() const {
+    return {*coordinates_, attention_, tokens(), workers_};
+  }
   void learned(std::span<const double> x, double& low, double& high) const;
   [[nodiscard]] double clock_spread(std::span<const double> x) const;
 

@@ -1,0 +1,119 @@
+#include "dynamics/joma/entropy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "dynamics/common/exponential.hpp"
+#include "dynamics/joma/kernels.hpp"
+
+namespace popflow::joma {
+
+AttentionEntropy::Reference AttentionEntropy::reference(std::span<const double> x) const {
+  std::vector<Reference> parts(pieces());
+  in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_.squares(x.data(), from, to, squares);
+      const double most = largest(to - from, squares);
+      if (!(most > parts[piece].square)) continue;
+      const auto* at = std::find(squares, squares + (to - from), most);
+      if (at != squares + (to - from))
+        parts[piece] = {most, from + static_cast<std::size_t>(at - squares)};
+    }
+  });
+  Reference best;
+  for (const Reference& part : parts)
+    if (part.square > best.square) best = part;
+  return best;
+}
+
+void AttentionEntropy::shares(std::size_t count, const Reference& reference, const double* squares,
+                              double* w, double* p) const {
+  if (attention_.kind == Attention::Kind::linear)
+    root_shares(count, attention_.offset, reference.square, squares, w, p);
+  else
+    exponential_shares(count, attention_.inverse(), reference.square, squares, w, p);
+}
+
+double AttentionEntropy::at(std::span<const double> x) const {
+  const Reference ref = reference(x);
+  if (attention_.kind == Attention::Kind::linear && !(ref.square + attention_.offset > 0))
+    return std::numeric_limits<double>::quiet_NaN();
+  // Of all but the reference, in units of its weight.
+  std::vector<EntropySums> parts(pieces());
+  in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    double w[kStretch];
+    double p[kStretch];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_.squares(x.data(), from, to, squares);
+      shares(to - from, ref, squares, w, p);
+      if (ref.token - from < to - from) p[ref.token - from] = 0;
+      parts[piece].add(entropy_sums(to - from, w, p));
+    }
+  });
+  EntropySums others;
+  for (const EntropySums& part : parts) others.add(part);
+  return entropy_of(others, std::log1p(others.p));
+}
+
+void AttentionEntropy::rates(std::size_t count, const Reference& reference, const double* squares,
+                             const double* growths, const double* w, const double* p,
+                             double* out) const {
+  if (attention_.kind == Attention::Kind::linear) {
+    const double unit = std::sqrt(std::max(reference.square + attention_.offset, 0.0));
+    for (std::size_t i = 0; i < count; ++i) out[i] = root_rate(p[i], growths[i], unit);
+    return;
+  }
+  const double factor = attention_.inverse();
+  if (reference.square * factor > attention_.highest_exponent) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double held = std::max(squares[i] * factor - attention_.highest_exponent, 0.0);
+      out[i] = 2 * factor * growths[i] * exponential(w[i] - held);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = 2 * factor * growths[i] * p[i];
+}
+
+EntropyRate AttentionEntropy::rate(std::span<const double> x) const {
+  const Reference ref = reference(x);
+  double ref_rate = 0;
+  {
+    double square = 0;
+    double growth = 0;
+    coordinates_.motions(x.data(), ref.token, ref.token + 1, &square, &growth);
+    double w = 0;
+    double p = 0;
+    shares(1, ref, &square, &w, &p);
+    rates(1, ref, &square, &growth, &w, &p, &ref_rate);
+  }
+  // Linear attention knows its logarithms to within the rounding of 1.
+  const double factor = attention_.kind == Attention::Kind::linear ? 0 : attention_.inverse();
+  std::vector<EntropySums> parts(pieces());
+  in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
+    double squares[kStretch];
+    double growths[kStretch];
+    double w[kStretch];
+    double p[kStretch];
+    double rate[kStretch];
+    for (std::size_t from = begin; from < end; from += kStretch) {
+      const std::size_t to = std::min(end, from + kStretch);
+      coordinates_.motions(x.data(), from, to, squares, growths);
+      shares(to - from, ref, squares, w, p);
+      rates(to - from, ref, squares, growths, w, p, rate);
+      if (ref.token - from < to - from) p[ref.token - from] = 0;
+      parts[piece].add(
+          entropy_rate_sums(to - from, w, p, rate, squares, factor, ref.square, ref_rate));
+    }
+  });
+  EntropySums all;
+  for (const EntropySums& part : parts) all.add(part);
+  return entropy_rate_of(all);
+}
+
+}  // namespace popflow::joma
