@@ -5,107 +5,9 @@
 #include <limits>
 
 #include "dynamics/common/datasets.hpp"
-#include "dynamics/common/products.hpp"
 #include "dynamics/topic.hpp"
 
 namespace popflow::topic {
-
-namespace {
-
-/// Of a task of a product: more where each passes through a left factor beyond the nearer caches.
-constexpr Eigen::Index columns_of_task(Eigen::Index columns) { return columns > 512 ? 64 : 16; }
-
-Columns columns_of(const ConstMatrix& m) {
-  return {m.data(), static_cast<std::size_t>(m.outerStride())};
-}
-
-/// The numbers of start_fields() that come nearest to full matrices: their class means.
-std::vector<double> nearest_symmetric(const Data& data, const Variant& variant,
-                                      std::span<const double> state) {
-  const Sizes size(data);
-  const Eigen::Index n = size.words, m = size.symbols;
-  const double* at = state.data();
-  const auto next = [&](Eigen::Index rows) {
-    const Eigen::Map<const Eigen::MatrixXd> matrix(at, rows, m);
-    at += rows * m;
-    return matrix;
-  };
-  const auto parts = [&](const ConstMatrix& matrix) {
-    Subspaces<double> s = subspaces(class_means_of_square(data, matrix), data);
-    drop_empty(s, data);
-    return s;
-  };
-  std::vector<double> x;
-  if (variant.train == Train::embedding) {
-    const Subspaces<double> s = parts(next(m));
-    x = {s.within, s.between};
-    x.insert(x.end(), s.block.begin(), s.block.end());
-    return x;
-  }
-  const Values<double> W = class_means(data, next(n));
-  x.assign(W.begin(), W.end());
-  if (!variant.attends()) return x;
-  if (!variant.factored) {
-    const Logits<double> logit = class_means_of_square(data, next(m));
-    x.insert(x.end(), logit.begin(), logit.end());
-    return x;
-  }
-  const Subspaces<double> K = parts(next(m)), Q = parts(next(m));
-  x.insert(x.end(), {K.within, Q.within, K.between, Q.between});
-  x.insert(x.end(), K.block.begin(), K.block.end());
-  x.insert(x.end(), Q.block.begin(), Q.block.end());
-  return x;
-}
-
-}  // namespace
-
-std::vector<StateBlock> full_blocks(const Data& data, const Variant& variant, double init_scale) {
-  const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
-  const auto symbols = static_cast<std::size_t>(Sizes(data).symbols);
-  std::vector<StateBlock> blocks;
-  for (const FullField& field : full_fields(variant)) {
-    const bool value = field.name == "W_V";
-    const double scale = value ? 1 / data.n() : field.name == "Lambda" ? 1 : of_factors;
-    blocks.push_back({field.name, (value ? symbols - 1 : symbols) * symbols, scale});
-  }
-  return blocks;
-}
-
-std::vector<FullField> full_fields(const Variant& variant) {
-  if (variant.train == Train::embedding) return {{"W_E", {"word", "word_key"}}};
-  std::vector<FullField> fields = {{"W_V", {"word", "word_key"}}};
-  if (!variant.attends()) return fields;
-  if (!variant.factored) {
-    fields.push_back({"Lambda", {"word_key", "word_query"}});
-    return fields;
-  }
-  fields.push_back({"W_K", {"word", "word_key"}});
-  fields.push_back({"W_Q", {"word", "word_query"}});
-  return fields;
-}
-
-FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric) {
-  FullStart start{std::move(symmetric), {}};
-  const double* x = start.symmetric.data();
-  const auto append = [&](const Eigen::MatrixXd& m) {
-    start.state.insert(start.state.end(), m.data(), m.data() + m.size());
-  };
-  const auto block = [](const double* b) { return Block<double>{b[0], b[1], b[2], b[3]}; };
-  if (variant.train == Train::embedding) {
-    append(expand(data, entries(Subspaces<double>{x[0], x[1], block(x + 2)}, data)));
-    return start;
-  }
-  append(expand(data, Values<double>{x[0], x[1], x[2], x[3]}));
-  x += value_entries;
-  if (!variant.attends()) return start;
-  if (!variant.factored) {
-    append(expand(data, Logits<double>{x[0], x[1], x[2], x[3], x[4], x[5]}));
-    return start;
-  }
-  append(expand(data, entries(Subspaces<double>{x[0], x[2], block(x + 4)}, data)));
-  append(expand(data, entries(Subspaces<double>{x[1], x[3], block(x + 8)}, data)));
-  return start;
-}
 
 struct FullTopic::Workspace {
   Eigen::MatrixXd product;  ///< Lambda of factors, or E
@@ -124,7 +26,7 @@ FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_le
       variant_(variant),
       size_(data),
       start_(std::move(start)),
-      workers_(workers),
+      products_(workers),
       moments_(data),
       sampler_(data, document_length, workers),
       population_(variant.attends() ? std::make_unique<Population>(data, workers) : nullptr),
@@ -227,49 +129,11 @@ void FullTopic::start(std::span<double> x) const {
 
 // ---- the flow
 
-void FullTopic::by_columns(Eigen::Index columns, Eigen::Index work_each,
-                           const std::function<void(Eigen::Index, Eigen::Index)>& task) const {
-  const Eigen::Index most = columns_of_task(columns);
-  workers_.run(static_cast<std::size_t>((columns + most - 1) / most),
-               static_cast<std::size_t>(columns * work_each), [&](std::size_t number) {
-                 const Eigen::Index first = static_cast<Eigen::Index>(number) * most;
-                 task(first, std::min(most, columns - first));
-               });
-}
-
-void FullTopic::transpose(const ConstMatrix& a, Eigen::MatrixXd& out) const {
-  out.resize(a.cols(), a.rows());
-  by_columns(a.rows(), a.cols(), [&](Eigen::Index first, Eigen::Index count) {
-    out.middleCols(first, count) = a.middleRows(first, count).transpose();
-  });
-}
-
-void FullTopic::product(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const {
-  by_columns(b.cols(), a.size(), [&](Eigen::Index first, Eigen::Index count) {
-    MatrixOut part = out.middleCols(first, count);
-    popflow::product(static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(count),
-                     static_cast<std::size_t>(a.cols()), columns_of(a),
-                     columns_of(b.middleCols(first, count)), part.data(),
-                     static_cast<std::size_t>(part.outerStride()));
-  });
-}
-
-void FullTopic::product_with_transpose(const ConstMatrix& a, const ConstMatrix& b,
-                                       MatrixOut out) const {
-  by_columns(b.rows(), a.size(), [&](Eigen::Index first, Eigen::Index count) {
-    MatrixOut part = out.middleCols(first, count);
-    popflow::product_with_transpose(
-        static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(count),
-        static_cast<std::size_t>(a.cols()), columns_of(a), columns_of(b.middleRows(first, count)),
-        part.data(), static_cast<std::size_t>(part.outerStride()));
-  });
-}
-
 void FullTopic::multiply(std::span<const double> x, Workspace& workspace) const {
   if (!embeds() && !factored()) return;
   workspace.product.resize(size_.symbols, size_.symbols);
-  transpose(square(x, 0), workspace.first);
-  product(workspace.first, square(x, embeds() ? 0 : 1), workspace.product);
+  products_.transpose(square(x, 0), workspace.first);
+  products_.product(workspace.first, square(x, embeds() ? 0 : 1), workspace.product);
 }
 
 void FullTopic::descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
@@ -280,7 +144,7 @@ void FullTopic::descend_embedding(std::span<const double> x, double penalty, Wor
   G.bottomRows(size_.words) += workspace.by_W;
   workspace.second = G + G.transpose();
   workspace.first.resize(size_.symbols, size_.symbols);
-  product(square(x, 0), workspace.second, workspace.first);
+  products_.product(square(x, 0), workspace.second, workspace.first);
   square(out, 0) += workspace.first;
 }
 
@@ -288,7 +152,7 @@ void FullTopic::descend_value(std::span<const double> x, double penalty,
                               const Eigen::MatrixXd& by_W, std::span<double> out) const {
   if (variant_.train == Train::attention) return;
   const double l2 = 2 * variant_.l2 * penalty;
-  by_columns(size_.symbols, size_.words, [&](Eigen::Index first, Eigen::Index count) {
+  products_.by_columns(size_.symbols, size_.words, [&](Eigen::Index first, Eigen::Index count) {
     value(out).middleCols(first, count) +=
         by_W.middleCols(first, count) - l2 * value(x).middleCols(first, count);
   });
@@ -320,8 +184,8 @@ void FullTopic::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
     return;
   }
   // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda.
-  product_with_transpose(square(x, 1), G, square(dxdt, 0));
-  product(square(x, 0), G, square(dxdt, 1));
+  products_.product_with_transpose(square(x, 1), G, square(dxdt, 0));
+  products_.product(square(x, 0), G, square(dxdt, 1));
 }
 
 Eigen::MatrixXd FullTopic::value_optimum(const ConstMatrix& start) const {
@@ -482,7 +346,7 @@ void FullTopic::ask(std::span<const double> x, std::span<const std::int32_t> sym
   for (Eigen::Index i = 0; i < count; ++i)
     workspace.at_asked.row(i) = square(x, 1).col(more[static_cast<std::size_t>(i)]).transpose();
   workspace.steps.resize(count, size_.symbols);
-  product(workspace.at_asked, square(x, 0), workspace.steps);
+  products_.product(workspace.at_asked, square(x, 0), workspace.steps);
   for (Eigen::Index i = 0; i < count; ++i) {
     const std::int32_t symbol = more[static_cast<std::size_t>(i)];
     workspace.product.col(symbol) = workspace.steps.row(i).transpose();
@@ -507,9 +371,9 @@ void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
   // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both before `out`, which may be x.
   workspace.first.resize(size_.symbols, size_.symbols);
   workspace.second.resize(size_.symbols, count);
-  product(square(x, 0), workspace.steps, workspace.second);
-  product_with_transpose(workspace.at_asked, workspace.steps, workspace.first);
-  by_columns(size_.symbols, size_.symbols, [&](Eigen::Index first, Eigen::Index columns) {
+  products_.product(square(x, 0), workspace.steps, workspace.second);
+  products_.product_with_transpose(workspace.at_asked, workspace.steps, workspace.first);
+  products_.by_columns(size_.symbols, size_.symbols, [&](Eigen::Index first, Eigen::Index columns) {
     square(out, 0).middleCols(first, columns) += workspace.first.middleCols(first, columns);
   });
   for (Eigen::Index i = 0; i < count; ++i)

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dynamics/common/scratch.hpp"
+#include "dynamics/topic/full_start.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "dynamics/topic/moments.hpp"
+#include "dynamics/topic/parallel_products.hpp"
 #include "dynamics/topic/population.hpp"
 #include "dynamics/topic/sampler.hpp"
 #include "dynamics/topic/system.hpp"
@@ -15,23 +16,6 @@
 #include "popflow/workers.hpp"
 
 namespace popflow::topic {
-
-/// Blocks of the state: the matrices by their names, column by column, W_V without its row 0.
-std::vector<StateBlock> full_blocks(const Data& data, const Variant& variant, double init_scale);
-/// Those of a file, with rows and columns: row 0 of W_V is in it.
-struct FullField {
-  std::string name;
-  std::vector<std::string> dimensions;
-};
-std::vector<FullField> full_fields(const Variant& variant);
-
-/// Where full matrices start.
-struct FullStart {
-  /// The numbers of start_fields(), if the matrices are those that these make.
-  std::vector<double> symmetric;
-  std::vector<double> state;
-};
-FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric);
 
 /// The flow of full matrices from any start, and the sampled model.
 class FullTopic : public System,
@@ -85,13 +69,6 @@ class FullTopic : public System,
   [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
   /// Computes Lambda from factors, or E.
   void multiply(std::span<const double> x, Workspace& workspace) const;
-  /// Calls task(first, count) for all columns, some at a time, on all threads; `work_each` is that
-  /// of one.
-  void by_columns(Eigen::Index columns, Eigen::Index work_each,
-                  const std::function<void(Eigen::Index, Eigen::Index)>& task) const;
-  void transpose(const ConstMatrix& a, Eigen::MatrixXd& out) const;
-  void product(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const;
-  void product_with_transpose(const ConstMatrix& a, const ConstMatrix& b, MatrixOut out) const;
   // These add to `out`, which may be x, what steps make of the state, and `penalty` times that of
   // the l2 term. by_W is the step of W_V (or of E's words).
   void descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
@@ -115,7 +92,7 @@ class FullTopic : public System,
   Variant variant_;
   Sizes size_;
   FullStart start_;
-  Workers& workers_;
+  ParallelProducts products_;
   Moments moments_;
   Sampler sampler_;
   std::unique_ptr<Population> population_;  ///< where the attention is more than uniform
