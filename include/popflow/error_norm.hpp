@@ -2,10 +2,10 @@
 
 namespace popflow {
 
-/// What the errors of a step's entries, each in units of its tolerance, come to.
+/// How the errors of a step's entries, each in units of its own tolerance, become one number.
 enum class ErrorNorm {
-  largest,  ///< their largest, so that each entry keeps its tolerance
-  rms       ///< the root of their mean square, over which few entries may err more
+  largest,  ///< the largest of them: every entry keeps its tolerance
+  rms       ///< the root of their mean square: a few entries may exceed theirs
 };
 
 }  // namespace popflow

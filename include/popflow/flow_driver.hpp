@@ -27,8 +27,8 @@ class FlowDriver : public Driver {
   struct Options {
     std::string method = "dopri5";  ///< as on the command line
     double rtol = 1e-8;
-    double atol = 1e-10;                        ///< times each block's scale
-    ErrorNorm error_norm = ErrorNorm::largest;  ///< not of bulirsch_stoer
+    double atol = 1e-10;  ///< times each block's scale
+    ErrorNorm error_norm = ErrorNorm::largest;
     std::optional<double> dt = {};         ///< fixed step, or first step; required by fixed-step
                                            ///< methods and proximal terms (UsageError)
     std::int64_t max_steps = 100'000'000;  ///< accepted and rejected together

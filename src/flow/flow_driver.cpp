@@ -240,7 +240,10 @@ void FlowDriver::tighten_near_noise_floor(double norm, double h) {
   // falls below the tolerances times the fastest rate. So near that level they are tightened; at
   // the stability limit this costs next to nothing.
   Tolerance& tolerance = in_->tolerance;
-  const double error = options_.rtol * scaled_norm(workers_, tolerance, x_) + options_.atol;
+  // An entry by itself may err by the root of their number, where only their mean square counts.
+  const double alone = options_.error_norm == ErrorNorm::rms ? std::sqrt(x_.size()) : 1;
+  const double error =
+      alone * (options_.rtol * scaled_norm(workers_, tolerance, x_) + options_.atol);
   const double noise = 3 * error / h;
   constexpr double kNear = 100;
   constexpr double kTightest = 64 * kEpsilon;  // errors below are rounding

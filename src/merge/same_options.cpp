@@ -3,6 +3,7 @@
 #include <set>
 
 #include "options/config_file.hpp"
+#include "options/run_config.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -17,6 +18,8 @@ RecordedOptions recorded_options(const std::string& path, const std::string& con
   const auto may_repeat = [](const std::string&) { return true; };
   for (const options::ConfigLine& line : options::config_lines(config, path, may_repeat))
     recorded.values[line.key] = line.value;
+  for (const auto& [option, held] : before_there_was_a_choice())
+    recorded.values.try_emplace(option, held);
   return recorded;
 }
 

@@ -384,12 +384,18 @@ std::string config_text(const RunConfig& config) {
   return text;
 }
 
+const std::map<std::string, std::string>& before_there_was_a_choice() {
+  static const std::map<std::string, std::string> held = {{"kernel", "scalar"},
+                                                          {"error-norm", "largest"}};
+  return held;
+}
+
 namespace {
 
-/// What is not there was not known yet when the file was written.
 void settle_unknown(Parameters& options, const std::string& text) {
-  if (("\n" + text).find("\nkernel = ") == std::string::npos)
-    options.resolve("kernel", std::string("scalar"));
+  for (const auto& [option, held] : before_there_was_a_choice())
+    if (("\n" + text).find("\n" + option + " = ") == std::string::npos)
+      options.resolve(option, held);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,9 @@ std::vector<std::string> without_effect(
 /// describe the run.
 std::string config_text(const RunConfig& config);
 
+/// Options that came later than the first files, and what held without them: files that do not have
+/// them were written before, and are the same as files that have this.
+const std::map<std::string, std::string>& before_there_was_a_choice();
 /// Reads config_text() back. Throws InputError.
 RunConfig from_config_text(const SystemInfo& system, const std::string& text);
 RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text);

@@ -109,12 +109,13 @@ const std::vector<Row>& rows() {
       {{.name = "error-norm",
         .kind = Kind::word,
         .default_text = "largest",
-        .meaning = "what the errors of a step's entries, each in units of its tolerance, come to: "
-                   "their largest, or the root of their mean square, as in other programs, over "
-                   "which few entries may err more",
+        .meaning =
+            "how the errors of a step's entries, each in units of its tolerance, are combined: "
+            "the largest of them, so that each keeps its tolerance, or the root of their mean "
+            "square, as in SciPy, Julia and diffrax, so that a few may exceed theirs",
         .words = {"largest", "rms"},
         .modes = kFlow,
-        .methods = {"dopri5", "fehlberg78", "rosenbrock4"}}},
+        .methods = methods_with(Method::Steps::adaptive)}},
       {{.name = "dt",
         .kind = Kind::real,
         .default_text = "",

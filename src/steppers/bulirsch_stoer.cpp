@@ -13,8 +13,18 @@ namespace {
 
 namespace odeint = boost::numeric::odeint;
 
+/// Its "largest" of all errors is the root of their mean square.
+struct MeanSquareAlgebra : odeint::range_algebra {
+  static double norm_inf(const State& errors) {
+    const double squares =
+        sum_of_squares(0, errors.size(), [&](std::size_t i) { return errors[i]; });
+    return std::sqrt(squares / static_cast<double>(errors.size()));
+  }
+};
+
 /// odeint's Bulirsch-Stoer: extrapolation of variable order. It knows one absolute tolerance for
-/// all entries, so it works on entries in units of their natural scale.
+/// all entries, so it works on entries in units of their natural scale. The algebra has the norm.
+template <class Algebra>
 class BulirschStoer : public Stepper {
  public:
   BulirschStoer(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
@@ -47,7 +57,7 @@ class BulirschStoer : public Stepper {
     rescale(y_new_, x_new, 1);
     // Its test for acceptance does not see a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
-    if (!finite) return {false, false, 0.1 * h};
+    if (!finite) return {false, false, kAfterNonFinite * h};
     // Where its estimates of different orders disagree it asks for the same step over and over.
     if (!accepted && next == h) next = 0.5 * h;
     return {accepted, true, next};
@@ -63,7 +73,7 @@ class BulirschStoer : public Stepper {
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
 
  private:
-  using Method = odeint::bulirsch_stoer<State, double, State, double, odeint::range_algebra,
+  using Method = odeint::bulirsch_stoer<State, double, State, double, Algebra,
                                         odeint::default_operations, odeint::initially_resizer>;
 
   Method method() {
@@ -91,7 +101,9 @@ class BulirschStoer : public Stepper {
 
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers) {
-  return std::make_unique<BulirschStoer>(rhs, tolerance, workers);
+  if (tolerance.norm() == ErrorNorm::rms)
+    return std::make_unique<BulirschStoer<MeanSquareAlgebra>>(rhs, tolerance, workers);
+  return std::make_unique<BulirschStoer<odeint::range_algebra>>(rhs, tolerance, workers);
 }
 
 }  // namespace popflow

@@ -16,8 +16,8 @@
 namespace popflow {
 
 /// How accurate a step must be. The error of entry i counts in units of atol * scale_i + rtol *
-/// |x_i|, with the natural scale of the block that holds it; what all come to, by the norm, may
-/// be 1.
+/// |x_i|, with the natural scale of the block that holds it; a step is accepted if the norm of
+/// these is at most 1.
 class Tolerance {
  public:
   Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol,
@@ -80,14 +80,14 @@ std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
 /// Largest |value(i)| over [begin, end); NaN as soon as one value is NaN or infinite.
 template <class Of>
 double largest(std::size_t begin, std::size_t end, Of&& value) {
-  // Lanes let the compiler vectorise a maximum whose order does not matter; 0 * value is NaN for
+  // Several let the compiler vectorise a maximum whose order does not matter; 0 * value is NaN for
   // every value that is not finite, and 0 otherwise.
-  constexpr std::size_t kSums = 8;
-  double high[kSums] = {};
-  double poison[kSums] = {};
+  constexpr std::size_t kTogether = 8;
+  double high[kTogether] = {};
+  double poison[kTogether] = {};
   std::size_t i = begin;
-  for (; i + kSums <= end; i += kSums) {
-    for (std::size_t lane = 0; lane < kSums; ++lane) {
+  for (; i + kTogether <= end; i += kTogether) {
+    for (std::size_t lane = 0; lane < kTogether; ++lane) {
       const double v = std::abs(value(i + lane));
       high[lane] = v > high[lane] ? v : high[lane];
       poison[lane] += 0 * v;
@@ -98,21 +98,21 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
     high[0] = v > high[0] ? v : high[0];
     poison[0] += 0 * v;
   }
-  if (end - begin < kSums) return high[0] + poison[0];
+  if (end - begin < kTogether) return high[0] + poison[0];
   double result = 0;
-  for (std::size_t lane = 0; lane < kSums; ++lane)
+  for (std::size_t lane = 0; lane < kTogether; ++lane)
     result = std::max(result, high[lane]) + poison[lane];
   return result;
 }
 
-/// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one value is.
+/// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one square is.
 template <class Of>
 double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
-  constexpr std::size_t kSums = 8;  // as above
-  double sums[kSums] = {};
+  constexpr std::size_t kTogether = 8;  // of a fixed order, which the compiler may vectorise
+  double sums[kTogether] = {};
   std::size_t i = begin;
-  for (; i + kSums <= end; i += kSums) {
-    for (std::size_t lane = 0; lane < kSums; ++lane) {
+  for (; i + kTogether <= end; i += kTogether) {
+    for (std::size_t lane = 0; lane < kTogether; ++lane) {
       const double v = value(i + lane);
       sums[lane] += v * v;
     }
@@ -148,8 +148,8 @@ double largest_of_stretches(Workers& workers, std::size_t n, Of&& of) {
   return join_stretches(workers, n, of, larger);
 }
 
-/// What the errors of a step from x to x_new come to, in units of the tolerance: it is good enough
-/// if that is at most 1. NaN or infinite if anything is not finite. `error(i)` is that of entry i.
+/// The norm of the errors of a step from x to x_new, in units of the tolerance. NaN or infinite if
+/// anything is not finite, or if a square overflows. `error(i)` is that of entry i.
 template <class Error>
 double error_of_step(Workers& workers, const Tolerance& tolerance, const State& x,
                      const State& x_new, Error error) {
@@ -166,7 +166,7 @@ double error_of_step(Workers& workers, const Tolerance& tolerance, const State& 
              0 * (kOverflows * after);
     };
   };
-  // Sums up what `of` makes of the parts of a stretch that share a scale.
+  // Joins what `of` gives for the parts of a stretch that share a scale.
   const auto over = [&](auto&& of, auto&& join) {
     return join_stretches(
         workers, x.size(),

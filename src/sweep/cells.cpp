@@ -309,9 +309,12 @@ std::string Cells::hash() const {
   std::string all = sweep_.system + "\n";
   std::istringstream lines(config_text(sweep_));
   for (std::string line; std::getline(lines, line);) {
-    // Before there was a choice, kernels were scalar: those sweeps keep their hash.
-    if (line == "kernel = scalar") continue;
-    if (decides_numbers(line.substr(0, line.find(' ')))) all += line + "\n";
+    const std::string option = line.substr(0, line.find(' '));
+    // So that sweeps keep the hash that they began with.
+    const auto before = before_there_was_a_choice().find(option);
+    const bool as_before =
+        before != before_there_was_a_choice().end() && line == option + " = " + before->second;
+    if (decides_numbers(option) && !as_before) all += line + "\n";
   }
   return text::hexadecimal(XXH3_64bits(all.data(), all.size()));
 }

@@ -329,6 +329,19 @@ TEST_CASE("a state that never moves is steady", "[fast][flow]") {
   CHECK(outcome.time >= 10);
 }
 
+TEST_CASE("one stiff entry among many does not hide a steady state", "[fast][flow]") {
+  const ErrorNorm norm = GENERATE(ErrorNorm::largest, ErrorNorm::rms);
+  Toy toy;
+  toy.start = std::vector<double>(2500, 0.0);
+  toy.rhs = [](auto x, double, auto out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = (i == 0 ? 50 : 1) * (1 - x[i]);
+  };
+  Run run(toy, {.error_norm = norm, .max_steps = 100'000, .steady_tolerance = 1e-9});
+  const Outcome outcome = run.driver.advance(1000);
+  CHECK(outcome.kind == Kind::steady);
+  CHECK(outcome.time < 60);
+}
+
 TEST_CASE("rounding around a steady state does not hide it", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer");
   INFO(method);
