@@ -149,14 +149,17 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
 
 double excess_loss(const Chain& chain, const Logits& logits) {
   return chain.pi0 * coin_divergence(chain.p, logits.f0 - chain.logit_p) +
-         chain.pi1 * coin_divergence(1 - chain.q, logits.f1 + chain.logit_q);
+         chain.pi1 * coin_divergence(chain.q, -(logits.f1 + chain.logit_q));
 }
 
 double loss_above_line(const Chain& chain, const Logits& logits) {
-  const double line = chain.logit_pi1;
-  return chain.slope_at_line * (logits.f1 - logits.f0) +
-         chain.pi0 * coin_divergence(chain.pi1, logits.f0 - line) +
-         chain.pi1 * coin_divergence(chain.pi1, logits.f1 - line);
+  // By the probability of the rarer symbol, which keeps its digits.
+  const auto divergence = [&](double logit) {
+    const double d = logit - chain.logit_pi1;
+    return chain.pi1 > 0.5 ? coin_divergence(chain.pi0, -d) : coin_divergence(chain.pi1, d);
+  };
+  return chain.slope_at_line * (logits.f1 - logits.f0) + chain.pi0 * divergence(logits.f0) +
+         chain.pi1 * divergence(logits.f1);
 }
 
 SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,

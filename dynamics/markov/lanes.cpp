@@ -196,7 +196,7 @@ inline double change_of_coin(double p, double d) {
   return d > 0 ? -change : change;
 }
 
-/// sigmoid(f_0) - p and sigmoid(f_1) - (1 - q) at a state.
+/// sigmoid(f_0) - p and sigmoid(f_1) - (1 - q) at a state, that by q.
 struct CoinChanges {
   double from0, from1;
 };
@@ -205,7 +205,7 @@ inline CoinChanges coin_changes(const double* of, const double* x, size_t l) {
   const double f0 = x[2 * kLanes + l] - e * e / 2;
   const double f1 = f0 + slope(e, x[kLanes + l]);
   return {change_of_coin(at(of, kP, l), f0 - at(of, kLogitP, l)),
-          change_of_coin(1 - at(of, kQ, l), f1 + at(of, kLogitQ, l))};
+          -change_of_coin(at(of, kQ, l), -(f1 + at(of, kLogitQ, l)))};
 }
 
 POPFLOW_WIDEST void free_flow(const LaneSizes& /*sizes*/, const double* __restrict of,

@@ -244,7 +244,8 @@ Gradient Markov::slope_of_loss(std::span<const double> x) const {
   if (free_bias_) {
     g.logits = logits(x);
     g.g0 = chain_.pi0 * probability_change(chain_.p, g.logits.f0 - chain_.logit_p);
-    g.g1 = chain_.pi1 * probability_change(1 - chain_.q, g.logits.f1 + chain_.logit_q);
+    // By the probability of a 0, which keeps the digits of a small q.
+    g.g1 = -chain_.pi1 * probability_change(chain_.q, -(g.logits.f1 + chain_.logit_q));
     g.by_b = g.g0 + g.g1;
   } else {
     g.g1 = slope_gradient(chain_, g.slope);

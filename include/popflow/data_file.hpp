@@ -52,6 +52,10 @@ class DataFile {
                                const std::vector<std::size_t>& shape) const;
   /// Of at most so many elements, however well it is compressed.
   [[nodiscard]] DataArray read_at_most(const std::string& name, std::size_t elements) const;
+  /// Just so many numbers, or whole ones. Throws InputError where there are others.
+  [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& name,
+                                                   std::size_t count) const;
   /// Reads elements [first, first+count) of the row-major flattened slab `prefix`, which fixes the
   /// leading indices: read_slab("V", {3}, ...) reads V[3, ...].
   [[nodiscard]] std::vector<double> read_slab(const std::string& name,

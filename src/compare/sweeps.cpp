@@ -108,9 +108,19 @@ std::vector<std::size_t> places_in_file(const SweptRung& rung, std::uint64_t cel
   return rung.cells->places(cell);
 }
 
+void require_size(const SweptRung& rung, const std::string& name, std::size_t size,
+                  std::size_t wanted) {
+  if (size == wanted) return;
+  throw InputError("'" + rung.path + "' is damaged: " + name + " has " + std::to_string(size) +
+                   " elements of a cell, not " + std::to_string(wanted));
+}
+
 std::vector<double> times_of(const SweptRung& rung, std::uint64_t cell) {
-  if (!rung.file->has_dataset("save")) return rung.file->read("time").values;
-  return rung.file->read_slab("time", places_in_file(rung, cell));
+  std::vector<double> times = rung.file->has_dataset("save")
+                                  ? rung.file->read_slab("time", places_in_file(rung, cell))
+                                  : rung.file->read("time").values;
+  require_size(rung, "time", times.size(), rung.saves);
+  return times;
 }
 
 RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
@@ -125,6 +135,7 @@ RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
 Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& runs,
                std::uint64_t cell) {
   const std::vector<double> all = rung.file->read_slab(name, places_in_file(rung, cell));
+  require_size(rung, name, all.size(), rung.runs * rung.saves);
   Paths paths{rung.runs - (rung.exact() ? 0 : runs.left_out()), rung.saves, {}, rung.exact()};
   for (std::size_t run = 0; run < rung.runs; ++run) {
     if (!rung.exact() && runs.diverged[run]) continue;
@@ -212,7 +223,9 @@ class CellComparison {
   CellComparison(const std::vector<SweptRung>& rungs, const SystemInfo& system,
                  const ComparisonOptions& options, TrajectoryFile& file)
       : rungs_(rungs), system_(system), options_(options), file_(file) {
-    for (const SweptRung& rung : rungs) status_.push_back(rung.file->read("status").integers);
+    for (const SweptRung& rung : rungs)
+      status_.push_back(
+          rung.file->integers("status", static_cast<std::size_t>(rung.cells->size()) * rung.runs));
   }
 
   void operator()(std::uint64_t cell) {

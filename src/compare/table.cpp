@@ -37,13 +37,20 @@ std::string with_error(double value, double error) {
   return buffer;
 }
 
+/// The rungs of a group `comparison`, of which there are two or more.
+std::vector<std::string> rungs_of(const DataFile& group) {
+  std::vector<std::string> words = text::split_words(attribute(group, "", "rungs"));
+  if (words.size() < 2) throw InputError("'" + group.path() + "' is damaged: it has no rungs");
+  return words;
+}
+
 /// The group `comparison` of one setting.
 class Section {
  public:
   Section(const std::string& path, const std::string& group)
       : prefix_(group.empty() ? "" : group + "/"),
         file_(path, prefix_ + "comparison"),
-        words_(text::split_words(attribute(file_, "", "rungs"))),
+        words_(rungs_of(file_)),
         pairs_(pairs_of(words_.size())),
         time_(file_.read("time").values),
         first_rung_(path, prefix_ + group_name(words_.front())) {}
@@ -64,13 +71,19 @@ class Section {
   [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
     return file_.read(name).values;
   }
+  [[nodiscard]] std::vector<double> of_pairs(const std::string& name) const {
+    return file_.reals(name, pairs_.size());
+  }
   [[nodiscard]] bool exact(std::size_t rung) const {
     return words_[rung] == "flow" || words_[rung] == "integrated";
   }
   /// A value of a variable over (rung or pair, time).
   [[nodiscard]] double at(const std::vector<double>& values, std::size_t row,
                           std::size_t time) const {
-    return values.at(row * time_.size() + time);
+    const std::size_t place = row * time_.size() + time;
+    if (place < values.size()) return values[place];
+    throw InputError("'" + file_.path() + "' is damaged: its variables have other lengths than " +
+                     "its rungs and times");
   }
 
   /// Pairs whose verdicts are shown: all of three rungs; of more those with sgd, or else with the
@@ -85,7 +98,7 @@ class Section {
   }
 
   [[nodiscard]] std::string head() const {
-    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     std::vector<std::string> parts;
     for (std::size_t r = 0; r < words_.size(); ++r) {
       std::string part = words_[r];
@@ -125,7 +138,7 @@ class Section {
 
   /// "agree", "differ" or "undecided"; empty where there is no verdict.
   [[nodiscard]] std::string verdict_word(const std::string& name, std::size_t pair) const {
-    const std::int64_t verdict = file_.read(name + "_verdict").integers.at(pair);
+    const std::int64_t verdict = file_.integers(name + "_verdict", pairs_.size())[pair];
     if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "";
     return verdict_words[static_cast<std::size_t>(verdict)];
   }
@@ -134,8 +147,8 @@ class Section {
   /// it is certain that there is one; else nothing.
   [[nodiscard]] std::string certain_difference(const std::string& name, std::size_t pair) const {
     constexpr double kOfSolvers = 1e-6;  // of the range: what two integrations may differ by
-    const double range = numbers(name + "_margin").front() / delta();
-    const double p_value = numbers(name + "_p_value").at(pair);
+    const double range = file_.reals(name + "_margin", 1)[0] / delta();
+    const double p_value = of_pairs(name + "_p_value")[pair];
     const bool both_exact = exact(pairs_[pair].first) && exact(pairs_[pair].second);
     const auto difference = numbers(name + "_difference");
     double most = 0;
@@ -152,7 +165,7 @@ class Section {
     if (word.empty()) return "-";
     if (word == "differ") return word + (size.empty() ? "" : " by " + size);
     if (word == "agree") return word + (size.empty() ? "" : ", differs by " + size);
-    const double needed = numbers(name + "_runs_needed").at(pair);
+    const double needed = of_pairs(name + "_runs_needed")[pair];
     if (!std::isfinite(needed) || needed > 1e7) return "too few runs";
     return "needs ~" + rounded(std::round(needed)) + " runs";
   }
@@ -211,7 +224,7 @@ class Section {
     for (const std::size_t p : shown) rows[0].push_back("equal law " + pair_name(p));
     for (const std::string& name : names) {
       const auto deviation = numbers(name + "_std"), low = numbers(name + "_std_low"),
-                 high = numbers(name + "_std_high"), p_value = numbers(name + "_energy_p_value");
+                 high = numbers(name + "_std_high"), p_value = of_pairs(name + "_energy_p_value");
       std::vector<std::string> row = {name};
       bool any = false;
       for (const std::size_t r : noisy) {
@@ -223,7 +236,7 @@ class Section {
                                           : "-");
       }
       for (const std::size_t p : shown)
-        row.push_back(std::isfinite(p_value.at(p)) ? "p = " + digits(p_value[p]) : "-");
+        row.push_back(std::isfinite(p_value[p]) ? "p = " + digits(p_value[p]) : "-");
       if (any) rows.push_back(row);
     }
     return rows.size() > 1 ? "\n" + text::columns(rows) : "";
@@ -238,7 +251,7 @@ class Section {
   /// Does the mean of an invariant move, beyond what its error allows?
   [[nodiscard]] std::string drift_verdict(std::size_t rung, double drift, double error) const {
     if (exact(rung)) return "";  // that it is kept is how it was chosen
-    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     const auto degrees = static_cast<double>(runs[rung] - diverged[rung] - 1);
     if (!(error > 0) || degrees < 1) return "";
     constexpr double kRounding = 1e-12;  // of many steps, of numbers of order 1
@@ -282,7 +295,7 @@ class Section {
                    std::to_string(names.size() * pairs_.size()) + " about " +
                    rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level())) +
                    " would find a difference by chance alone. Errors are standard errors.");
-    const auto runs = file_.read("runs").integers, diverged = file_.read("diverged").integers;
+    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     for (std::size_t r = 0; r < words_.size(); ++r)
       if (diverged[r] > 0)
         page += text::paragraph(words_[r] + ": " + std::to_string(diverged[r]) + " of " +
@@ -294,6 +307,10 @@ class Section {
     return page;
   }
 
+  /// A count for each rung.
+  [[nodiscard]] std::vector<std::int64_t> of_rungs(const std::string& name) const {
+    return file_.integers(name, words_.size());
+  }
   [[nodiscard]] double level() const {
     return file_.number_attribute("", "level").value_or(std::nan(""));
   }
@@ -405,7 +422,7 @@ std::string interval(double low, double high) {
 
 std::string orders(const DataFile& file) {
   const DataFile group(file.path(), "comparison");
-  const auto words = text::split_words(attribute(group, "", "rungs"));
+  const std::vector<std::string> words = rungs_of(group);
   Rows rows = {{"order in the learning rate, at the end", ""}};
   std::vector<std::size_t> shown;
   for (std::size_t r = 0; r < words.size(); ++r) {
@@ -417,14 +434,14 @@ std::string orders(const DataFile& file) {
   for (const std::string& name : text::split_words(attribute(rung, "", "observables"))) {
     for (const std::string what : {"mean", "variance"}) {
       const std::string full = name + "_" + what;
-      const auto fits = group.read(full + "_fit").integers;
-      const auto order = group.read(full + "_order").values,
-                 low = group.read(full + "_order_low").values,
-                 high = group.read(full + "_order_high").values;
+      const auto fits = group.integers(full + "_fit", words.size());
+      const auto order = group.reals(full + "_order", words.size()),
+                 low = group.reals(full + "_order_low", words.size()),
+                 high = group.reals(full + "_order_high", words.size());
       std::vector<std::string> row = {what == "mean" ? name : "", what};
       bool any = false;
       for (const std::size_t r : shown) {
-        const std::int64_t fit = fits.at(r);
+        const std::int64_t fit = fits[r];
         any = any || fit == 0;
         row.push_back(fit == 0   ? rounded(order[r]) + " " + interval(low[r], high[r])
                       : fit == 1 ? "no significant error"

@@ -93,6 +93,21 @@ DataArray DataFile::read_at_most(const std::string& name, std::size_t elements) 
                      [&](const auto& r) { return r.read(full, {.shape = {}, .most = elements}); });
 }
 
+std::vector<double> DataFile::reals(const std::string& name, std::size_t count) const {
+  std::vector<double> numbers = read(name).values;
+  if (numbers.size() == count) return numbers;
+  throw InputError("'" + path_ + "' is damaged: " + inside(name) + " has " +
+                   std::to_string(numbers.size()) + " elements, not " + std::to_string(count));
+}
+
+std::vector<std::int64_t> DataFile::integers(const std::string& name, std::size_t count) const {
+  const DataArray array = read(name);
+  if (array.integers.size() == count && array.values.size() == count) return array.integers;
+  throw InputError("'" + path_ + "' is damaged: " + inside(name) + " has " +
+                   std::to_string(array.values.size()) + " elements, not " + std::to_string(count) +
+                   " whole numbers");
+}
+
 std::vector<double> DataFile::read_slab(const std::string& name,
                                         const std::vector<std::size_t>& prefix) const {
   const std::string full = inside(name);

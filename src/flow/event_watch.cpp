@@ -137,14 +137,18 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
     const double time = t + part * h;
     const StateView x = probe(part);
     const std::span<double> there = values(x, time, Place::there);
-    there[event] = std::max(there[event], 0.0);  // within rounding of its root
+    // Within rounding of its root, from where it is positive.
+    there[event] = std::max(there[event], std::numeric_limits<double>::min());
     cross(event, x, time, there);
     found = true;
   }
   if (found) return Found::located;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
-    confirm(event, x_new, t_new, after);
-    if (!turns(event, after[event])) continue;
+    // What waits for this one is watched for from its top on, where it may happen in the same step.
+    if (!turns(event, after[event])) {
+      confirm(event, x_new, t_new, after);
+      continue;
+    }
     if (!probe) return Found::within;
     look_at_top(event, t, h, after[event], probe);
     found = true;

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "median.hpp"
 #include "options/tokens.hpp"
 #include "plot/chart.hpp"
 #include "popflow/error.hpp"
+#include "report/told.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -20,14 +22,10 @@ constexpr std::size_t kSparkline = 30;
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
-    if (!file.has_dataset("saves_done"))
-      throw InputError("'" + file.path() + "' is not a file of a popflow run");
+    told::require_run(file);
     runs_ = file.has_dataset("run") ? file.shape("run").at(0) : 1;
     ensemble_ = file.has_dataset("run");
-    const std::vector<std::int64_t> done = file.read("saves_done").integers;
-    for (std::size_t run = 0; run < runs_; ++run)
-      done_.push_back(static_cast<std::size_t>(std::clamp<std::int64_t>(
-          run < done.size() ? done[run] : 0, 0, static_cast<std::int64_t>(time_.size()))));
+    done_ = told::saves_of_runs(file, time_.size());
   }
   [[nodiscard]] bool ensemble() const { return ensemble_; }
   [[nodiscard]] std::size_t runs() const { return runs_; }
@@ -123,8 +121,7 @@ std::vector<Mark> marks_of(const DataFile& file) {
       if (kinds[i] == static_cast<std::int64_t>(word) && std::isfinite(times[i]))
         of_kind.push_back(times[i]);
     if (of_kind.empty()) continue;
-    std::sort(of_kind.begin(), of_kind.end());
-    marks.push_back({words[word], of_kind[of_kind.size() / 2]});
+    marks.push_back({words[word], median(std::move(of_kind))});
   }
   std::stable_sort(marks.begin(), marks.end(),
                    [](const Mark& a, const Mark& b) { return a.x < b.x; });

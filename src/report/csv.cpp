@@ -11,6 +11,7 @@
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "report/told.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -67,7 +68,7 @@ class Lines {
         names_(text::split_words(attribute(file, "", "observables"))),
         parameters_(std::move(parameters)) {
     time_ = file.read("time").values;
-    done_ = file.read("saves_done").integers;
+    done_ = told::saves_of_runs(file, time_.size());
     if (file.has_dataset("run")) numbers_ = file.read("run").integers;
     numbered_ = numbered || !numbers_.empty();
     runs_ = std::max<std::size_t>(numbers_.size(), 1);
@@ -89,9 +90,7 @@ class Lines {
       std::string after;
       for (const auto& [name, words] : ends_) after += "," + words[run];
       for (const auto& [key, value] : parameters_) after += "," + cell(value);
-      const auto last = static_cast<std::size_t>(
-          std::clamp<std::int64_t>(done_.at(run), 0, static_cast<std::int64_t>(time_.size())));
-      for (std::size_t i = 0; i < last; ++i) {
+      for (std::size_t i = 0; i < done_[run]; ++i) {
         std::string line = before;
         if (!numbers_.empty()) line += std::to_string(numbers_[run]);
         if (numbered_) line += ",";
@@ -122,7 +121,8 @@ class Lines {
   std::vector<std::string> names_;
   NamedValues parameters_;
   std::vector<double> time_;
-  std::vector<std::int64_t> done_, numbers_;  ///< of each run; of a single one no number
+  std::vector<std::size_t> done_;      ///< of each run
+  std::vector<std::int64_t> numbers_;  ///< likewise; of a single one none
   std::size_t runs_ = 1;
   bool numbered_ = false;
   std::vector<std::vector<double>> columns_;
@@ -132,9 +132,7 @@ class Lines {
 }  // namespace
 
 void write_csv(const DataFile& file, std::ostream& out) {
-  if (attribute(file, "", "format") != "popflow" || !file.has_dataset("time") ||
-      !file.has_dataset("saves_done"))
-    throw InputError("'" + file.path() + "' is not a file of a popflow run");
+  told::require_run(file);
   const Lines lines(file, parameters(file));
   out << lines.head() << '\n';
   lines.write("", out);

@@ -21,13 +21,6 @@ namespace {
 using namespace told;
 using text::rounded;
 
-void require_run(const DataFile& file) {
-  if (attribute(file, "", "format") != "popflow" || !file.has_dataset("time") ||
-      !file.has_dataset("saves_done")) {
-    throw InputError("'" + file.path() + "' is not a file of a popflow run");
-  }
-}
-
 /// A variable over the saves.
 std::vector<double> series(const DataFile& file, const std::string& name, std::size_t saves) {
   auto values = file.read(name).values;
@@ -263,13 +256,12 @@ std::string final_table(const DataFile& file, std::size_t runs) {
 /// The stage, from 1, in which each run that counts and has begun was last.
 std::vector<std::int64_t> last_stages(const DataFile& file, const Counted& counted) {
   if (!file.has_dataset("stage")) return {};
-  const std::vector<std::int64_t> stage = file.read("stage").integers;
-  const std::vector<std::int64_t> done = file.read("saves_done").integers;
-  const std::size_t saves = stage.size() / done.size();
+  const std::size_t saves = file.read("time").values.size();
+  const std::vector<std::size_t> done = saves_of_runs(file, saves);
+  const std::vector<std::int64_t> stage = file.integers("stage", done.size() * saves);
   std::vector<std::int64_t> last;
   for (std::size_t run = 0; run < done.size(); ++run)
-    if (done[run] > 0 && counted(run))
-      last.push_back(stage[run * saves + static_cast<std::size_t>(done[run]) - 1]);
+    if (done[run] > 0 && counted(run)) last.push_back(stage[run * saves + done[run] - 1]);
   return last;
 }
 
@@ -283,8 +275,9 @@ std::string stages(const DataFile& file, const Counted& counted) {
     const auto number = std::count(last.begin(), last.end(), static_cast<std::int64_t>(i + 1));
     if (number > 0) parts.push_back(words[i] + " in " + std::to_string(number));
   }
-  return last.size() > 1 ? text::join(parts, ", ")
-                         : words.at(static_cast<std::size_t>(last[0] - 1));
+  if (last.size() > 1) return text::join(parts, ", ");
+  if (last[0] < 1 || last[0] > static_cast<std::int64_t>(words.size())) return "";
+  return words[static_cast<std::size_t>(last[0] - 1)];
 }
 
 void add(Rows& rows, const std::string& label, const std::string& value) {

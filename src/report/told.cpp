@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "file/text.hpp"
+#include "popflow/error.hpp"
 #include "text/text.hpp"
 
 namespace popflow::told {
@@ -23,6 +24,12 @@ std::string attribute(const DataFile& file, const std::string& object, const std
   return name == "config" ? text : shown(text);
 }
 
+void require_run(const DataFile& file) {
+  if (attribute(file, "", "format") != "popflow" || !file.has_dataset("time") ||
+      !file.has_dataset("saves_done"))
+    throw InputError("'" + file.path() + "' is not a file of a popflow run");
+}
+
 std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name) {
   if (!file.has_dataset(name)) return std::nullopt;
   const auto counts = file.read(name).integers;
@@ -30,10 +37,18 @@ std::optional<std::int64_t> whole_number(const DataFile& file, const std::string
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
+std::vector<std::size_t> saves_of_runs(const DataFile& file, std::size_t saves) {
+  const std::size_t runs = file.has_dataset("run") ? ensemble(file) : 1;
+  std::vector<std::size_t> done;
+  for (const std::int64_t number : file.integers("saves_done", runs))
+    done.push_back(static_cast<std::size_t>(
+        std::clamp<std::int64_t>(number, 0, static_cast<std::int64_t>(saves))));
+  return done;
+}
+
 std::size_t saves_done(const DataFile& file, std::size_t saves) {
-  const std::vector<std::int64_t> done = file.read("saves_done").integers;
-  const std::int64_t least = done.empty() ? 0 : *std::min_element(done.begin(), done.end());
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(least, 0, saves));
+  const std::vector<std::size_t> done = saves_of_runs(file, saves);
+  return done.empty() ? 0 : *std::min_element(done.begin(), done.end());
 }
 
 std::size_t ensemble(const DataFile& file) {

@@ -17,9 +17,13 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string shown(const std::string& text);
 /// A text attribute as it is shown, the configuration whole; empty if there is none.
 std::string attribute(const DataFile& file, const std::string& object, const std::string& name);
+/// Throws InputError unless it is the file of a run, or of an ensemble.
+void require_run(const DataFile& file);
 /// A count, of all runs together.
 std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name);
-/// How many saves hold data in every run; never more than there are.
+/// How many saves hold data in each run, one of a file of one flow; never more than there are.
+std::vector<std::size_t> saves_of_runs(const DataFile& file, std::size_t saves);
+/// And in every run.
 std::size_t saves_done(const DataFile& file, std::size_t saves);
 /// Number of runs, or 0 for a file of one flow.
 std::size_t ensemble(const DataFile& file);

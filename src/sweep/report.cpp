@@ -85,7 +85,7 @@ std::string axis_names(const Axis& axis) {
 std::string table(const DataFile& file, const Cells& cells, const std::string& of) {
   const auto& axes = cells.axes();
   if (axes.empty() || axes.size() > 2 || !cells.shard().whole()) return "";
-  const SweepValues values(file, of);
+  const SweepValues values(file, of, cells);
   const std::size_t each = values.size() / static_cast<std::size_t>(cells.whole());
   const std::string title =
       "\n" + of + (each > 1 ? " (of the runs: the median, or the commonest)" : "") + " by " +
@@ -107,9 +107,13 @@ std::string table(const DataFile& file, const Cells& cells, const std::string& o
 }
 
 /// An event's time is what it is; that the run diverged later is said.
-std::string events_line(const DataFile& file, const std::string& event, const SweepValues& status,
-                        const std::string& what) {
-  const SweepValues times(file, "time_of_" + event);
+std::string events_line(const DataFile& file, const Cells& cells, const std::string& event,
+                        const SweepValues& status) {
+  const SweepValues times(file, "time_of_" + event, cells);
+  if (times.size() != status.size())
+    throw InputError("'" + file.path() + "' is damaged: time_of_" + event + " has " +
+                     std::to_string(times.size()) + " elements, status has " +
+                     std::to_string(status.size()));
   std::size_t counted = 0, happened = 0, diverged = 0;
   for (std::size_t i = 0; i < status.size(); ++i) {
     const auto word = static_cast<CellStatus>(static_cast<int>(status.number(i)));
@@ -121,7 +125,8 @@ std::string events_line(const DataFile& file, const std::string& event, const Sw
     ++counted;
     happened += std::isnan(times.number(i)) ? 0 : 1;
   }
-  std::string line = "in " + std::to_string(happened) + " of " + std::to_string(counted) + what;
+  std::string line = "in " + std::to_string(happened) + " of " + std::to_string(counted) +
+                     (cells.noisy() ? " runs" : " cells");
   if (diverged > 0) line += "; " + std::to_string(diverged) + " that diverged are left out";
   return line;
 }
@@ -161,11 +166,10 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
                                                  cells.sweep().options.word("shard")) +
                     (cells.runs() > 1 ? ", " + std::to_string(cells.runs()) + " runs each" : "")});
   rows.push_back({"status", attribute("", "status") + ": " + StatusCounts(file).text()});
-  const SweepValues status(file, "status");
+  const SweepValues status(file, "status", cells);
   for (const EventInfo& event : catalogue.info(cells.sweep().system).events)
     if (file.has_dataset("time_of_" + event.name))  // a reduced sweep has none
-      rows.push_back(
-          {event.name, events_line(file, event.name, status, cells.noisy() ? " runs" : " cells")});
+      rows.push_back({event.name, events_line(file, cells, event.name, status)});
   rows.push_back(
       {"wall time", text::measured(file.number_attribute("provenance", "wall_time").value_or(0))});
   rows.push_back({"file", file.path()});
@@ -202,7 +206,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   }
   Rows rows;
   for (const std::string& name : numbers_of_cells(file, cells)) {
-    const SweepValues values(file, name);
+    const SweepValues values(file, name, cells);
     const std::size_t each = values.size() / static_cast<std::size_t>(cells.size());
     const std::size_t first = static_cast<std::size_t>(place) * each;
     if (each == 1) {
@@ -224,7 +228,7 @@ void write_sweep_csv(const DataFile& file, const Catalogue& catalogue, std::ostr
   std::vector<SweepValues> values;
   bool runs = false;
   for (const std::string& name : names) {
-    values.emplace_back(file, name);
+    values.emplace_back(file, name, cells);
     runs = runs || values.back().size() != cells.size();
   }
   std::string line;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "median.hpp"
+#include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/layout.hpp"
@@ -28,6 +29,19 @@ SweepValues::SweepValues(const DataFile& file, const std::string& name) {
     gone_.push_back(word == CellStatus::missing || word == CellStatus::refused ||
                     (word == CellStatus::diverged && !of_all));
   }
+  if (gone_.size() != numbers_.size())
+    throw InputError("'" + file.path() + "' is damaged: " + name + " has " +
+                     std::to_string(numbers_.size()) + " elements, status has " +
+                     std::to_string(gone_.size()));
+}
+
+SweepValues::SweepValues(const DataFile& file, const std::string& name, const Cells& cells)
+    : SweepValues(file, name) {
+  const auto of_cells = static_cast<std::size_t>(cells.size());
+  const std::size_t of_runs = of_cells * static_cast<std::size_t>(cells.runs());
+  if (size() == of_cells || size() == of_runs) return;
+  throw InputError("'" + file.path() + "' is damaged: " + name + " has " + std::to_string(size()) +
+                   " elements for " + std::to_string(of_cells) + " cells");
 }
 
 std::size_t SweepValues::counted(std::size_t first, std::size_t count) const {

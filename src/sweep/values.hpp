@@ -14,6 +14,8 @@ namespace popflow {
 class SweepValues {
  public:
   SweepValues(const DataFile& file, const std::string& name);
+  /// Throws InputError unless there is a number for each of the cells, or for each of their runs.
+  SweepValues(const DataFile& file, const std::string& name, const Cells& cells);
 
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
   [[nodiscard]] double number(std::size_t i) const { return numbers_[i]; }
