@@ -232,6 +232,9 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const double growth = std::max(0.0, std::log(weakest) / L - std::log(g));  // in e's
   const double way = layers == 2 ? growth : -std::expm1((2 - L) * growth) / (L - 2);
   f.end = 2 * way / (weakest * std::pow(g, L - 2)) + 20 / (L * std::pow(weakest, 2 - 2 / L));
+  // After a plateau that long a mode is learned within the rounding of t.
+  constexpr double kLong = 1e10;
+  f.jumps = f.end * S.maxCoeff() > kLong;
   return f;
 }
 

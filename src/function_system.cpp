@@ -184,6 +184,7 @@ class Composed : public System,
     else if (functions_.lanes)
       can.in_lanes = Lacking{"they hold states of up to " + std::to_string(kLargestInLanes) +
                              " numbers, and this has " + std::to_string(shape_.state_size())};
+    can.jumps = functions_.jumps;
     can.no_noise = functions_.no_noise;
     if (!functions_.no_noise.empty()) can.sampled = Lacking{functions_.no_noise};
     return can;

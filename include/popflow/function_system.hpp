@@ -73,6 +73,8 @@ struct Functions {
   /// none).
   std::vector<Derived> passages = {};
   double end = 10;  ///< default of --t-end
+  /// Capabilities::jumps
+  bool jumps = false;
 
   /// The flow is dx/dt = -M grad loss, with M the identity unless `precondition` applies it to a
   /// vector in place. Recorded as the observable `loss`.

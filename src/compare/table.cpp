@@ -257,7 +257,8 @@ class Section {
     constexpr double kRounding = 1e-12;  // of many steps, of numbers of order 1
     if (std::abs(drift) <= kRounding) return ": kept";
     const double z = std::abs(drift) / error;
-    return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2) : ": kept";
+    return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2)
+                                                  : ": no drift shown";
   }
 
   /// What the flow conserves: its systematic drift, and its fluctuation.
@@ -282,19 +283,36 @@ class Section {
     return rows.size() > 1 ? "\n" + text::columns(rows) : "";
   }
 
+  /// Could a test of these two find a difference at this level? Of permutations of few runs even
+  /// the rarest is too likely.
+  [[nodiscard]] bool can_differ(std::size_t pair) const {
+    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
+    const auto [first, second] = pairs_[pair];
+    if (exact(first) || exact(second)) return true;  // by Student's t
+    const auto m = static_cast<double>(runs[first] - diverged[first]),
+               n = static_cast<double>(runs[second] - diverged[second]);
+    // Of as many runs each, every permutation has one that is as far apart.
+    const double permutations = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
+    return std::log(m == n ? 2.0 : 1.0) - permutations <= std::log(1 - level());
+  }
+
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
+    std::size_t tests = 0;
+    for (std::size_t p = 0; p < pairs_.size(); ++p) tests += can_differ(p) ? names.size() : 0;
     std::string page =
-        "\n" + text::paragraph(
-                   "agree: the difference of the means stays within " + shortest(100 * delta()) +
-                   "% of the observable's range over the flow at all times, at level " +
-                   shortest(level()) +
-                   ". differ: it does not, and equal means are rejected at that level. "
-                   "'agree, differs by' is both: there is a difference, and it is small; the "
-                   "number is the largest over time, in % of the range. "
-                   "Each verdict holds individually: of " +
-                   std::to_string(names.size() * pairs_.size()) + " about " +
-                   rounded(static_cast<double>(names.size() * pairs_.size()) * (1 - level())) +
-                   " would find a difference by chance alone. Errors are standard errors.");
+        "\n" +
+        text::paragraph(
+            "agree: the difference of the means stays within " + shortest(100 * delta()) +
+            "% of the observable's range over the flow at all times, at level " +
+            shortest(level()) +
+            ". differ: it does not, and equal means are rejected at that level. "
+            "'agree, differs by' is both: there is a difference, and it is small; the "
+            "number is the largest over time, in % of the range. " +
+            (tests == 0 ? ""
+                        : "Each verdict holds individually: of " + std::to_string(tests) +
+                              " about " + rounded(static_cast<double>(tests) * (1 - level())) +
+                              " would find a difference by chance alone. ") +
+            "Errors are standard errors.");
     const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     for (std::size_t r = 0; r < words_.size(); ++r)
       if (diverged[r] > 0)
@@ -345,7 +363,7 @@ class Section {
       if (word.empty()) continue;
       ++judged;
       by_verdict[word].push_back(name);
-      const double p_value = numbers(name + "_energy_p_value").at(pair);
+      const double p_value = of_pairs(name + "_energy_p_value")[pair];
       if (std::isfinite(p_value)) (p_value <= 1 - level() ? other_law : same_law).push_back(name);
     }
     const auto part = [&](const std::string& word, const std::string& sentence) {
@@ -363,6 +381,8 @@ class Section {
     else if (!other_law.empty())
       parts.push_back("at the end its runs are distributed unlike those of " + other + " in " +
                       named(other_law, same_law.size() + other_law.size()));
+    else if (!same_law.empty() && !can_differ(pair))
+      parts.emplace_back("its runs are too few to tell how they are distributed at the end");
     else if (!same_law.empty())
       parts.push_back("at the end the distribution of its runs can't be told from that of " +
                       other);
@@ -384,17 +404,22 @@ class Section {
 
   /// The largest effect of the solver's step, in standard errors of the mean.
   [[nodiscard]] std::string solver(const std::vector<std::string>& names, std::size_t rung) const {
+    constexpr double kScatter = 1e-9;  // of the range: runs that scatter less are all the same
+    constexpr double kShown = 2;       // of its own errors: what is taken for an effect
     double most = -1;
+    bool shown = false;
     std::string sentence;
     for (const std::string& name : names) {
+      const double range = file_.reals(name + "_margin", 1)[0] / delta();
       const auto effect = numbers(name + "_step_effect"),
                  sampled = numbers(name + "_step_effect_error"),
                  error = numbers(name + "_mean_error");
       for (std::size_t t = 0; t < time_.size(); ++t) {
         const double standard = at(error, rung, t);
         const double size = std::abs(at(effect, rung, t)) / standard;
-        if (!(standard > 0) || !(size > most)) continue;
+        if (!(standard > kScatter * range) || !(size > most)) continue;
         most = size;
+        shown = std::abs(at(effect, rung, t)) > kShown * at(sampled, rung, t);
         sentence = with_error(at(effect, rung, t), at(sampled, rung, t)) + " for " + name +
                    " at t = " + rounded(time_[t]) + ", " + digits(size) +
                    " standard errors of its mean";
@@ -404,7 +429,8 @@ class Section {
     return text::paragraph(
         words_[rung] + ": steps of dt instead of 2 dt on the same Brownian paths move the " +
         "mean by at most " + sentence +
-        (most > 1 ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
+        (most > 1 && shown ? ": the solver's error is not negligible; a smaller --dt helps."
+                           : "."));
   }
 
   std::string prefix_;  ///< of its groups' names

@@ -317,7 +317,7 @@ std::pair<int, std::string> open_temporary(const std::string& path) {
 }
 
 UsageError exists_already(const std::string& path) {
-  return UsageError("the output '" + path + "' exists already; --force overwrites it");
+  return UsageError("the output " + path + " exists; --force replaces it");
 }
 
 /// Refuses a target that must not be replaced.

@@ -25,6 +25,17 @@ void claim(int descriptor, const std::string& path) {
   if (errno == EAGAIN || errno == EACCES) throw cannot_write(path, "another process is writing it");
 }
 
+void require_unclaimed(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return;  // writing it will say why
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const bool held = fcntl(descriptor, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  close(descriptor);
+  if (held) throw cannot_write(path, "another process is writing it");
+}
+
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
               const std::string& path) {
   const char* next = static_cast<const char*>(data);

@@ -18,6 +18,9 @@ namespace popflow {
 /// names `path` if another process holds it.
 void claim(int descriptor, const std::string& path);
 
+/// Throws OutputError if a process holds a file that is there.
+void require_unclaimed(const std::string& path);
+
 /// Writes all of `bytes` at `offset`, in as many calls as needed. Throws OutputError that names
 /// `path`. Thread-safe.
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,

@@ -60,7 +60,7 @@ void EventWatch::cross(std::size_t event, StateView x, double time, Values value
   if (prominence_[event] == 0) return fire(event, time, x, time, values);
   Watch& watch = watches_[event];
   watch.time = time;
-  watch.value = values[event];
+  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // from here on
   const double here = height(event, x, time);
   if (!std::isfinite(here) || (watch.candidate >= 0 && !(here < watch.height))) return;
   watch.candidate = time;
@@ -137,8 +137,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
     const double time = t + part * h;
     const StateView x = probe(part);
     const std::span<double> there = values(x, time, Place::there);
-    // Within rounding of its root, from where it is positive.
-    there[event] = std::max(there[event], std::numeric_limits<double>::min());
+    there[event] = std::max(there[event], 0.0);  // within rounding of its root
     cross(event, x, time, there);
     found = true;
   }

@@ -232,7 +232,7 @@ TrajectoryFile write_whole(const Ensemble& ensemble, const MergeOptions& options
   if (Attribute* output = find_attribute(*find_group(layout, "parameters"), "output"))
     output->value = options.output;
   describe_ending(layout, ending_of(ensemble, outcomes_of(layout)));
-  require_disk(options.output, file_bytes(layout));
+  require_disk(options.output, file_bytes(layout), "");
   look_for_signals();
 
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);

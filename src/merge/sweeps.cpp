@@ -430,7 +430,7 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   if (Attribute* said = find_attribute(layout, "status_message"))
     said->value =
         std::to_string(counts.all()) + (each > 1 ? " runs: " : " cells: ") + counts.text();
-  require_disk(options.output, file_bytes(layout));
+  require_disk(options.output, file_bytes(layout), "");
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
   const Collector collector(files, owners);
   const std::vector<PlacedVariable> variables = variables_of(files.front().layout());

@@ -136,6 +136,9 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   for (const Axis& axis : cells.axes()) axes.push_back(along(axis));
   const std::vector<std::string> known = numbers_of_cells(file, cells);
   std::vector<std::string> names = options.observables;
+  if (known.empty())
+    throw InputError("'" + file.path() +
+                     "' is damaged: no variable is over the cells of its sweep");
   if (names.empty()) names = {main_variable(known)};
   std::string text;
   for (const std::string& name : names) {

@@ -103,6 +103,9 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
 
 std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
                                   const Look& look) {
+  if (file.text_attribute("", "status") != "complete")
+    throw InputError("the rungs of '" + file.path() +
+                     "' have not been compared yet; 'resume' goes on with it");
   const std::string group = file.has_group("comparison") && file.has_dataset("comparison/time")
                                 ? "comparison"
                                 : "learning_rate_1/comparison";

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <system_error>
 
+#include "file/raw_io.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -161,8 +162,14 @@ unsigned threads_of(const Parameters& options) {
 
 void refuse_existing(const std::string& path, const Parameters& options) {
   std::error_code unknown;  // making the file will say why
-  if (!options.flag("force") && !options.flag("dry-run") && std::filesystem::exists(path, unknown))
-    throw UsageError("the output " + path + " exists; --force replaces it");
+  if (options.flag("dry-run")) return;
+  if (!std::filesystem::exists(path, unknown)) return;
+  if (!options.flag("force"))
+    throw UsageError("the output " + path +
+                     (std::filesystem::is_directory(path, unknown)
+                          ? " is a folder"
+                          : " exists; --force replaces it"));
+  require_unclaimed(path);
 }
 
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
@@ -178,7 +185,8 @@ void require_disk(const std::string& path, double bytes, const std::string& advi
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes > free)
     throw UsageError("the file " + path + " would need " + describe_bytes(bytes) +
-                     " of disk; there are " + describe_bytes(free) + " free. " + advice);
+                     " of disk; there are " + describe_bytes(free) + " free" +
+                     (advice.empty() ? "" : ". " + advice));
 }
 
 ExitCode exit_code(Outcome::Kind kind) {

@@ -132,7 +132,8 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
 ExitCode exit_code(Outcome::Kind kind);
 /// Threads that the options request; 0: as many as the process may use.
 unsigned threads_of(const Parameters& options);
-/// UsageError when the output is there and is not to be replaced.
+/// UsageError when the output is there and is not to be replaced, OutputError when another process
+/// is writing it.
 void refuse_existing(const std::string& path, const Parameters& options);
 /// UsageError that states the need when a file would not fit, and what makes it smaller.
 void require_disk(const std::string& path, double bytes,

@@ -139,7 +139,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
   const InterruptGuard guard;
   if (plan.extends) {
     const GroupSpec layout = experiment->layout(plan.recorded);
-    require_disk(path, file_bytes(layout));
+    require_disk(path, file_bytes(layout), "");
     try {
       file = extend_file(path, layout);
     } catch (const Interrupted&) {

@@ -65,8 +65,10 @@ class Team : public Exchange {
       if (auto stretch = ledger_.claim(most)) return stretch;
       if (ended_.load()) return std::nullopt;
       std::unique_lock lock(mutex_);
+      ++waiting_;
       // Signals wake nobody, so that everybody looks now and then.
       more_.wait_for(lock, std::chrono::milliseconds(5));
+      --waiting_;
     }
   }
   void give_back(Stretch stretch) override {
@@ -88,9 +90,12 @@ class Team : public Exchange {
     more_.notify_all();
   }
   [[nodiscard]] bool ended() const { return ended_.load(); }
+  /// Does anybody wait for work?
+  [[nodiscard]] bool waits() const { return waiting_.load() > 0; }
 
  private:
   Ledger& ledger_;
+  std::atomic<int> waiting_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;
@@ -222,6 +227,7 @@ class Service {
         recall(rank);
       }
     }
+    if (team_.waits() && ledger_.left() == 0) recall(0);
   }
 
   void end_all() {

@@ -34,6 +34,15 @@ Result run(const Toy& toy, double end, FlowDriver::Options options = {}, int tar
 
 const double kPi = std::acos(-1);
 
+/// Two events with heights of their own: that of the first is -cos t, of the second cos t.
+class Heights : public ToySystem {
+ public:
+  using ToySystem::ToySystem;
+  [[nodiscard]] double event_height(std::size_t event, StateView /*x*/, double t) const override {
+    return event == 0 ? -std::cos(t) : std::cos(t);
+  }
+};
+
 TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
@@ -315,6 +324,28 @@ TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
   CHECK(events[1].time == Approx(5.9));
   // What has not proved to stand out is no event.
   CHECK(run(toy, 5.3, {.method = "rk4", .dt = 0.01}, targets).events.empty());
+}
+
+TEST_CASE("an extremum that waits for another is timed within the step that holds both",
+          "[fast][flow]") {
+  // cos t falls from 0 on, and rises from pi on: both in the first step.
+  Toy toy = with_events({{.name = "falls", .meaning = "", .prominence = 0.1},
+                         {.name = "minimum", .meaning = "", .after = "falls", .prominence = 0.1}},
+                        [](auto, double t, auto g) {
+                          g[0] = std::sin(t);
+                          g[1] = -std::sin(t);
+                        });
+  const std::string method = GENERATE("rk4", "euler");
+  const double dt = GENERATE(5.0, 4.0, 1.0);
+  INFO(method << " by " << dt);
+  const Heights system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, {.method = method, .dt = dt});
+  REQUIRE(driver.advance(10).kind == Outcome::Kind::reached);
+  const std::vector<FoundEvent>& events = driver.events();
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].time == 0);
+  CHECK(events[1].time == Approx(kPi));
 }
 
 }  // namespace

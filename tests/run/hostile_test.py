@@ -311,6 +311,43 @@ def limited(size):
     return limit
 
 
+def test_variables_of_other_lengths():
+    """Of files of each kind, every variable by itself is emptied, cut, or filled with what it cannot be."""
+    files = {
+        "stages.h5": ["run", "scb", *SMALL, "--schedule", "two-stage", "--l1", 1e-3],
+        "runs.h5": ["run", "markov", "--mode", "sgd", "--steps", 20, "--runs", 3, "--saves", 3],
+        "cells.h5": ["sweep", "markov", "--over", "e0=0.1:1:3", "--mode", "sgd", "--runs", 2,
+                     "--steps", 5],
+        "rungs.h5": ["compare", "markov", "--rungs", "flow,sgd", "--runs", 3, "--steps", 20,
+                     "--saves", 3]}
+    with Folder() as folder:
+        for name, words in files.items():
+            popflow(*words, "-o", name, folder=folder, code=0)
+            variables = []
+            with h5py.File(os.path.join(folder, name)) as file:
+                file.visititems(lambda name, item: variables.append(name)
+                                if isinstance(item, h5py.Dataset) and item.dtype.kind in "if" else None)
+            for variable in variables:
+                for change in ("empty", "short", "wild"):
+                    path = shutil.copy(os.path.join(folder, name), os.path.join(folder, "bad.h5"))
+                    with h5py.File(path, "r+") as file:
+                        numbers, attributes = file[variable][()], dict(file[variable].attrs)
+                        if change == "wild":
+                            file[variable][...] = np.full_like(
+                                numbers, 2**40 if numbers.dtype.itemsize == 8 else 99)
+                        else:
+                            del file[variable]
+                            file[variable] = (np.zeros(0, numbers.dtype) if change == "empty"
+                                              else np.atleast_1d(numbers)[:-1])
+                            for key in attributes.keys() & {"flag_meanings", "flag_values", "units"}:
+                                file[variable].attrs[key] = attributes[key]
+                    for words in (["info", path], ["info", path, "--csv"], ["plot", path]):
+                        done = popflow(*words, folder=folder)
+                        check(done.code in (0, 3) and "internal error" not in done.err,
+                              f"{variable} of {name}, {change}: {words[0]} ended with {done.code}: "
+                              f"{done.err[-300:]}")
+
+
 def test_existing_output():
     with Folder() as folder:
         path = write(folder, "mine.h5", "precious\n")
@@ -401,6 +438,6 @@ if __name__ == "__main__":
     run_all([test_invalid_files, test_invalid_problems, test_sizes_given_with_a_problem,
              test_init_from, test_init_from_continues, test_damaged_files_to_info,
              test_damaged_files_to_problem, test_damaged_files_to_init_from,
-             test_damaged_files_to_resume, test_existing_output,
+             test_damaged_files_to_resume, test_variables_of_other_lengths, test_existing_output,
              test_paths_that_cannot_be_written, test_a_disk_that_fills_up_on_the_way,
              test_conflicting_options, test_sizes_beyond_the_machine])

@@ -333,6 +333,8 @@ def test_two_processes_never_write_one_file():
         check("another process" in done.err, done.err)
         done = popflow("resume", "run.h5", "--t-end", 1e4, folder=folder, code=5)
         check("another process" in done.err, done.err)
+        done = popflow("run", "scb", "-o", "run.h5", "--force", folder=folder, code=5)
+        check("another process" in done.err, done.err)
         # Readers may look all the same, also those that respect locks.
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

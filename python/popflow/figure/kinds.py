@@ -23,6 +23,9 @@ def opened(path: str | os.PathLike[str]) -> tuple[int, xarray.Dataset]:
             if file.attrs.get("format", b"") not in ("popflow", b"popflow"):
                 raise InputError(f"{path} is not a file of popflow's.")
             kind = kind_of(file)
+            if kind == COMPARISON and file.attrs.get("status") not in ("complete", b"complete"):
+                raise InputError(f"the rungs of {path} have not been compared yet; popflow resume "
+                                 "goes on with it.")
         data = open_file(path)
     except (OSError, KeyError, ValueError) as problem:
         raise InputError(f"{path} cannot be read: {problem}") from problem

@@ -50,7 +50,8 @@ def spaced_by_factors(x: Any) -> bool:
     x = x[np.isfinite(x) & (x > 0)]
     if len(x) < 4 or x[-1] / x[0] < 8:
         return False
-    return np.std(np.diff(np.log(x))) < np.std(np.diff(x) / np.diff(x).mean()) / 2
+    ways, factors = np.diff(x), np.diff(np.log(x))
+    return np.std(factors) / factors.mean() < np.std(ways) / ways.mean() / 2
 
 
 def over_decades(y: Any) -> bool:

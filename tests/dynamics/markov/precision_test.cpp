@@ -166,6 +166,31 @@ TEST_CASE("markov: differences of coins have all their digits", "[fast][markov]"
   }
 }
 
+TEST_CASE("markov: what is rare keeps its digits, be it 0 or 1", "[fast][markov]") {
+  // The symbols swapped: p and q are, logits change their signs and places.
+  for (const double rare : {0.1, 1e-6, 1e-12, 1e-17, 1e-100}) {
+    INFO("probability " << rare);
+    const Chain chain(0.3, rare), swapped(rare, 0.3);
+    for (const double f0 : {-40.0, -1.0, 0.5, 3.0}) {
+      for (const double f1 : {-30.0, -0.7, 1.0, 38.0}) {
+        const Logits logits{f0, f1, 0}, of_swapped{-f1, -f0, 0};
+        CHECK(excess_loss(chain, logits) ==
+              Approx(excess_loss(swapped, of_swapped)).epsilon(1e-14));
+        CHECK(loss_above_line(chain, logits) ==
+              Approx(loss_above_line(swapped, of_swapped)).epsilon(1e-13).margin(1e-14 * rare));
+      }
+    }
+    // The flow with a free bias, by differences of logits as large as 230.
+    const Eigen::Vector3d x(1, 0.5, 0.2);
+    const Exact p = 0.3, q = rare, f0 = Exact(0.2) - Exact(0.5), f1 = f0 + Exact(1.5);
+    const Exact g0 = q / (p + q) * (sigma(f0) - p), g1 = p / (p + q) * (sigma(f1) - 1 + q);
+    const Eigen::VectorXd dxdt = rhs(free_bias({0.3, rare}, 1, 0.5, 0), x);
+    CHECK(error(dxdt[0], g0 - 2 * g1) <= 1e-13 * std::abs(dxdt[0]));
+    CHECK(error(dxdt[1], -2 * g1) <= 1e-13 * std::abs(dxdt[1]));
+    CHECK(error(dxdt[2], -g0 - g1) <= 1e-13 * std::abs(dxdt[2]));
+  }
+}
+
 TEST_CASE("markov: energies near the separatrix have all their digits", "[fast][markov]") {
   for (const double w : {-1e-9, -0.3, -0.7, -0.707, -0.70710678118, -0.7071067812, -0.72, -3.0}) {
     for (const double e : {0.0, 1e-9, 1e-4, 0.3}) {
