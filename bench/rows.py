@@ -41,7 +41,7 @@ def diffrax(script):
 
 
 def by_entry(script):
-    """With the norm that popflow has unless told: each entry keeps its tolerance."""
+    """With the norm that is popflow's default: each entry keeps its tolerance."""
     return Peer("diffrax, each entry", script, "flow-by-entry")
 
 

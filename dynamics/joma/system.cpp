@@ -24,8 +24,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLearned = 5;
 // With softmax slow tokens can take e^100 times as long as fast ones: the default end ignores them.
 constexpr double kLongestEnd = 1e6;
-// A token whose S/(2 tau^2) comes to more jumps to its target.
-constexpr double kHighestExponent = 33;
+// A token whose S/(2 tau^2) exceeds this jumps to its target.
+constexpr double kJumpsBeyond = 33;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
   if (problem_.has_target) {
-    if (peak > kHighestExponent) attention_.highest_exponent = 27;
+    if (peak > kJumpsBeyond) attention_.highest_exponent = 27;
   } else if (peak > 300) {
     throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
                      ": the flow blows up at a time indistinguishable from 0; use a smaller "
@@ -106,11 +106,11 @@ void Joma::hold_rates() {
   }
 }
 
-/// With softmax, tokens feel nothing of each other in the time of exponential attention. But in it
+/// With softmax, tokens do not affect each other in the time of exponential attention. But in it
 /// drives blow up, and tokens that are drawn far jump, in far more steps than these take by t.
 bool Joma::in_parts() const {
   return attention_.kind != Kind::softmax ||
-         (problem_.has_target && peak_exponent() <= kHighestExponent);
+         (problem_.has_target && peak_exponent() <= kJumpsBeyond);
 }
 
 /// The size at which the state's entries begin to matter: v moves attention by a factor when it

@@ -78,7 +78,7 @@ class Joma : public System,
   Lines lines_;
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
-  std::unique_ptr<const Parts> parts_;  ///< null where tokens feel each other
+  std::unique_ptr<const Parts> parts_;  ///< null where tokens affect each other
   LaneFormulas lanes_;                  ///< in reduced coordinates
   Shape shape_;
   BoundTable<EventInfo, EntropyRate> events_;

@@ -65,7 +65,7 @@ class Events {
                                  std::span<double> /*values*/) const {}
 };
 
-/// A state of one block whose entries feel nothing of each other, so that parts of it may follow
+/// A state of one block whose entries do not affect each other, so that parts of it may follow
 /// the flow in steps of their own.
 class Separable {
  public:
@@ -78,7 +78,7 @@ class Separable {
   [[nodiscard]] virtual std::size_t part_size() const { return kLargestPart; }
   static constexpr std::size_t kLargestPart = 256;
   /// Is dx/dt what part_rhs() gives, none of it negative or dependent on t, divided by its sum over
-  /// the whole state (a softmax)? Then entries do feel each other, but through the time alone.
+  /// the whole state (a softmax)? Then entries do affect each other, but through the time alone.
   [[nodiscard]] virtual bool normalised() const { return false; }
   /// dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds.
   virtual void part_rhs(std::size_t begin, std::span<const double> x, double t,

@@ -335,7 +335,7 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   const bool swept = is_sweep(file);
   for (const char* name : {"cell", "of"})
     if (options.has(name) && !swept)
-      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path + " is none");
+      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path + " is not one");
   if (options.flag("json")) {
     for (const char* name : {"cell", "of", "csv"})
       if (options.given(name))
@@ -377,7 +377,7 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   Screen screen = screen_for(program, options);
   const bool swept = is_sweep(DataFile(path));
   if (options.has("retry") && !swept)
-    throw UsageError("--retry is for files of sweeps; " + path + " is none");
+    throw UsageError("--retry is for files of sweeps; " + path + " is not one");
   if (swept)
     return resume_sweep(path, changes, options.has("retry") ? options.word("retry") : "",
                         program.catalogue, screen);

@@ -17,7 +17,7 @@ struct Reach {
 /// an attempt can be interrupted at its end.
 Reach reach(const EventWatch& events);
 
-/// Dormand and Prince's method for a state whose entries feel nothing of each other (Separable).
+/// Dormand and Prince's method for a state whose entries do not affect each other (Separable).
 /// Blocks of entries follow the flow in steps of their own: a block in which much happens does not
 /// shorten the steps of all others. An attempt is a stretch of time in which each takes several,
 /// after which the caller looks at the whole state: few of them while there are events to be seen.

@@ -14,7 +14,7 @@
 
 namespace popflow {
 
-/// The blocks of a state whose entries feel nothing of each other (Separable), each of which
+/// The blocks of a state whose entries do not affect each other (Separable), each of which
 /// follows Dormand and Prince's method in steps of its own, all stages of which find it in the
 /// cache. Passages are located in the blocks' own steps.
 class BlockSteps {

@@ -1,10 +1,11 @@
 #include "flow/event_watch.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+
+#include "flow/bracketed_root.hpp"
 
 namespace popflow {
 
@@ -185,10 +186,7 @@ std::pair<double, double> EventWatch::bracket(std::size_t event, double t, doubl
   const Watch& watch = watches_[event];
   const double low = std::max(0.0, (watch.time - t) / h);
   if (!(low < 1)) return {1, 1};
-  std::uintmax_t iterations = 60;
-  return boost::math::tools::toms748_solve(g, low, 1.0, watch.value, value_new,
-                                           boost::math::tools::eps_tolerance<double>(45),
-                                           iterations);
+  return bracketed_root(g, low, 1, watch.value, value_new);
 }
 
 void EventWatch::switched(StateView x, double t) {

@@ -1,13 +1,13 @@
 #include "popflow/flow_driver.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "endings.hpp"
 #include "flow/block_dopri5.hpp"
+#include "flow/bracketed_root.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/normalised_dopri5.hpp"
 #include "flow/pace.hpp"
@@ -26,17 +26,6 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // A continuous extension holds three more states. Where these are larger, there is no room to
 // spare, and events, of which there are few, are located by steps.
 constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
-
-/// The far end of a narrow bracket of where `left`, a function of the part of a step, falls to
-/// zero: from its value at `low`, above zero, to that at 1, below.
-template <class Function>
-double last_of_bracket(const Function& left, double low, double at_low, double at_1) {
-  std::uintmax_t iterations = 60;
-  return boost::math::tools::toms748_solve(left, low, 1.0, at_low, at_1,
-                                           boost::math::tools::eps_tolerance<double>(45),
-                                           iterations)
-      .second;
-}
 
 }  // namespace
 
@@ -387,8 +376,10 @@ bool FlowDriver::find_switch(double h, double t_new) {
   const auto by_steps = [&](double part) { return lowest(probe(part, h), now() + part * h); };
   double end = 0;
   if (extend(h)) {
-    end = last_of_bracket([&](double part) { return lowest(within(part, h), now() + part * h); }, 0,
-                          before, after);
+    const auto on_extension = [&](double part) {
+      return lowest(within(part, h), now() + part * h);
+    };
+    end = bracketed_root(on_extension, 0, 1, before, after).second;
     // The step to be taken must end beyond the surface, and the extension errs: a little further.
     constexpr int kTrials = 4;
     double left = by_steps(end);
@@ -396,9 +387,9 @@ bool FlowDriver::find_switch(double h, double t_new) {
       end = std::min(1.0, end + 2 * (1 - end) * left / (left - after));
       left = by_steps(end);
     }
-    if (left > 0 && end < 1) end = last_of_bracket(by_steps, end, left, after);
+    if (left > 0 && end < 1) end = bracketed_root(by_steps, end, 1, left, after).second;
   } else {
-    end = last_of_bracket(by_steps, 0, before, after);
+    end = bracketed_root(by_steps, 0, 1, before, after).second;
   }
   to_switch_ = end < 1 - 1e-9 ? end * h : h;  // no tiny step just before a target
   in_->stepper->reset();

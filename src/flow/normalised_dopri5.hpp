@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// The same for a state whose entries feel each other through one sum alone, by which all their
-/// rates are divided (Separable::normalised): they feel nothing of each other in the time that goes
+/// The same for a state whose entries affect each other through one sum alone, by which all their
+/// rates are divided (Separable::normalised): they do not affect each other in the time that goes
 /// by without the division, and what all of them have grown by tells how late it is. Attempts that
 /// would lead beyond the time that is asked for are made again to end there; others end where they
 /// do.

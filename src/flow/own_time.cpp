@@ -1,9 +1,9 @@
 #include "flow/own_time.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cstdint>
 
+#include "flow/bracketed_root.hpp"
 #include "flow/interpolant.hpp"
 
 namespace popflow {
@@ -43,9 +43,7 @@ double OwnTime::when_gone(double h, double end) const {
   const auto left = [&](double tau) { return gone(tau) - h; };
   const double at_end = left(end);
   if (!(at_end > 0)) return end;
-  std::uintmax_t iterations = 60;
-  const auto [low, high] = boost::math::tools::toms748_solve(
-      left, 0.0, end, -h, at_end, boost::math::tools::eps_tolerance<double>(45), iterations);
+  const auto [low, high] = bracketed_root(left, 0, end, -h, at_end);
   return low + 0.5 * (high - low);
 }
 

@@ -40,7 +40,7 @@ ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& 
   if (is_sweep(DataFile(options.files.front()))) return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)
     throw UsageError("--allow-missing is for files of sweeps; " + options.files.front() +
-                     " is none");
+                     " is not one");
   const std::string mode = mode_of(options.files.front());
   if (mode == "sde" || mode == "sgd") return merge_ensemble(options, screen);
   throw InputError(

@@ -12,7 +12,7 @@ namespace popflow {
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look) {
   if (options.against != "time" && (is_sweep(file) || is_comparison(file)))
-    throw UsageError("--against is for files of runs; " + file.path() + " is none");
+    throw UsageError("--against is for files of runs; " + file.path() + " is not one");
   if (is_sweep(file)) return picture_of_sweep(file, options, catalogue, look);
   if (is_comparison_of_sweeps(file)) return picture_of_compared_sweeps(file, options, look);
   if (is_comparison(file)) return picture_of_comparison(file, options, look);

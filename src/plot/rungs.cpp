@@ -65,7 +65,7 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
   const std::string reference = sgd != rungs.end() ? *sgd : rungs.back();
   const std::vector<std::string> first = compared.words("first"), second = compared.words("second"),
                                  verdicts = compared.words(name + "_verdict");
-  const double margin = compared.file.read(compared.path(name + "_margin")).values.front();
+  const double margin = compared.file.reals(compared.path(name + "_margin"), 1)[0];
   std::vector<Line> lines;
   for (const double side : {-margin, margin})
     lines.push_back({"margin " + text::rounded(margin),

@@ -179,7 +179,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
 std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
                           const std::string& program, const std::string& words) {
   if (!is_sweep(file))
-    throw UsageError("--cell is for files of sweeps; " + file.path() + " is none");
+    throw UsageError("--cell is for files of sweeps; " + file.path() + " is not one");
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
   RunConfig config = cells.config(number);

@@ -1,4 +1,4 @@
-// A state whose entries feel nothing of each other takes steps of its own in each block of them.
+// A state whose entries do not affect each other takes steps of its own in each block of them.
 
 #include "flow/block_dopri5.hpp"
 

@@ -1,5 +1,5 @@
-// A state whose entries feel each other through one sum alone follows its flow in blocks, in the
-// time in which they feel nothing of each other.
+// A state whose entries affect each other through one sum alone follows its flow in blocks, in the
+// time in which they do not affect each other.
 
 #include "flow/normalised_dopri5.hpp"
 

@@ -15,7 +15,7 @@ namespace popflow::test {
 
 /// A System of many entries from 0, for tests of blocks: each has a slope of its own, by rates over
 /// four decades in no order, and passes the same level. A test adds the event, and what makes the
-/// entries feel each other, if anything does.
+/// entries affect each other, if anything does.
 class Decades : public System, public Events, public Separable {
  public:
   struct Of {
