@@ -240,6 +240,25 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
   return exit_code(runs.kind);
 }
 
+/// Says which of the options that were given have no effect on any rung; empty if all have on some.
+std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config) {
+  std::vector<std::string> words, idle;
+  for (const Rung& rung : rungs) words.push_back(rung.word);
+  for (const Parameters* given : {&config.options, &config.own})
+    for (const Parameter& option : given->table()) {
+      if (!given->given(option.name)) continue;
+      const bool of_run = rungs.front().experiment->config.options.find(option.name) != nullptr;
+      if ((of_run || given == &config.own) &&
+          std::none_of(rungs.begin(), rungs.end(), [&](const Rung& rung) {
+            return acts(option, rung.experiment->config.options);
+          }))
+        idle.push_back("--" + option.name);
+    }
+  return idle.empty() ? ""
+                      : "without effect on the rungs " + text::join(words, ", ") + ": " +
+                            text::join(idle, ", ");
+}
+
 }  // namespace
 
 bool is_comparison(const DataFile& file) {
@@ -274,6 +293,8 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   }
   const Provenance provenance;
   for (const std::string& unused : without_effect(config)) screen.message(unused);
+  if (const std::string unused = idle_on_all(plan.ladders.front().rungs, config); !unused.empty())
+    screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
   require_disk(path, file_bytes(layout));

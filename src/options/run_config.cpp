@@ -323,6 +323,12 @@ std::string remark_on_config(const RunConfig& config, const std::string& command
          text::join(config.passed_over, ", ") + ", which '" + command + "' has no use for";
 }
 
+bool acts(const Parameter& option, const Parameters& options_of_run) {
+  const std::string method = options_of_run.has("method") ? options_of_run.word("method") : "";
+  return lists(option.modes, options_of_run.word("mode")) &&
+         (method.empty() || lists(option.methods, method));
+}
+
 std::vector<std::string> without_effect(const RunConfig& config,
                                         const std::function<bool(const std::string&)>& varies) {
   const Parameters* options = &config.options;
@@ -330,9 +336,8 @@ std::vector<std::string> without_effect(const RunConfig& config,
   const std::string mode = has_mode ? options->word("mode") : "";
   const std::string method = has_mode && options->has("method") ? options->word("method") : "";
   const bool many_methods = varies("method");
-  const auto acts = [&](const Parameter& row) {
-    return !has_mode || many_methods ||
-           (lists(row.modes, mode) && (method.empty() || lists(row.methods, method)));
+  const auto may_act = [&](const Parameter& row) {
+    return !has_mode || many_methods || acts(row, *options);
   };
   const auto add = [](std::string& names, const Parameter& row) {
     names += (names.empty() ? "--" : ", --") + row.name;
@@ -343,7 +348,7 @@ std::vector<std::string> without_effect(const RunConfig& config,
   for (const Parameters* parameters : {options, &config.own}) {
     for (const Parameter& row : parameters->table()) {
       if (!parameters->given(row.name)) continue;
-      if (!acts(row)) {
+      if (!may_act(row)) {
         add(of_mode, row);
         continue;
       }

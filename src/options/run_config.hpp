@@ -74,6 +74,9 @@ void settle_run(Parameters& options);
 /// Says which keys of the configuration file `command` has no use for; empty if it has for all.
 std::string remark_on_config(const RunConfig& config, const std::string& command);
 
+/// Has an option of a run's any effect in its mode, and with its method?
+bool acts(const Parameter& option, const Parameters& options_of_run);
+
 /// Names the options that were given and have no effect in this mode, with this method, or where
 /// another option is what it is: a sentence each. Those that `varies` names may be anything.
 std::vector<std::string> without_effect(

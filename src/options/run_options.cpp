@@ -390,6 +390,8 @@ const ParameterTable& compare_options() {
       if (!here.meaning.empty()) option.meaning = here.meaning;
       if (!here.default_note.empty()) option.default_note = here.default_note;
       if (option.name == "t-end") option.range = above_zero;  // what is compared has to move
+      if (option.name == "learning-rate")
+        option.where = {{.option = "learning-rates", .absent = true}};
       options.push_back(std::move(option));
     }
     return options;
@@ -459,7 +461,8 @@ const ParameterTable& sweep_options() {
          .kind = Kind::integer,
          .default_text = "1",
          .meaning = "seed of the sampled points",
-         .range = at_least_zero},
+         .range = at_least_zero,
+         .where = {{.option = "samples"}}},
         {.name = "record",
          .kind = Kind::word,
          .default_text = "end",

@@ -185,6 +185,20 @@ def test_few_runs_do_not_tell_how_runs_scatter():
             check(("by chance alone" in told) == (runs == 8), told)
 
 
+def test_options_that_no_rung_has_a_use_for_are_named():
+    cases = {"--error-norm": ["--rungs", "sde,sgd", "--error-norm", "rms"],
+             "--noise": ["--rungs", "flow,sgd", "--noise", "isotropic"],
+             "--learning-rate": ["--learning-rates", "0.1,0.05", "--learning-rate", 0.2],
+             "": ["--rungs", "flow,sgd", "--rtol", 1e-9, "--context-length", 40]}
+    with Folder() as folder:
+        for name, words in cases.items():
+            ended = popflow("compare", "markov", *words, "--runs", 2, "--steps", 10, "--force",
+                            "-o", "rungs.h5", folder=folder, code=0)
+            idle = [line for line in ended.err.splitlines() if line.startswith("without effect")]
+            check(len(idle) == (name != "") and all(line.endswith(f": {name}") for line in idle),
+                  f"{words}: {idle}")
+
+
 def test_only_the_flow_has_reduced_coordinates():
     with Folder() as folder:
         path, _ = compare(folder, "scb", "--vocab-size", 3, "--context-length", 40, *SMALL,
@@ -237,6 +251,8 @@ if __name__ == "__main__":
              test_a_rung_is_a_run,
              test_threads_change_no_bit, test_orders_over_learning_rates,
              test_killed_comparisons_resume, test_divergence_is_reported,
-             test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter, test_only_the_flow_has_reduced_coordinates,
+             test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
+             test_options_that_no_rung_has_a_use_for_are_named,
+             test_only_the_flow_has_reduced_coordinates,
              test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
              test_a_comparison_is_a_problem_file])
