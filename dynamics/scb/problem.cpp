@@ -74,7 +74,8 @@ std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
   if (counts.count.sum() < tokens * tokens) {
     std::ostringstream text;
     text << path << " has " << counts.count.sum() << " pairs of " << units << " for the "
-         << tokens * tokens << " entries of P, each of which starts from a count of one: too few to estimate P";
+         << tokens * tokens
+         << " entries of P, each of which starts from a count of one: too few to estimate P";
     notes.push_back({text.str(), true});
   }
   return notes;

@@ -335,7 +335,8 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   const bool swept = is_sweep(file);
   for (const char* name : {"cell", "of"})
     if (options.has(name) && !swept)
-      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path + " is not one");
+      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
+                       " is not one");
   if (options.flag("json")) {
     for (const char* name : {"cell", "of", "csv"})
       if (options.given(name))
