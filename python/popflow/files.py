@@ -18,10 +18,12 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
     name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and
     `.popflow` and `.time_of` lead to the rest of the file. Raises FileNotFoundError, InputError for
-    what is not HDF5, and KeyError where there is no such group.
+    what is not HDF5 or not popflow's, and KeyError where there is no such group.
     """
     path = Path(path).absolute()
     with opened_hdf5(path) as file:
+        if file.attrs.get("format") not in ("popflow", b"popflow"):
+            raise InputError(f"the file '{path}' is not one of popflow's")
         if group is None:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""

@@ -168,6 +168,10 @@ def test_other_errors(folder):
     (folder / "notes.txt").write_text("no HDF5")
     with pytest.raises(popflow.InputError, match="'.*notes.txt' cannot be read, or is not HDF5"):
         popflow.open(folder / "notes.txt")
+    with h5py.File(folder / "other.h5", "w") as file:
+        file["numbers"] = [1, 2]
+    with pytest.raises(popflow.InputError, match="'.*other.h5' is not one of popflow's"):
+        popflow.open(folder / "other.h5")
 
 
 def test_a_finished_run_is_extended(folder):

@@ -44,10 +44,10 @@ def test_a_text_too_short_to_tell_anything_is_said_to_be():
     with Folder() as folder:
         path = text_of(folder, "short.txt", 60)
         err = said("scb", "--text", path, folder=folder)
-        check("warning" in err and "100 entries of P" in err and "too few to tell P by" in err, err)
+        check("warning" in err and "100 entries of P" in err and "too few to estimate P" in err, err)
         err = " ".join(popflow("compare", "scb", "--text", path, "--runs", 2, "--t-end", 0.1, "--saves", 2,
                                "-o", "compare.h5", folder=folder, code=0).err.split())
-        check(err.count("too few to tell P by") == 1 and "warning: compare.h5: " in err,
+        check(err.count("too few to estimate P") == 1 and "warning: compare.h5: " in err,
               f"once for all rungs: {err}")
         for length, short in ((60, True), (4000, False)):
             path = text_of(folder, f"{length}.txt", length)
