@@ -52,6 +52,8 @@ class Section {
         file_(path, prefix_ + "comparison"),
         words_(rungs_of(file_)),
         pairs_(pairs_of(words_.size())),
+        runs_(file_.integers("runs", words_.size())),
+        diverged_(file_.integers("diverged", words_.size())),
         time_(file_.read("time").values),
         first_rung_(path, prefix_ + group_name(words_.front())) {}
 
@@ -98,12 +100,11 @@ class Section {
   }
 
   [[nodiscard]] std::string head() const {
-    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     std::vector<std::string> parts;
     for (std::size_t r = 0; r < words_.size(); ++r) {
       std::string part = words_[r];
-      if (!exact(r)) part += " " + std::to_string(runs[r]) + (runs[r] == 1 ? " run" : " runs");
-      if (diverged[r] > 0) part += " (" + std::to_string(diverged[r]) + " diverged)";
+      if (!exact(r)) part += " " + std::to_string(runs_[r]) + (runs_[r] == 1 ? " run" : " runs");
+      if (diverged_[r] > 0) part += " (" + std::to_string(diverged_[r]) + " diverged)";
       parts.push_back(part);
     }
     // A flow has no batches, whatever its parameters say.
@@ -147,7 +148,7 @@ class Section {
   /// it is certain that there is one; else nothing.
   [[nodiscard]] std::string certain_difference(const std::string& name, std::size_t pair) const {
     constexpr double kOfSolvers = 1e-6;  // of the range: what two integrations may differ by
-    const double range = file_.reals(name + "_margin", 1)[0] / delta();
+    const double range = this->range(name);
     const double p_value = of_pairs(name + "_p_value")[pair];
     const bool both_exact = exact(pairs_[pair].first) && exact(pairs_[pair].second);
     const auto difference = numbers(name + "_difference");
@@ -251,8 +252,7 @@ class Section {
   /// Does the mean of an invariant move, beyond what its error allows?
   [[nodiscard]] std::string drift_verdict(std::size_t rung, double drift, double error) const {
     if (exact(rung)) return "";  // that it is kept is how it was chosen
-    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
-    const auto degrees = static_cast<double>(runs[rung] - diverged[rung] - 1);
+    const double degrees = counted(rung) - 1;
     if (!(error > 0) || degrees < 1) return "";
     constexpr double kRounding = 1e-12;  // of many steps, of numbers of order 1
     if (std::abs(drift) <= kRounding) return ": kept";
@@ -286,11 +286,9 @@ class Section {
   /// Could a test of these two find a difference at this level? Of permutations of few runs even
   /// the rarest is too likely.
   [[nodiscard]] bool can_differ(std::size_t pair) const {
-    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     const auto [first, second] = pairs_[pair];
     if (exact(first) || exact(second)) return true;  // by Student's t
-    const auto m = static_cast<double>(runs[first] - diverged[first]),
-               n = static_cast<double>(runs[second] - diverged[second]);
+    const double m = counted(first), n = counted(second);
     // Of as many runs each, every permutation has one that is as far apart.
     const double permutations = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
     return std::log(m == n ? 2.0 : 1.0) - permutations <= std::log(1 - level());
@@ -313,21 +311,25 @@ class Section {
                               " about " + rounded(static_cast<double>(tests) * (1 - level())) +
                               " would find a difference by chance alone. ") +
             "Errors are standard errors.");
-    const auto runs = of_rungs("runs"), diverged = of_rungs("diverged");
     for (std::size_t r = 0; r < words_.size(); ++r)
-      if (diverged[r] > 0)
-        page += text::paragraph(words_[r] + ": " + std::to_string(diverged[r]) + " of " +
-                                std::to_string(runs[r]) + " runs diverged" +
-                                (diverged[r] < runs[r] ? "; its means are those of the others alone"
-                                                       : " and are left out: it has no means") +
-                                " (status and stop_time in its group).");
+      if (diverged_[r] > 0)
+        page +=
+            text::paragraph(words_[r] + ": " + std::to_string(diverged_[r]) + " of " +
+                            std::to_string(runs_[r]) + " runs diverged" +
+                            (diverged_[r] < runs_[r] ? "; its means are those of the others alone"
+                                                     : " and are left out: it has no means") +
+                            " (status and stop_time in its group).");
     for (std::size_t r = 0; r < words_.size(); ++r) page += solver(names, r);
     return page;
   }
 
-  /// A count for each rung.
-  [[nodiscard]] std::vector<std::int64_t> of_rungs(const std::string& name) const {
-    return file_.integers(name, words_.size());
+  /// Runs of a rung that count.
+  [[nodiscard]] double counted(std::size_t rung) const {
+    return static_cast<double>(runs_[rung] - diverged_[rung]);
+  }
+  /// Of an observable over the flow.
+  [[nodiscard]] double range(const std::string& name) const {
+    return file_.reals(name + "_margin", 1)[0] / delta();
   }
   [[nodiscard]] double level() const {
     return file_.number_attribute("", "level").value_or(std::nan(""));
@@ -410,14 +412,14 @@ class Section {
     bool shown = false;
     std::string sentence;
     for (const std::string& name : names) {
-      const double range = file_.reals(name + "_margin", 1)[0] / delta();
+      const double least = kScatter * range(name);
       const auto effect = numbers(name + "_step_effect"),
                  sampled = numbers(name + "_step_effect_error"),
                  error = numbers(name + "_mean_error");
       for (std::size_t t = 0; t < time_.size(); ++t) {
         const double standard = at(error, rung, t);
         const double size = std::abs(at(effect, rung, t)) / standard;
-        if (!(standard > kScatter * range) || !(size > most)) continue;
+        if (!(standard > least) || !(size > most)) continue;
         most = size;
         shown = std::abs(at(effect, rung, t)) > kShown * at(sampled, rung, t);
         sentence = with_error(at(effect, rung, t), at(sampled, rung, t)) + " for " + name +
@@ -437,6 +439,7 @@ class Section {
   DataFile file_;
   std::vector<std::string> words_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
+  std::vector<std::int64_t> runs_, diverged_;  ///< of each rung
   std::vector<double> time_;
   DataFile first_rung_;
 };

@@ -14,26 +14,37 @@ OutputError cannot_write(const std::string& path, const std::string& reason) {
   return OutputError("cannot write '" + path + "': " + reason);
 }
 
-void claim(int descriptor, const std::string& path) {
-  // Not flock(): readers use it to avoid files that are being written, but a run in progress should
-  // be readable.
+namespace {
+
+/// Of all of a file. Not flock(): readers use it to avoid files that are being written, but a run
+/// in progress should be readable.
+struct flock whole_file() {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+OutputError in_use(const std::string& path) {
+  return cannot_write(path, "another process is writing it");
+}
+
+}  // namespace
+
+void claim(int descriptor, const std::string& path) {
+  struct flock whole = whole_file();
   if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return;
   // On file systems without locks there is nothing to check.
-  if (errno == EAGAIN || errno == EACCES) throw cannot_write(path, "another process is writing it");
+  if (errno == EAGAIN || errno == EACCES) throw in_use(path);
 }
 
 void require_unclaimed(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return;  // writing it will say why
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
+  struct flock whole = whole_file();
   const bool held = fcntl(descriptor, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
   close(descriptor);
-  if (held) throw cannot_write(path, "another process is writing it");
+  if (held) throw in_use(path);
 }
 
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,

@@ -15,8 +15,9 @@ constexpr int kErrorOrder = 4;
 /// Rosenbrock 4(3), for stiff problems of low dimension: one LU factorisation a step.
 class Implicit : public Stepper {
  public:
-  Implicit(Rhs& rhs, const Tolerance& tolerance)
+  Implicit(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
       : tolerance_(tolerance),
+        workers_(workers),
         error_(tolerance.size()),
         method_(
             tolerance.size(),
@@ -40,14 +41,14 @@ class Implicit : public Stepper {
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     method_.step(x.data(), t, h, x_new.data(), error_.data());
     const double error =
-        error_of_step(alone_, tolerance_, x, x_new, [this](std::size_t i) { return error_[i]; });
+        error_of_step(workers_, tolerance_, x, x_new, [this](std::size_t i) { return error_[i]; });
     if (!std::isfinite(error)) return {false, false, kAfterNonFinite * h};
     return {error <= 1, true, h * step_factor(error, kErrorOrder)};
   }
 
  private:
   const Tolerance& tolerance_;
-  Workers alone_{1};  // states are small
+  Workers& workers_;
   State error_;
   Rosenbrock4 method_;
   State in_, out_;
@@ -56,8 +57,7 @@ class Implicit : public Stepper {
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance,
-                                          Workers& /*workers*/) {
+std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
   if (!rhs.has_jacobian()) {
     const std::string& why = rhs.has_jacobian().why_not();
     throw UsageError("--method rosenbrock4 needs a Jacobian; " +
@@ -66,7 +66,7 @@ std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance,
   require_memory(
       2.0 * static_cast<double>(tolerance.size()) * static_cast<double>(tolerance.size()),
       "--method rosenbrock4: the Jacobian of " + std::to_string(tolerance.size()) + " variables");
-  return std::make_unique<Implicit>(rhs, tolerance);
+  return std::make_unique<Implicit>(rhs, tolerance, workers);
 }
 
 }  // namespace popflow
