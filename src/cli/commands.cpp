@@ -257,6 +257,7 @@ void remark(Screen& screen, const RunConfig& config, const std::string& command)
 }
 
 ExitCode run(const Program& program, const std::vector<std::string>& args) {
+  require_one_process("a run");
   const auto [system, options] = address(program, "run", args);
   RunConfig config = parse_run(system, options);
   config.command_line = as_typed(program, "run", args);
@@ -288,6 +289,7 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
 }
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
+  require_one_process("a comparison");
   if (has_option(args, "--from")) return compare_finished(program, args);
   const auto [system, options] = address(program, "compare", args);
   RunConfig config = parse_compare(system, options);
@@ -382,6 +384,7 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   if (swept)
     return resume_sweep(path, changes, options.has("retry") ? options.word("retry") : "",
                         program.catalogue, screen);
+  require_one_process("a run");
   return is_comparison(DataFile(path))
              ? resume_comparison(path, changes, program.catalogue, screen)
              : resume_experiment(path, changes, program.catalogue, screen);
@@ -414,6 +417,7 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
 }
 
 ExitCode merge_parts(const Program& program, const std::vector<std::string>& args) {
+  require_one_process("a merge");
   const Command& command = find_command("merge");
   const options::Words words = options::tokenise(args, {&command.options});
   Parameters options(command.options);

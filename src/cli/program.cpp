@@ -13,6 +13,7 @@
 #include "cli/help.hpp"
 #include "options/run_config.hpp"
 #include "popflow/version.hpp"
+#include "sweep/ranks.hpp"
 #include "text/screen.hpp"
 
 namespace popflow::cli {
@@ -104,6 +105,8 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   } catch (const Error& error) {
     report(error.what());
     return static_cast<int>(error.code());
+  } catch (const Ranks::Aborted&) {
+    return 0;  // a launcher ends all, the first too, which says what it was, over another code
   } catch (const std::bad_alloc&) {
     report("there is not enough memory for this size; smaller sizes or fewer --threads need less");
     return static_cast<int>(ExitCode::usage);

@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,30 @@ namespace {
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
   return text == nullptr ? 0 : std::atoi(text);
+}
+
+/// What a launcher tells a process: how many it started together, and which of them this is.
+struct Launcher {
+  const char* size;
+  const char* rank;
+};
+
+/// Open MPI's mpirun, those of MPICH's kind, and srun. The first that is there counts: mpirun may
+/// itself have used srun to reach other machines.
+constexpr std::array kLaunchers = {Launcher{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                   Launcher{"PMI_SIZE", "PMI_RANK"},
+                                   Launcher{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+
+/// Does the process that started this one have the variable, with the value that it has here? False
+/// where that process is another user's, as Slurm's own are.
+bool parent_has(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr) return false;
+  const std::string wanted = std::string(variable) + "=" + value;
+  std::ifstream surroundings("/proc/" + std::to_string(getppid()) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(surroundings, entry, '\0');)
+    if (entry == wanted) return true;
+  return false;
 }
 
 /// Processes that the launcher says it started together with this one.
@@ -97,6 +123,20 @@ std::string warning_of_ranks(const std::string& command) {
   return std::to_string(size) +
          " processes were started together, and each does all the work of '" + command +
          "'; 'sweep' shares its runs among them";
+}
+
+void require_one_process(const std::string& what) {
+  const auto launcher = std::find_if(kLaunchers.begin(), kLaunchers.end(), [](const Launcher& l) {
+    return std::getenv(l.size) != nullptr;
+  });
+  if (launcher == kLaunchers.end() || number_in(launcher->size) < 2 || parent_has(launcher->rank))
+    return;
+  if (number_in(launcher->rank) > 0) throw Ranks::Aborted{};
+  throw UsageError(std::to_string(number_in(launcher->size)) +
+                   " processes were started together, but " + what +
+                   " is one process, with as many threads as --threads says: start it without "
+                   "mpirun or srun; 'sweep' shares its work among processes (without --over, the "
+                   "runs of one ensemble)");
 }
 
 #ifdef POPFLOW_HAVE_MPI

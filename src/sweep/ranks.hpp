@@ -21,6 +21,12 @@ struct Message {
 /// if this process is none, or not the first.
 std::string warning_of_ranks(const std::string& command);
 
+/// For what one process does (`what`: "a run"): refuses to be one of several that a launcher
+/// started together, of which each would do it, into one file. The first throws UsageError, the
+/// others Ranks::Aborted. What a script or a Python program does that was itself started as a rank
+/// is its own affair: it may have given each run a file.
+void require_one_process(const std::string& what);
+
 /// The processes that a launcher (mpirun, srun) started together, by MPI; one alone, where this
 /// process was not started as a rank. For the main thread. MPI is initialised by the first object
 /// and ended with it; a process that is no rank never touches it.

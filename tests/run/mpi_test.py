@@ -105,8 +105,55 @@ def test_what_shares_no_work_says_so():
     with Folder() as folder:
         done = on_ranks(2, "verify", "deep-linear", "--quiet", folder=folder)
         check(done.stderr.count("each does all the work of 'verify'") == 1, done.stderr)
-        done = on_ranks(1, "run", "markov", "--t-end", 1, "-o", "one.h5", folder=folder)
-        check("all the work" not in done.stderr, done.stderr)
+
+
+RUN = ["run", "markov", "--t-end", 1]
+
+
+def test_what_one_process_does_is_refused_to_several():
+    """Once, by the first rank, before anything is written."""
+    with Folder() as folder:
+        for ranks in (1, 2):
+            popflow(*RUN, "--mode", "sgd", "--first-run", ranks - 1, "--runs", 1, "--state", "all",
+                    "-o", f"part-{ranks}.h5", "--quiet", folder=folder, code=0)
+        files = sorted(os.listdir(folder))
+        for args, what in ((RUN, "a run"), (["compare", "markov"], "a comparison"),
+                           (["resume", "part-1.h5"], "a run"),
+                           (["merge", "part-1.h5", "part-2.h5", "-o", "x.h5"], "a merge")):
+            done = on_ranks(2, *args, folder=folder, code=2)
+            check(done.stderr.count("popflow: error") == 1, done.stderr)
+            check(f"2 processes were started together, but {what} is one process" in done.stderr
+                  and "'sweep' shares" in done.stderr, done.stderr)
+            check(sorted(os.listdir(folder)) == files, os.listdir(folder))
+
+
+def test_one_rank_is_a_process_like_any():
+    with Folder() as folder:
+        done = on_ranks(1, *RUN, "-o", "one.h5", folder=folder)
+        check("started together" not in done.stderr, done.stderr)
+        others = {key: value for key, value in os.environ.items()
+                  if not key.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
+        for number, given in enumerate((
+                {"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"},
+                # mpirun has started a helper on each machine by srun, and one of them us.
+                {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "2",
+                 "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"})):
+            popflow(*RUN, "-o", f"{number}.h5", folder=folder, code=0, env={**others, **given})
+        several = {**others, "SLURM_STEP_NUM_TASKS": "3"}
+        said = popflow(*RUN, folder=folder, code=2, env={**several, "SLURM_PROCID": "0"}).err
+        check("3 processes were started together" in said, said)
+        said = popflow(*RUN, folder=folder, code=0, env={**several, "SLURM_PROCID": "1"}).err
+        check(said == "", said)
+        check(sorted(os.listdir(folder)) == ["0.h5", "1.h5", "one.h5"], os.listdir(folder))
+
+
+def test_a_script_that_is_a_rank_may_start_runs_of_its_own():
+    with Folder() as folder:
+        script = f"{BINARY} run markov --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5 --quiet; exit $?"
+        done = subprocess.run([LAUNCHER, "-n", "2", "sh", "-c", script], cwd=folder,
+                              env=SURROUNDINGS, capture_output=True, text=True, timeout=PATIENCE)
+        check(done.returncode == 0, done.stderr)
+        check(sorted(os.listdir(folder)) == ["0.h5", "1.h5"], os.listdir(folder))
 
 
 def launcher_works():
@@ -120,4 +167,6 @@ if LAUNCHER is None or not has_mpi() or not launcher_works():
     sys.exit(0)
 run_all([test_any_number_of_ranks_gives_the_same_file, test_a_killed_rank_loses_no_finished_cell,
          test_an_error_is_said_once, test_ranks_that_nobody_connects_are_refused,
-         test_what_shares_no_work_says_so])
+         test_what_shares_no_work_says_so, test_what_one_process_does_is_refused_to_several,
+         test_one_rank_is_a_process_like_any,
+         test_a_script_that_is_a_rank_may_start_runs_of_its_own])
