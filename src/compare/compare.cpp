@@ -120,7 +120,19 @@ bool is_done(const DataFile& group) {
   return status != "running" && status != "interrupted";
 }
 
-bool ends_at_a_limit(Outcome::Kind kind) { return exit_code(kind) == ExitCode::limit; }
+/// Keeps in `worst` that a rung ended at a limit, if it did.
+void note_limit(const Outcome& outcome, const std::string& rung, Outcome& worst) {
+  if (exit_code(outcome.kind) != ExitCode::limit) return;
+  worst = outcome;
+  worst.message = rung + ": " + outcome.message;
+}
+
+/// Says so of rungs that ended at a limit; the exit code.
+ExitCode warn_of_limit(const Outcome& runs, const std::string& path, Screen& screen) {
+  if (exit_code(runs.kind) != ExitCode::limit) return ExitCode::success;
+  screen.warning(path + ": " + runs.message + "; what is compared ends there");
+  return exit_code(runs.kind);
+}
 
 /// What each run takes beside the others. A flow takes next to nothing beside noisy runs: counted
 /// as one of them, it would promise a far too early end.
@@ -151,6 +163,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
       if (resumes) {
         DataFile before(file.path(), name);
         if (is_done(before)) {
+          note_limit(recorded_outcome(before), rung.word, worst);
           for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
           first += runs;
           continue;
@@ -166,10 +179,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
           run_all(experiment, group, recorded ? &*recorded : nullptr, progress, first);
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
-      if (ends_at_a_limit(ending.outcome.kind)) {
-        worst = ending.outcome;
-        worst.message = rung.word + ": " + worst.message;
-      }
+      note_limit(ending.outcome, rung.word, worst);
       first += runs;
     }
   }
@@ -235,9 +245,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
-  if (!ends_at_a_limit(runs.kind)) return ExitCode::success;
-  screen.warning(file.path() + ": " + runs.message + "; what is compared ends there");
-  return exit_code(runs.kind);
+  return warn_of_limit(runs, file.path(), screen);
 }
 
 /// Says which of the options that were given have no effect on any rung; empty if all have on some.
@@ -317,8 +325,15 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   };
   const auto say_finished = [&] {
     screen.message(path + " is finished (complete): nothing to do");
-    screen.result(describe_comparison(DataFile(path)));
-    return ExitCode::success;
+    const DataFile finished(path);
+    screen.result(describe_comparison(finished));
+    Outcome runs;
+    // Whoever compared finished files knew how they ended.
+    if (finished.text_attribute("parameters", "from").value_or("").empty())
+      for (const auto& group :
+           text::split_words(finished.text_attribute("", "run_groups").value_or("")))
+        note_limit(recorded_outcome(DataFile(path, group)), group, runs);
+    return warn_of_limit(runs, path, screen);
   };
   if (settled(DataFile(path))) return say_finished();
   TrajectoryFile file = TrajectoryFile::open(path);

@@ -206,6 +206,16 @@ ExitCode exit_code(Outcome::Kind kind) {
   return ExitCode::success;
 }
 
+Outcome recorded_outcome(const DataFile& file) {
+  using Ends = Outcome::Kind;
+  const std::string status = file.text_attribute("", "status").value_or("");
+  Outcome outcome{Ends::interrupted, 0, file.text_attribute("", "status_message").value_or("")};
+  for (const Ends kind : {Ends::reached, Ends::steady, Ends::diverged, Ends::step_limit,
+                          Ends::underflow, Ends::stuck})
+    if (status == status_word(status_of(kind))) outcome.kind = kind;
+  return outcome;
+}
+
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
     : config(from), workers(threads) {
   Parameters& options = config.options;

@@ -130,6 +130,9 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
                const Provenance& provenance);
 
 ExitCode exit_code(Outcome::Kind kind);
+/// How a run or an ensemble ended, from its file: its kind and its sentence. One that has not
+/// ended, or whose file says nothing of it, counts as interrupted.
+Outcome recorded_outcome(const DataFile& file);
 /// Threads that the options request; 0: as many as the process may use.
 unsigned threads_of(const Parameters& options);
 /// UsageError when the output is there and is not to be replaced, OutputError when another process

@@ -6,6 +6,7 @@
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
+#include "report/runs_together.hpp"
 #include "report/summary.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
@@ -37,10 +38,16 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
   return exit_code(outcome.kind);
 }
 
+/// What the run itself said and returned when it ended, so that a script that resumes whatever file
+/// there is learns how that went.
 ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
   screen.message(plan.why_finished);
-  if (!screen.quiet()) screen.result(summarize(DataFile(path)));
-  return ExitCode::success;
+  const DataFile file(path);
+  Outcome outcome = recorded_outcome(file);
+  // Of an ensemble that reached its end the file may say that some runs diverged.
+  if (outcome.kind == Outcome::Kind::reached && Counted(file).note().empty())
+    outcome.message.clear();
+  return report(path, outcome, true, screen);
 }
 
 std::string dry_run(const Experiment& experiment, const std::string& program,
