@@ -289,6 +289,14 @@ namespace {
 const std::vector<std::pair<std::string, std::string>> kErrors = {
     {"mean", "mean minus sgd's"}, {"variance", "variance minus sgd's"}};
 
+/// Do both rungs keep an invariant to rounding, so that what differs between them is rounding?
+bool kept_by_both(const Moments& first, const Moments& second) {
+  const double mean = first.mean.back();
+  const double least = kKept * std::max(1.0, std::abs(mean));
+  return std::abs(second.mean.back() - mean) <= least && first.deviation.back() <= least &&
+         second.deviation.back() <= least;
+}
+
 }  // namespace
 
 GroupSpec orders_group(const std::vector<Ladder>& ladders, double level) {
@@ -327,7 +335,11 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
   const auto sgd =
       static_cast<std::size_t>(std::find(words.begin(), words.end(), "sgd") - words.begin());
   const std::vector<double> rates = rates_of(ladders);
+  const std::vector<std::string>& invariants =
+      ladders.front().rungs.front().experiment->system->shape().invariants;
   for (std::size_t o = 0; o < comparisons.front().observables.size(); ++o) {
+    const bool invariant = std::find(invariants.begin(), invariants.end(),
+                                     comparisons.front().observables[o].name) != invariants.end();
     for (std::size_t what = 0; what < kErrors.size(); ++what) {
       const std::string name = comparisons.front().observables[o].name + "_" + kErrors[what].first;
       for (std::size_t r = 0; r < words.size(); ++r) {
@@ -349,7 +361,13 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
           errors.push_back(here - truth);
           standard.push_back(std::hypot(here_error, truth_error));
         }
-        const OrderFit fit = fit_order(rates, errors, standard, level);
+        const bool kept =
+            invariant &&
+            std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison& c) {
+              return kept_by_both(c.observables[o].moments[r], c.observables[o].moments[sgd]);
+            });
+        const OrderFit fit = kept ? OrderFit{OrderFit::Kind::rounding, kNone, kNone, kNone, kNone}
+                                  : fit_order(rates, errors, standard, level);
         file.write(name + "_weak_error", r * rates.size(), std::span<const double>(errors));
         file.write(name + "_weak_error_std", r * rates.size(), std::span<const double>(standard));
         file.write(name + "_fit", r, static_cast<std::int8_t>(fit.kind));

@@ -85,13 +85,17 @@ struct OrderFit {
     fitted,
     no_signal,  ///< no error differs from zero at the level
     no_power,   ///< no power of eta fits: the errors change sign, say
+    rounding,   ///< an invariant that both rungs keep to rounding: there is no error to be fitted
   };
   Kind kind = Kind::no_signal;
   double order = 0;
   double low = 0, high = 0;  ///< of p; infinite where the data do not bound it
   double coefficient = 0;
 };
-inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power"};
+inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power", "rounding"};
+
+/// What rounding in many steps makes of an invariant that is kept exactly, in numbers of order 1.
+inline constexpr double kKept = 1e-12;
 
 OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
                    std::span<const double> standard_error, double level);

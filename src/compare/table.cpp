@@ -254,8 +254,7 @@ class Section {
     if (exact(rung)) return "";  // that it is kept is how it was chosen
     const double degrees = counted(rung) - 1;
     if (!(error > 0) || degrees < 1) return "";
-    constexpr double kRounding = 1e-12;  // of many steps, of numbers of order 1
-    if (std::abs(drift) <= kRounding) return ": kept";
+    if (std::abs(drift) <= kKept) return ": kept";
     const double z = std::abs(drift) / error;
     return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2)
                                                   : ": no drift shown";
@@ -475,6 +474,7 @@ std::string orders(const DataFile& file) {
         row.push_back(fit == 0   ? rounded(order[r]) + " " + interval(low[r], high[r])
                       : fit == 1 ? "no significant error"
                       : fit == 2 ? "no power fits"
+                      : fit == 3 ? "kept to rounding"
                                  : "-");
       }
       if (any || what == "mean" || !rows.back().front().empty()) rows.push_back(row);

@@ -124,6 +124,29 @@ def test_orders_over_learning_rates():
             check(len(seeds) == 3, seeds)
 
 
+def test_what_is_kept_exactly_has_no_order():
+    with Folder() as folder:
+        path, ended = compare(folder, "scb", "--vocab-size", 4, "--context-length", 20, "--sparsity", 3,
+                              "--t-end", 10, "--saves", 3, "--learning-rates", "0.1,0.05,0.02",
+                              "--batch-size", 4, "--runs", 8, "--rungs", "flow,gd,sgd")
+        kept = ("attention_sum_error", "column_sum_error")
+        rows = [line for line in ended.out.splitlines() if "kept to rounding" in line]
+        check([row.split()[0] for row in rows] == [kept[0], "variance", kept[1], "variance"],
+              ended.out)
+        check(all(row.count("kept to rounding") == 2 for row in rows), ended.out)
+        with h5py.File(path) as file:
+            orders = file["comparison"]
+            words = orders[f"{kept[0]}_mean_fit"].attrs["flag_meanings"].split()
+            for name in kept:
+                for what in ("mean", "variance"):
+                    fits = orders[f"{name}_{what}_fit"][()]
+                    check([words[fit] for fit in fits[:2]] == ["rounding"] * 2, f"{name}: {fits}")
+                    check(np.isnan(orders[f"{name}_{what}_order"][()]).all(), name)
+            # Single samples do not keep it, so that there is an error to be fitted.
+            fits = orders["stationary_error_variance_fit"][()]
+            check(all(words[fit] != "rounding" for fit in fits[:2]), f"stationary_error: {fits}")
+
+
 def test_killed_comparisons_resume():
     args = ["--learning-rate", 0.02, "--t-end", 20, "--saves", 9, "--runs", 8, "--threads", 2,
             "--rungs", "flow,sde,sgd", "--batch-size", 64, "--checkpoint-every", 0]
@@ -250,6 +273,7 @@ if __name__ == "__main__":
              test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for,
              test_a_rung_is_a_run,
              test_threads_change_no_bit, test_orders_over_learning_rates,
+             test_what_is_kept_exactly_has_no_order,
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
              test_options_that_no_rung_has_a_use_for_are_named,
