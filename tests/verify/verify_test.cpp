@@ -3,9 +3,13 @@
 
 #include "verify/verify.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "options/run_config.hpp"
@@ -30,6 +34,7 @@ enum class Fault {
   covariance,
   still_samples,
   rare_samples,
+  undrawn_samples,
   closed_form,
   reduction,
   threads,
@@ -41,6 +46,7 @@ enum class Fault {
 };
 
 constexpr double kDeviation = 0.5;  // of a sample's entries
+constexpr double kUndrawn = 1e-7;   // the share of samples that are never met
 
 SystemInfo model_info() {
   SystemInfo info;
@@ -173,15 +179,23 @@ class Model : public System,
     if (biased) f[0] += 0.5 / static_cast<double>(length_);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
-      for (std::size_t k = 0; k < 3; ++k)
+      // One sample in ten million does all that the flow does to the last entry.
+      const bool rare = fault_ == Fault::undrawn_samples;
+      if (rare && random.uniform() < kUndrawn) out[2] += weights[i] * f[2] / kUndrawn;
+      for (std::size_t k = 0; k < (rare ? 2 : 3); ++k)
         out[k] += weights[i] *
                   (k == 2 && kept() < 1 ? kept() * f[k] : f[k] + kDeviation * random.normal());
     }
   }
-  void covariance(StateView /*x*/, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c) const override {
+  void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override {
     c = kDeviation * kDeviation * Eigen::MatrixXd::Identity(3, 3);
     if (fault_ == Fault::covariance) c(0, 1) = c(1, 0) = 0.05;
     if (kept() < 1) c(2, 2) = 0;
+    if (fault_ == Fault::undrawn_samples) {
+      std::vector<double> f(3);
+      rhs(x, t, f);
+      c(2, 2) = f[2] * f[2] * (1 / kUndrawn - 1);
+    }
   }
 
  private:
@@ -269,6 +283,7 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
       {Fault::covariance, {"covariance"}},
       {Fault::still_samples, {"mean of samples", "covariance"}},
       {Fault::rare_samples, {}},
+      {Fault::undrawn_samples, {}},
       {Fault::closed_form, {"closed form", "closed form, order of rk4"}},
       {Fault::reduction, {"reduction"}, {"--coordinates", "reduced"}},
       {Fault::threads, {"threads"}},
@@ -284,6 +299,50 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
     CHECK(names(checks, Check::Verdict::fails) == one.failing);
     CHECK(holds(checks) == one.failing.empty());
   }
+}
+
+const Check& named(const std::vector<Check>& checks, const std::string& name) {
+  return *std::find_if(checks.begin(), checks.end(),
+                       [&](const Check& check) { return check.name == name; });
+}
+
+TEST_CASE("nothing is concluded from samples that are too rare to be met", "[fast][verify]") {
+  const VerifyOptions only = {.only = {"mean of samples", "covariance"}};
+  const std::vector<Check> some = verified(Fault::undrawn_samples, {}, only);
+  INFO(verification_table(some));
+  for (const char* name : {"mean of samples", "covariance"}) {
+    CHECK(named(some, name).verdict == Check::Verdict::ok);  // of what is met
+    CHECK(named(some, name).note.find("nothing is concluded from") != std::string::npos);
+  }
+  // Transitions of a chain, none of which is ever met, or a few.
+  Workers workers(2);
+  for (const char* rare : {"--q", "--p"})
+    for (const char* probability : {"1e-12", "1e-8", "1e-5"}) {
+      const std::vector<Check> checks = verify(
+          parse_verify(systems().info("markov"), {rare, probability}), systems(), workers, only);
+      INFO(rare << ' ' << probability << '\n' << verification_table(checks));
+      CHECK(holds(checks));
+      for (const Check& check : checks)
+        CHECK(check.note.find("nothing is concluded") != std::string::npos);
+      if (std::string(probability) == "1e-12")
+        CHECK(names(checks, Check::Verdict::skipped).size() == checks.size());
+    }
+  // A letter that one sample in a hundred thousand has.
+  const std::filesystem::path counts =
+      std::filesystem::temp_directory_path() / ("popflow-counts-" + std::to_string(getpid()));
+  std::ofstream(counts) << "a\ta\t1200000\na\tb\t900000\na\tc\t1\nb\ta\t900000\nb\tb\t1100000\n"
+                           "b\tc\t1\nc\ta\t1\nc\tb\t1\nc\tc\t1\n";
+  for (const char* preconditioner : {"inverse-frequency", "none"}) {
+    const std::vector<Check> checks =
+        verify(parse_verify(systems().info("scb"), {"--counts", counts.string(), "--context-length",
+                                                    "10", "--preconditioner", preconditioner}),
+               systems(), workers, only);
+    INFO(preconditioner << '\n' << verification_table(checks));
+    CHECK(named(checks, "mean of samples").verdict == Check::Verdict::ok);
+    CHECK(named(checks, "mean of samples").note.find("nothing is concluded from") !=
+          std::string::npos);
+  }
+  std::filesystem::remove(counts);
 }
 
 std::vector<Check> verified(const FunctionSystem& system) {
