@@ -325,6 +325,7 @@ SystemInfo make_info() {
                  {"ended", "at rest since the loss was on a plateau"}};
   info.finals = final_table().infos();
   info.final_title = "rounded, normalised";
+  info.finals_with = {{"schedule", "two-stage"}, {"rounding", ""}};
   info.invariants = {
       {"attention_sum_error", InvariantInfo::Form::zero,
        "1'a_k = 1: kept with the projection or softmax"},

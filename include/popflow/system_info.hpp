@@ -134,6 +134,9 @@ struct SystemInfo {
   std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"; empty: the system has none
   std::vector<StageInfo> stages = {};      ///< in their order; empty: the system has none
   std::vector<FinalInfo> finals = {};
+  /// The options with which final values are reported (Shape::finals), each of them enough, with
+  /// this word or, where that is empty, any value. Empty: there may be some with any options.
+  std::vector<OptionSetting> finals_with = {};
   /// What the last state is turned into, for finals that come in pairs NAME_before and NAME_after.
   std::string final_title = {};
   /// The options that give the unreduced System: only there is noise exact in law, and reduced

@@ -227,9 +227,8 @@ void require_all(const std::vector<Owner>& owners, const std::vector<Source>& so
 }
 
 /// The layout of the whole, from that of one source: axes in the place of its cells.
-GroupSpec whole_layout(const std::vector<StoredFile>& files, const Source& source,
-                       const Cells& whole) {
-  const StoredFile& file = files.front();
+GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& file,
+                       const Source& source, const Cells& whole) {
   GroupSpec layout = file.layout();
   const std::vector<std::string> old = cell_dimensions(*source.cells);
   const auto of_axes = [&](const auto& spec) {
@@ -350,9 +349,17 @@ class Collector {
   const std::vector<Owner>& owners_;
 };
 
+std::set<std::string> names_of(const StoredFile& file) {
+  std::set<std::string> names;
+  for (const PlacedVariable& variable : variables_of(file.layout())) names.insert(variable.path);
+  return names;
+}
+
 /// Runs that several files have must be the same in all.
 void require_same_overlaps(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
                            const std::vector<Owner>& owners, const Cells& whole) {
+  std::vector<std::set<std::string>> names;
+  for (const StoredFile& file : files) names.push_back(names_of(file));
   for (std::uint32_t s = 0; s < sources.size(); ++s) {
     const CellMap map(*sources[s].cells, whole);
     const std::vector<PlacedVariable> variables = variables_of(files[s].layout());
@@ -368,7 +375,9 @@ void require_same_overlaps(const std::vector<Source>& sources, const std::vector
             width % each == 0 &&
             variable.dimensions.size() > cell_dimensions(*sources[s].cells).size() &&
             variable.dimensions[cell_dimensions(*sources[s].cells).size()] == "run";
-        if (width == 0 || whole.is_coordinate(variable.path)) continue;
+        if (width == 0 || whole.is_coordinate(variable.path) ||
+            !names[owner.source].contains(variable.path))
+          continue;
         // Of the runs, those that both have.
         const std::size_t parts = of_runs ? each : 1, part = width / parts;
         for (std::size_t run = 0; run < parts; ++run) {
@@ -421,7 +430,12 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
     require_same_contents(text_of(files.front().layout(), "sweep", "files"),
                           "for '" + files.front().path() + "'",
                           text_of(file.layout(), "sweep", "files"), "for '" + file.path() + "'");
-  GroupSpec layout = whole_layout(files, sources.front(), whole);
+  // Files of earlier versions have variables for final values that no cell can have, all NaN.
+  const auto fewest = std::min_element(
+      files.begin(), files.end(),
+      [](const auto& a, const auto& b) { return names_of(a).size() < names_of(b).size(); });
+  const Source& source = sources[static_cast<std::size_t>(fewest - files.begin())];
+  GroupSpec layout = whole_layout(files, *fewest, source, whole);
   origins.describe(layout, options.command_line);
   const std::size_t each = sources.front().status.size() / sources.front().cells->size();
   const StatusCounts counts = count_statuses(sources, owners, each);
@@ -433,16 +447,16 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   require_disk(options.output, file_bytes(layout), "");
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
   const Collector collector(files, owners);
-  const std::vector<PlacedVariable> variables = variables_of(files.front().layout());
+  const std::vector<PlacedVariable> variables = variables_of(fewest->layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
     const bool kept = file.has(variable.path);  // a shard's coordinates are not
     const bool coordinate = whole.is_coordinate(variable.path);
-    const std::size_t width = numbers_of_a_cell(variable, *sources.front().cells);
+    const std::size_t width = numbers_of_a_cell(variable, *source.cells);
     if (kept && !coordinate && width > 0)
       collector.copy(variable.path, variable.variable->type, width, file);
     else if (kept && !coordinate)
-      copy_numbers(files.front(), {variable.path}, file, {variable.path}, variable.count(),
+      copy_numbers(*fewest, {variable.path}, file, {variable.path}, variable.count(),
                    variable.variable->type, look_for_signals);
     screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
                     variable.path);

@@ -106,6 +106,18 @@ bool times_differ(const Cells& cells) {
   return !options.has("t-end") && !options.has("steps");
 }
 
+/// Can a cell have final values? A swept option may take any value: sweeps that differ in the
+/// values of an axis have the same variables, as they may be merged.
+bool may_have_finals(const Cells& cells, const SystemInfo& info) {
+  if (info.finals.empty() || info.finals_with.empty()) return !info.finals.empty();
+  const Parameters& own = cells.sweep().own;
+  return std::any_of(info.finals_with.begin(), info.finals_with.end(), [&](const auto& setting) {
+    return cells.sweeps(setting.option) ||
+           (own.has(setting.option) &&
+            (setting.word.empty() || own.word(setting.option) == setting.word));
+  });
+}
+
 }  // namespace
 
 std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
@@ -148,9 +160,10 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   const bool asked = options.has("state");
   const auto first = shape_of(cells, 0, catalogue, workers);
   finals = of_run.width;
-  has_finals = !info.finals.empty();
-  for (const FinalInfo& one : info.finals)
-    of_run.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
+  has_finals = may_have_finals(cells, info);
+  if (has_finals)
+    for (const FinalInfo& one : info.finals)
+      of_run.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
   passages = fields = fields_end = of_run.width;
   if (!first || (asked && options.word("state") == "none")) return;
   const double bytes = 8.0 * static_cast<double>(first->numbers) *

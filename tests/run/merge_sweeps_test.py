@@ -100,6 +100,28 @@ def test_sweeps_that_differ_along_one_axis_grow():
         check_same_file(in_folder("merged.h5"), in_folder("all.h5"))
 
 
+def test_shards_of_earlier_versions_go_with_new_ones():
+    """They have variables for final values that no cell can have."""
+    with Folder() as folder:
+        in_folder = lambda name: os.path.join(folder, name)
+        args = ["scb", "--vocab-size", 4, "--context-length", 30, "--t-end", 5, "--over",
+                "problem-seed=1..5"]
+        popflow("sweep", *args, "-o", in_folder("whole.h5"), "--quiet", code=0)
+        parts = shards(args, 2, folder)
+        with h5py.File(parts[0], "r+") as file:
+            for name in ("loss_before", "loss_after"):
+                old = file.create_dataset(name, data=np.full(file["loss"].shape, np.nan))
+                old.dims[0].attach_scale(file["cell"])
+        for number, files in enumerate((parts, parts[::-1])):
+            merged = in_folder(f"merged-{number}.h5")
+            popflow("merge", *files, "-o", merged, code=0)
+            check_same_file(merged, in_folder("whole.h5"))
+            # What was merged, or begun, before is merged and resumed all the same.
+            popflow("merge", merged, *files, "-o", in_folder(f"again-{number}.h5"), code=0)
+            check_same_file(in_folder(f"again-{number}.h5"), in_folder("whole.h5"))
+        popflow("resume", parts[0], "--retry", "complete", "--quiet", code=0)
+
+
 def test_what_does_not_belong_together_is_refused():
     with Folder() as folder:
         in_folder = lambda name: os.path.join(folder, name)
@@ -131,4 +153,5 @@ def test_what_does_not_belong_together_is_refused():
 
 run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
          test_sweeps_that_differ_along_one_axis_grow,
+         test_shards_of_earlier_versions_go_with_new_ones,
          test_what_does_not_belong_together_is_refused])

@@ -228,6 +228,27 @@ def test_states_of_different_shapes_are_left_out():
                             "--state ends needs states of one shape in all cells"})
 
 
+def test_final_values_are_there_where_a_cell_can_have_any():
+    small = ["scb", "--vocab-size", 4, "--context-length", 30, "--quiet"]
+    finals = {"loss_before", "loss_after", "weights_kept", "columns_emptied"}
+    for args, names, given in (
+            (over("problem-seed=1,2"), set(), 0),
+            (over("problem-seed=1,2") + ["--schedule", "two-stage"], finals, 2),
+            (over("problem-seed=1,2") + ["--rounding", 0.1], finals, 2),
+            (over("schedule=plain,two-stage"), finals, 1),
+            (over("rounding=0.1,0.2"), finals, 2)):
+        with Folder() as folder:
+            path = os.path.join(folder, "sweep.h5")
+            popflow("sweep", *small, *args, "--t-end", 20, "-o", path, code=0)
+            with h5py.File(path) as file:
+                check(finals & set(file) == names, f"{args}: {sorted(finals & set(file))}")
+                check(not names or np.isfinite(file["loss_after"][()]).sum() == given, f"{args}")
+            popflow("sweep", *small, *args, "--mode", "sgd", "--runs", 2, "--t-end", 1, "--reduce",
+                    "runs", "-o", path, "--force", code=0)
+            with h5py.File(path) as file:
+                check(("loss_after_mean" in file) == bool(names), f"{args}: reduced")
+
+
 def test_refused_cells_are_marked_or_end_the_sweep():
     with Folder() as folder:
         cells = over("p=0,.1,.2", "w0=.5,1")
@@ -450,6 +471,7 @@ if __name__ == "__main__":
              test_reduced_runs_are_the_statistics_of_the_runs, test_the_file_reproduces_the_sweep,
              test_a_configuration_of_run_serves, test_readers_see_labels, test_series,
              test_states_of_different_shapes_are_left_out,
+             test_final_values_are_there_where_a_cell_can_have_any,
              test_refused_cells_are_marked_or_end_the_sweep, test_retry,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
