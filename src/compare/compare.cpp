@@ -115,6 +115,29 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   return warnings;
 }
 
+/// What is to be said of the states in a file of so many bytes, where nobody has chosen: which
+/// rungs keep few, or that there are many.
+std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
+  constexpr double kLarge = 256.0 * 1024 * 1024;
+  std::vector<std::string> cut;
+  bool all = false;
+  for (const Ladder& ladder : ladders)
+    for (const Rung& rung : ladder.rungs) {
+      if (rung.experiment->states_were_cut &&
+          std::find(cut.begin(), cut.end(), rung.word) == cut.end())
+        cut.push_back(rung.word);
+      all = all || rung.experiment->plan.saves == StateSaves::all;
+    }
+  if (!cut.empty())
+    return "all states of " + text::join(cut, ", ") +
+           " would take more than 1 GiB: only the first and the last are recorded (--state all "
+           "records all)";
+  if (!all || bytes < kLarge) return "";
+  return "the file will take " + describe_bytes(bytes) +
+         ", with the states of all runs at all saves; --state ends, which keeps the first and the "
+         "last, makes it smaller, and changes no number of the comparison";
+}
+
 bool is_done(const DataFile& group) {
   const std::string status = group.text_attribute("", "status").value_or("");
   return status != "running" && status != "interrupted";
@@ -305,7 +328,11 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
-  require_disk(path, file_bytes(layout));
+  const double bytes = file_bytes(layout);
+  if (const std::string states = said_of_states(plan.ladders, bytes);
+      !states.empty() && !options.has("state"))
+    screen.message(states);
+  require_disk(path, bytes);
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;
   TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));

@@ -124,6 +124,25 @@ def test_orders_over_learning_rates():
             check(len(seeds) == 3, seeds)
 
 
+def test_it_says_beforehand_that_a_file_will_be_large():
+    """Ended at that moment: what is said comes before the work."""
+    large = ["--vocab-size", 20, "--context-length", 2000, "--batch-size", 1]
+    for args, sentence in ((["--saves", 40], "--state ends, which keeps"),
+                           (["--saves", 400], "all states of sde, sgd would take more than 1 GiB"),
+                           (["--saves", 40, "--state", "all"], None)):
+        with Folder() as folder:
+            path = os.path.join(folder, "large.h5")
+            process = subprocess.Popen([BINARY, *map(str, ["compare", "scb", *large, *args, "-o", path,
+                                                           "--t-end", 1e4])],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while not os.path.exists(path) and process.poll() is None:
+                time.sleep(0.02)
+            check(os.path.getsize(path) > 1e8, "its size")
+            process.send_signal(signal.SIGINT)
+            said = process.communicate()[1]
+            check(sentence in said if sentence else "--state" not in said, said)
+
+
 def test_what_is_kept_exactly_has_no_order():
     with Folder() as folder:
         path, ended = compare(folder, "scb", "--vocab-size", 4, "--context-length", 20, "--sparsity", 3,
@@ -274,6 +293,7 @@ if __name__ == "__main__":
              test_a_rung_is_a_run,
              test_threads_change_no_bit, test_orders_over_learning_rates,
              test_what_is_kept_exactly_has_no_order,
+             test_it_says_beforehand_that_a_file_will_be_large,
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
              test_options_that_no_rung_has_a_use_for_are_named,
