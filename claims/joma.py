@@ -20,6 +20,13 @@ FIGURE_2 = {"tokens": 20, "temperature": 0.5, "activation": "identity",
             "backprop": "cross-entropy", "data": "gaussian", "init_scale": 0.01}
 
 
+def with_attention(attention: str) -> dict[str, Any]:
+    """That set-up with another attention: linear attention has no temperature."""
+    idle = {"temperature"} if attention == "linear" else set()
+    return {"attention": attention,
+            **{name: value for name, value in FIGURE_2.items() if name not in idle}}
+
+
 def as_wide(*widths: int) -> dict[str, Any]:
     """Cross-entropy has as many hidden nodes as classes."""
     return {"width": {"classes": list(widths), "nodes": list(widths)}}
@@ -51,8 +58,8 @@ def exact(attention: str, widths: tuple[int, ...]) -> list[Number]:
     place = f"{attention} attention"
     found: list[Number] = []
     for rtol in (1e-6, 1e-8):
-        flow = popflow.sweep("joma-joint", as_wide(*widths), attention=attention, t_end=100,
-                             record="series", saves=51, rtol=rtol, atol=rtol / 100, **FIGURE_2)
+        flow = popflow.sweep("joma-joint", as_wide(*widths), t_end=100, record="series", saves=51,
+                             rtol=rtol, atol=rtol / 100, **with_attention(attention))
         change, correlation = flow.theorem_residual.max(), flow.correlation[..., 1:].min()
         found += [Check(f"largest change of the constant, rtol = {rtol:g}", float(change), place,
                         most=100 * rtol),
@@ -83,8 +90,8 @@ def approximate(width: int, seeds: int) -> list[Number]:
 def with_steps(attention: str) -> list[Number]:
     """What gradient steps make of the theorem."""
     def trained(steps: list[float], t_end: float) -> Any:
-        return popflow.sweep("joma-joint", {"dt": steps}, attention=attention, method="euler",
-                             t_end=t_end, record="series", saves=21, **FIGURE_2, classes=10)
+        return popflow.sweep("joma-joint", {"dt": steps}, method="euler", t_end=t_end,
+                             record="series", saves=21, classes=10, **with_attention(attention))
 
     found: list[Number] = []
     if attention != "softmax":
