@@ -12,6 +12,12 @@ import xarray
 from .errors import InputError
 
 
+def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
+    """InputError unless popflow wrote the file."""
+    if file.attrs.get("format") not in ("popflow", b"popflow"):
+        raise InputError(f"the file '{path}' is not one of popflow's")
+
+
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
     """What a file holds, read from it when it is looked at.
 
@@ -22,8 +28,7 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     """
     path = Path(path).absolute()
     with opened_hdf5(path) as file:
-        if file.attrs.get("format") not in ("popflow", b"popflow"):
-            raise InputError(f"the file '{path}' is not one of popflow's")
+        require_own(file, path)
         if group is None:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""

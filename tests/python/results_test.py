@@ -170,8 +170,9 @@ def test_other_errors(folder):
         popflow.open(folder / "notes.txt")
     with h5py.File(folder / "other.h5", "w") as file:
         file["numbers"] = [1, 2]
-    with pytest.raises(popflow.InputError, match="'.*other.h5' is not one of popflow's"):
-        popflow.open(folder / "other.h5")
+    for reads in (popflow.open, popflow.figure):
+        with pytest.raises(popflow.InputError, match="'.*other.h5' is not one of popflow's"):
+            reads(folder / "other.h5")
 
 
 def test_a_finished_run_is_extended(folder):

@@ -9,7 +9,7 @@ import h5py
 import xarray
 
 from ..errors import InputError
-from ..files import open_file
+from ..files import open_file, require_own
 
 RUN, COMPARISON, RATES, SWEEP, SWEEPS_COMPARED = range(5)
 
@@ -20,8 +20,7 @@ def opened(path: str | os.PathLike[str]) -> tuple[int, xarray.Dataset]:
         raise InputError(f"the file {path} does not exist.")
     try:
         with h5py.File(path, "r") as file:
-            if file.attrs.get("format", b"") not in ("popflow", b"popflow"):
-                raise InputError(f"{path} is not a file of popflow's.")
+            require_own(file, path)
             kind = kind_of(file)
             if kind == COMPARISON and file.attrs.get("status") not in ("complete", b"complete"):
                 raise InputError(f"the rungs of {path} have not been compared yet; popflow resume "
