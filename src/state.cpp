@@ -46,9 +46,11 @@ void State::resize(std::size_t size) {
   data_.reset();
   size_ = 0;
   if (size == 0) return;
-  const std::size_t alignment = size * sizeof(double) >= kHugePage ? kHugePage : kLine;
-  const std::size_t bytes = (size * sizeof(double) + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, bytes);
+  const std::size_t least = size * sizeof(double);
+  const std::size_t alignment = least >= kHugePage ? kHugePage : kLine;
+  const std::size_t bytes = (least + alignment - 1) / alignment * alignment;
+  // Small ones are many, in sweeps, and aligned memory takes several times as long to find.
+  void* memory = bytes <= 2 * kLine ? std::malloc(least) : std::aligned_alloc(alignment, bytes);
   if (memory == nullptr) throw std::bad_alloc();
   // Large states are streamed through: huge pages save address translations.
   if (alignment == kHugePage) (void)madvise(memory, bytes, MADV_HUGEPAGE);

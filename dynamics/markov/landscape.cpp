@@ -28,14 +28,11 @@ class LevelLine {
   LevelLine(double e, double w) : e_(e), w_(w) {}
   [[nodiscard]] double w(double eta) const { return w_ * std::exp(eta); }
   /// e^2, and its derivative by eta; negative where the line does not go.
-  [[nodiscard]] ValueAndSlope ee(double eta) const {
-    const double growth = std::expm1(eta);
-    const double w = w_ * (1 + growth);
-    return {e_ * e_ + w_ * growth * (w + w_) + sign(w_) * eta, 2 * w * w + sign(w_)};
-  }
+  [[nodiscard]] ValueAndSlope ee(double eta) const { return ee_by(std::expm1(eta), eta); }
   [[nodiscard]] ValueAndSlope slope(double eta) const {
-    const ValueAndSlope ee = this->ee(eta);
-    const double w = this->w(eta);
+    const double growth = std::expm1(eta);
+    const ValueAndSlope ee = ee_by(growth, eta);
+    const double w = grown(growth);
     const double ww = 2 * w * std::abs(w);
     return {ee.value * (1 + ww), ee.slope * (1 + ww) + ee.value * 2 * ww};
   }
@@ -46,6 +43,13 @@ class LevelLine {
   [[nodiscard]] double eta_of_saddle() const { return -std::log(2.0) / 2 - std::log(std::abs(w_)); }
 
  private:
+  /// w by w/w0 - 1: as a summand beside w0 or 1 it has all digits that count.
+  [[nodiscard]] double grown(double growth) const { return w_ * (1 + growth); }
+  [[nodiscard]] ValueAndSlope ee_by(double growth, double eta) const {
+    const double w = grown(growth);
+    return {e_ * e_ + w_ * growth * (w + w_) + sign(w_) * eta, 2 * w * w + sign(w_)};
+  }
+
   double e_, w_;
 };
 
@@ -135,8 +139,7 @@ Limit limit_of(const Chain& chain, double e, double w) {
   return attracts ? Limit::local : Limit::global;
 }
 
-LimitPoint limit_point(const Chain& chain, double e, double w) {
-  const Limit limit = limit_of(chain, e, w);
+LimitPoint limit_point(const Chain& chain, Limit limit, double e, double w) {
   if (e == 0) return {e, w};
   if (limit == Limit::saddle) return {0, -std::sqrt(0.5)};
   const bool to_line = limit == Limit::local || chain.independent();

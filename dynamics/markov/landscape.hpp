@@ -31,11 +31,12 @@ bool line_attracts(const Chain& chain, double w);
 /// is, and counts as global. Within rounding of the separatrix, on it.
 Limit limit_of(const Chain& chain, double e, double w);
 
-/// The point that the flow from (e, w) tends to, on the start's own level line of the energy.
+/// The point that the flow from (e, w), of which limit_of() is known, tends to, on the start's own
+/// level line of the energy.
 struct LimitPoint {
   double e = 0, w = 0;
 };
-LimitPoint limit_point(const Chain& chain, double e, double w);
+LimitPoint limit_point(const Chain& chain, Limit limit, double e, double w);
 
 /// The asymptotic rate at which the flow approaches its limit point; 0 where that is slower than
 /// exponential (the saddle; e = 0 for independent symbols).

@@ -113,7 +113,9 @@ void Markov::begin_at(Point start) {
 /// On the way to the limit, below what a double holds.
 bool Markov::w_vanishes() const { return start_.w != 0 && smallest_w_ < 10 * kVanishing; }
 
-LimitPoint Markov::limit_point() const { return markov::limit_point(chain_, start_.e, start_.w); }
+LimitPoint Markov::limit_point() const {
+  return markov::limit_point(chain_, limit_, start_.e, start_.w);
+}
 
 /// w is monotonic on its way, and smallest at one end: at the start if it grows, which dw/dt tells,
 /// since g_1 has the sign of s - s* all along.

@@ -5,9 +5,9 @@
 
 namespace popflow {
 
-/// A state of a System: one contiguous block of doubles, aligned to cache lines. Its own type
-/// because odeint wants a resizable container and a std::vector would write every element one time
-/// too many (400 MB at N = 500, T = 100 000).
+/// A state of a System: one contiguous block of doubles, aligned to cache lines unless it has only
+/// one or two of them. Its own type because odeint wants a resizable container and a std::vector
+/// would write every element one time too many (400 MB at N = 500, T = 100 000).
 class State {
  public:
   using value_type = double;

@@ -35,7 +35,7 @@ using Coordinate = DimensionSpec::Coordinate;
 constexpr hsize_t kPage = 4096;
 constexpr hsize_t kSmallestBlock = 512;
 
-constexpr std::size_t kFillBytes = std::size_t{4} << 20;
+constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
 /// What netCDF writes as the NAME of a dimension without coordinates, and looks for.
 std::string scale_without_coordinate(std::size_t size) {

@@ -15,9 +15,9 @@ double prominence(const System& system, std::size_t event) {
   return 0;
 }
 
-EventWatch::EventWatch(const System& system)
+EventWatch::EventWatch(const System& system, Capability<Events> events)
     : system_(system),
-      events_(system.capabilities().events),
+      events_(std::move(events)),
       prominence_(system.shape().events.size()),
       watches_(system.shape().events.size()),
       values_(2 * watches_.size()) {

@@ -23,7 +23,8 @@ class EventWatch {
   /// The state after a fraction (0 to 1) of the step.
   using Probe = std::function<StateView(double part)>;
 
-  explicit EventWatch(const System& system);
+  /// `events`: the system's capability.
+  EventWatch(const System& system, Capability<Events> events);
 
   /// Begins at the start.
   void start(StateView x, double t);

@@ -61,14 +61,14 @@ class StepWithin {
 };
 
 struct Trajectory {
-  explicit Trajectory(FlowLanes::Flow flow)
+  Trajectory(FlowLanes::Flow flow, const Capabilities& can)
       : system(flow.system),
-        lanes(system->capabilities().in_lanes),
-        jumps(system->capabilities().jumps),
+        lanes(can.in_lanes),
+        jumps(can.jumps),
         options(std::move(flow.options)),
         tolerance(system->shape().blocks, options.rtol, options.atol, options.error_norm),
-        events(*system),
-        passages(*system),
+        events(*system, can.events),
+        passages(*system, can.events),
         x(system->shape().state_size()),
         dt(options.dt.value_or(0)) {
     system->start(x);
@@ -107,7 +107,14 @@ struct Trajectory {
 
 class FlowLanes::Group {
  public:
-  Group(std::vector<Flow> flows, std::function<bool()> interrupted);
+  /// For at most that many flows, which are added one by one before any is moved.
+  Group(const LaneFormulas& formulas, ErrorNorm norm, std::size_t flows,
+        std::function<bool()> interrupted);
+  [[nodiscard]] bool takes(const LaneFormulas& formulas, ErrorNorm norm) const {
+    return formulas_ == formulas && norm_ == norm;
+  }
+  /// Returns the flow's number.
+  std::size_t add(Flow flow, const Capabilities& can);
   void advance(std::span<const double> targets);
   /// Of one flow alone.
   void advance_one(std::size_t flow, double target);
@@ -139,6 +146,7 @@ class FlowLanes::Group {
   std::vector<Trajectory> flows_;
   std::function<bool()> interrupted_;
   const LaneFormulas formulas_;
+  const ErrorNorm norm_;
   std::size_t entries_;
   std::size_t events_ = 0, passages_ = 0;  ///< at most, of a flow
   /// Are there extrema among the events? Then every step is looked at, for what follows from them
@@ -160,27 +168,38 @@ class FlowLanes::Group {
   std::vector<double> known_;  ///< of a lane whose events are extrema: its column of values_
 };
 
-FlowLanes::Group::Group(std::vector<Flow> flows, std::function<bool()> interrupted)
+FlowLanes::Group::Group(const LaneFormulas& formulas, ErrorNorm norm, std::size_t flows,
+                        std::function<bool()> interrupted)
     : interrupted_(std::move(interrupted)),
-      formulas_(flows.at(0).system->capabilities().in_lanes->lane_formulas()),
-      entries_(formulas_.sizes.entries),
-      steps_(formulas_, flows.at(0).options.error_norm),
+      formulas_(formulas),
+      norm_(norm),
+      entries_(formulas.sizes.entries),
+      steps_(formulas, norm),
       slope_(entries_),
       within_(entries_),
-      of_(formulas_.sizes.parameters) {
+      of_(formulas.sizes.parameters) {
   in_lane_.fill(kNone);
-  flows_.reserve(flows.size());
-  for (Flow& flow : flows) {
-    const Trajectory& next = flows_.emplace_back(std::move(flow));
-    if (formulas_.events != nullptr)
-      events_ = std::max(events_, next.system->shape().events.size());
-    passages_ = std::max(passages_, next.passages.times().size());
+  flows_.reserve(flows);  // drivers point to them
+}
+
+std::size_t FlowLanes::Group::add(Flow flow, const Capabilities& can) {
+  const Trajectory& added = flows_.emplace_back(std::move(flow), can);
+  const std::size_t events =
+      formulas_.events != nullptr ? added.system->shape().events.size() : std::size_t{0};
+  const bool extrema = extrema_ || (events > 0 && added.events.any_extremum());
+  if (events > events_ || extrema != extrema_) {
+    events_ = std::max(events_, events);
+    extrema_ = extrema;
+    known_.resize(extrema_ ? 2 * events_ : 0);
+    watched_ = LaneRows(events_);
+    values_ = LaneRows(extrema_ ? known_.size() : events_);
   }
-  extrema_ = events_ > 0 && flows_.front().events.any_extremum();
-  known_.resize(extrema_ ? 2 * events_ : 0);
-  watched_ = LaneRows(events_);
-  values_ = LaneRows(extrema_ ? known_.size() : events_);
-  passing_ = awaited_ = LaneRows(passages_);
+  const std::size_t passages = added.passages.times().size();
+  if (passages > passages_) {
+    passages_ = passages;
+    passing_ = awaited_ = LaneRows(passages_);
+  }
+  return flows_.size() - 1;
 }
 
 void FlowLanes::Group::advance(std::span<const double> targets) {
@@ -465,29 +484,17 @@ class FlowLanes::OneFlow : public Driver {
 };
 
 FlowLanes::FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted) {
-  struct Alike {
-    const LaneFormulas* formulas;
-    ErrorNorm norm;
-    [[nodiscard]] bool operator==(const Alike& other) const {
-      return *formulas == *other.formulas && norm == other.norm;
-    }
-  };
-  std::vector<Alike> known;
-  std::vector<std::vector<Flow>> of_group;
+  places_.reserve(flows.size());
   for (Flow& flow : flows) {
-    const Alike alike{&flow.system->capabilities().in_lanes->lane_formulas(),
-                      flow.options.error_norm};
-    const std::size_t group =
-        static_cast<std::size_t>(std::find(known.begin(), known.end(), alike) - known.begin());
-    if (group == known.size()) {
-      known.push_back(alike);
-      of_group.emplace_back();
-    }
-    places_.push_back({group, of_group[group].size()});
-    of_group[group].push_back(std::move(flow));
+    const Capabilities can = flow.system->capabilities();
+    const LaneFormulas& formulas = can.in_lanes->lane_formulas();
+    const ErrorNorm norm = flow.options.error_norm;
+    std::size_t group = 0;
+    while (group < groups_.size() && !groups_[group]->takes(formulas, norm)) ++group;
+    if (group == groups_.size())
+      groups_.push_back(std::make_shared<Group>(formulas, norm, flows.size(), interrupted));
+    places_.push_back({group, groups_[group]->add(std::move(flow), can)});
   }
-  for (std::vector<Flow>& together : of_group)
-    groups_.push_back(std::make_shared<Group>(std::move(together), interrupted));
 }
 
 FlowLanes::~FlowLanes() = default;

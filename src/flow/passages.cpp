@@ -30,8 +30,8 @@ double first_root(std::span<const double> nodes, std::span<const double> values)
                      secant);
 }
 
-Passages::Passages(const System& system)
-    : events_(system.capabilities().events),
+Passages::Passages(const System& system, Capability<Events> events)
+    : events_(std::move(events)),
       times_(passage_items(system.info(), system.shape()), kNotYet),
       values_(times_.size(), kNotYet),
       values_new_(times_.size(), kNotYet) {}

@@ -26,7 +26,8 @@ double first_root(std::span<const double> nodes, std::span<const double> values)
 /// of the local error of a method of order five.
 class Passages {
  public:
-  explicit Passages(const System& system);
+  /// `events`: the system's capability.
+  Passages(const System& system, Capability<Events> events);
 
   /// At the start only those items have passed that are beyond their level there.
   void start(StateView x, double t);

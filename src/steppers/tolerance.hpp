@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -56,7 +57,7 @@ class Tolerance {
   double rtol_, atol_;
   ErrorNorm norm_;
   double factor_ = 1;
-  std::vector<Piece> pieces_;
+  boost::container::small_vector<Piece, 4> pieces_;  ///< sweeps make many
 };
 
 /// Elements a task works on: small enough to balance, large enough to be worth a thread.

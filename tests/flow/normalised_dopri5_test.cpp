@@ -141,7 +141,7 @@ TEST_CASE("a passage is found in the short way by which the end of a stretch is 
   const Regime regime;
   Rhs rhs(system, regime);
   const Tolerance tolerance(system.shape().blocks, 1e-10, 1e-12);
-  Passages passages(system);
+  Passages passages(system, system.capabilities().events);
   State x(kSharers), x_new(kSharers);
   system.start(x);
   passages.start({x, regime}, 0);
