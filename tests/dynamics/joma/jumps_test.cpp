@@ -154,7 +154,8 @@ TEST_CASE("Jumps are followed in blocks of tokens", "[fast][joma][flow]") {
   }
 }
 
-TEST_CASE("A run that is interrupted within a jump resumes bit for bit", "[fast][joma][flow]") {
+TEST_CASE("A run that is interrupted within a jump resumes bit for bit",
+          "[fast][numbers][joma][flow]") {
   const Jumps jumps(10, 1, {}, "200");
   auto& workers = const_cast<Workers&>(jumps.workers);
   const std::string method = GENERATE("dopri5", "rosenbrock4");
@@ -191,7 +192,7 @@ TEST_CASE("A run that is interrupted within a jump resumes bit for bit", "[fast]
 }
 
 TEST_CASE("A flow in lanes that is interrupted within a jump resumes bit for bit",
-          "[fast][joma][flow][lanes]") {
+          "[fast][numbers][joma][flow][lanes]") {
   std::size_t between = 0;
   for (int problem = 1; problem <= 8; ++problem) {
     const Jumps jumps(5, 1, {"--problem-seed", std::to_string(problem)}, "200");

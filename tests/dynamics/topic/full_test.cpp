@@ -67,7 +67,7 @@ TEST_CASE("topic: the full flow is the gradient's mean over all documents, at an
 }
 
 TEST_CASE("topic: so it is with more queries than are gone through together",
-          "[fast][topic][full]") {
+          "[fast][numbers][topic][full]") {
   const Data data{3, 43, 2, 0.3, 0.2, 0.3};
   const auto system = make_full_random(data, {Train::joint, false, 0}, 0.7, 3);
   const std::vector<double> x = start_of(*system);
