@@ -1,5 +1,5 @@
-"""What is held against the machine's limits, or against popflow itself: kernels, whole programs, sweeps,
-two threads.
+"""What is held against the machine's limits, or against popflow itself: shares of the processor's time,
+kernels, whole programs, sweeps, two threads.
 Each part measures into a dictionary of seconds, bytes and the like, and makes lines of a table of it."""
 
 import json
@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import measure
+import shares
 
 
 def interleaved(works):
@@ -257,6 +258,8 @@ def threads_lines(found):
         yield title, f"{one:.2f} s, {two:.2f} s: {one / two:.2f} times", "1.9"
 
 
-PARTS = {"kernels": (measure_kernels, kernel_lines), "programs": (measure_programs, program_lines),
+PARTS = {"shares": (shares.measure_shares, shares.share_lines),
+         "kernels": (measure_kernels, kernel_lines),
+         "programs": (measure_programs, program_lines),
          "sweeps": (measure_sweeps, sweep_lines),
          "threads": (measure_threads, threads_lines)}
