@@ -162,23 +162,43 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
          chain.pi1 * divergence(logits.f1);
 }
 
+namespace {
+
+/// given log(given/model) + model - given, where the model has given + by: not negative, and exact
+/// however near the two are.
+double divergence_of_pair(double given, double model, double by) {
+  const double z = by / given;
+  return -given * (std::abs(z) < 0.5 ? log1p_minus(z) : std::log(model / given) - z);
+}
+
+/// excess_loss() by the pairs: the divergence of the chain's own from them.
+double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
+  const double d = pairs.g1;
+  return 2 * divergence_of_pair(chain.pair_change, pairs.change, -d) +
+         divergence_of_pair(chain.pi0 * (1 - chain.p), pairs.stay0, d) +
+         divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
+}
+
+}  // namespace
+
 SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
                          Side side) {
-  const auto loss = [&](double slope) {
+  const bool by_root = above == excess_loss;
+  const auto loss = [&](double slope, const ModelPairs& pairs) {
+    if (by_root) return excess_of_pairs(chain, pairs);
     const LogitsAtSlope at = logits_at(chain, slope);
     return above(chain, {at.f0, at.f1});
   };
-  const double level = share * loss(start);
+  const double level = share * loss(start, model_pairs(chain, start));
   if (!(level > 0)) return {};
   const double best = chain.best_slope;
   // Halley's steps. Above its minimum the loss's root is nearly a line, so that few do; on the line
   // e = 0 the loss itself is. The last one triples the digits that there are.
   constexpr double kThirdOfDigits = 4e-6;
-  const bool by_root = above == excess_loss;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
-      const double here = loss(slope);
       const ModelPairs pairs = model_pairs(chain, slope);
+      const double here = loss(slope, pairs);
       const double excess =
           by_root ? 2 * (here - std::sqrt(std::max(here * level, 0.0))) : here - level;
       const double newton = excess / pairs.g1;

@@ -38,8 +38,8 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
   return exit_code(outcome.kind);
 }
 
-/// What the run itself said and returned when it ended, so that a script that resumes whatever file
-/// there is learns how that went.
+/// What the run itself said when it ended. That there is nothing to do is no failure, however it
+/// ended: who resumes whatever files there are asks `status` of each.
 ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
   screen.message(plan.why_finished);
   const DataFile file(path);
@@ -47,7 +47,8 @@ ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& s
   // Of an ensemble that reached its end the file may say that some runs diverged.
   if (outcome.kind == Outcome::Kind::reached && Counted(file).note().empty())
     outcome.message.clear();
-  return report(path, outcome, true, screen);
+  report(path, outcome, true, screen);
+  return ExitCode::success;
 }
 
 std::string dry_run(const Experiment& experiment, const std::string& program,

@@ -185,7 +185,8 @@ TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[
 
 TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left",
           "[fast][markov]") {
-  for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.5, 0.01}, PQ{0.4, 0.4}}) {
+  for (const PQ& of :
+       {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.5, 0.01}, PQ{0.4, 0.4}, PQ{1e-6, 0.3}, PQ{0.999, 0.9}}) {
     const Chain chain(of.p, of.q);
     for (const LossAbove above : {excess_loss, loss_above_line}) {
       // The slope that makes the loss `above` its limit is the logits' difference.

@@ -148,6 +148,16 @@ TEST_CASE("markov: the gradient stays accurate where both sigmoids have saturate
   }
 }
 
+TEST_CASE("markov: log(1 + z) - z has all its digits", "[fast][markov]") {
+  for (const double z :
+       {-0.9, -0.5, -0.4999, -0.1, -1e-3, -1e-9, 1e-9, 1e-3, 0.1, 0.4999, 0.5, 7.0}) {
+    INFO("z = " << z);
+    const Exact wanted = log(1 + Exact(z)) - Exact(z);
+    CHECK(error(log1p_minus(z), wanted) <= 4 * kEpsilon * std::abs(static_cast<double>(wanted)));
+  }
+  CHECK(log1p_minus(0) == 0);
+}
+
 TEST_CASE("markov: differences of coins have all their digits", "[fast][markov]") {
   for (const double p : {1e-12, 0.003, 0.3, 0.5, 0.7, 0.998, 1 - 1e-12}) {
     for (const double d : {-2000.0, -60.0, -3.0, -0.5, -0.4, -1e-3, -1e-9, 1e-9, 1e-3, 0.4, 0.51,
