@@ -57,6 +57,15 @@ def test_a_run(made):
     assert f"boosted, $t$ = {boosted:.4g}" in labels(figure)
 
 
+def test_the_key_explains_no_more_than_what_is_marked(made):
+    def of_events(**options):
+        return [label for label in labels(drawn(made, "run", **options)) if "boosted" in label]
+
+    assert of_events(observable="A") == []  # a matrix
+    assert len(of_events(observable="loss")) == 1
+    assert len(of_events(observable="signal_A", against="signal_V")) == 1
+
+
 def test_a_blow_up_is_marked_where_its_time_is(made):
     run = made("drives")
     weights = drawn(made, "drives").axes[1]

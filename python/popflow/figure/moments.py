@@ -18,10 +18,21 @@ SHADES = ["1.0", "0.94", "0.87", "0.8"]
 
 
 def marks(page: Page, data: xarray.Dataset) -> None:
-    """Lines at the events (of an ensemble at their medians), shades for the stages."""
+    """Lines at the events (of an ensemble at their medians), shades for the stages.
+
+    The key explains no more than what some panel shows: a matrix shows neither.
+    """
     data = recorded(well(data))
     timed = [axes for axes in page if axes.get_label() == "over time"]
-    stages(page, timed, data)
+    if timed:
+        stages(page, timed, data)
+    if timed or any(axes.get_label() == "events marked" for axes in page):
+        lines(page, timed, data)
+    if timed:
+        bands(page, data)
+
+
+def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
     for marker, (name, times) in zip(MARKERS, events(data).items()):
         happened = times[np.isfinite(times)]
         time = float(np.median(happened))
@@ -30,7 +41,6 @@ def marks(page: Page, data: xarray.Dataset) -> None:
             axes.plot([time], [0], marker, color="black", markerfacecolor="white", zorder=5,
                       transform=axes.get_xaxis_transform(), clip_on=False)
         explain(page, marker, f"{name.replace('_', ' ')}, {told(happened, len(times))}")
-    bands(page, data)
 
 
 def told(happened: Any, runs: int) -> str:

@@ -25,6 +25,7 @@ def plane(axes: Any, data: xarray.Dataset, x: str, y: str, log: str | None = "no
     across, up = values(data, x), values(data, y)
     if across.ndim == 1:
         path(axes, across, up, colour(0))
+        axes.set_label("events marked")
         for marker, time in zip(MARKERS, events(data).values()):
             at = [np.interp(time, values(data, "time"), value) for value in (across, up)]
             axes.plot(*at, marker, color="black", markerfacecolor="white", zorder=4)
