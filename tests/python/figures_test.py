@@ -127,6 +127,31 @@ def test_the_boundary_is_that_of_the_basins(made):
     assert 0 < int(local.sum()) < local.size
 
 
+@pytest.mark.parametrize("p, q", [(0.2, 0.8), (0.6, 0.4), (0.5, 0.5), (1 / 3, 2 / 3)])
+def test_independent_symbols_have_two_lines_of_minima_and_no_saddle(tmp_path, p, q):
+    """1 - 0.6 - 0.4 is not 0 in double, and no less independent."""
+    run = popflow.run("markov", p=p, q=q, w0=-0.3, e0=1.5, output=tmp_path / "a.h5", show=False)
+    for options in ({}, {"observable": "e", "against": "w"}):
+        figure = popflow.figure(run.popflow.path, **options)
+        plane = next(axes for axes in figure.axes if "phase plane" in axes.get_title("left"))
+        assert "separatrix" not in labels(figure) and "global minima" in labels(figure)
+        assert not any(line.get_marker() == "x" for line in plane.lines)
+        minima = next(line for line in plane.lines if line.get_label() == "global minima")
+        w, e = minima.get_data()
+        assert (w[:2], list(e[:2])) == (pytest.approx(plane.get_xlim()), [0, 0])
+        assert list(w[-2:]) == pytest.approx([-np.sqrt(0.5)] * 2)
+        assert list(e[-2:]) == pytest.approx(plane.get_ylim())
+
+
+@pytest.mark.parametrize("p, q, bounded", [(0.2, 0.8, False), (0.6, 0.4, False), (0.2, 0.7, True)])
+def test_independent_symbols_have_no_boundary(tmp_path, p, q, bounded):
+    starts = popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 7),
+                                           "e0": popflow.linear(0.1, 2, 8)},
+                           p=p, q=q, t_end=5, output=tmp_path / "a.h5", show=False)
+    figure = popflow.figure(starts.popflow.path, observable="outcome")
+    assert ("exact boundary" in labels(figure)) == bounded
+
+
 def test_starts_are_drawn_as_in_the_paper_however_they_were_swept():
     markov, other = (xarray.Dataset(attrs={"system": name}) for name in ("markov", "scb"))
     assert turned(markov, "e0", "w0") == turned(markov, "w0", "e0") == ("w0", "e0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,14 @@ def valley(axes: Any, data: xarray.Dataset) -> None:
 def separatrix(axes: Any, data: xarray.Dataset) -> None:
     """markov: the energy of the saddle (0, -1/sqrt 2), which separates basins where w < 0.
 
-    The panel is widened to show it whole.
+    The panel is widened to show it whole. Where symbols are independent there is no saddle and
+    nothing to separate; the panel shows the minima, then.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.set_xlim(min(left, -1.5), max(right + 0.1, 0.1))
     axes.set_ylim(min(low, -0.05), max(high + 0.05, 1.1))
+    if independent(data):
+        return
     w = SADDLE * np.concatenate([np.linspace(-axes.get_xlim()[0] / -SADDLE, 1, 300),
                                  np.geomspace(1, 1e-4, 300)])
     over(axes, w, energy_of_saddle(w), "separatrix")
@@ -41,8 +45,11 @@ def energy_of_saddle(w: Any) -> Any:
 
 def boundary(axes: Any, data: xarray.Dataset) -> None:
     """markov: the part of the separatrix that bounds the starts which end in a local minimum: left
-    of the saddle for p + q < 1, right of it for p + q > 1."""
-    p, q = (data.popflow.parameters[name] for name in "pq")
+    of the saddle for p + q < 1, right of it for p + q > 1; for p + q = 1 all end in a global one.
+    """
+    if independent(data):
+        return
+    p, q = transitions(data)
     low, _ = axes.get_xlim()
     w = np.linspace(min(low, SADDLE), SADDLE, 400) if p + q < 1 else \
         SADDLE * np.geomspace(1, 1e-4, 600)
@@ -58,14 +65,31 @@ def no_memory(axes: Any, data: xarray.Dataset) -> None:
 
 
 def minima(axes: Any, data: xarray.Dataset) -> None:
-    """markov: the global minima, (1 + 2w|w|) e^2 = log[(1 - p)(1 - q)/(pq)]."""
-    p, q = (data.popflow.parameters[name] for name in "pq")
-    slope = np.log((1 - p) * (1 - q) / (p * q))
+    """markov: the global minima, (1 + 2w|w|) e^2 = log[(1 - p)(1 - q)/(pq)]; for independent
+    symbols both lines on which the left side is 0."""
+    p, q = transitions(data)
     left, right = axes.get_xlim()
-    w = np.linspace(left, right, 800)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        e = np.sqrt(slope / (1 + 2 * w * np.abs(w)))
+    if independent(data):
+        w = np.array([left, right, np.nan, SADDLE, SADDLE])
+        e = np.array([0, 0, np.nan, *axes.get_ylim()])
+    else:
+        w = np.linspace(left, right, 800)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            e = np.sqrt(np.log((1 - p) * (1 - q) / (p * q)) / (1 + 2 * w * np.abs(w)))
     over(axes, w, e, "global minima", linestyle=(0, (1, 1)))
+
+
+def transitions(data: xarray.Dataset) -> tuple[float, float]:
+    """markov: p and q."""
+    p, q = (float(data.popflow.parameters[name]) for name in "pq")
+    return p, q
+
+
+def independent(data: xarray.Dataset) -> bool:
+    """markov: is 1 - p - q no more than the rounding of p and q? dynamics/markov/chain.cpp asks
+    the same."""
+    p, q = transitions(data)
+    return abs((1 - max(p, q)) - min(p, q)) <= 4 * sys.float_info.epsilon
 
 
 def over(axes: Any, x: Any, y: Any, label: str, **style: Any) -> None:
