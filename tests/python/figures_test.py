@@ -115,6 +115,45 @@ def test_a_comparison_tells_its_verdicts(made):
     assert np.isclose(bands, edge).any()
 
 
+def compared_runs(folder, **options):
+    given = {"learning_rate": 0.2, "batch_size": 8, "t_end": 4, "saves": 3, **options}
+    return popflow.compare("markov", **given, output=folder / "a.h5", show=False)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_single_runs_have_differences_without_a_band(tmp_path):
+    compared = compared_runs(tmp_path, runs=1)
+    mean, difference = popflow.figure(compared.popflow.path, observable="loss").axes
+    assert np.array_equal(curve_of(mean)[1], compared.loss_mean.sel(rung="flow"))
+    pair = int(np.flatnonzero((compared.first == 0) & (compared.second == 2))[0])
+    assert any(np.array_equal(line.get_ydata(), compared.loss_difference[pair])
+               for line in difference.lines)
+    assert [text.get_text() for text in difference.texts] == ["no band: too few runs"]
+    assert np.abs(difference.get_ylim()).max() < 3 * float(compared.loss_margin)
+
+
+@pytest.mark.filterwarnings("error:.*masked element")
+def test_rates_of_single_runs_have_no_panels_of_variances(tmp_path):
+    compared = compared_runs(tmp_path, runs=1, learning_rate=None, learning_rates=[0.4, 0.2])
+    figure = popflow.figure(compared.popflow.path)
+    assert len(figure.axes) == 3 and all(axes.has_data() for axes in figure.axes)
+    assert not any("variance" in axes.get_ylabel() for axes in figure.axes)
+
+
+def test_what_has_no_margin_is_drawn_where_nothing_has_one(tmp_path):
+    compared = compared_runs(tmp_path, runs=3, e0=0)  # on the line where nothing moves
+    assert not (compared.loss_margin > 0)
+    means = popflow.figure(compared.popflow.path).axes[0]
+    assert np.array_equal(curve_of(means)[1], compared.loss_mean.sel(rung="flow"))
+
+
+@pytest.mark.parametrize("options", [{}, {"observable": "loss"}])
+def test_a_comparison_of_one_record_has_no_figure(tmp_path, options):
+    compared = compared_runs(tmp_path, runs=3, saves=1)
+    with pytest.raises(popflow.InputError, match="the comparison has one record"):
+        popflow.figure(compared.popflow.path, **options)
+
+
 def test_the_boundary_is_that_of_the_basins(made):
     basins, figure = made("basins"), drawn(made, "basins", observable="outcome")
     axes = figure.axes[0]

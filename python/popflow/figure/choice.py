@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray
 
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from . import kinds
 from .choice_of_sweeps import compared_sweeps, sweep
 from .exact import minima, separatrix, valley
@@ -89,9 +89,16 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
             one_of("--observable", name, known)
     if kind == kinds.RATES:
         names = observable or preferred(data, known)[:MOST_PANELS // 2]
-        return Plan("compared", [[step(orders, name, what, log=log)]
-                                 for name in names for what in ("mean", "variance")])
-    names = observable or [name for name in preferred(data, known) if shown(data, name)][:3]
+        panels = [[step(orders, name, what, log=log)] for name in names
+                  for what in ("mean", "variance") if there(data, f"{name}_{what}_weak_error")]
+        if not panels:
+            raise InputError("the comparison has no weak error of any of these: "
+                             f"{', '.join(names)}.")
+        return Plan("compared", panels)
+    if (records := data.sizes["time"]) < 2:
+        raise InputError(f"the comparison has {'one record' if records else 'no record'}, and a "
+                         "figure of it needs two.")
+    names = observable or telling(data, preferred(data, known))[:3]
     return Plan("compared", [[step(draw, name, log=log)] for name in names
                              for draw in (means, differences)])
 
@@ -107,9 +114,13 @@ def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:
     return [name for name in dict.fromkeys([*first, *known]) if name in known]
 
 
-def shown(data: xarray.Dataset, name: str) -> bool:
-    """Does the observable have a verdict? Invariants without a margin have none."""
-    return there(data, f"{name}_mean") and float(data[f"{name}_margin"]) > 0
+def telling(data: xarray.Dataset, known: list[str]) -> list[str]:
+    """The observables with a verdict, which invariants without a margin do not have; where none
+    has one, those with a number."""
+    found = [name for name in known if there(data, f"{name}_mean")]
+    if not found:
+        raise InputError("the comparison has no number of any observable.")
+    return [name for name in found if float(data[f"{name}_margin"]) > 0] or found
 
 
 def one_of(option: str, given: str | None, known: Sequence[str]) -> None:

@@ -34,21 +34,29 @@ def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) ->
 def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
     """Differences to sgd with simultaneous bands, the margin, and the verdicts.
 
-    Rungs agree where the whole band lies between the dotted lines, the margin.
+    Rungs agree where the whole band lies between the dotted lines, the margin. Of runs that are
+    too few for a band, which has no end then, the differences alone are drawn.
     """
     time = data.time.values
     margin = float(data[f"{name}_margin"])
-    axes.axhspan(-margin, margin, color="0.93", linewidth=0, zorder=-2)
-    for side in (-margin, margin):
-        axes.axhline(side, color=GREY, linewidth=0.7, linestyle=":", zorder=-1)
+    if np.isfinite(margin):
+        axes.axhspan(-margin, margin, color="0.93", linewidth=0, zorder=-2)
+        for side in (-margin, margin):
+            axes.axhline(side, color=GREY, linewidth=0.7, linestyle=":", zorder=-1)
+    endless = False
     for pair, first, second, other in pairs(data):
         mean, band = (data[f"{name}_{what}"].values[pair] for what in ("difference", "band"))
         verdict = data.popflow.words(f"{name}_verdict").values[pair]
         style = curve(list(data.rung.values).index(other))
         axes.plot(time, mean, label=f"{second} $-$ {first}: {verdict}", **style)
-        band = np.nan_to_num(band)
+        endless = endless or bool(np.isinf(band).any())
+        band = np.where(np.isfinite(band), band, 0)
         axes.fill_between(time, mean - band, mean + band, color=style["color"], alpha=0.2,
                           linewidth=0)
+    if endless:
+        axes.annotate("no band: too few runs", (1, 1), ha="right", va="top", fontsize="small",
+                      xycoords="axes fraction")
+        axes.margins(y=0.2)
     set_scales(axes, time, [], (log or "").replace("y", "") or "none" if log else log)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel("difference of the means")
@@ -82,6 +90,7 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
         if not np.isfinite(error).any() or not error.any():
             continue  # the rung that the others are compared with
         style = curve(number)
+        spread = spread if np.isfinite(spread).any() else None  # of single runs
         axes.errorbar(rate, np.abs(error), yerr=spread, marker="o", capsize=2, elinewidth=0.8,
                       label=f"{rung}{order(data, name, what, number)}", **style)
     set_scales(axes, rate, [], "xy" if log is None else log)
