@@ -88,6 +88,25 @@ def test_stages_begin_at_their_events(made):
     assert shades[1].min() == pytest.approx(float(run.time_of.stage2))
 
 
+@pytest.mark.parametrize("name, losses, chances", [
+    ("chain", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"]),
+    ("symmetric", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$, $q$"]),
+    ("squeezed", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"]),
+    ("independent", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"])])
+def test_levels_can_be_told_apart(made, name, losses, chances):
+    """Equal ones share a symbol; those of close ones stand above each other, in their order."""
+    figure = drawn(made, name)
+    for axes, symbols in zip(figure.axes, (losses, chances)):
+        assert [text.get_text() for text in axes.texts] == symbols
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert all(low.y1 <= high.y0 + 1 for low, high in zip(boxes, boxes[1:]))
+        panel = axes.get_window_extent()
+        assert all(panel.y0 - 1 <= box.y0 and box.y1 <= panel.y1 + 1 for box in boxes)
+        dashed = [line for line in axes.lines if line.get_linestyle() == "--"
+                  and np.ptp(line.get_ydata()) == 0 and line.get_color() == "0.45"]
+        assert len(dashed) == len({text.xy[1] for text in axes.texts})
+
+
 def test_an_ensemble(made):
     runs, figure = made("ensemble"), drawn(made, "ensemble", observable="loss")
     loss = figure.axes[0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .labels import axis, heading, key, meaning, symbol, told_apart
+from .labels import axis, heading, key, meaning, symbol, told_apart, wrapped
 from .runs import recorded, values, well
 from .scales import set_scales
 from .style import GREY, colour, curve
@@ -66,12 +66,18 @@ def ensemble(axes: Any, x: Any, y: Any, number: int, label: str) -> None:
 def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
     """Dashed lines at numbers of the problem, each with its symbol at the right end.
 
-    They are constants of the file or its parameters.
+    They are constants of the file or its parameters. Those that are equal share a line. The page
+    moves symbols apart that would overlap.
     """
+    found: dict[float, list[str]] = {}
     for name, symbol_of in names.items():
         if np.isfinite(value := constant(data, name)):
-            axes.axhline(value, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
-            axes.annotate(mathematics(symbol_of), (1, value), xytext=(2, 0), va="center",
+            same = next((other for other in found if np.isclose(value, other, 1e-9, 0)), value)
+            found.setdefault(same, []).append(mathematics(symbol_of))
+    for value, symbols in found.items():
+        axes.axhline(value, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
+        for line in wrapped(", ".join(symbols), 10).split(",\n"):
+            axes.annotate(line, (1, value), xytext=(2, 0), va="center", gid="level",
                           xycoords=axes.get_yaxis_transform(), textcoords="offset points",
                           fontsize="small", color="0.3")
 

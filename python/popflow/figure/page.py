@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import OutputError, UsageError
 from .style import settings
 
@@ -93,6 +95,8 @@ class Page:
             part = inches / (height + inches)
             figure.get_layout_engine().set(rect=(0, part, 1, 1 - part))
         figure.draw_without_rendering()
+        for axes in self.axes:
+            levels_apart(axes)
 
     def _heighten(self) -> None:
         """Gives panels back what long headings and labels take of their height."""
@@ -121,6 +125,28 @@ def above_the_power(axes: Any) -> None:
     if above and axes.yaxis.get_offset_text().get_text():
         lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
         legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
+
+
+def levels_apart(axes: Any) -> None:
+    """Moves the symbols of levels that would overlap up and down, as little as makes them fit one
+    above the other within the panel."""
+    symbols = [text for text in axes.texts if text.get_gid() == "level"]
+    boxes = [text.get_window_extent() for text in symbols]
+    order = np.argsort([(box.y0 + box.y1) / 2 for box in boxes], kind="stable")
+    middles = np.array([(boxes[place].y0 + boxes[place].y1) / 2 for place in order])
+    heights = np.array([boxes[place].height for place in order])
+    apart = np.concatenate([[0], np.cumsum((heights[1:] + heights[:-1]) / 2)])
+    free = middles - apart  # what must not fall from one to the next
+    if (np.diff(free) >= 0).all():
+        return
+    ends = range(len(free))
+    fitted = np.array([max(min(free[start:end + 1].mean() for end in ends[place:])
+                           for start in ends[:place + 1]) for place in ends])
+    panel = axes.get_window_extent()
+    fitted = fitted.clip(panel.y0 + heights[0] / 2, panel.y1 - heights[-1] / 2 - apart[-1])
+    for place, moved in zip(order, fitted + apart - middles):
+        right, up = symbols[place].get_position()
+        symbols[place].set_position((right, up + moved * 72 / axes.figure.dpi))
 
 
 def check_kind(path: str | os.PathLike[str]) -> None:
