@@ -23,6 +23,8 @@ FILES = {
                                          "learning_rate": 0.2, "e0": 0.3, "w0": -0.9}),
     "comparison": (popflow.compare, "markov", {"learning_rate": 0.2, "batch_size": 8, "runs": 8,
                                                "t_end": 10, "saves": 6}),
+    "single runs": (popflow.compare, "markov", {"learning_rate": 0.2, "runs": 1, "t_end": 5,
+                                                "saves": 6}),
     "rates": (popflow.compare, "markov", {"learning_rates": [0.4, 0.2, 0.1], "batch_size": 4,
                                           "runs": 8, "t_end": 8, "saves": 3}),
     "basins": (popflow.sweep, "markov", {"over": {"w0": popflow.linear(-2, 1.9, 14),

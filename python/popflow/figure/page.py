@@ -79,8 +79,8 @@ class Page:
             for handle in getattr(axes, "key_of_page", []):
                 self.explain(handle)
         figure.draw_without_rendering()
-        for axes in self.axes:
-            above_the_power(axes)
+        if any([above_the_power(axes) for axes in self.axes]):
+            figure.draw_without_rendering()
         self._heighten()
         if self._key:
             columns = len(self._key)
@@ -116,15 +116,17 @@ class Page:
         return legend
 
 
-def above_the_power(axes: Any) -> None:
-    """Lifts a key above the panel over the power of ten at the top of its axis."""
+def above_the_power(axes: Any) -> bool:
+    """Lifts a key above the panel over the power of ten at the top of its axis, if there is one."""
     from matplotlib.transforms import ScaledTranslation
 
     legend = axes.get_legend()
-    above = legend is not None and legend.get_gid() == "above"
-    if above and axes.yaxis.get_offset_text().get_text():
-        lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
-        legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
+    if legend is None or legend.get_gid() != "above" or \
+            not axes.yaxis.get_offset_text().get_text():
+        return False
+    lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
+    legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
+    return True
 
 
 def levels_apart(axes: Any) -> None:
