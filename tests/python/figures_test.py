@@ -210,6 +210,30 @@ def test_independent_symbols_have_no_boundary(tmp_path, p, q, bounded):
     assert ("exact boundary" in labels(figure)) == bounded
 
 
+@pytest.mark.parametrize("options, over", [
+    ({}, {"chain": {"p": [0.2, 0.7], "q": [0.3, 0.8]}}),  # each with a boundary of its own
+    ({"bias": "free"}, {})])  # which conserves no energy
+def test_a_boundary_that_is_not_known_is_not_drawn(tmp_path, options, over):
+    starts = popflow.sweep("markov", over={**over, "w0": popflow.linear(-2, 1, 7),
+                                           "e0": popflow.linear(0.1, 2, 8)},
+                           **options, t_end=5, output=tmp_path / "a.h5", show=False)
+    figure = popflow.figure(starts.popflow.path, observable="outcome")
+    assert "exact boundary" not in labels(figure)
+
+
+def test_compared_sweeps_have_no_boundary(tmp_path):
+    """Their chain is in the files that were compared."""
+    files = [f"{mode}={tmp_path / mode}.h5" for mode in ("flow", "sgd")]
+    for mode, own in (("flow", {}), ("sgd", {"learning_rate": 0.1, "batch_size": 2, "runs": 3})):
+        popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 7),
+                                      "e0": popflow.linear(0.1, 2, 8)}, mode=mode, **own, p=0.7,
+                      q=0.8, t_end=2, record="series", saves=3, output=tmp_path / f"{mode}.h5",
+                      show=False)
+    compared = popflow.compare(**{"from": ",".join(files)}, output=tmp_path / "b.h5", show=False)
+    figure = popflow.figure(compared.popflow.path, observable="all")
+    assert "exact boundary" not in labels(figure) and figure.axes[0].has_data()
+
+
 def test_starts_are_drawn_as_in_the_paper_however_they_were_swept():
     markov, other = (xarray.Dataset(attrs={"system": name}) for name in ("markov", "scb"))
     assert turned(markov, "e0", "w0") == turned(markov, "w0", "e0") == ("w0", "e0")

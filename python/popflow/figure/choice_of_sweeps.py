@@ -148,8 +148,11 @@ def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Ca
     """What is known exactly of a map over two parameters."""
     if data.attrs["system"] != "markov":
         return []
-    if (x, y) == ("w0", "e0") and not {"p", "q", "bias"} & set(axes):
-        return [boundary]
+    if (x, y) == ("w0", "e0"):
+        changed = {name for axis in axes for name in [axis, *swept(data, axis)]}
+        compared = "rungs" in data.attrs  # and so without the parameters of its sweeps
+        known = not compared and data.popflow.parameters["bias"] == "optimal"
+        return [boundary] if known and not {"p", "q", "bias"} & changed else []
     return [no_memory] if {x, y} == {"p", "q"} else []
 
 
