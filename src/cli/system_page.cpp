@@ -80,7 +80,8 @@ std::string dataset_form(const ProblemDatasetInfo& dataset) {
 
 std::string invariant_details(const InvariantInfo& invariant) {
   const bool zero = invariant.form == InvariantInfo::Form::zero;
-  return invariant.meaning + (zero ? "; drift: its value" : "; drift: its change since the start");
+  return invariant.meaning +
+         (zero ? "; drift: its value" : "; drift: its change since the first record");
 }
 
 std::string system_page(const SystemInfo& info) {

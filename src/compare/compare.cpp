@@ -11,6 +11,7 @@
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
+#include "run/last_state.hpp"
 #include "run/resume_config.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
@@ -324,6 +325,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   }
   const Provenance provenance;
   for (const std::string& unused : without_effect(config)) screen.message(unused);
+  if (const std::string start = said_of_start(options); !start.empty()) screen.message(start);
   if (const std::string unused = idle_on_all(plan.ladders.front().rungs, config); !unused.empty())
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))

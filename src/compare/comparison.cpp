@@ -130,6 +130,17 @@ std::vector<double> finite_at_end(const Paths& paths) {
   return values;
 }
 
+/// p-value of a difference between the shares of runs that have diverged. A flow stands for as many
+/// runs as it is compared with: all of them would do the same.
+double divergence_p_value(const RungRuns& first, const RungRuns& second, bool first_exact,
+                          bool second_exact) {
+  const std::size_t of_first = first.diverged.size(), of_second = second.diverged.size();
+  const std::size_t times_first = first_exact ? of_second : 1;
+  const std::size_t times_second = second_exact ? of_first : 1;
+  return proportions_p_value(times_first * first.left_out(), times_first * of_first,
+                             times_second * second.left_out(), times_second * of_second);
+}
+
 }  // namespace
 
 ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
@@ -152,8 +163,7 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
     one.verdicts.push_back(
         times == 0 ? Verdict{Verdict::Kind::undecided, kNone}
                    : verdict(d, one.margin, options.level, std::max(first.runs, second.runs)));
-    if (proportions_p_value(runs[i].left_out(), runs[i].diverged.size(), runs[j].left_out(),
-                            runs[j].diverged.size()) <= 1 - options.level)
+    if (divergence_p_value(runs[i], runs[j], first.exact, second.exact) <= 1 - options.level)
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
       values->resize(first.times, kNone);

@@ -67,7 +67,8 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   return config;
 }
 
-/// The save times, rounded to steps of sgd, to the end, rounded too.
+/// The save times, rounded to steps of sgd, to the end, rounded too. The start is one of them, also
+/// where it was not asked for: ranges over the flow and drifts count from there.
 Schedule common_schedule(const RunConfig& base, double learning_rate, const System& system) {
   Parameters options(run_options());
   for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
@@ -77,7 +78,9 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
   options.resolve("mode", std::string("sgd"));
   options.resolve("learning-rate", learning_rate);
   settle_end(options, system);
-  return make_schedule(options, options.real("t-end"));
+  Schedule times = make_schedule(options, options.real("t-end"));
+  if (times.front() > 0) times.insert(times.begin(), 0.0);
+  return times;
 }
 
 /// UsageError where rungs need samples of a system that has none: names rungs that do not, and all

@@ -369,7 +369,8 @@ OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
   for (double p = kLow; p <= kHigh; p += kStep) curve.push_back(profile(p, nullptr));
   const auto best = std::min_element(curve.begin(), curve.end());
   const double degrees = std::max(1.0, static_cast<double>(n) - 2);
-  if (*best > chi_squared(degrees, 0.99)) {
+  // The best power at an end of where it is looked for is none: errors whose sign changes, say.
+  if (best == curve.begin() || best == curve.end() - 1 || *best > chi_squared(degrees, 0.99)) {
     fit.kind = OrderFit::Kind::no_power;
     return fit;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "median.hpp"
 #include "popflow/error.hpp"
@@ -19,6 +18,13 @@ namespace {
 struct Ends {
   std::vector<double> first, last;
 };
+
+/// Exact where all are the same, as they are at a start.
+double mean_of_runs(const std::vector<double>& values) {
+  double beyond = 0;
+  for (const double value : values) beyond += value - values.front();
+  return values.front() + beyond / static_cast<double>(values.size());
+}
 
 Ends across_runs(const DataFile& file, const std::string& name, std::size_t runs, std::size_t saves,
                  const Counted& counted) {
@@ -126,16 +132,18 @@ std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t sa
                           const Counted& counted) {
   // A single save is the end, and no beginning.
   const bool begins = saves > 1;
-  Rows rows = {{"observable", begins ? "first" : "", "last: mean", "std", "least", "most", "runs"}};
+  std::string title = begins ? first_save(file) : "";
+  if (begins && title != "first") title += ": mean";
+  Rows rows = {{"observable", title, "last: mean", "std", "least", "most", "runs"}};
   for (const auto& name : observables(file)) {
     const auto [first, last] = across_runs(file, name, runs, saves, counted);
     std::vector<std::string> row = {name};
-    row.push_back(!begins ? "" : first.empty() ? "-" : rounded(median(first)));
+    row.push_back(!begins ? "" : first.empty() ? "-" : rounded(mean_of_runs(first)));
     if (last.empty()) {
       row.insert(row.end(), {"-", "-", "-", "-", "0"});
     } else {
       const auto n = static_cast<double>(last.size());
-      const double mean = std::accumulate(last.begin(), last.end(), 0.0) / n;
+      const double mean = mean_of_runs(last);
       double squares = 0;
       for (const double value : last) squares += (value - mean) * (value - mean);
       row.push_back(rounded(mean));

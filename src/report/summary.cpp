@@ -209,8 +209,8 @@ std::string observable_table(const DataFile& file, std::size_t saves, std::size_
                     moved ? rounded(*moved) : ""});
   }
   if (rows.empty()) return "";
-  rows.insert(rows.begin(),
-              {"observable", begins ? "first" : "", "last", any_drift ? "invariant's drift" : ""});
+  rows.insert(rows.begin(), {"observable", begins ? first_save(file) : "", "last",
+                             any_drift ? "invariant's drift" : ""});
   return "\n" + text::columns(rows);
 }
 

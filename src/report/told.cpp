@@ -55,6 +55,11 @@ std::size_t ensemble(const DataFile& file) {
   return file.has_dataset("run") ? file.read("run").values.size() : 0;
 }
 
+std::string first_save(const DataFile& file) {
+  const std::vector<double> time = file.read("time").values;
+  return time.empty() || !(time.front() > 0) ? "first" : "at t = " + text::rounded(time.front());
+}
+
 std::vector<std::string> observables(const DataFile& file) {
   return text::split_words(attribute(file, "", "observables"));
 }

@@ -27,6 +27,9 @@ std::vector<std::size_t> saves_of_runs(const DataFile& file, std::size_t saves);
 std::size_t saves_done(const DataFile& file, std::size_t saves);
 /// Number of runs, or 0 for a file of one flow.
 std::size_t ensemble(const DataFile& file);
+/// What the first save is called in a table: "first", or at which time it is if that is not the
+/// start, from which drifts then do not count.
+std::string first_save(const DataFile& file);
 /// The names of the observables.
 std::vector<std::string> observables(const DataFile& file);
 

@@ -15,6 +15,10 @@ namespace popflow {
 /// program whose state is laid out differently.
 LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers);
 
+/// What is to be said of the start that --init-from names: of an ensemble it is its first run's.
+/// Empty where that is no question.
+std::string said_of_start(const Parameters& options);
+
 /// What systems are told of the run that they are made for, and the start that it points to.
 struct Circumstances {
   Circumstances() = default;

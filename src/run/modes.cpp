@@ -120,6 +120,17 @@ Setting make_setting(const Parameters& options, const LastState* start) {
   return setting;
 }
 
+namespace {
+
+double default_end(const System& system) {
+  const double end = system.default_end();
+  if (std::isfinite(end)) return end;
+  throw UsageError("the time that this flow of " + system.info().name +
+                   " takes is too long for a number; --t-end sets where it ends");
+}
+
+}  // namespace
+
 void settle_end(Parameters& options, const System& system) {
   const double h = step_length(options);
   if (is_ensemble(options) && options.has("t-end") && options.real("t-end") == 0)
@@ -128,11 +139,11 @@ void settle_end(Parameters& options, const System& system) {
     if (options.has("steps"))
       throw UsageError(
           "--steps is for --mode sgd and --method gradient_descent; here --t-end sets the end");
-    if (!options.has("t-end")) options.resolve("t-end", system.default_end());
+    if (!options.has("t-end")) options.resolve("t-end", default_end(system));
     if (options.word("mode") == "sde") refuse_countless(options, system);
     return;
   }
-  const double end = options.has("t-end") ? options.real("t-end") : system.default_end();
+  const double end = options.has("t-end") ? options.real("t-end") : default_end(system);
   const double wanted = options.has("steps") && !options.has("t-end")
                             ? static_cast<double>(options.integer("steps"))
                             : std::max(1.0, std::round(end / h));

@@ -10,6 +10,7 @@
 #include "report/summary.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
+#include "run/last_state.hpp"
 #include "run/resume_config.hpp"
 
 namespace popflow {
@@ -101,6 +102,8 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
 
   const Provenance provenance;
   for (const std::string& unused : without_effect(config)) screen.message(unused);
+  if (const std::string start = said_of_start(config.options); !start.empty())
+    screen.message(start);
   for (const Note& note : experiment.system->notes())
     if (note.warning)
       screen.warning(path + ": " + note.text);

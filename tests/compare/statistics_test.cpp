@@ -205,6 +205,11 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
   // No power law fits errors that change sign.
   CHECK(fit_order(eta, std::vector<double>{1, 0.1, -0.5, -0.3}, small, 0.95).kind ==
         OrderFit::Kind::no_power);
+  // Nor does one fit whose best place is an end of where it is looked for.
+  const std::vector<double> rates = {0.4, 0.2, 0.1};
+  CHECK(fit_order(rates, std::vector<double>{-0.0041, 0.0044, -0.0042},
+                  std::vector<double>{0.0036, 0.0025, 0.0018}, 0.95)
+            .kind == OrderFit::Kind::no_power);
 }
 
 TEST_CASE("Fisher's exact test on the lady tasting tea", "[fast][compare]") {

@@ -205,6 +205,30 @@ def test_divergence_is_reported():
         check("it has no means" in ended.out, ended.out)
 
 
+def test_the_start_is_saved_wherever_saves_begin():
+    """Ranges over the flow and drifts count from there."""
+    args = ["markov", "--rungs", "flow,sgd", "--learning-rate", 0.5, "--batch-size", 16, "--t-end", 30,
+            "--runs", 8]
+    with Folder() as folder:
+        for saves in (["--save-at", 20], ["--saves", 1]):
+            path, ended = compare(folder, *args, *saves)
+            asked = [20] if "--save-at" in saves else []
+            with h5py.File(path) as file:
+                check(list(file["comparison/time"]) == [0, *asked, 30], list(file["comparison/time"]))
+            check("drifts, z =" in ended.out and "agree" in ended.out, ended.out)
+            check(popflow("resume", path, code=0).err.count("finished"), "it is read again")
+
+
+def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
+    with Folder() as folder:
+        path, ended = compare(folder, "scb", "--rungs", "flow,sgd", "--learning-rate", 5, "--t-end", 50,
+                              "--runs", 12, "--saves", 11, "--state", "none")
+        check("12 of 12 runs diverged" in ended.out and "too few runs" not in ended.out, ended.out)
+        with h5py.File(path) as file:
+            words = file["comparison/loss_verdict"].attrs["flag_meanings"].split()
+            check(words[file["comparison/loss_verdict"][0]] == "differ", "the flow does not diverge")
+
+
 def test_one_run_is_not_enough_for_a_verdict():
     with Folder() as folder:
         _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
@@ -295,6 +319,8 @@ if __name__ == "__main__":
              test_what_is_kept_exactly_has_no_order,
              test_it_says_beforehand_that_a_file_will_be_large,
              test_killed_comparisons_resume, test_divergence_is_reported,
+             test_the_start_is_saved_wherever_saves_begin,
+             test_a_rung_whose_runs_all_diverge_differs_from_the_flow,
              test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
              test_options_that_no_rung_has_a_use_for_are_named,
              test_only_the_flow_has_reduced_coordinates,

@@ -61,6 +61,32 @@ def test_a_single_save_has_no_first():
             check("first" in info(run(folder, "markov", "--t-end", 2, "--saves", 2, *ensemble)), "two")
 
 
+def test_a_first_record_that_is_not_the_start_is_not_called_first():
+    with Folder() as folder:
+        one = info(run(folder, "markov", "--t-end", 3, "--save-at", 2))
+        check("at t = 2 " in one and "first" not in one, one)
+        path = run(folder, "markov", "--t-end", 3, "--save-at", 2, "--mode", "sgd", "--runs", 3)
+        said = info(path)
+        with h5py.File(path) as file:
+            mean = float(np.mean(file["loss"][:, 0]))
+        check("at t = 2: mean" in said and f"{mean:.6g}" in said, said)
+
+
+def test_the_start_that_an_ensemble_gives_is_told():
+    with Folder() as folder:
+        ensemble = ["run", "markov", "--mode", "sgd", "--runs", 3, "--t-end", 2]
+        popflow(*ensemble, "-o", "a.h5", folder=folder, code=0)
+        said = popflow(*ensemble, "--init-from", "a.h5", "-o", "b.h5", folder=folder, code=0).err
+        check("a.h5 holds 3 runs: the start is where its first one ended" in said, said)
+
+
+def test_an_end_that_is_no_number_is_asked_for():
+    with Folder() as folder:
+        said = popflow("run", "markov", "--p", 1e-300, "-o", "a.h5", folder=folder, code=2).err
+        check("--t-end" in said and not os.path.exists(os.path.join(folder, "a.h5")), said)
+        popflow("run", "markov", "--p", 1e-300, "--t-end", 1, "-o", "a.h5", folder=folder, code=0)
+
+
 def test_csv_tells_outcome_and_parameters():
     with Folder() as folder:
         rows = table(run(folder, "markov", "--p", 0.3, "--t-end", 200, "--saves", 3))
@@ -97,4 +123,6 @@ def test_csv_of_a_comparison():
 if __name__ == "__main__":
     run_all([test_runs_of_an_ensemble_that_have_not_come_equally_far,
              test_an_extension_does_not_list_its_times, test_a_single_save_has_no_first,
+             test_a_first_record_that_is_not_the_start_is_not_called_first,
+             test_the_start_that_an_ensemble_gives_is_told, test_an_end_that_is_no_number_is_asked_for,
              test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison])
