@@ -185,7 +185,10 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
                          Side side) {
   const bool by_root = above == excess_loss;
   const auto loss = [&](double slope, const ModelPairs& pairs) {
-    if (by_root) return excess_of_pairs(chain, pairs);
+    // At slopes beyond a thousand or so probabilities of pairs vanish, whose logarithms do not.
+    constexpr double kVanishes = 1e-290;
+    if (by_root && std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishes)
+      return excess_of_pairs(chain, pairs);
     const LogitsAtSlope at = logits_at(chain, slope);
     return above(chain, {at.f0, at.f1});
   };

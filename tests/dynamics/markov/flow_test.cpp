@@ -194,7 +194,7 @@ TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left
         const double e = std::sqrt(std::abs(slope));  // slope(e, w) at 1 + 2 w |w| = +-1
         return above(chain, optimal_logits(chain, e, slope < 0 ? -1 : 0));
       };
-      for (const double start : {-4.0, -0.3, 0.2, 1.5, 6.0}) {
+      for (const double start : {-1e8, -4.0, -0.3, 0.2, 1.5, 6.0, 1000.0, 1e8}) {
         if (!(loss(start) > 0)) continue;
         INFO("p = " << of.p << ", q = " << of.q << ", start " << start);
         const SlopeRange both = slopes_within(chain, above, start, 0.01, Side::both);
