@@ -315,8 +315,11 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
       for_agree = std::max(for_agree, d.band[t] / (margin - size));
     }
   }
-  const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
-  if (within) {
+  const auto none = [](double e) { return e == 0; };
+  const bool exact = std::all_of(d.error.begin(), d.error.end(), none);
+  // Where nothing changes along the flow there is no margin.
+  const bool same = exact && std::all_of(d.difference.begin(), d.difference.end(), none);
+  if (within || same) {
     v.kind = Verdict::Kind::agree;
   } else if (exact || d.p_value <= 1 - level) {
     v.kind = Verdict::Kind::differ;

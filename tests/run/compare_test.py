@@ -229,6 +229,12 @@ def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
             check(words[file["comparison/loss_verdict"][0]] == "differ", "the flow does not diverge")
 
 
+def test_what_rests_on_all_rungs_agrees():
+    with Folder() as folder:
+        ended = compare(folder, "markov", "--e0", 0, "--runs", 3, "--saves", 5, "--t-end", 1)[1]
+        check("differ " not in ended.out and "of all 6 observables" in ended.out, ended.out)
+
+
 def test_one_run_is_not_enough_for_a_verdict():
     with Folder() as folder:
         _, ended = compare(folder, "markov", *SMALL[:-2], "--runs", 1, "--rungs", "flow,sgd")
@@ -321,7 +327,7 @@ if __name__ == "__main__":
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_the_start_is_saved_wherever_saves_begin,
              test_a_rung_whose_runs_all_diverge_differs_from_the_flow,
-             test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
+             test_what_rests_on_all_rungs_agrees, test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
              test_options_that_no_rung_has_a_use_for_are_named,
              test_only_the_flow_has_reduced_coordinates,
              test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
