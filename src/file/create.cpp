@@ -35,6 +35,7 @@ using Coordinate = DimensionSpec::Coordinate;
 constexpr hsize_t kPage = 4096;
 constexpr hsize_t kSmallestBlock = 512;
 
+// Few enough to stay in the cache, and on the heap, from one dataset to the next.
 constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
 /// What netCDF writes as the NAME of a dimension without coordinates, and looks for.

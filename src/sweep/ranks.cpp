@@ -55,8 +55,9 @@ bool parent_has(const char* variable) {
 
 /// Processes that the launcher says it started together with this one.
 int launched_together() {
-  return std::max({number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"),
-                   number_in("SLURM_STEP_NUM_TASKS")});
+  int most = 0;
+  for (const Launcher& launcher : kLaunchers) most = std::max(most, number_in(launcher.size));
+  return most;
 }
 
 #ifdef POPFLOW_MPI_LIBRARY
