@@ -28,14 +28,17 @@ enum Optimal : size_t {
   kPairs,      // 2 pi0 pi1
   kAsymmetry,  // of Chain, as some more
   kTwiceRoot,
+  kAsymmetrySquare,
+  kTwiceRootSquare,
   kCommon,  // max(pi0, pi1)
   kRare,    // 4 pi0 pi1 min(pi0, pi1)
   kFirst,   // 1 where 0 is the common symbol, 0 elsewhere
   kLine,    // dL/ds on the line e = 0
   kNear,    // 1 where s* is near 0, 0 elsewhere
   kBestChange,
-  kBestStay,
-  kBestStay1,  // pi1 (1 - q)
+  kBestChangeSquare,
+  kLessBestStay,  // -pair_stay
+  kBestStay1,     // pi1 (1 - q)
   kSettledLow,
   kSettledHigh,
   kInverse0,  // 1/pi0
@@ -76,21 +79,30 @@ struct alignas(64) Row {
   double of[kLanes];
 };
 
-/// a and b of half_powers() in chain.cpp, by the sign of the slope and the smaller of the two.
-inline double low_power(double s, double less) { return s > 0 ? less : 1; }
-inline double high_power(double s, double less) { return s > 0 ? 1 : less; }
+/// The slopes s = e^2 k at the states, and dL/ds.
+struct BySlope {
+  Row ee, k;
+  Row g1;
+};
 
-/// dL/ds at the states: what PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and
-/// denominator have been multiplied by, since a division costs as much as the rest.
+/// What PairsAt in chain.cpp divides by (a + S) and (D + S), numerator and denominator have been
+/// multiplied by, since a division costs as much as the rest. There a is the smaller power, `less`,
+/// and b 1 where the slope is positive; elsewhere it is the other way round: `up` chooses.
 ///
 /// A loop each for the exponential, the root and the division, since each waits for the one before:
 /// in one loop they would be a chain too long for the processor to begin with the next lanes
-/// meanwhile.
+/// meanwhile. What is left then are multiplications, and so there are as few as can be.
 inline __attribute__((always_inline)) void gradients_by_slope(const double* __restrict of,
-                                                              const double* __restrict x, Row& g1) {
-  Row s, exponent, less, less_by, S;
+                                                              const double* __restrict x,
+                                                              BySlope& at_slope) {
+  Row s, exponent, less, less_by, squares, S;
   for (size_t l = 0; l < kLanes; ++l) {
-    s.of[l] = slope(x[l], acting(x[kLanes + l]));
+    const double e = x[l];
+    const double w = acting(x[kLanes + l]);
+    const double ww = w * std::abs(w);
+    at_slope.ee.of[l] = e * e;
+    at_slope.k.of[l] = 1 + (ww + ww);
+    s.of[l] = at_slope.ee.of[l] * at_slope.k.of[l];
     const double half = -0.5 * std::abs(s.of[l]);
     // Beside the exponential, gcc makes two ways of this choice.
     exponent.of[l] = half < kLowestExponent ? kLowestExponent : half;
@@ -101,59 +113,67 @@ inline __attribute__((always_inline)) void gradients_by_slope(const double* __re
     less_by.of[l] = split.less_one();
   }
   for (size_t l = 0; l < kLanes; ++l) {
-    const double D = at(of, kAsymmetry, l) * low_power(s.of[l], less.of[l]);
-    const double E = at(of, kTwiceRoot, l) * high_power(s.of[l], less.of[l]);
-    const double root = std::sqrt(D * D + E * E);
+    const bool up = s.of[l] > 0;
+    const double DD_by = at(of, kAsymmetrySquare, l);
+    const double EE_by = at(of, kTwiceRootSquare, l);
+    const double by_less = up ? DD_by : EE_by;
+    const double by_one = up ? EE_by : DD_by;
+    squares.of[l] = by_less * (less.of[l] * less.of[l]) + by_one;
+  }
+  for (size_t l = 0; l < kLanes; ++l) {
+    const double root = std::sqrt(squares.of[l]);
+    const double E = at(of, kTwiceRoot, l) * (s.of[l] > 0 ? 1 : less.of[l]);
     S.of[l] = root > E ? root : E;  // where squares vanish
   }
   for (size_t l = 0; l < kLanes; ++l) {
-    const double a = low_power(s.of[l], less.of[l]);
-    const double b = high_power(s.of[l], less.of[l]);
-    const double aa = a * a;
-    const double bb = b * b;
+    const bool up = s.of[l] > 0;
+    const double a = up ? less.of[l] : 1;
+    const double square = less.of[l] * less.of[l];
     const double D_and_S = at(of, kAsymmetry, l) * a + S.of[l];
     const double divisor = (a + S.of[l]) * D_and_S;
     // Squares that vanish are of shares that are far smaller than what they are added to.
     const double change = at(of, kPairs, l) * a * D_and_S;
     const double common = at(of, kCommon, l) * (D_and_S * D_and_S);
-    const double rare = at(of, kRare, l) * bb;
+    const double rare = at(of, kRare, l) * (up ? 1 : square);
     const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
-    const double best = at(of, kBestChange, l);
     // b^2 x*^2 - a^2 stay: near independence from its value on the line, which is small, too.
-    const double stay = at(of, kBestStay, l);
-    const double square = best * best;
-    const double negative = -stay;
-    const double weight = s.of[l] > 0 ? negative : square;
-    const double from_line = at(of, kLine, l) + weight * (less_by.of[l] * (2 + less_by.of[l]));
-    const double apart = bb * square - aa * stay;
-    const double above = at(of, kNear, l) != 0 ? from_line : apart;
-    g1.of[l] = above * divisor /
-               (aa * (stay0 + at(of, kBestStay1, l) * divisor) + bb * (change + best * divisor));
+    const double best = at(of, kBestChangeSquare, l);
+    const double less_stay = at(of, kLessBestStay, l);
+    const double by_less = up ? less_stay : best;
+    const double by_one = up ? best : less_stay;
+    const bool near = at(of, kNear, l) != 0;
+    const double change_of_square = less_by.of[l] * (2 + less_by.of[l]);
+    const double above =
+        by_less * (near ? change_of_square : square) + (near ? at(of, kLine, l) : by_one);
+    const double by_aa = stay0 + at(of, kBestStay1, l) * divisor;
+    const double by_bb = change + at(of, kBestChange, l) * divisor;
+    const double below = (up ? by_aa : by_bb) * square + (up ? by_bb : by_aa);
+    at_slope.g1.of[l] = above * divisor / below;
   }
 }
 
 // gcc gives up where it would have to tell too many arrays apart: hence __restrict.
 POPFLOW_WIDEST void optimal_flow(const LaneSizes& /*sizes*/, const double* __restrict of,
                                  const double* __restrict x, double* __restrict dxdt) {
-  Row g1;
-  gradients_by_slope(of, x, g1);
+  BySlope at_slope;
+  gradients_by_slope(of, x, at_slope);
   for (size_t l = 0; l < kLanes; ++l) {
-    const double e = x[l];
-    const double w = acting(x[kLanes + l]);
-    dxdt[l] = -e * (2 + 4 * w * std::abs(w)) * g1.of[l];
-    dxdt[kLanes + l] = -4 * std::abs(w) * e * e * g1.of[l];
+    const double by_s = -2 * at_slope.g1.of[l];
+    const double w = std::abs(acting(x[kLanes + l]));
+    dxdt[l] = x[l] * at_slope.k.of[l] * by_s;
+    dxdt[kLanes + l] = (w + w) * at_slope.ee.of[l] * by_s;
   }
 }
 
 POPFLOW_WIDEST void optimal_flow_and_covariance(const double* __restrict of,
                                                 const double* __restrict x, double* __restrict dxdt,
                                                 double* __restrict covariance) {
-  Row gradients;
-  gradients_by_slope(of, x, gradients);
+  BySlope at_slope;
+  gradients_by_slope(of, x, at_slope);
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
-    const double g1 = gradients.of[l];
+    const double g1 = at_slope.g1.of[l];
     // The logits' derivatives by (e, w): (-e, 0) and (d1e, d1w).
     const double d1e = e * (1 + 4 * w * std::abs(w));
     const double d1w = 4 * e * e * std::abs(w);
@@ -290,13 +310,16 @@ void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRan
   of[kPairs] = pairs;
   of[kAsymmetry] = chain.asymmetry;
   of[kTwiceRoot] = chain.twice_root;
+  of[kAsymmetrySquare] = chain.asymmetry * chain.asymmetry;
+  of[kTwiceRootSquare] = chain.twice_root * chain.twice_root;
   of[kCommon] = std::max(chain.pi0, chain.pi1);
   of[kRare] = 2 * pairs * std::min(chain.pi0, chain.pi1);
   of[kFirst] = chain.pi0 >= chain.pi1 ? 1 : 0;
   of[kLine] = chain.slope_at_line;
   of[kNear] = std::abs(chain.best_slope) < 1 ? 1 : 0;
   of[kBestChange] = chain.pair_change;
-  of[kBestStay] = chain.pair_stay;
+  of[kBestChangeSquare] = chain.pair_change * chain.pair_change;
+  of[kLessBestStay] = -chain.pair_stay;
   of[kBestStay1] = chain.pi1 * (1 - chain.q);
   of[kSettledLow] = settled.low;
   of[kSettledHigh] = settled.high;

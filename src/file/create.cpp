@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <future>
 #include <limits>
 #include <map>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -416,14 +418,32 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
 }
 
 void TrajectoryFile::publish(bool force) {
+  publish_meanwhile(force);
+  finish_publication();
+}
+
+void TrajectoryFile::publish_meanwhile(bool force) {
   check_target(path_, force);
-  sync();
-  const bool renamed = force ? std::rename(temporary_.c_str(), path_.c_str()) == 0
-                             : rename_to_new(temporary_, path_);
-  if (!renamed && errno == EEXIST) throw exists_already(path_);
-  if (!renamed) throw cannot_write(path_, system_reason(errno));
+  const bool unsynced = unsynced_.exchange(false);  // but for what is written from here on
+  const auto publication = [=, descriptor = descriptor_, from = temporary_, to = path_] {
+    if (unsynced) put_on_disk(descriptor, to);
+    const bool renamed =
+        force ? std::rename(from.c_str(), to.c_str()) == 0 : rename_to_new(from, to);
+    if (!renamed && errno == EEXIST) throw exists_already(to);
+    if (!renamed) throw cannot_write(to, system_reason(errno));
+    sync_folder(to);
+  };
+  try {
+    publication_ = std::async(std::launch::async, publication);
+  } catch (const std::system_error&) {  // no thread more: by whoever waits for it
+    publication_ = std::async(std::launch::deferred, publication);
+  }
+}
+
+void TrajectoryFile::finish_publication() {
+  if (!publication_.valid()) return;
+  publication_.get();
   temporary_.clear();
-  sync_folder(path_);
 }
 
 }  // namespace popflow

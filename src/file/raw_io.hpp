@@ -26,4 +26,7 @@ void require_unclaimed(const std::string& path);
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
               const std::string& path);
 
+/// Asks the system to put on the disk what was written. Throws OutputError that names `path`.
+void put_on_disk(int descriptor, const std::string& path);
+
 }  // namespace popflow

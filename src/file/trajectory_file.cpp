@@ -123,6 +123,10 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
 }
 
 TrajectoryFile::~TrajectoryFile() {
+  try {
+    finish_publication();
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
+  }
   if (descriptor_ >= 0) {
     hdf5::release(descriptor_);
     close(descriptor_);
@@ -135,6 +139,7 @@ TrajectoryFile::TrajectoryFile(TrajectoryFile&& other) noexcept { *this = std::m
 TrajectoryFile& TrajectoryFile::operator=(TrajectoryFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(temporary_, other.temporary_);
+  std::swap(publication_, other.publication_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(slots_, other.slots_);
   unsynced_ = other.unsynced_.exchange(unsynced_);
@@ -192,12 +197,13 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
 }
 
 void TrajectoryFile::sync() {
+  finish_publication();
   if (!unsynced_.exchange(false)) return;
-  // EINVAL: a file system that has nothing to wait for.
-  if (fsync(descriptor_) != 0 && errno != EINVAL) throw cannot_write(path_, system_reason(errno));
+  put_on_disk(descriptor_, path_);
 }
 
 void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
+  finish_publication();
   const std::string& name = temporary_.empty() ? path_ : temporary_;
   // HDF5 opens by name.
   struct stat ours {};

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <span>
 #include <string>
@@ -34,6 +35,9 @@ class TrajectoryFile {
   /// disk first.
   static TrajectoryFile create_unpublished(const std::string& path, const GroupSpec& root);
   void publish(bool force);
+  /// The same while the caller goes on, since disks take as long as short runs do. What goes wrong
+  /// then is thrown by the next sync() or set_attributes().
+  void publish_meanwhile(bool force);
 
   /// Opens an existing file for overwriting its raw bytes (resume). Throws InputError if it is
   /// not a popflow file, OutputError if it may not be written or another process is writing it.
@@ -81,8 +85,11 @@ class TrajectoryFile {
   void require_group(const Scope& scope, const std::string& path) const;
   void write_bytes(const std::string& variable, NumberType type, std::size_t first,
                    std::size_t count, const void* data);
+  /// Waits for the end of publish_meanwhile(), and throws what it threw.
+  void finish_publication();
   std::string path_;
-  std::string temporary_;  ///< the name it still has before publish(); empty afterwards
+  std::string temporary_;          ///< the name it still has before publish(); empty afterwards
+  std::future<void> publication_;  ///< under way
   int descriptor_ = -1;
   std::atomic<bool> unsynced_ = false;  ///< something was written
   std::map<std::string, Slot> slots_;

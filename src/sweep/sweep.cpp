@@ -373,8 +373,10 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
       require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
       const GroupSpec layout = sweep->layout(workers->threads());
       require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
-      return std::make_unique<TrajectoryFile>(
-          TrajectoryFile::create(path, layout, config.options.flag("force")));
+      auto created =
+          std::make_unique<TrajectoryFile>(TrajectoryFile::create_unpublished(path, layout));
+      created->publish_meanwhile(config.options.flag("force"));
+      return created;
     });
     Ledger ledger;
     ledger.add({0, sweep->all_runs()});

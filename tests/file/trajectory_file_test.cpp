@@ -1,5 +1,6 @@
 #include "file/trajectory_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -268,6 +269,18 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
       CHECK_THROWS_AS(file.publish(false), UsageError);
       CHECK(contents(path) == "precious");
     }
+    SECTION("a file, while the caller goes on") {
+      file.publish_meanwhile(false);  // whichever comes first
+      const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+      if (made < 0) {
+        file.sync();
+        CHECK(DataFile(path).text_attribute("", "status") == "steady");
+      } else {
+        close(made);
+        CHECK_THROWS_AS(file.sync(), UsageError);
+        CHECK(contents(path).empty());
+      }
+    }
     SECTION("a link that leads nowhere") {
       std::filesystem::create_symlink("nowhere", path);
       CHECK_THROWS_AS(file.publish(false), UsageError);
@@ -282,6 +295,27 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
     }
   }
   CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
+}
+
+TEST_CASE("a file is published while the caller goes on", "[file][fast]") {
+  const Scratch scratch;
+  const std::string path = scratch / "run.h5";
+  {
+    TrajectoryFile file = TrajectoryFile::create_unpublished(path, sample_layout());
+    file.publish_meanwhile(false);
+    file.write("loss", 1, 2.0);
+    SECTION("and looked at by name") {
+      file.sync();
+      CHECK(DataFile(path).read("loss").values[1] == 2);
+    }
+    SECTION("and changed by name") {
+      file.set_attributes({{"", "status", std::string("steady")}});
+      CHECK(DataFile(path).text_attribute("", "status") == "steady");
+    }
+    SECTION("and left") {}
+  }
+  CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
+  CHECK(DataFile(path).read("loss").values[1] == 2);
 }
 
 TEST_CASE("a file that is never published leaves nothing", "[file][fast]") {

@@ -1,0 +1,212 @@
+#include "flow/lane_bank.hpp"
+
+#include <algorithm>
+
+#include "endings.hpp"
+#include "flow/step_length.hpp"
+#include "steppers/stepper.hpp"
+
+namespace popflow {
+
+LaneBank::LaneBank(const LaneFormulas& formulas, ErrorNorm norm, LaneQueue& queue)
+    : formulas_(formulas),
+      queue_(queue),
+      entries_(formulas.sizes.entries),
+      steps_(formulas, norm),
+      values_((queue.extrema ? 2 : 1) * queue.events),
+      watched_(queue.events),
+      passing_(queue.passages),
+      awaited_(queue.passages),
+      slope_(entries_),
+      within_(entries_),
+      of_(formulas.sizes.parameters),
+      known_(queue.extrema ? 2 * queue.events : 0) {
+  in_lane_.fill(kNone);
+}
+
+void LaneBank::fill() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) fill(lane);
+  begin_fresh();
+}
+
+void LaneBank::step() {
+  steps_.attempt();
+  const double* of = steps_.of.data();
+  seen_.clear();
+  if (queue_.events > 0) {
+    formulas_.events(formulas_.sizes, of, steps_.x_new.data(), values_.data());
+    if (!queue_.extrema) add_reached(queue_.events, watched_, values_, seen_);
+  }
+  if (any_awaited_) {
+    formulas_.passages(formulas_.sizes, of, steps_.x_new.data(), passing_.data());
+    add_reached(queue_.passages, awaited_, passing_, seen_);
+  }
+  const bool called = pace_.judge(steps_.error, steps_.factor, seen_, steps_.h);
+  if (called || queue_.extrema) look_at_steps();
+  steps_.accept(pace_.row(LanePace::taken));
+  if (called) replace();
+}
+
+void LaneBank::fill(std::size_t lane) {
+  std::size_t& next = queue_.next;
+  while (next < queue_.end && !queue_.flows[next].under_way()) ++next;
+  in_lane_[lane] = next < queue_.end ? next++ : kNone;
+  if (in_lane_[lane] == kNone) {
+    pace_.idle(lane, steps_.h);  // computes on, from what is there, to no effect
+    return;
+  }
+  ++moving_;
+  const Trajectory& flow = flow_in(lane);
+  flow.lanes->lane_parameters(of_);
+  steps_.of.write(lane, of_);
+  steps_.x.write(lane, flow.x);
+  flow.tolerance.each_piece(0, entries_, [&](std::size_t begin, std::size_t end, double scale) {
+    for (std::size_t i = begin; i < end; ++i)
+      steps_.tolerance.at(i, lane) = flow.tolerance.atol() * scale;
+  });
+  steps_.tolerance.at(entries_, lane) = flow.tolerance.rtol();
+  watch(lane);
+  fresh_.at(0, lane) = 1;
+  any_fresh_ = true;
+}
+
+void LaneBank::begin_fresh() {
+  while (any_fresh_) {
+    steps_.begin(fresh_.data());
+    const LaneRows fresh = fresh_;
+    fresh_.clear();
+    any_fresh_ = false;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if (fresh.at(0, lane) == 0) continue;
+      Trajectory& flow = flow_in(lane);
+      ++flow.counts.evaluations;
+      if (!(flow.dt > 0)) {
+        steps_.slope().read(lane, slope_);
+        flow.dt = first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
+      }
+      pace_.begin(
+          lane,
+          {.t = flow.t,
+           .beside = flow.beside,
+           .target = flow.target,
+           .length = flow.dt,
+           .retry = flow.rejected,
+           .finite = flow.finite,
+           .jumps = flow.jumps,
+           .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
+           .interval = flow.interval},
+          steps_.h);
+      if (pace_.may_go_on(lane)) continue;
+      end_stuck(lane);
+      leave(lane);
+      fill(lane);
+    }
+  }
+}
+
+void LaneBank::leave() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    if (in_lane_[lane] != kNone) leave(lane);
+}
+
+void LaneBank::leave(std::size_t lane) {
+  Trajectory& flow = flow_in(lane);
+  const LanePace::Flow at = pace_.flow(lane);
+  flow.t = at.t;
+  flow.beside = at.beside;
+  flow.dt = at.length;
+  flow.rejected = at.retry;
+  flow.finite = at.finite;
+  flow.interval = at.interval;
+  flow.counts.accepted += at.accepted;
+  flow.counts.rejected += at.rejected;
+  flow.counts.evaluations += 6 * (at.accepted + at.rejected);
+  steps_.x.read(lane, flow.x);
+  in_lane_[lane] = kNone;
+  --moving_;
+}
+
+void LaneBank::look_at_steps() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (pace_.at(LanePace::taken, lane) != 0) {
+      const bool extremum = queue_.extrema && extremum_in(lane);
+      if (!extremum && seen_.at(0, lane) == 0) continue;
+      look_within(lane);
+      watch(lane);
+    } else if (pace_.at(LanePace::calls, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
+      Trajectory& flow = flow_in(lane);
+      const double t = pace_.at(LanePace::t, lane);
+      steps_.slope().read(lane, slope_);
+      if (!all_finite(alone_, slope_)) flow.end(not_finite_after(t, at_time(t)));
+    }
+  }
+}
+
+void LaneBank::replace() {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (pace_.at(LanePace::calls, lane) == 0) continue;
+    Trajectory& flow = flow_in(lane);
+    const bool arrived = !(pace_.at(LanePace::t, lane) < flow.target);
+    if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
+    if (!arrived && !flow.ended) continue;
+    leave(lane);
+    flow.inside = !arrived;
+    fill(lane);
+  }
+  begin_fresh();
+}
+
+void LaneBank::end_stuck(std::size_t lane) {
+  Trajectory& flow = flow_in(lane);
+  const double t = pace_.at(LanePace::t, lane);
+  if (pace_.at(LanePace::steps_left, lane) < 1) {
+    flow.end(too_many_steps(flow.options.max_steps, t, at_time(t)));
+    return;
+  }
+  steps_.slope().read(lane, slope_);
+  steps_.x.read(lane, flow.x);
+  flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, t,
+                          pace_.at(LanePace::finite, lane) != 0));
+}
+
+void LaneBank::watch(std::size_t lane) {
+  const Trajectory& flow = flow_in(lane);
+  for (std::size_t event = 0; event < queue_.events; ++event)
+    watched_.at(event, lane) = flow.events.watching(event) ? 1 : 0;
+  const std::size_t items = flow.passages.times().size();
+  for (std::size_t item = 0; item < queue_.passages; ++item)
+    awaited_.at(item, lane) = item < items && !flow.passages.passed(item) ? 1 : 0;
+  any_awaited_ = std::any_of(in_lane_.begin(), in_lane_.end(), [&](std::size_t i) {
+    return i != kNone && !queue_.flows[i].passages.none_left();
+  });
+}
+
+bool LaneBank::extremum_in(std::size_t lane) {
+  values_.read(lane, known_);
+  const std::span<const double> known = known_;
+  const double t_new = pace_.now(lane);
+  return !flow_in(lane).events.quiet(t_new, known.first(queue_.events), known.last(queue_.events));
+}
+
+void LaneBank::look_within(std::size_t lane) {
+  Trajectory& flow = flow_in(lane);
+  const double t = pace_.at(LanePace::t_before, lane);
+  const double t_new = pace_.now(lane);
+  const double step = pace_.at(LanePace::step, lane);
+  const double h = step < smallest_step(t) ? step : t_new - t;
+  steps_.x.read(lane, within_.x);
+  steps_.x_new.read(lane, within_.x_new);
+  steps_.stages(lane, within_.slopes);
+  within_.extend(*flow.system, t, h);
+  const auto probe = [this](double part) { return within_.at(part); };
+  // Without extrema the step's begin has not been looked at: nothing had happened until there.
+  if (!queue_.extrema) flow.events.find(t, h, {within_.x, {}}, t, probe);
+  const std::span<const double> known = std::span(known_).first(queue_.extrema ? queue_.events : 0);
+  while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe, known) ==
+         EventWatch::Found::located) {
+  }
+  if (!flow.passages.none_left())
+    flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe);
+}
+
+}  // namespace popflow

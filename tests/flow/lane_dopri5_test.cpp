@@ -1,0 +1,75 @@
+#include "flow/lane_dopri5.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "steppers/stepper.hpp"
+
+// A step in all lanes at once: of dx/dt = rate x, each lane with a rate of its own.
+
+using namespace popflow;
+
+namespace {
+
+void decay(const LaneSizes& /*sizes*/, const double* of, const double* x, double* out) {
+  for (std::size_t l = 0; l < kLanes; ++l) out[l] = of[l] * x[l];
+}
+constexpr LaneFormulas kDecay{{1, 1}, decay};
+
+/// By what Dormand and Prince's method of order five multiplies x in a step, z = h rate.
+double growth(double z) {
+  return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5 * (1 + z / 5)))));
+}
+
+}  // namespace
+
+TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length by its error") {
+  LaneDopri5 steps(kDecay, ErrorNorm::largest);
+  const LaneRows all = [] {
+    LaneRows ones(1);
+    for (std::size_t l = 0; l < kLanes; ++l) ones.at(0, l) = 1;
+    return ones;
+  }();
+  // Errors from far below the tolerance to far above it.
+  for (int power = -6; power <= 1; ++power) {
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      steps.of.at(0, l) = -std::pow(10.0, power) * (1 + static_cast<double>(l) / 2);
+      steps.x.at(0, l) = 2;
+      steps.tolerance.at(0, l) = 1e-9;
+      steps.tolerance.at(1, l) = 0;
+      steps.h.at(0, l) = 1;
+    }
+    steps.begin(all.data());
+    steps.attempt();
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double z = steps.of.at(0, l);
+      CAPTURE(power, l, steps.error.at(0, l));
+      CHECK(steps.x_new.at(0, l) == Approx(2 * growth(z)).epsilon(1e-12).margin(1e-12));
+      CHECK(steps.factor.at(0, l) ==
+            Approx(step_factor(steps.error.at(0, l), 5)).epsilon(1e-15).margin(0));
+    }
+  }
+}
+
+TEST_CASE("a lane that is not finite has no finite error, and no factor out of bounds") {
+  LaneDopri5 steps(kDecay, ErrorNorm::rms);
+  const double kinds[] = {std::numeric_limits<double>::quiet_NaN(),
+                          std::numeric_limits<double>::infinity(), 1e300, 0};
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    steps.of.at(0, l) = kinds[l % 4];
+    steps.x.at(0, l) = 1;
+    steps.tolerance.at(0, l) = 1e-9;
+    steps.h.at(0, l) = 1;
+  }
+  LaneRows all(1);
+  for (std::size_t l = 0; l < kLanes; ++l) all.at(0, l) = 1;
+  steps.begin(all.data());
+  steps.attempt();
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    CAPTURE(kinds[l % 4]);
+    CHECK(std::isfinite(steps.error.at(0, l)) == (kinds[l % 4] == 0));
+    CHECK(steps.factor.at(0, l) >= 0.2);
+    CHECK(steps.factor.at(0, l) <= 5);
+  }
+}
