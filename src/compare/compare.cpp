@@ -129,10 +129,7 @@ std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
         cut.push_back(rung.word);
       all = all || rung.experiment->plan.saves == StateSaves::all;
     }
-  if (!cut.empty())
-    return "all states of " + text::join(cut, ", ") +
-           " would take more than 1 GiB: only the first and the last are recorded (--state all "
-           "records all)";
+  if (!cut.empty()) return said_of_cut_states(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
   return "the file will take " + describe_bytes(bytes) +
          ", with the states of all runs at all saves; --state ends, which keeps the first and the "

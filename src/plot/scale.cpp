@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "text/text.hpp"
+#include <sstream>
 
 namespace popflow {
 
@@ -16,6 +15,15 @@ double round_step(double step) {
   for (const double factor : {1.0, 2.0, 5.0})
     if (factor * power >= step * (1 - 1e-9)) return factor * power;
   return 10 * power;
+}
+
+/// With as many digits as tell it from its neighbours at such steps, at least six.
+std::string label(double value, double step) {
+  const double digits = 1 + std::floor(std::log10(std::abs(value) / step) + 1e-9);
+  std::ostringstream text;
+  text.precision(static_cast<int>(std::clamp(digits, 6.0, 17.0)));
+  text << value;
+  return text.str();
 }
 
 }  // namespace
@@ -40,16 +48,16 @@ double Scale::place(double value) const { return (coordinate(value) - low_) / (h
 std::vector<Tick> Scale::ticks(std::size_t most) const {
   const double wanted = (high_ - low_) / static_cast<double>(std::max<std::size_t>(most, 2) - 1);
   std::vector<Tick> ticks;
-  const auto add = [&](double value) {
+  const auto add = [&](double value, double step) {
     const double at = place(value);
-    if (at >= -1e-9 && at <= 1 + 1e-9) ticks.push_back({at, text::rounded(value)});
+    if (at >= -1e-9 && at <= 1 + 1e-9) ticks.push_back({at, label(value, step)});
   };
   if (logarithmic_ && high_ - low_ >= 1) {
     // Whole decades, or every so manieth of them.
     const double step = std::max(1.0, std::ceil(wanted - 1e-9));
     for (double decade = std::ceil(low_ / step - 1e-9) * step; decade <= high_ + 1e-9;
          decade += step)
-      add(std::pow(10, decade));
+      add(std::pow(10, decade), std::pow(10, decade));
   } else {
     const double from = logarithmic_ ? std::pow(10, low_) : low_;
     const double to = logarithmic_ ? std::pow(10, high_) : high_;
@@ -57,7 +65,7 @@ std::vector<Tick> Scale::ticks(std::size_t most) const {
         round_step((to - from) / static_cast<double>(std::max<std::size_t>(most, 2) - 1));
     const auto last = static_cast<long>(std::floor(to / step + 1e-9));
     for (auto i = static_cast<long>(std::ceil(from / step - 1e-9)); i <= last; ++i)
-      add(static_cast<double>(i) * step);
+      add(static_cast<double>(i) * step, step);
   }
   return ticks;
 }

@@ -252,6 +252,12 @@ void Experiment::plan_states() {
   config.options.resolve("state", word_of(plan.saves));
 }
 
+std::string said_of_cut_states(const std::string& of) {
+  return "all states " + (of.empty() ? "" : "of " + of + " ") +
+         "would take more than 1 GiB: only the first and the last are recorded (--state all "
+         "records all)";
+}
+
 double Experiment::memory_doubles() const {
   const auto size = static_cast<double>(system->shape().state_size());
   const std::size_t together = std::min<std::size_t>(plan.runs, workers.threads());

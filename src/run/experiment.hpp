@@ -43,6 +43,9 @@ struct Experiment {
   void plan_states();
 };
 
+/// That the states were cut; `of` says whose, if not a run's own.
+std::string said_of_cut_states(const std::string& of = "");
+
 /// Progress of many runs together, reported by any of them.
 class Progress {
  public:

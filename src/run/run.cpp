@@ -109,10 +109,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
       screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
-  if (experiment.states_were_cut)
-    screen.message(
-        "all states would take more than 1 GiB: only the first and the last are "
-        "recorded (--state all records all)");
+  if (experiment.states_were_cut) screen.message(said_of_cut_states());
   const GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
   // Until here a signal ends the program at once: there is nothing to be kept.

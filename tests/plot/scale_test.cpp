@@ -33,6 +33,17 @@ TEST_CASE("a logarithmic axis has its ticks at whole decades", "[plot][fast]") {
   CHECK(labels(Scale(2, 5, true), 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
+TEST_CASE("ticks close together have the digits that tell them apart", "[plot][fast]") {
+  for (const bool logarithmic : {false, true})
+    CHECK(labels(Scale(0.6717889, 0.6717914, logarithmic), 4) ==
+          std::vector<std::string>{"0.671789", "0.67179", "0.671791"});
+  CHECK(labels(Scale(100'000.02, 100'000.31, false), 4) ==
+        std::vector<std::string>{"100000.1", "100000.2", "100000.3"});
+  CHECK(labels(Scale(0.6717884, 0.6717894, false), 3) ==
+        std::vector<std::string>{"0.6717885", "0.671789"});
+  CHECK(labels(Scale(-5, 5, false), 3) == std::vector<std::string>{"-5", "0", "5"});
+}
+
 TEST_CASE("every axis has ticks, also one of a single value", "[plot][fast]") {
   for (const double value : {0.0, 1.0, -3.25e7, 1e-300}) {
     const Scale scale(value, value, false);

@@ -192,6 +192,13 @@ def test_the_boundary_is_that_of_the_basins(made):
     assert 0 < int(local.sum()) < local.size
 
 
+def test_a_free_bias_has_no_separatrix_in_the_plane(tmp_path):
+    run = popflow.run("markov", bias="free", b0=2, w0=-0.9, output=tmp_path / "a.h5", show=False)
+    for options in ({}, {"observable": "e", "against": "w"}):
+        figure = popflow.figure(run.popflow.path, **options)
+        assert "separatrix" not in labels(figure) and "global minima" in labels(figure)
+
+
 @pytest.mark.parametrize("p, q", [(0.2, 0.8), (0.6, 0.4), (0.5, 0.5), (1 / 3, 2 / 3)])
 def test_independent_symbols_have_two_lines_of_minima_and_no_saddle(tmp_path, p, q):
     """1 - 0.6 - 0.4 is not 0 in double, and no less independent."""

@@ -25,12 +25,13 @@ def separatrix(axes: Any, data: xarray.Dataset) -> None:
     """markov: the energy of the saddle (0, -1/sqrt 2), which separates basins where w < 0.
 
     The panel is widened to show it whole. Where symbols are independent there is no saddle and
-    nothing to separate; the panel shows the minima, then.
+    nothing to separate, and with a free bias basins have other boundaries, in three dimensions; the
+    panel shows the minima, then.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.set_xlim(min(left, -1.5), max(right + 0.1, 0.1))
     axes.set_ylim(min(low, -0.05), max(high + 0.05, 1.1))
-    if independent(data):
+    if independent(data) or data.popflow.parameters["bias"] == "free":
         return
     w = SADDLE * np.concatenate([np.linspace(-axes.get_xlim()[0] / -SADDLE, 1, 300),
                                  np.geomspace(1, 1e-4, 300)])
