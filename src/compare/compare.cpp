@@ -195,7 +195,10 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
           recorded.emplace(std::move(before), experiment, false);
       }
       const Provenance provenance;
-      if (!recorded) write_starts(experiment, group);
+      if (!recorded) {
+        write_starts(experiment, group);
+        group.sync();
+      }
       const Ending ending =
           run_all(experiment, group, recorded ? &*recorded : nullptr, progress, first);
       close_run(group, ending, experiment, provenance);

@@ -440,9 +440,14 @@ void TrajectoryFile::publish_meanwhile(bool force) {
   }
 }
 
+void TrajectoryFile::await_publication() const {
+  const std::shared_future<void> publication = publication_;
+  if (publication.valid()) publication.get();
+}
+
 void TrajectoryFile::finish_publication() {
   if (!publication_.valid()) return;
-  publication_.get();
+  await_publication();
   temporary_.clear();
 }
 

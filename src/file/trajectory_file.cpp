@@ -197,7 +197,7 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
 }
 
 void TrajectoryFile::sync() {
-  finish_publication();
+  await_publication();
   if (!unsynced_.exchange(false)) return;
   put_on_disk(descriptor_, path_);
 }

@@ -63,7 +63,7 @@ class TrajectoryFile {
   void write(const std::string& variable, std::size_t first, std::int64_t value);
   void write(const std::string& variable, std::size_t first, std::int8_t value);
 
-  /// Asks the system to put on the disk what was written since it was asked last.
+  /// Asks the system to put on the disk what was written since it was asked last. Thread-safe.
   void sync();
 
   /// Rewrites attributes that exist with a fixed size (numbers; text with `reserved` bytes, cut at
@@ -85,11 +85,13 @@ class TrajectoryFile {
   void require_group(const Scope& scope, const std::string& path) const;
   void write_bytes(const std::string& variable, NumberType type, std::size_t first,
                    std::size_t count, const void* data);
-  /// Waits for the end of publish_meanwhile(), and throws what it threw.
+  /// Waits for the end of publish_meanwhile(), and throws what went wrong. Thread-safe.
+  void await_publication() const;
+  /// The same; from then on the file has its name.
   void finish_publication();
   std::string path_;
-  std::string temporary_;          ///< the name it still has before publish(); empty afterwards
-  std::future<void> publication_;  ///< under way
+  std::string temporary_;  ///< the name it still has before publish(); empty afterwards
+  std::shared_future<void> publication_;  ///< under way or over
   int descriptor_ = -1;
   std::atomic<bool> unsynced_ = false;  ///< something was written
   std::map<std::string, Slot> slots_;

@@ -350,7 +350,6 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
   // The first run's last: an ensemble with a slot there has begun.
   for (std::size_t run = experiment.plan.runs; run-- > 0;)
     RestartWriter(file, run, 0).write(start, 0, false);
-  file.sync();
 }
 
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,

@@ -113,7 +113,7 @@ class RecordedRuns {
 };
 
 /// Writes the start of every run: those that had not begun when the program was killed begin there,
-/// even if the files it was made from are gone.
+/// even if the files it was made from are gone. The caller puts them on the disk.
 void write_starts(Experiment& experiment, const TrajectoryGroup& file);
 
 /// All runs that have not ended before, on all threads. Run r is number first_run + r of

@@ -23,8 +23,7 @@ void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == schedule_.size();
-  if (last || (i == 0 && !options_.ensemble) || since.count() >= options_.checkpoint_every)
-    checkpoint(i + 1, driver);
+  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver);
 }
 
 void Recorder::stop(std::size_t i, const Driver& driver) {

@@ -117,7 +117,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
   TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
   write_starts(experiment, file);
-  file.publish(config.options.flag("force"));
+  file.publish_meanwhile(config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);

@@ -312,6 +312,12 @@ TEST_CASE("a file is published while the caller goes on", "[file][fast]") {
       file.set_attributes({{"", "status", std::string("steady")}});
       CHECK(DataFile(path).text_attribute("", "status") == "steady");
     }
+    SECTION("and put on the disk by many at once") {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 8; ++i) threads.emplace_back([&file] { file.sync(); });
+      for (std::thread& thread : threads) thread.join();
+      CHECK(DataFile(path).read("loss").values[1] == 2);
+    }
     SECTION("and left") {}
   }
   CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
