@@ -104,7 +104,9 @@ std::optional<std::string> transition_fault(double probability) {
   if (!(probability > 0 && probability < 1))
     return "must be above 0 and below 1: at 0 or 1 the chain stops mixing or is periodic, and the "
            "loss has no minimum at finite logits";
-  if (!std::isnormal(probability)) return "is too small for a double to hold its digits";
+  if (probability < kRarest)
+    return "must be at least 1e-50: rates are about as small, and their products with what decays "
+           "leave the range of a double";
   return std::nullopt;
 }
 

@@ -30,6 +30,10 @@ struct Chain {
   [[nodiscard]] bool independent() const { return correlation == 0; }
 };
 
+/// Rates are of the order of the rarer transition, and so flows lose digits where w is below some
+/// 1e-270 divided by that.
+inline constexpr double kRarest = 1e-50;
+
 /// What is wrong with a transition probability, as the end of a sentence; nothing if it is valid.
 std::optional<std::string> transition_fault(double probability);
 

@@ -93,13 +93,13 @@ ParameterTable parameters() {
   t.push_back({.name = "p",
                .kind = Kind::real,
                .default_text = "0.2",
-               .meaning = "Pr(0 -> 1), neither 0 nor 1",
+               .meaning = "Pr(0 -> 1), below 1, at least 1e-50",
                .symbol = "p",
                .range = {0, 1}});
   t.push_back({.name = "q",
                .kind = Kind::real,
                .default_text = "0.3",
-               .meaning = "Pr(1 -> 0), neither 0 nor 1",
+               .meaning = "Pr(1 -> 0), below 1, at least 1e-50",
                .symbol = "q",
                .range = {0, 1}});
   t.push_back({.name = "text",

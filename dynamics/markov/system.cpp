@@ -206,8 +206,8 @@ std::vector<Note> Markov::notes() const {
   }
   if (!free_bias_ && w_vanishes())
     notes.push_back(
-        {"on its way w falls below the smallest number a double holds and is then kept where it "
-         "is: the energy is not, the limit is the same"});
+        {"on its way w falls below 1e-270, near the smallest numbers that a double holds, and is "
+         "then kept where it is: the energy is not, the limit is the same"});
   if (final_rate(chain_, limit_, end) * default_end() > 1e5)
     notes.push_back({"the flow is stiff: --method rosenbrock4 takes far fewer steps"});
   return notes;

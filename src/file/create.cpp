@@ -445,6 +445,15 @@ void TrajectoryFile::await_publication() const {
   if (publication.valid()) publication.get();
 }
 
+bool TrajectoryFile::published() const {
+  try {
+    await_publication();
+  } catch (const Error&) {
+    return false;
+  }
+  return temporary_.empty() || publication_.valid();
+}
+
 void TrajectoryFile::finish_publication() {
   if (!publication_.valid()) return;
   await_publication();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
@@ -125,7 +126,7 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
 TrajectoryFile::~TrajectoryFile() {
   try {
     finish_publication();
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
   }
   if (descriptor_ >= 0) {
     hdf5::release(descriptor_);
@@ -191,6 +192,9 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
   if (type != slot.type || first > slot.count || count > slot.count - first) {
     throw std::logic_error("variable '" + variable + "' holds no such elements");
   }
+  using namespace std::chrono_literals;
+  if (publication_.valid() && publication_.wait_for(0s) == std::future_status::ready)
+    await_publication();
   const std::size_t bytes = bytes_of(type);
   write_at(descriptor_, slot.offset + first * bytes, data, count * bytes, path_);
   unsynced_ = true;  // after it: who syncs meanwhile must not take it for done

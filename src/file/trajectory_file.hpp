@@ -36,8 +36,10 @@ class TrajectoryFile {
   static TrajectoryFile create_unpublished(const std::string& path, const GroupSpec& root);
   void publish(bool force);
   /// The same while the caller goes on, since disks take as long as short runs do. What goes wrong
-  /// then is thrown by the next sync() or set_attributes().
+  /// then is thrown by whatever is called next: write() once it is known, sync(), set_attributes().
   void publish_meanwhile(bool force);
+  /// Is it complete and under its name? Waits for what is under way. Thread-safe.
+  [[nodiscard]] bool published() const;
 
   /// Opens an existing file for overwriting its raw bytes (resume). Throws InputError if it is
   /// not a popflow file, OutputError if it may not be written or another process is writing it.

@@ -127,9 +127,20 @@ std::vector<bool> statuses_again(const std::string& retry) {
   return again;
 }
 
-/// Computes what the ledger holds on all ranks, closes the file and reports. For the first rank.
-ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger, const Crew& crew,
-                 Ranks& ranks, const Provenance& provenance, Screen& screen) {
+/// What is wrong with every cell is found with the first, and leaves no file: it would stand in the
+/// way of the next attempt.
+bool remove_if_nothing_was_computed(const TrajectoryFile& file, ExitCode why) {
+  if (why != ExitCode::usage && why != ExitCode::input) return false;
+  const StatusCounts count{DataFile(file.path())};
+  if (count[CellStatus::missing] < count.all()) return false;
+  std::error_code ignored;  // then it stays
+  return std::filesystem::remove(file.path(), ignored);
+}
+
+/// Computes what the ledger holds on all ranks, closes the file, which may be `fresh`, and reports.
+/// For the first rank.
+ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& ledger,
+                 const Crew& crew, Ranks& ranks, const Provenance& provenance, Screen& screen) {
   const Parameters& options = sweep.cells.sweep().options;
   SweepWriter writer(file, sweep.cells, sweep.columns, sweep.reduced(),
                      options.real("checkpoint-every"));
@@ -161,7 +172,9 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, Ledger& ledger, const
     throw;
   } catch (const Error& error) {
     screen.progress_done();
-    (void)close(error.what());
+    const bool gone =
+        !file.published() || (fresh && remove_if_nothing_was_computed(file, error.code()));
+    if (!gone) (void)close(error.what());
     throw;
   }
   const SweepEnding ending = close("");
@@ -380,7 +393,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     });
     Ledger ledger;
     ledger.add({0, sweep->all_runs()});
-    return compute(*sweep, *file, ledger, crew, ranks, provenance, screen);
+    return compute(*sweep, *file, true, ledger, crew, ranks, provenance, screen);
   });
 }
 
@@ -442,7 +455,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     mark_resumed(*file, static_cast<std::int64_t>(
                             before->number_attribute("provenance", "resumed").value_or(0)) +
                             1);
-    return compute(*sweep, *file, ledger, crew, ranks, provenance, screen);
+    return compute(*sweep, *file, false, ledger, crew, ranks, provenance, screen);
   });
 }
 

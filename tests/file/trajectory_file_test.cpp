@@ -277,6 +277,8 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
         CHECK(DataFile(path).text_attribute("", "status") == "steady");
       } else {
         close(made);
+        CHECK_FALSE(file.published());
+        CHECK_THROWS_AS(file.write("loss", 1, 2.0), UsageError);
         CHECK_THROWS_AS(file.sync(), UsageError);
         CHECK(contents(path).empty());
       }
@@ -305,7 +307,7 @@ TEST_CASE("a file is published while the caller goes on", "[file][fast]") {
     file.publish_meanwhile(false);
     file.write("loss", 1, 2.0);
     SECTION("and looked at by name") {
-      file.sync();
+      CHECK(file.published());
       CHECK(DataFile(path).read("loss").values[1] == 2);
     }
     SECTION("and changed by name") {

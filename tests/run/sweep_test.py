@@ -270,6 +270,15 @@ def test_refused_cells_are_marked_or_end_the_sweep():
         sweep("markov", *over("p=0,1"), "--keep-going", folder=folder, name="c.h5", code=2)
 
 
+def test_what_is_wrong_with_all_cells_leaves_no_file():
+    with Folder() as folder:
+        words = ["sweep", "markov", "--over", "w0=-1,1", "--t-end", 1, "-o", "a.h5"]
+        ended = popflow(*words, "--kernel", "lanes", "--stop-when", "steady", folder=folder, code=2)
+        check("--kernel lanes: there are none" in ended.err and not os.listdir(folder),
+              f"{ended.err} {os.listdir(folder)}")
+        popflow(*words, "--stop-when", "steady", folder=folder, code=0)
+
+
 def test_a_run_that_is_stuck_has_its_status():
     with Folder() as folder:
         path = sweep("markov", "--over", "e0=1,2", "--t-end", "1e12", "--stop-when", "stuck",
@@ -472,7 +481,8 @@ if __name__ == "__main__":
              test_a_configuration_of_run_serves, test_readers_see_labels, test_series,
              test_states_of_different_shapes_are_left_out,
              test_final_values_are_there_where_a_cell_can_have_any,
-             test_refused_cells_are_marked_or_end_the_sweep, test_retry,
+             test_refused_cells_are_marked_or_end_the_sweep,
+             test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
              test_dry_run_says_what_it_will_need, test_what_is_refused,

@@ -61,8 +61,9 @@ TEST_CASE("markov: probabilities at the ends are refused", "[fast][markov]") {
     for (const std::string value : {"0", "1"})
       check_complaint({name, value}, {name + " is " + value + "; it must be above 0 and below 1",
                                       "stops mixing or is periodic"});
-  check_complaint({"--p", "1e-310"}, {"2 ", "--p", "1e-310", "too small"});
-  CHECK(complaint({"--p", "1e-300", "--q", "0.9999999999"}) == "none");
+  check_complaint({"--p", "1e-310"}, {"2 ", "--p", "1e-310", "at least 1e-50"});
+  check_complaint({"--q", "9e-51"}, {"2 ", "--q", "9e-51", "at least 1e-50"});
+  CHECK(complaint({"--p", "1e-50", "--q", "0.9999999999"}) == "none");
 }
 
 TEST_CASE("markov: starts whose square underflows, or out of bounds, are refused",
