@@ -171,6 +171,17 @@ std::vector<double> lane_parameters(const ArrayXd& strengths, const ArrayXd& hal
   return of;
 }
 
+/// How long a mode of this strength waits near 0 before it is learned, times the strength: a layer
+/// that is small grows by dw/dt = s w^(L - 1).
+double plateau(double strength, double layers, double scale) {
+  const double growth = std::max(0.0, std::log(strength) / layers - std::log(scale));  // in e's
+  const double way = layers == 2 ? growth : -std::expm1((2 - layers) * growth) / (layers - 2);
+  return way / std::pow(scale, layers - 2);
+}
+
+/// Beyond, no step of a double's time tells what happens while the mode is learned.
+constexpr double kLongestPlateau = 1e21;
+
 Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
   const ArrayXd S = ArrayXd::Map(s.data(), std::ssize(s));
@@ -178,6 +189,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const Network net{own.integer("layers"), S.size()};
   const Index n = net.n, layers = net.layers;
   const double g = own.real("init-scale"), noise = own.real("label-noise");
+  if (plateau(S.maxCoeff(), static_cast<double>(layers), g) > kLongestPlateau)
+    throw UsageError("--layers " + own.text("layers") + " with --init-scale " +
+                     own.text("init-scale") +
+                     ": the first mode would be learned so late that the rounding of the time "
+                     "hides how; take fewer layers, or a larger scale");
   const Matrix Sigma = S.matrix().asDiagonal(), unit = Matrix::Identity(n, n);
   const Matrix mixing = Matrix::Ones(n, n) - unit;
   std::vector<double> start(layers * n * n);
@@ -228,10 +244,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
       net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
     };
   const double L = static_cast<double>(layers), weakest = (S > 0).select(S, INFINITY).minCoeff();
-  // A small layer grows by dw/dt = s w^(L - 1).
-  const double growth = std::max(0.0, std::log(weakest) / L - std::log(g));  // in e's
-  const double way = layers == 2 ? growth : -std::expm1((2 - L) * growth) / (L - 2);
-  f.end = 2 * way / (weakest * std::pow(g, L - 2)) + 20 / (L * std::pow(weakest, 2 - 2 / L));
+  f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * std::pow(weakest, 2 - 2 / L));
   // After a plateau that long a mode is learned within the rounding of t.
   constexpr double kLong = 1e10;
   f.jumps = f.end * S.maxCoeff() > kLong;

@@ -121,13 +121,13 @@ ParameterTable parameters() {
   t.push_back({.name = "e0",
                .kind = Kind::real,
                .default_text = "0.1",
-               .meaning = "start of the embedding scale",
+               .meaning = "start of the embedding scale, 0 or at least 1e-100 in size",
                .symbol = "e(0)",
                .range = {-kLargestStart, kLargestStart}});
   t.push_back({.name = "w0",
                .kind = Kind::real,
                .default_text = "0.1",
-               .meaning = "start of the feed-forward weight",
+               .meaning = "start of the feed-forward weight, 0 or at least 1e-100 in size",
                .symbol = "w(0)",
                .range = {-kLargestStart, kLargestStart}});
   t.push_back({.name = "b0",

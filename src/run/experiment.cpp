@@ -41,7 +41,7 @@ class OneRun {
     const Outcome outcome = driver_->advance(recorder_.schedule()[save]);
     if (outcome.kind == Outcome::Kind::reached) return recorder_.save(save, *driver_);
     if (outcome.kind == Outcome::Kind::interrupted)
-      recorder_.checkpoint(save, *driver_);
+      recorder_.interrupt(save, *driver_);
     else
       recorder_.stop(save, *driver_);
     outcome_ = outcome;

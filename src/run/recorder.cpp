@@ -23,7 +23,12 @@ void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == schedule_.size();
-  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver);
+  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver, false);
+}
+
+void Recorder::interrupt(std::size_t next, const Driver& driver) {
+  record_so_far(driver);
+  checkpoint(next, driver, false);
 }
 
 void Recorder::stop(std::size_t i, const Driver& driver) {
@@ -33,9 +38,7 @@ void Recorder::stop(std::size_t i, const Driver& driver) {
     if (!options_.ensemble) file_.write("time", i, driver.time());
     record(i, driver);
   } else {
-    record_work(driver);
-    record_events(driver);
-    record_passages(driver);
+    record_so_far(driver);
   }
   if (options_.state == StateSaves::ends) {
     if (!options_.ensemble) file_.write("time_state", 1, driver.time());
@@ -88,8 +91,7 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
   record_steps(i, driver);
-  record_events(driver);
-  record_passages(driver);
+  record_so_far(driver);
   file_.write("saves_done", options_.run, static_cast<std::int64_t>(i + 1));
 }
 
@@ -113,7 +115,12 @@ void Recorder::record_steps(std::size_t i, const Driver& driver) {
   file_.write("statistics/steps", place(i), steps.number);
   file_.write("statistics/step_min", place(i), steps.smallest);
   file_.write("statistics/step_max", place(i), steps.largest);
+}
+
+void Recorder::record_so_far(const Driver& driver) {
   record_work(driver);
+  record_events(driver);
+  record_passages(driver);
 }
 
 void Recorder::record_work(const Driver& driver) {

@@ -37,8 +37,8 @@ class Recorder {
   void start_state(const Driver& driver);
   /// How the run ended, where the file holds more than one.
   void finish(const Outcome& outcome, const Driver& driver);
-  /// Restart data now, `next` being the save that the run is on its way to.
-  void checkpoint(std::size_t next, const Driver& driver) { checkpoint(next, driver, false); }
+  /// The run is interrupted on its way to save `next`: what has happened so far, and restart data.
+  void interrupt(std::size_t next, const Driver& driver);
 
  private:
   void checkpoint(std::size_t next, const Driver& driver, bool ended);
@@ -47,6 +47,8 @@ class Recorder {
   [[nodiscard]] std::size_t place(std::size_t i) const;
   void record_state(std::size_t row, const Driver& driver);
   void record_steps(std::size_t i, const Driver& driver);
+  /// What there is of the run as a whole.
+  void record_so_far(const Driver& driver);
   void record_work(const Driver& driver);
   void record_events(const Driver& driver);
   void record_passages(const Driver& driver);

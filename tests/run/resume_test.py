@@ -97,6 +97,18 @@ def test_interrupted_runs():
             check(interrupted > 0, f"{name}: no run was interrupted in {length:.2f} s")
 
 
+def test_an_interrupted_run_tells_what_has_happened_until_then():
+    """In a file of one save at the end, the events and steps before it."""
+    with Folder() as folder:
+        words = ["run", "deep-linear", "--layers", 11, "--saves", 2, "-o", "a.h5"]
+        cut(words, folder, 1.5, signal.SIGINT)
+        with h5py.File(os.path.join(folder, "a.h5")) as file:
+            check(int(file["saves_done"][()]) == 1, "saves")
+            check(int(file["statistics/accepted_steps"][()]) > 100, "steps")
+            times = file["half_time"][()]
+            check(0 < np.nanmin(times) < np.inf, f"{times}")
+
+
 def check_counted_saves(path, whole, readers=True):
     """Every save that is counted is that of the uninterrupted run, and every reader reads it."""
     with h5py.File(path, "r") as file, h5py.File(whole, "r") as expected:
@@ -372,7 +384,8 @@ def test_two_processes_never_write_one_file():
 
 
 if __name__ == "__main__":
-    run_all([test_interrupted_runs, test_killed_run, test_killed_run_with_step_memory,
+    run_all([test_interrupted_runs, test_an_interrupted_run_tells_what_has_happened_until_then,
+             test_killed_run, test_killed_run_with_step_memory,
              test_killed_run_that_stops_early, test_killed_at_each_of_the_last_writes,
              test_resume_of_a_finished_file_changes_nothing, test_resume_says_what_the_run_did,
              test_extended_runs_equal_longer_ones, test_extended_run_keeps_its_spacing,

@@ -34,6 +34,17 @@ double half_time(double s, int layers, double g) {
 
 }  // namespace
 
+TEST_CASE("deep-linear: plateaus that the time's rounding hides the end of are refused",
+          "[fast][deep-linear]") {
+  for (const int layers : {17, 20, 40})
+    CHECK_THROWS_WITH(subject("4,2,1", layers, "0.03"),
+                      Catch::Contains("--layers " + std::to_string(layers)) &&
+                          Catch::Contains("--init-scale 0.03"));
+  CHECK_THROWS_AS(subject("4,2,1", 10, "1e-4"), UsageError);
+  CHECK_NOTHROW(subject("4,2,1", 16, "0.03"));
+  CHECK_NOTHROW(subject("4,2,1", 40, "0.5"));
+}
+
 TEST_CASE("deep-linear: two layers follow the sigmoid", "[fast][deep-linear]") {
   Subject s = subject("4,2,1,0", 2, "0.03");
   const ArrayXd strengths = (ArrayXd(4) << 4, 2, 1, 0).finished();
