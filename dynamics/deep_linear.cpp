@@ -179,8 +179,13 @@ double plateau(double strength, double layers, double scale) {
   return way / std::pow(scale, layers - 2);
 }
 
-/// Beyond, no step of a double's time tells what happens while the mode is learned.
-constexpr double kLongestPlateau = 1e21;
+/// The time at which a mode is learned, in units of the time in which it then is: how finely the
+/// time must be told.
+double fineness(double strength, double layers, double scale) {
+  return plateau(strength, layers, scale) * std::pow(strength, 1 - 2 / layers);
+}
+constexpr double kFine = 1e10;     ///< beyond, a mode is learned within the rounding of the time
+constexpr double kTooFine = 1e21;  ///< beyond, FineTime does not tell what happens meanwhile
 
 Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
@@ -189,7 +194,8 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const Network net{own.integer("layers"), S.size()};
   const Index n = net.n, layers = net.layers;
   const double g = own.real("init-scale"), noise = own.real("label-noise");
-  if (plateau(S.maxCoeff(), static_cast<double>(layers), g) > kLongestPlateau)
+  const double fine = fineness(S.maxCoeff(), static_cast<double>(layers), g);
+  if (fine > kTooFine)
     throw UsageError("--layers " + own.text("layers") + " with --init-scale " +
                      own.text("init-scale") +
                      ": the first mode would be learned so late that the rounding of the time "
@@ -245,9 +251,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
     };
   const double L = static_cast<double>(layers), weakest = (S > 0).select(S, INFINITY).minCoeff();
   f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * std::pow(weakest, 2 - 2 / L));
-  // After a plateau that long a mode is learned within the rounding of t.
-  constexpr double kLong = 1e10;
-  f.jumps = f.end * S.maxCoeff() > kLong;
+  f.jumps = fine > kFine;
   return f;
 }
 
