@@ -36,7 +36,7 @@ Counts check_all(const std::vector<Example>& examples, const std::vector<std::st
 // The counts say that a check still checks: a system that no longer declares a thing loses a row
 // without a word.
 
-TEST_CASE("any number of threads gives the same bits", "[fast][properties]") {
+TEST_CASE("any number of threads gives the same bits", "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"threads"})["threads"] == static_cast<int>(examples().size()));
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a stated closed form is the solution, at the method's order",
   CHECK(check_all(examples(), {"closed form"})["closed"] > 5);
 }
 
-TEST_CASE("a run that is cut resumes bit for bit", "[fast][properties]") {
+TEST_CASE("a run that is cut resumes bit for bit", "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"resuming"})["resuming"] == static_cast<int>(examples().size()));
 }
 
