@@ -194,7 +194,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const Network net{own.integer("layers"), S.size()};
   const Index n = net.n, layers = net.layers;
   const double g = own.real("init-scale"), noise = own.real("label-noise");
-  const double fine = fineness(S.maxCoeff(), static_cast<double>(layers), g);
+  const double L = static_cast<double>(layers), fine = fineness(S.maxCoeff(), L, g);
   if (fine > kTooFine)
     throw UsageError("--layers " + own.text("layers") + " with --init-scale " +
                      own.text("init-scale") +
@@ -249,7 +249,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
       const ArrayXd a = g * g / (decay.exp() - g * g * decay.expm1() / s_k);
       net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
     };
-  const double L = static_cast<double>(layers), weakest = (S > 0).select(S, INFINITY).minCoeff();
+  const double weakest = (S > 0).select(S, INFINITY).minCoeff();
   f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * std::pow(weakest, 2 - 2 / L));
   f.jumps = fine > kFine;
   return f;

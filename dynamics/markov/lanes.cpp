@@ -95,7 +95,7 @@ struct BySlope {
 inline __attribute__((always_inline)) void gradients_by_slope(const double* __restrict of,
                                                               const double* __restrict x,
                                                               BySlope& at_slope) {
-  Row s, exponent, less, less_by, squares, S;
+  Row s, exponent, less, less_by, square, squares, S;
   for (size_t l = 0; l < kLanes; ++l) {
     const double e = x[l];
     const double w = acting(x[kLanes + l]);
@@ -118,7 +118,8 @@ inline __attribute__((always_inline)) void gradients_by_slope(const double* __re
     const double EE_by = at(of, kTwiceRootSquare, l);
     const double by_less = up ? DD_by : EE_by;
     const double by_one = up ? EE_by : DD_by;
-    squares.of[l] = by_less * (less.of[l] * less.of[l]) + by_one;
+    square.of[l] = less.of[l] * less.of[l];
+    squares.of[l] = by_less * square.of[l] + by_one;
   }
   for (size_t l = 0; l < kLanes; ++l) {
     const double root = std::sqrt(squares.of[l]);
@@ -128,13 +129,12 @@ inline __attribute__((always_inline)) void gradients_by_slope(const double* __re
   for (size_t l = 0; l < kLanes; ++l) {
     const bool up = s.of[l] > 0;
     const double a = up ? less.of[l] : 1;
-    const double square = less.of[l] * less.of[l];
     const double D_and_S = at(of, kAsymmetry, l) * a + S.of[l];
     const double divisor = (a + S.of[l]) * D_and_S;
     // Squares that vanish are of shares that are far smaller than what they are added to.
     const double change = at(of, kPairs, l) * a * D_and_S;
     const double common = at(of, kCommon, l) * (D_and_S * D_and_S);
-    const double rare = at(of, kRare, l) * (up ? 1 : square);
+    const double rare = at(of, kRare, l) * (up ? 1 : square.of[l]);
     const double stay0 = at(of, kFirst, l) != 0 ? common : rare;
     // b^2 x*^2 - a^2 stay: near independence from its value on the line, which is small, too.
     const double best = at(of, kBestChangeSquare, l);
@@ -144,10 +144,10 @@ inline __attribute__((always_inline)) void gradients_by_slope(const double* __re
     const bool near = at(of, kNear, l) != 0;
     const double change_of_square = less_by.of[l] * (2 + less_by.of[l]);
     const double above =
-        by_less * (near ? change_of_square : square) + (near ? at(of, kLine, l) : by_one);
+        by_less * (near ? change_of_square : square.of[l]) + (near ? at(of, kLine, l) : by_one);
     const double by_aa = stay0 + at(of, kBestStay1, l) * divisor;
     const double by_bb = change + at(of, kBestChange, l) * divisor;
-    const double below = (up ? by_aa : by_bb) * square + (up ? by_bb : by_aa);
+    const double below = (up ? by_aa : by_bb) * square.of[l] + (up ? by_bb : by_aa);
     at_slope.g1.of[l] = above * divisor / below;
   }
 }

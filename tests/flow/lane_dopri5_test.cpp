@@ -17,6 +17,12 @@ void decay(const LaneSizes& /*sizes*/, const double* of, const double* x, double
 }
 constexpr LaneFormulas kDecay{{1, 1}, decay};
 
+LaneRows all_lanes() {
+  LaneRows ones(1);
+  for (std::size_t l = 0; l < kLanes; ++l) ones.at(0, l) = 1;
+  return ones;
+}
+
 /// By what Dormand and Prince's method of order five multiplies x in a step, z = h rate.
 double growth(double z) {
   return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5 * (1 + z / 5)))));
@@ -24,13 +30,9 @@ double growth(double z) {
 
 }  // namespace
 
-TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length by its error") {
+TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length by its error",
+          "[fast][flow][lanes]") {
   LaneDopri5 steps(kDecay, ErrorNorm::largest);
-  const LaneRows all = [] {
-    LaneRows ones(1);
-    for (std::size_t l = 0; l < kLanes; ++l) ones.at(0, l) = 1;
-    return ones;
-  }();
   // Errors from far below the tolerance to far above it.
   for (int power = -6; power <= 1; ++power) {
     for (std::size_t l = 0; l < kLanes; ++l) {
@@ -40,7 +42,7 @@ TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length
       steps.tolerance.at(1, l) = 0;
       steps.h.at(0, l) = 1;
     }
-    steps.begin(all.data());
+    steps.begin(all_lanes().data());
     steps.attempt();
     for (std::size_t l = 0; l < kLanes; ++l) {
       const double z = steps.of.at(0, l);
@@ -52,7 +54,8 @@ TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length
   }
 }
 
-TEST_CASE("a lane that is not finite has no finite error, and no factor out of bounds") {
+TEST_CASE("a lane that is not finite has no finite error, and no factor out of bounds",
+          "[fast][flow][lanes]") {
   LaneDopri5 steps(kDecay, ErrorNorm::rms);
   const double kinds[] = {std::numeric_limits<double>::quiet_NaN(),
                           std::numeric_limits<double>::infinity(), 1e300, 0};
@@ -62,9 +65,7 @@ TEST_CASE("a lane that is not finite has no finite error, and no factor out of b
     steps.tolerance.at(0, l) = 1e-9;
     steps.h.at(0, l) = 1;
   }
-  LaneRows all(1);
-  for (std::size_t l = 0; l < kLanes; ++l) all.at(0, l) = 1;
-  steps.begin(all.data());
+  steps.begin(all_lanes().data());
   steps.attempt();
   for (std::size_t l = 0; l < kLanes; ++l) {
     CAPTURE(kinds[l % 4]);
