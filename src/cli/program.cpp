@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "heap.hpp"
 #include "options/run_config.hpp"
 #include "popflow/version.hpp"
 #include "sweep/ranks.hpp"
@@ -95,6 +96,7 @@ std::string name_of(int argc, char** argv) {
 namespace popflow {
 
 int run_program(int argc, char** argv, const Catalogue& catalogue) {
+  begin_heap_in_large_pages();
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {

@@ -1,0 +1,43 @@
+#!/usr/bin/python3
+# label: fast
+"""How the memory of a running program lies."""
+
+import os
+import time
+
+from runs import PATIENCE, Folder, check, run_all, sanitized, start
+
+
+def flags_of_heap(process):
+    """What the system says of the heap: "hg" where it may come in large pages."""
+    flags, heap = [], False
+    with open(f"/proc/{process.pid}/smaps") as maps:
+        for line in maps:
+            if "-" in line.split()[0]:
+                heap = "[heap]" in line
+            elif heap and line.startswith("VmFlags:"):
+                flags.append(line.split()[1:])
+    return flags
+
+
+def test_the_heap_comes_in_large_pages():
+    if sanitized() or not os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled"):
+        print("not checked: the heap is the sanitizer's, or the system has no large pages")
+        return
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        process = start("run", "joma-joint", "--t-end", 1e9, "-o", path)
+        try:
+            for _ in range(10 * PATIENCE):  # its file is there: so it has long begun
+                if os.path.exists(path):
+                    break
+                time.sleep(0.1)
+            flags = flags_of_heap(process)
+        finally:
+            process.kill()
+            process.wait()
+        check(any("hg" in of for of in flags), f"the flags of the heap are {flags}")
+
+
+if __name__ == "__main__":
+    run_all([test_the_heap_comes_in_large_pages])
