@@ -12,6 +12,10 @@ __extension__ using Wide = unsigned __int128;
 std::uint32_t low_half(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t high_half(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
+[[noreturn]] void throw_exhausted() {
+  throw std::length_error("a random stream is exhausted after 2^33 words");
+}
+
 }  // namespace
 
 RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t run,
@@ -24,10 +28,24 @@ RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t ru
 }
 
 void RandomStream::refill() {
-  if (exhausted_) throw std::length_error("a random stream is exhausted after 2^33 words");
+  if (exhausted_) throw_exhausted();
   block_ = Generator{}(counter_, key_);
   used_ = 0;
   exhausted_ = ++counter_[0] == 0;
+}
+
+void RandomStream::discard(std::uint64_t words) {
+  const std::uint64_t at_hand = (words_per_block - used_) / 2;
+  const std::uint64_t to_come = exhausted_ ? 0 : (std::uint64_t{1} << 32) - counter_[0];
+  if (words > at_hand + 2 * to_come) throw_exhausted();
+  if (words > at_hand) {
+    words -= at_hand;
+    used_ = words_per_block;
+    counter_[0] += low_half(words / 2);
+    exhausted_ = words / 2 == to_come;
+    words %= 2;
+  }
+  for (; words > 0; --words) (void)(*this)();
 }
 
 double RandomStream::normal() {

@@ -46,6 +46,31 @@ TEST_CASE("Philox4x32-10 gives its published answers", "[fast][random]") {
         Philox::ctr_type{{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}});
 }
 
+TEST_CASE("Words of a stream may be passed over", "[fast][random]") {
+  for (const int before : {0, 1, 2, 3}) {
+    for (const int words : {0, 1, 2, 3, 4, 5, 1000, 1001}) {
+      RandomStream drawn(3, Purpose::test, 1, 4);
+      RandomStream passed = drawn;
+      for (int i = 0; i < before; ++i) CHECK(drawn() == passed());
+      for (int i = 0; i < words; ++i) (void)drawn();
+      passed.discard(static_cast<std::uint64_t>(words));
+      for (int i = 0; i < 5; ++i) CHECK(drawn() == passed());
+    }
+  }
+  const std::uint64_t all = std::uint64_t{1} << 33;
+  RandomStream to_its_end(3, Purpose::test);
+  to_its_end.discard(all - 1);
+  CHECK_NOTHROW(to_its_end());
+  CHECK_THROWS_AS(to_its_end(), std::length_error);
+  to_its_end.discard(0);
+  CHECK_THROWS_AS(to_its_end.discard(1), std::length_error);
+  RandomStream beyond(3, Purpose::test);
+  (void)beyond();
+  CHECK_THROWS_AS(beyond.discard(all), std::length_error);
+  CHECK_NOTHROW(beyond.discard(all - 1));
+  CHECK_THROWS_AS(beyond(), std::length_error);
+}
+
 TEST_CASE("A stream is Philox at the documented counter", "[fast][random]") {
   RandomStream zero(0, static_cast<Purpose>(0));
   CHECK(zero() == 0xe169c58d6627e8d5u);

@@ -1,5 +1,6 @@
 #include "dynamics/joma_joint/problem.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/random.hpp"
+#include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -40,12 +42,13 @@ Eigen::MatrixXd draw_contexts(const Ingredients& from) {
   const Eigen::Index C = from.own.integer("classes");
   const bool gaussian = from.own.word("data") == "gaussian";
   Eigen::MatrixXd X(M, C);
-  for (Eigen::Index c = 0; c < C; ++c) {
-    RandomStream random(from.setting.problem_seed, Purpose::problem, 0,
-                        static_cast<std::uint64_t>(c));
+  const auto draw = [&](std::size_t number) {
+    const auto c = static_cast<Eigen::Index>(number);
+    RandomStream random(from.setting.problem_seed, Purpose::problem, 0, number);
     X.col(c) = gaussian ? gaussian_context(M, C, c, random) : dirichlet_context(M, random);
     X.col(c) /= X.col(c).sum();
-  }
+  };
+  from.workers.run(to_size(C), to_size(X.size()), draw);
   return X;
 }
 
@@ -53,11 +56,21 @@ enum class Part : std::uint32_t { weights, residuals, logits };
 
 /// Normals of standard deviation init-scale, one stream a part: the logits don't change with the
 /// number of nodes.
-Eigen::VectorXd draw_start(const Ingredients& from, Part part, Eigen::Index size) {
-  RandomStream random(from.setting.problem_seed, Purpose::start, static_cast<std::uint32_t>(part));
+Eigen::MatrixXd draw_start(const Ingredients& from, Part part, Eigen::Index rows,
+                           Eigen::Index columns = 1) {
   const double scale = from.own.real("init-scale");
-  Eigen::VectorXd x(size);
-  for (double& entry : x) entry = scale * random.normal();
+  Eigen::MatrixXd x(rows, columns);
+  // A normal takes a word of the stream, in pairs, so that each piece knows where its own begin.
+  constexpr Eigen::Index kPiece = 1 << 14;
+  const auto draw = [&](std::size_t piece) {
+    const Eigen::Index first = static_cast<Eigen::Index>(piece) * kPiece;
+    RandomStream random(from.setting.problem_seed, Purpose::start,
+                        static_cast<std::uint32_t>(part));
+    random.discard(to_size(first));
+    for (double& entry : x.reshaped().segment(first, std::min(kPiece, x.size() - first)))
+      entry = scale * random.normal();
+  };
+  from.workers.run(to_size((x.size() + kPiece - 1) / kPiece), to_size(x.size()), draw);
   return x;
 }
 
@@ -157,9 +170,8 @@ Problem make_problem(const Ingredients& from) {
   const Eigen::Index K = own.integer("nodes");
   problem.p = given.p ? *given.p : Eigen::VectorXd::Constant(C, 1 / static_cast<double>(C));
   Start& start = problem.start;
-  start.V = given.V ? std::move(*given.V)
-                    : Eigen::MatrixXd(draw_start(from, Part::weights, M * K).reshaped(K, M));
-  start.r = given.r ? *given.r : draw_start(from, Part::residuals, K);
+  start.V = given.V ? std::move(*given.V) : draw_start(from, Part::weights, K, M);
+  start.r = given.r ? *given.r : Eigen::VectorXd(draw_start(from, Part::residuals, K));
   if (given.z)
     start.z = *given.z;
   else

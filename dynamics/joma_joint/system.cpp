@@ -92,7 +92,7 @@ void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
   const auto work = work_.borrow();
   theorem_ =
-      std::make_unique<Theorem>(variant_.attention, variant_.temperature, s.V, s.z,
+      std::make_unique<Theorem>(variant_.attention, variant_.temperature, s,
                                 work->flow.mean_attention(Attention::Vector(s.z.data(), M_)));
   if (variant_.integrated) work->flow.follow(*theorem_);
 }

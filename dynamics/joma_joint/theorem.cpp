@@ -23,17 +23,12 @@ double correlation(const Eigen::Ref<const Eigen::VectorXd>& a,
 
 }  // namespace
 
-Theorem::Theorem(AttentionKind kind, double temperature, Eigen::MatrixXd V0, Eigen::VectorXd z0,
-                 Eigen::VectorXd bbar)
-    : kind_(kind),
-      temperature_(temperature),
-      V0_(std::move(V0)),
-      z0_(std::move(z0)),
-      bbar_(std::move(bbar)) {}
+Theorem::Theorem(AttentionKind kind, double temperature, const Start& start, Eigen::VectorXd bbar)
+    : kind_(kind), temperature_(temperature), start_(start), bbar_(std::move(bbar)) {}
 
 double Theorem::gain(const Matrix& V, Index token) const {
   // Not the difference of two sums of squares: it is small at first.
-  return (V.col(token) - V0_.col(token)).dot(V.col(token) + V0_.col(token));
+  return (V.col(token) - start_.V.col(token)).dot(V.col(token) + start_.V.col(token));
 }
 
 Eigen::VectorXd Theorem::gains(const Matrix& V) const {
@@ -47,14 +42,14 @@ void Theorem::predict(const Matrix& V, Eigen::Ref<Eigen::VectorXd> z) const {
   switch (kind_) {
     case AttentionKind::linear:
       for (Index l = 0; l < z.size(); ++l)
-        z[l] = std::copysign(std::sqrt(z0_[l] * z0_[l] + z[l]), z0_[l]);
+        z[l] = std::copysign(std::sqrt(start_.z[l] * start_.z[l] + z[l]), start_.z[l]);
       break;
     case AttentionKind::exponential:
-      z = z0_ + z / (2 * temperature_);
+      z = start_.z + z / (2 * temperature_);
       break;
     case AttentionKind::softmax: {
       const double sum = z.sum();
-      z = z0_ + (z - sum * bbar_) / (2 * temperature_);
+      z = start_.z + (z - sum * bbar_) / (2 * temperature_);
       break;
     }
   }
@@ -82,11 +77,11 @@ double Theorem::residual(const Matrix& V, const Vector& z) const {
   const Eigen::VectorXd q = gains(V);
   switch (kind_) {
     case AttentionKind::linear:
-      return ((z - z0_).cwiseProduct(z + z0_) - q).cwiseAbs().maxCoeff();
+      return ((z - start_.z).cwiseProduct(z + start_.z) - q).cwiseAbs().maxCoeff();
     case AttentionKind::exponential:
-      return (z - z0_ - q / (2 * temperature_)).cwiseAbs().maxCoeff();
+      return (z - start_.z - q / (2 * temperature_)).cwiseAbs().maxCoeff();
     case AttentionKind::softmax:
-      return (z - z0_ - (q - q.sum() * bbar_) / (2 * temperature_)).cwiseAbs().maxCoeff();
+      return (z - start_.z - (q - q.sum() * bbar_) / (2 * temperature_)).cwiseAbs().maxCoeff();
   }
   return 0;
 }

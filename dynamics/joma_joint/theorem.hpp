@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 
 #include "dynamics/joma_joint/attention.hpp"
+#include "dynamics/joma_joint/problem.hpp"
 
 namespace popflow::joma_joint {
 
@@ -16,9 +17,8 @@ class Theorem {
   using Matrix = Attention::Matrix;
   using Vector = Attention::Vector;
 
-  /// V0 is K x M; `bbar` has M entries.
-  Theorem(AttentionKind kind, double temperature, Eigen::MatrixXd V0, Eigen::VectorXd z0,
-          Eigen::VectorXd bbar);
+  /// `bbar` has M entries. The start must outlive this.
+  Theorem(AttentionKind kind, double temperature, const Start& start, Eigen::VectorXd bbar);
 
   /// z by the theorem, into z. For linear attention on the side of zero where it started; NaN where
   /// the theorem has no real z.
@@ -46,8 +46,7 @@ class Theorem {
 
   AttentionKind kind_;
   double temperature_;
-  Eigen::MatrixXd V0_;
-  Eigen::VectorXd z0_;
+  const Start& start_;
   Eigen::VectorXd bbar_;
 };
 

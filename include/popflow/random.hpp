@@ -46,6 +46,10 @@ class RandomStream {
     return high << 32 | low;
   }
 
+  /// Passes over as many words, at once: so several may draw from a stream, each its part.
+  /// std::length_error where it holds fewer.
+  void discard(std::uint64_t words);
+
   /// Uniform on the open interval (0,1): one of the 2^52 odd multiples of 2^-53, so that neither
   /// end can occur and x and 1-x are equally likely.
   double uniform() { return (static_cast<double>((*this)() >> 12) + 0.5) * 0x1p-52; }

@@ -1,6 +1,7 @@
 #include "run/run.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "options/input_files.hpp"
@@ -110,18 +111,20 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
     else
       screen.message(note.text);
   if (experiment.states_were_cut) screen.message(said_of_cut_states());
-  const GroupSpec layout = experiment.layout();
-  require_disk(path, file_bytes(layout));
+  std::optional<GroupSpec> layout = experiment.layout();
+  require_disk(path, file_bytes(*layout));
+  const bool may_warn = may_warn_at_end(*layout);
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;
   // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
-  TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
+  TrajectoryFile file = TrajectoryFile::create_unpublished(path, *layout);
+  layout.reset();  // it has the problem's numbers, which may be many
   write_starts(experiment, file);
   file.publish_meanwhile(config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);
   const Ending ending = run_all(experiment, file, nullptr, progress);
   close_run(file, ending, experiment, provenance);
-  const ExitCode code = report(path, ending.outcome, may_warn_at_end(layout), screen);
+  const ExitCode code = report(path, ending.outcome, may_warn, screen);
   show_picture(path, config.options, catalogue, screen);
   return code;
 }
