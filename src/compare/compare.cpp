@@ -1,12 +1,17 @@
 #include "compare/compare.hpp"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 
 #include "compare/comparison.hpp"
 #include "compare/noise_check.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
+#include "compare/sweeps.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
@@ -21,6 +26,9 @@
 namespace popflow {
 
 namespace {
+
+/// An attribute of each rung, by which a comparison knows its start again.
+constexpr const char* kStart = "start";
 
 std::string join_path(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
@@ -54,6 +62,17 @@ struct ComparisonPlan {
   [[nodiscard]] GroupSpec layout() const;
 };
 
+/// A word for where a system starts, the same for equal starts alone.
+std::string mark_of_start(const System& system) {
+  State x(system.shape().state_size());
+  system.start(x);
+  const Capability<Switching> switching = system.capabilities().switching;
+  const Regime regime = switching ? switching->first_regime() : Regime();
+  const std::uint64_t of_state = XXH3_64bits(x.data(), x.size() * sizeof(double));
+  return text::hexadecimal(
+      XXH3_64bits_withSeed(regime.data(), regime.size() * sizeof(double), of_state));
+}
+
 GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
   GroupSpec group;
   group.name = ladder.group;
@@ -61,6 +80,7 @@ GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
     GroupSpec run = rung.experiment->layout();
     run.name = rung.group;
     run.attributes.push_back({"rung", rung.word});
+    run.attributes.push_back({kStart, mark_of_start(*rung.experiment->system)});
     group.groups.push_back(std::move(run));
   }
   group.groups.push_back(comparison_group(ladder, delta, level));
@@ -91,6 +111,18 @@ GroupSpec ComparisonPlan::layout() const {
   root.groups.push_back(parameters_group(config));
   root.groups.push_back(provenance_group(static_cast<unsigned>(config.options.integer("threads"))));
   return root;
+}
+
+/// InputError where a rung would not start where it did: a file that it started from has changed.
+void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
+  for (const Ladder& ladder : plan.ladders)
+    for (const Rung& rung : ladder.rungs) {
+      const DataFile group(path, join_path(ladder.group, rung.group));
+      if (group.text_attribute("", kStart) != mark_of_start(*rung.experiment->system))
+        throw InputError(path + " was begun from another start than --init-from " +
+                         plan.config.options.text("init-from") +
+                         " holds now; it can be resumed with that file as it was");
+    }
 }
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
@@ -355,6 +387,10 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   const auto say_finished = [&] {
     screen.message(path + " is finished (complete): nothing to do");
     const DataFile finished(path);
+    if (is_comparison_of_sweeps(finished)) {
+      screen.result(describe_verdicts(finished));
+      return ExitCode::success;
+    }
     screen.result(describe_comparison(finished));
     Outcome runs;
     // Whoever compared finished files knew how they ended.
@@ -387,6 +423,7 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   const auto plan = blaming_file(
       path, [&] { return std::make_unique<ComparisonPlan>(config, catalogue, workers); });
   file.require(plan->layout());
+  if (config.options.has("init-from")) require_same_starts(*plan, path);
   const InterruptGuard guard;
   const double resumed = before.number_attribute("provenance", "resumed").value_or(0);
   mark_resumed(file, static_cast<std::int64_t>(resumed) + 1);

@@ -13,6 +13,7 @@ namespace {
 
 const double kNone = std::numeric_limits<double>::quiet_NaN();
 
+/// NaN where they do not change but by rounding.
 double range_of(const std::vector<double>& values) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double x : values) {
@@ -20,7 +21,7 @@ double range_of(const std::vector<double>& values) {
     low = std::min(low, x);
     high = std::max(high, x);
   }
-  return high > low ? high - low : kNone;
+  return high - low > kRounding * std::max(std::abs(low), std::abs(high)) ? high - low : kNone;
 }
 
 std::vector<std::string> words_of(const Ladder& ladder) {
@@ -70,46 +71,64 @@ std::size_t RungRuns::left_out() const {
   return static_cast<std::size_t>(std::count(diverged.begin(), diverged.end(), true));
 }
 
-RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact) {
-  RungRuns result{exact, std::vector<bool>(runs, false)};
-  if (exact) return result;
+Paths RungRuns::paths(std::vector<double> values, const std::vector<double>& times) const {
+  const double rounding = kSameTime * std::abs(times.back());
+  Paths paths{diverged.size() - (exact ? 0 : left_out()), times.size(), std::move(values), exact};
+  auto row = paths.values.begin();
+  for (std::size_t run = 0; run < diverged.size(); ++run) {
+    if (!exact && diverged[run]) continue;
+    const auto first = paths.values.begin() + static_cast<std::ptrdiff_t>(run * times.size());
+    if (row != first) std::copy_n(first, times.size(), row);
+    for (std::size_t t = 0; t < times.size(); ++t, ++row)
+      if (times[t] > stop[run] + rounding) *row = kNone;
+  }
+  paths.values.erase(row, paths.values.end());
+  return paths;
+}
+
+RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
+                   const std::vector<double>& times) {
+  RungRuns result{exact, std::vector<bool>(runs, false),
+                  std::vector<double>(runs, std::numeric_limits<double>::infinity())};
+  if (exact) {
+    // A single run that stopped early has its last time in the place of a planned one.
+    const std::vector<double> own = group.reals("time", times.size());
+    for (std::size_t t = times.size(); t-- > 0;)
+      if (own[t] < times[t] - kSameTime * std::abs(times.back())) result.stop.front() = own[t];
+    return result;
+  }
   const std::vector<std::int64_t> status = group.read("status").integers;
   if (status.size() != runs)
     throw InputError(group.path() + " is damaged: 'status' has another shape");
-  for (std::size_t run = 0; run < runs; ++run)
+  const std::vector<double> stops = group.reals("stop_time", runs);
+  for (std::size_t run = 0; run < runs; ++run) {
     result.diverged[run] = status[run] == static_cast<std::int64_t>(Status::diverged);
+    if (std::isfinite(stops[run])) result.stop[run] = stops[run];
+  }
   return result;
 }
 
 Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
-                      std::size_t times) {
-  const std::size_t rows = runs.diverged.size();
-  const std::vector<std::size_t> shape =
-      runs.exact ? std::vector<std::size_t>{times} : std::vector<std::size_t>{rows, times};
+                      const std::vector<double>& times) {
+  std::vector<std::size_t> shape = {times.size()};
+  if (!runs.exact) shape.insert(shape.begin(), runs.diverged.size());
   if (group.shape(name) != shape)
     throw InputError(group.path() + " is damaged: '" + name + "' has another shape");
-  DataArray array = group.read(name, shape);
-  Paths paths{rows - runs.left_out(), times, {}, runs.exact};
-  if (paths.runs == rows) {
-    paths.values = std::move(array.values);
-    return paths;
-  }
-  paths.values.reserve(paths.runs * times);
-  for (std::size_t run = 0; run < rows; ++run) {
-    if (runs.diverged[run]) continue;
-    const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>(run * times);
-    paths.values.insert(paths.values.end(), begin, begin + static_cast<std::ptrdiff_t>(times));
-  }
-  return paths;
+  return runs.paths(group.read(name, shape).values, times);
+}
+
+bool ObservableComparison::is_defined() const {
+  return std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
+    return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
+  });
 }
 
 RungPaths read_paths(const DataFile& group, const Rung& rung) {
   const Plan& plan = rung.experiment->plan;
-  const RungRuns runs = read_runs(group, plan.runs, rung.exact());
+  const RungRuns runs = read_runs(group, plan.runs, rung.exact(), plan.schedule);
   RungPaths result{plan.runs, runs.left_out(), {}};
   for (const ObservableInfo& observable : rung.experiment->system->info().observables)
-    result.observables.push_back(
-        read_observable(group, observable.name, runs, plan.schedule.size()));
+    result.observables.push_back(read_observable(group, observable.name, runs, plan.schedule));
   return result;
 }
 
@@ -162,7 +181,8 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
                               options.seed, workers);
     one.verdicts.push_back(
         times == 0 ? Verdict{Verdict::Kind::undecided, kNone}
-                   : verdict(d, one.margin, options.level, std::max(first.runs, second.runs)));
+                   : verdict(d, one.margin, options.level, std::max(first.runs, second.runs),
+                             least_runs(first.exact || second.exact, options.level)));
     if (divergence_p_value(runs[i], runs[j], first.exact, second.exact) <= 1 - options.level)
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
@@ -184,7 +204,7 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
   for (const RungPaths& rung : rungs) {
     c.runs.push_back(rung.runs);
     c.diverged.push_back(rung.diverged);
-    runs.push_back({false, std::vector<bool>(rung.runs, false)});
+    runs.push_back({false, std::vector<bool>(rung.runs, false), {}});
     std::fill_n(runs.back().diverged.begin(), rung.diverged, true);
   }
   for (std::size_t o = 0; o < info.observables.size(); ++o) {
@@ -285,6 +305,7 @@ void write_observable(const TrajectoryGroup& file, const ObservableComparison& o
     file.write(one.name + "_p_value", p, d.p_value);
     file.write(one.name + "_energy_distance", p, one.energy[p].distance);
     file.write(one.name + "_energy_p_value", p, one.energy[p].p_value);
+    if (!one.is_defined()) continue;
     file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
     const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
     file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNone);

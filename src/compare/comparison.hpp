@@ -20,6 +20,10 @@ struct ObservableComparison {
   std::vector<Difference> differences;  ///< per pair
   std::vector<EnergyDistance> energy;   ///< per pair, at the last time; NaN for exact rungs
   std::vector<Verdict> verdicts;        ///< per pair
+
+  /// Has it a value at any time, in any rung? Some observables have none at some settings: there is
+  /// nothing to be judged.
+  [[nodiscard]] bool is_defined() const;
 };
 
 /// All statistics of one ladder.
@@ -42,16 +46,26 @@ struct RungPaths {
 /// Reads them from the rung's group.
 RungPaths read_paths(const DataFile& group, const Rung& rung);
 
-/// Which runs of a rung diverged, from its group, and one observable of the others.
+/// Times that were rounded to whole steps in other ways are the same.
+inline constexpr double kSameTime = 1e-9;  // of the last
+
+/// Which runs of a rung diverged, and how far the others came.
 struct RungRuns {
   bool exact = false;
   std::vector<bool> diverged;  ///< of each run
+  std::vector<double> stop;    ///< the time at which it ended; infinite: at the last save
 
   [[nodiscard]] std::size_t left_out() const;
+  /// One observable of those that did not diverge, from that of all (runs x times). A run that
+  /// stopped early has its last values beside the first time that it did not reach: they are left
+  /// out.
+  [[nodiscard]] Paths paths(std::vector<double> values, const std::vector<double>& times) const;
 };
-RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact);
+/// From the group of a rung of so many runs, with these save times.
+RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
+                   const std::vector<double>& times);
 Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
-                      std::size_t times);
+                      const std::vector<double>& times);
 
 /// What a comparison compares at, and with what.
 struct ComparisonOptions {

@@ -53,14 +53,7 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   if (file.has_dataset("run")) rung.runs = file.shape("run").at(0);
   const SystemInfo& system = catalogue.info(rung.config.system);
   if (!fits_rung(finished.word, rung.config, system))
-    throw InputError(finished.path + " is no run of the rung " + finished.word + ", which is " +
-                     settings_of_rung(finished.word, system) + "; it has --mode " +
-                     rung.config.options.word("mode") +
-                     (rung.config.options.has("method")
-                          ? " --method " + rung.config.options.word("method")
-                          : "") +
-                     " --modified-equation " + rung.config.options.text("modified-equation") +
-                     " --svag " + rung.config.options.text("svag"));
+    throw not_of_rung(finished, rung.config, system);
   return rung;
 }
 
@@ -78,6 +71,7 @@ void require_same_start(const FinishedRung& first, const FinishedRung& other,
                         const SystemInfo& system) {
   for (const Parameter& parameter : first.config.own.table()) {
     if (may_differ_between_rungs(parameter, system)) continue;
+    if (!acts(parameter, first.config.options) || !acts(parameter, other.config.options)) continue;
     const std::string ours = first.config.own.text(parameter.name),
                       its = other.config.own.text(parameter.name);
     if (ours != its)
@@ -110,9 +104,6 @@ void require_same_problem(const FinishedRung& first, const FinishedRung& other) 
   }
 }
 
-/// Times that were rounded to whole steps in other ways are the same.
-constexpr double kSameTime = 1e-9;
-
 void require_same_times(const FinishedRung& first, const FinishedRung& other) {
   if (first.times.size() != other.times.size())
     throw differ(first, other, "their number of save times", std::to_string(first.times.size()),
@@ -143,10 +134,7 @@ std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
       const std::int64_t to = std::min(a.integer("first-run") + a.integer("runs"),
                                        b.integer("first-run") + b.integer("runs"));
       if (from < to)
-        return rungs[i].name() + " and " + rungs[j].name() + " have the same --seed, " +
-               a.text("seed") +
-               ": their runs share random numbers, and tests that take them for independent are "
-               "not exact";
+        return said_of_shared_numbers(rungs[i].name(), rungs[j].name(), a.text("seed"));
     }
   return "";
 }
@@ -168,12 +156,14 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
     throw InputError(first.file.path + " holds a run of " + first.config.system + ", not of " +
                      system_name);
   const SystemInfo& system = catalogue.info(first.config.system);
-  for (const FinishedRung& other : rungs) {
+  for (const FinishedRung& other : rungs)
     if (other.config.system != first.config.system)
       throw differ(first, other, "the system", first.config.system, other.config.system, "system");
+  for (const FinishedRung& other : rungs) {
     if (!other.exact()) require_same_noise(noisy_one(rungs), other);
     require_same_times(first, other);
     require_same_start(first, other, system);
+    require_same_start(noisy_one(rungs), other, system);
     if (&other != &first) require_same_problem(first, other);
   }
   return rungs;
@@ -246,7 +236,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
   std::vector<RungRuns> runs;
   for (const FinishedRung& rung : rungs) {
     files.emplace_back(rung.file.path);
-    runs.push_back(read_runs(files.back(), rung.runs, rung.exact()));
+    runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
     write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
   }
   for (std::size_t o = 0; o < system.observables.size(); ++o) {
@@ -254,7 +244,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     const std::string& name = system.observables[o].name;
     std::vector<Paths> paths;
     for (std::size_t r = 0; r < rungs.size(); ++r)
-      paths.push_back(read_observable(files[r], name, runs[r], rungs[r].times.size()));
+      paths.push_back(read_observable(files[r], name, runs[r], rungs[r].times));
     std::vector<const Paths*> of_rungs;
     of_rungs.reserve(paths.size());
     for (const Paths& one : paths) of_rungs.push_back(&one);
@@ -279,13 +269,31 @@ void refuse_options_of_runs(const Parameters& options) {
 
 }  // namespace
 
+std::string said_of_shared_numbers(const std::string& first, const std::string& second,
+                                   const std::string& seed) {
+  return first + " and " + second + " have the same --seed, " + seed +
+         ": their runs share random numbers, and tests that take them for independent are not "
+         "exact";
+}
+
+InputError not_of_rung(const FinishedFile& file, const RunConfig& config,
+                       const SystemInfo& system) {
+  const Parameters& options = config.options;
+  const std::string own = rung_of_its_own(config, system);
+  std::string its;
+  if (!own.empty())
+    its = "is of the rung " + own + ", " + settings_of_rung(own, system);
+  else
+    its = "has --mode " + options.word("mode") +
+          (options.has("method") ? " --method " + options.word("method") : "") +
+          " --modified-equation " + options.text("modified-equation") + " --svag " +
+          options.text("svag");
+  return InputError(file.path + " does not hold the rung " + file.word + ", which is " +
+                    settings_of_rung(file.word, system) + "; it " + its);
+}
+
 std::string settings_of_rung(const std::string& word, const SystemInfo& system) {
-  if (const RungInfo* own = own_rung(system, word)) {
-    std::string text = "--mode flow";
-    for (const OptionSetting& setting : own->settings)
-      text += " --" + setting.option + " " + setting.word;
-    return text;
-  }
+  if (const RungInfo* own = own_rung(system, word)) return "--mode flow " + settings_of(*own);
   if (word == "sde") return "--mode sde --modified-equation 1";
   if (word == "sde2") return "--mode sde --modified-equation 2";
   if (word == "gd") return "--mode sde --method gradient_descent";
@@ -296,12 +304,8 @@ std::string settings_of_rung(const std::string& word, const SystemInfo& system) 
 bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system) {
   const Parameters& options = config.options;
   const std::string& mode = options.word("mode");
-  if (const RungInfo* own = own_rung(system, word))
-    return mode == "flow" && std::all_of(own->settings.begin(), own->settings.end(),
-                                         [&](const OptionSetting& setting) {
-                                           return config.own.text(setting.option) == setting.word;
-                                         });
-  if (word == "flow") return mode == "flow";
+  if (own_rung(system, word) != nullptr) return rung_of_its_own(config, system) == word;
+  if (word == "flow") return mode == "flow" && rung_of_its_own(config, system).empty();
   if (word == "sde" || word == "sde2" || word == "gd") {
     const bool gd = options.word("method") == "gradient_descent";
     const std::int64_t order = word == "sde2" ? 2 : 1;
@@ -354,7 +358,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});
   refuse_input_as_output(path, inputs);
   if (is_sweep(DataFile(files.front().path)))
-    return compare_sweeps(files, options, command_line, catalogue, screen);
+    return compare_sweeps(files, options, system_name, command_line, catalogue, screen);
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   const auto interrupted = unless_interrupted(screen, [&] {

@@ -22,6 +22,11 @@ std::vector<FinishedFile> finished_files(const std::string& text);
 
 /// What a rung is as a run: "--mode sgd --svag 3".
 std::string settings_of_rung(const std::string& word, const SystemInfo& system);
+/// The error that a file's run, of these options, is not what its rung's word says.
+InputError not_of_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
+/// A sentence for two rungs, by name, whose random numbers are the same.
+std::string said_of_shared_numbers(const std::string& first, const std::string& second,
+                                   const std::string& seed);
 /// Is a run what the rung's word says?
 bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system);
 /// Options of the system in which its rungs may differ: reductions, which are exact, and what makes

@@ -134,6 +134,11 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   const SdeDriver::Options options = sde_options(experiment.config.options, 0, hooks);
   FlowDriver::Options of_flow;
   of_flow.interrupted = hooks.interrupted;
+  if (system.capabilities().proximal) {
+    // Split from the smooth flow, it is followed in fixed steps: those of SGD.
+    of_flow.method = "rk4";
+    of_flow.dt = options.learning_rate;
+  }
   FlowDriver flow(system, experiment.workers, of_flow);
   const auto noise = make_noise(system, experiment.workers, options);
   const double scale = std::sqrt(static_cast<double>(options.batch_size) / options.learning_rate);

@@ -120,6 +120,26 @@ const RungInfo* own_rung(const SystemInfo& system, const std::string& word) {
   return nullptr;
 }
 
+std::string settings_of(const RungInfo& rung) {
+  std::vector<std::string> words;
+  words.reserve(rung.settings.size());
+  for (const OptionSetting& setting : rung.settings)
+    words.push_back("--" + setting.option + " " + setting.word);
+  return text::join(words, " ");
+}
+
+std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system) {
+  if (config.options.word("mode") != "flow") return "";
+  const auto own =
+      std::find_if(system.rungs.begin(), system.rungs.end(), [&](const RungInfo& rung) {
+        return std::all_of(rung.settings.begin(), rung.settings.end(),
+                           [&](const OptionSetting& setting) {
+                             return config.own.text(setting.option) == setting.word;
+                           });
+      });
+  return own == system.rungs.end() ? "" : own->word;
+}
+
 std::string rung_group(std::string word) {
   std::replace(word.begin(), word.end(), ':', '_');
   return word;
@@ -190,6 +210,13 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
       rung.experiment = std::make_unique<Experiment>(
           rung_config(config, system, word, rates[i], static_cast<std::int64_t>(i), schedule),
           catalogue, workers);
+      const Experiment& made = *rung.experiment;
+      const std::string own = rung_of_its_own(made.config, system);
+      const std::string& approximation = made.system->shape().approximation;
+      if (word == "flow" && !own.empty() && !approximation.empty())
+        throw UsageError("rung flow: " + approximation + "; leave " +
+                         settings_of(*own_rung(system, own)) + " out: --rungs flow," + own +
+                         " compares the two");
       ladder.rungs.push_back(std::move(rung));
     }
     ladders.push_back(std::move(ladder));

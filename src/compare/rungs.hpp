@@ -45,6 +45,11 @@ std::int64_t svag_of(const std::string& word);
 /// The system's own rung of that name; null if there is none.
 const RungInfo* own_rung(const SystemInfo& system, const std::string& word);
 
+/// The options that make it: "--coordinates integrated".
+std::string settings_of(const RungInfo& rung);
+/// The word of the system's own rung that a run of these options is; empty if it is of none.
+std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system);
+
 /// Makes what the comparison runs, at every learning rate. Each rung is an experiment like any
 /// other: `popflow run` with the parameters in its group gives its numbers again.
 ///

@@ -58,10 +58,13 @@ struct Centred {
   std::vector<double> rows;
 };
 
-void append(Centred& to, const Paths& paths, const std::vector<double>& mean) {
+/// Times at which z is NaN are left at 0, where nothing varies.
+void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
+            const std::vector<double>& z) {
   to.times = paths.times;
   for (std::size_t run = 0; run < paths.runs; ++run)
-    for (std::size_t t = 0; t < paths.times; ++t) to.rows.push_back(paths.at(run, t) - mean[t]);
+    for (std::size_t t = 0; t < paths.times; ++t)
+      to.rows.push_back(std::isnan(z[t]) ? 0 : paths.at(run, t) - mean[t]);
 }
 
 /// Sums and sums of squares over the chosen rows.
@@ -203,13 +206,20 @@ Difference difference(const Paths& first, const Paths& second, double level, std
                       Workers& workers) {
   Difference d;
   const std::size_t times = first.times;
+  d.nothing = times > 0;
+  double size = 0;
+  for (const Paths* paths : {&first, &second})
+    for (const double mean : means_of(*paths))
+      if (std::isfinite(mean)) size = std::max(size, std::abs(mean));
+  const auto is_rounding = [&](double x) { return std::abs(x) <= kRounding * size; };
   for (std::size_t t = 0; t < times; ++t) {
     const Summary a = summary(first, t), b = summary(second, t);
     const double va = first.exact ? 0 : a.variance / a.number;
     const double vb = second.exact ? 0 : b.variance / b.number;
     d.difference.push_back(b.mean - a.mean);
     d.error.push_back(std::sqrt(va + vb));
-    const bool nothing = d.difference[t] == 0 && d.error[t] == 0;
+    const bool nothing = is_rounding(d.difference[t]) && is_rounding(d.error[t]);
+    d.nothing = d.nothing && nothing;
     d.z.push_back(nothing ? kNone : d.difference[t] / d.error[t]);
     if (std::abs(d.difference[t]) > std::abs(d.difference[d.largest])) d.largest = t;
   }
@@ -233,8 +243,8 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     const Paths& noisy = first.exact ? second : first;
     const Paths& exact = first.exact ? first : second;
     Centred from_exact, from_mean;
-    append(from_exact, noisy, means_of(exact));
-    append(from_mean, noisy, means_of(noisy));
+    append(from_exact, noisy, means_of(exact), d.z);
+    append(from_mean, noisy, means_of(noisy), d.z);
     same = flip_maxima(from_exact, noisy.runs, seed, workers);
     centred = flip_maxima(from_mean, noisy.runs, seed, workers);
     degrees = static_cast<double>(noisy.runs) - 1;
@@ -243,10 +253,10 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     std::vector<double> pooled(times);
     for (std::size_t t = 0; t < times; ++t) pooled[t] = 0.5 * (means1[t] + means2[t]);
     Centred from_pooled, from_means;
-    append(from_pooled, first, pooled);
-    append(from_pooled, second, pooled);
-    append(from_means, first, means1);
-    append(from_means, second, means2);
+    append(from_pooled, first, pooled, d.z);
+    append(from_pooled, second, pooled, d.z);
+    append(from_means, first, means1, d.z);
+    append(from_means, second, means2, d.z);
     same = split_maxima(from_pooled, first.runs, second.runs, seed, workers);
     centred = split_maxima(from_means, first.runs, second.runs, seed, workers);
     degrees = static_cast<double>(std::min(first.runs, second.runs)) - 1;
@@ -301,7 +311,25 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
   return result;
 }
 
-Verdict verdict(const Difference& d, double margin, double level, std::size_t runs) {
+double smallest_p_value(double m, double n) {
+  // Signs and their opposites are as far apart; so are the halves of as many runs each.
+  if (m == 0) return std::exp2(1 - n);
+  const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
+  return std::exp(std::log(m == n ? 2.0 : 1.0) - splits);
+}
+
+std::size_t least_runs(bool against_exact, double level) {
+  std::size_t runs = 2;
+  const auto smallest = [&] {
+    const auto n = static_cast<double>(runs);
+    return smallest_p_value(against_exact ? 0 : n, n);
+  };
+  while (smallest() > 1 - level) ++runs;
+  return runs;
+}
+
+Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
+                std::size_t least) {
   Verdict v;
   bool within = true, inside = true;
   double for_agree = 0, for_differ = kInfinite;  // times the runs there are
@@ -315,20 +343,17 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
       for_agree = std::max(for_agree, d.band[t] / (margin - size));
     }
   }
-  const auto none = [](double e) { return e == 0; };
-  const bool exact = std::all_of(d.error.begin(), d.error.end(), none);
-  // Where nothing changes along the flow there is no margin.
-  const bool same = exact && std::all_of(d.difference.begin(), d.difference.end(), none);
-  if (within || same) {
+  const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
+  if (within || d.nothing) {  // where nothing changes along the flow there is no margin
     v.kind = Verdict::Kind::agree;
   } else if (exact || d.p_value <= 1 - level) {
     v.kind = Verdict::Kind::differ;
   } else {
     const double factor = inside ? for_agree : for_differ;
     const auto now = static_cast<double>(runs);
-    v.runs_needed = std::isfinite(factor)
-                        ? std::max(std::ceil(now * factor * factor * (1 - 1e-9)), now + 1)
-                        : kNone;
+    v.runs_needed = std::isfinite(factor) ? std::max({std::ceil(now * factor * factor * (1 - 1e-9)),
+                                                      now + 1, static_cast<double>(least)})
+                                          : kNone;
   }
   return v;
 }

@@ -43,17 +43,20 @@ Moments moments(const Paths& paths, double level);
 struct Difference {
   std::vector<double> difference;
   std::vector<double> error;  ///< standard error of it (Welch)
-  std::vector<double> z;      ///< difference / error; NaN where both are 0
+  std::vector<double> z;      ///< difference / error; NaN where both are rounding
   std::vector<double> band;   ///< half-width of the simultaneous confidence band over all times
   double p_value = 1;         ///< of equal means at all times, from the largest |z|
   std::size_t largest = 0;    ///< time of the largest |difference|
+  bool nothing = false;       ///< differences and errors are rounding at all times
 };
 
 /// Two rungs with randomness: the p-value is that of a permutation test on max |z| (exact when the
 /// two are equal in law, for any number of runs; studentised, so asymptotically right for equal
 /// means alone). One rung against exact values: sign flips (exact for symmetric deviations). The
 /// band's multiplier is the quantile of max |z| among permutations of the centred runs, at least
-/// Student's. Two exact rungs: a difference without error.
+/// Student's. Two exact rungs: a difference without error. Times at which a difference and its
+/// error are both within kRounding of the means count for nothing: there all runs start at one
+/// place, say, which a rung in other coordinates rounds otherwise.
 Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,
                       Workers& workers);
 
@@ -75,8 +78,17 @@ struct Verdict {
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: else,
-/// and equal means are rejected at the level. undecided: neither; `runs` is the number at hand.
-Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs);
+/// and equal means are rejected at the level. undecided: neither; `runs` is the number at hand, and
+/// no test of fewer than `least` could reject.
+Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
+                std::size_t least = 2);
+
+/// The smallest p-value that the test of difference() can give of m and n runs, or of n against
+/// exact values (m = 0).
+double smallest_p_value(double m, double n);
+/// The least number of runs, of both rungs or of the one that is not exact, of which it can reject
+/// at the level.
+std::size_t least_runs(bool against_exact, double level);
 
 /// e = c eta^p fitted to signed errors by weighted least squares; the interval of p is where the
 /// profile of chi^2 stays within its quantile of the minimum.
@@ -96,6 +108,8 @@ inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_
 
 /// What rounding in many steps makes of an invariant that is kept exactly, in numbers of order 1.
 inline constexpr double kKept = 1e-12;
+/// And of any two numbers that are equal but for rounding, relative to them.
+inline constexpr double kRounding = kKept;
 
 OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
                    std::span<const double> standard_error, double level);

@@ -31,9 +31,6 @@ namespace popflow {
 
 namespace {
 
-/// Times that were rounded to whole steps in other ways are the same.
-constexpr double kSameTime = 1e-9;
-
 /// A rung that was swept before.
 struct SweptRung {
   std::string word;
@@ -62,9 +59,7 @@ SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
                      " does not hold the times of every run; sweeps are compared that were run "
                      "with --record series, without --reduce");
   const RunConfig first = cells.config(0);
-  if (!fits_rung(finished.word, first, system))
-    throw InputError(finished.path + " is no sweep of the rung " + finished.word + ", which is " +
-                     settings_of_rung(finished.word, system));
+  if (!fits_rung(finished.word, first, system)) throw not_of_rung(finished, first, system);
   rung.runs = static_cast<std::size_t>(cells.runs());
   rung.saves = rung.file->shape(rung.file->has_dataset("save") ? "save" : "time").at(0);
   return rung;
@@ -95,12 +90,33 @@ void require_same_options(const SweptRung& first, const SweptRung& other,
   };
   const RunConfig &ours = first.cells->base(), &its = other.cells->base();
   for (const Parameter& parameter : ours.own.table())
-    if (!may_differ_between_rungs(parameter, system) || parameter.makes_problem)
+    if (acts(parameter, ours.options) && acts(parameter, its.options) &&
+        (!may_differ_between_rungs(parameter, system) || parameter.makes_problem))
       check(ours.own, its.own, parameter.name);
   for (const char* name : {"problem", "problem-seed", "init-from"})
     check(ours.options, its.options, name);
   if (first.exact() || other.exact()) return;
   for (const char* name : {"learning-rate", "batch-size"}) check(ours.options, its.options, name);
+}
+
+/// The one whose noise the comparison is about; the first if none has any.
+const SweptRung& noisy_one(const std::vector<SweptRung>& rungs) {
+  const auto found =
+      std::find_if(rungs.begin(), rungs.end(), [](const SweptRung& rung) { return !rung.exact(); });
+  return found == rungs.end() ? rungs.front() : *found;
+}
+
+/// Cells with the same seed share their random numbers, if they are of the same kind.
+std::string shared_numbers(const std::vector<SweptRung>& rungs) {
+  for (std::size_t j = 0; j < rungs.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i) {
+      const Parameters& a = rungs[i].cells->base().options;
+      const Parameters& b = rungs[j].cells->base().options;
+      if (rungs[i].exact() || rungs[j].exact() || a.word("mode") != b.word("mode")) continue;
+      if (a.integer("seed") == b.integer("seed") || rungs[i].cells->sweeps("seed"))
+        return said_of_shared_numbers(rungs[i].name(), rungs[j].name(), a.text("seed"));
+    }
+  return "";
 }
 
 /// The places of a cell on the axes, as leading indices in the file.
@@ -125,7 +141,9 @@ std::vector<double> times_of(const SweptRung& rung, std::uint64_t cell) {
 
 RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
                  std::uint64_t cell) {
-  RungRuns runs{rung.exact(), std::vector<bool>(rung.runs, false)};
+  RungRuns runs{rung.exact(), std::vector<bool>(rung.runs, false),
+                rung.file->read_slab("stop_time", places_in_file(rung, cell))};
+  require_size(rung, "stop_time", runs.stop.size(), rung.runs);
   for (std::size_t run = 0; run < rung.runs; ++run)
     runs.diverged[run] =
         status[cell * rung.runs + run] == static_cast<std::int64_t>(CellStatus::diverged);
@@ -133,16 +151,10 @@ RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
 }
 
 Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& runs,
-               std::uint64_t cell) {
-  const std::vector<double> all = rung.file->read_slab(name, places_in_file(rung, cell));
+               const std::vector<double>& times, std::uint64_t cell) {
+  std::vector<double> all = rung.file->read_slab(name, places_in_file(rung, cell));
   require_size(rung, name, all.size(), rung.runs * rung.saves);
-  Paths paths{rung.runs - (rung.exact() ? 0 : runs.left_out()), rung.saves, {}, rung.exact()};
-  for (std::size_t run = 0; run < rung.runs; ++run) {
-    if (!rung.exact() && runs.diverged[run]) continue;
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * rung.saves);
-    paths.values.insert(paths.values.end(), begin, begin + static_cast<std::ptrdiff_t>(rung.saves));
-  }
-  return paths;
+  return runs.paths(std::move(all), times);
 }
 
 /// Has every run of the cell a status that says something?
@@ -231,7 +243,8 @@ class CellComparison {
   void operator()(std::uint64_t cell) {
     for (std::size_t r = 0; r < rungs_.size(); ++r)
       if (!is_finished(rungs_[r], status_[r], cell)) return;
-    require_same_times(cell);
+    const std::vector<double> times = times_of(rungs_.front(), cell);
+    require_same_times(cell, times);
     Workers alone(1);
     std::vector<RungRuns> runs;
     for (std::size_t r = 0; r < rungs_.size(); ++r)
@@ -241,7 +254,7 @@ class CellComparison {
     for (const ObservableInfo& info : system_.observables) {
       std::vector<Paths> paths;
       for (std::size_t r = 0; r < rungs_.size(); ++r)
-        paths.push_back(paths_of(rungs_[r], info.name, runs[r], cell));
+        paths.push_back(paths_of(rungs_[r], info.name, runs[r], times, cell));
       std::vector<const Paths*> of_rungs;
       of_rungs.reserve(paths.size());
       for (const Paths& one : paths) of_rungs.push_back(&one);
@@ -268,8 +281,7 @@ class CellComparison {
     return a == Verdict::Kind::agree ? b : a;
   }
 
-  void require_same_times(std::uint64_t cell) const {
-    const std::vector<double> ours = times_of(rungs_.front(), cell);
+  void require_same_times(std::uint64_t cell, const std::vector<double>& ours) const {
     for (const SweptRung& rung : rungs_) {
       const std::vector<double> its = times_of(rung, cell);
       for (std::size_t i = 0; i < ours.size(); ++i)
@@ -340,8 +352,8 @@ std::string describe_verdicts(const DataFile& file) {
 }
 
 ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters& options,
-                        const std::string& command_line, const Catalogue& catalogue,
-                        Screen& screen) {
+                        const std::string& wanted, const std::string& command_line,
+                        const Catalogue& catalogue, Screen& screen) {
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   const std::string system_name =
@@ -353,13 +365,20 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
     std::vector<SweptRung> rungs;
     rungs.reserve(files.size());
     for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
-    for (const SweptRung& other : rungs) {
+    if (!wanted.empty() && wanted != system_name)
+      throw InputError(files.front().path + " holds a sweep of " + system_name + ", not of " +
+                       wanted);
+    for (const SweptRung& other : rungs)
       if (other.cells->sweep().system != system_name)
         throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +
                          rungs.front().name() + " of " + system_name);
+    for (const SweptRung& other : rungs) {
       require_same_axes(rungs.front(), other);
       require_same_options(rungs.front(), other, system);
+      require_same_options(noisy_one(rungs), other, system);
     }
+    if (const std::string warning = shared_numbers(rungs); !warning.empty())
+      screen.warning(warning);
     RunConfig config{system_name, options, rungs.front().cells->base().own, command_line};
     const GroupSpec layout = layout_of(rungs, config, system, workers.threads());
     require_disk(path, file_bytes(layout));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "compare/compare.hpp"
@@ -286,16 +287,16 @@ class Section {
   /// the rarest is too likely.
   [[nodiscard]] bool can_differ(std::size_t pair) const {
     const auto [first, second] = pairs_[pair];
-    if (exact(first) || exact(second)) return true;  // by Student's t
-    const double m = counted(first), n = counted(second);
-    // Of as many runs each, every permutation has one that is as far apart.
-    const double permutations = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
-    return std::log(m == n ? 2.0 : 1.0) - permutations <= std::log(1 - level());
+    const auto noisy = [&](std::size_t rung) { return exact(rung) ? 0 : counted(rung); };
+    const auto [m, n] = std::minmax({noisy(first), noisy(second)});
+    return smallest_p_value(m, n) <= 1 - level();
   }
 
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
     std::size_t tests = 0;
-    for (std::size_t p = 0; p < pairs_.size(); ++p) tests += can_differ(p) ? names.size() : 0;
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      for (const std::string& name : names)
+        tests += can_differ(p) && !verdict_word(name, p).empty() ? 1 : 0;
     std::string page =
         "\n" +
         text::paragraph(
@@ -318,8 +319,26 @@ class Section {
                             (diverged_[r] < runs_[r] ? "; its means are those of the others alone"
                                                      : " and are left out: it has no means") +
                             " (status and stop_time in its group).");
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      if (const std::size_t last = last_time(names, p); last + 1 < time_.size())
+        page += text::paragraph(pair_name(p) +
+                                ": runs stopped early, and so these are compared up to t = " +
+                                rounded(time_[last]) + " of " + rounded(time_.back()) + " alone.");
     for (std::size_t r = 0; r < words_.size(); ++r) page += solver(names, r);
     return page;
+  }
+
+  /// The last place in time at which the pair is compared in anything; the very last if it is in
+  /// nothing.
+  [[nodiscard]] std::size_t last_time(const std::vector<std::string>& names,
+                                      std::size_t pair) const {
+    std::optional<std::size_t> last;
+    for (const std::string& name : names) {
+      const auto difference = numbers(name + "_difference");
+      for (std::size_t t = last.value_or(0); t < time_.size(); ++t)
+        if (std::isfinite(at(difference, pair, t))) last = t;
+    }
+    return last.value_or(time_.size() - 1);
   }
 
   /// Runs of a rung that count.

@@ -128,7 +128,7 @@ class CellMap {
       std::vector<std::size_t>& places = places_.emplace_back();
       const SweptParameter& here = from.axes()[axis].parameters.front();
       const SweptParameter& there = whole.axes()[axis].parameters.front();
-      if (from.axes()[axis].size() == whole.axes()[axis].size()) {
+      if (same_values(from.axes()[axis], whole.axes()[axis])) {
         places.resize(here.size());
         std::iota(places.begin(), places.end(), std::size_t{0});
         continue;

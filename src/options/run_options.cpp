@@ -381,8 +381,9 @@ const ParameterTable& compare_options() {
         {.name = "level",
          .kind = Kind::real,
          .default_text = "0.95",
-         .meaning = "level of intervals, bands and tests",
-         .range = {.low = 0.5, .high = 1, .high_open = true}}};
+         .meaning = "level of intervals, bands and tests, whose p-values are multiples of 0.001",
+         // Beyond it no permutation test (compare/statistics.cpp) could reject anything.
+         .range = {.low = 0.5, .high = 0.999}}};
     for (const auto& [of_run, here] : rows()) {
       if (!here.offered) continue;
       Parameter option = of_run;

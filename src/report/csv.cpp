@@ -70,6 +70,7 @@ class Lines {
     time_ = file.read("time").values;
     done_ = told::saves_of_runs(file, time_.size());
     if (file.has_dataset("run")) numbers_ = file.read("run").integers;
+    if (file.has_dataset("stop_time")) stops_ = file.read("stop_time").values;
     numbered_ = numbered || !numbers_.empty();
     runs_ = std::max<std::size_t>(numbers_.size(), 1);
     for (const std::string& name : names_) columns_.push_back(series(name));
@@ -94,7 +95,7 @@ class Lines {
         std::string line = before;
         if (!numbers_.empty()) line += std::to_string(numbers_[run]);
         if (numbered_) line += ",";
-        line += shortest(time_[i]);
+        line += shortest(time_of(run, i));
         for (const auto& column : columns_) line += "," + shortest(column[run * time_.size() + i]);
         out << line << after << '\n';
       }
@@ -102,6 +103,12 @@ class Lines {
   }
 
  private:
+  /// A run of an ensemble that stopped early has its last values beside a save that it did not
+  /// reach.
+  [[nodiscard]] double time_of(std::size_t run, std::size_t i) const {
+    const bool last = i + 1 == done_[run] && run < stops_.size();
+    return last && stops_[run] < time_[i] ? stops_[run] : time_[i];
+  }
   [[nodiscard]] std::vector<double> series(const std::string& name) const {
     auto values = file_.read(name).values;
     if (values.size() != runs_ * time_.size())
@@ -123,6 +130,7 @@ class Lines {
   std::vector<double> time_;
   std::vector<std::size_t> done_;      ///< of each run
   std::vector<std::int64_t> numbers_;  ///< likewise; of a single one none
+  std::vector<double> stops_;          ///< when each ended; likewise
   std::size_t runs_ = 1;
   bool numbered_ = false;
   std::vector<std::vector<double>> columns_;

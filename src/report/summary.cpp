@@ -43,12 +43,25 @@ std::string status(const DataFile& file) {
   return word + (message.empty() ? "" : ": " + message) + when;
 }
 
-std::string reached(const DataFile& file, const std::vector<double>& time, std::size_t done) {
+/// `at`: where it is, if not at the last of the saves that it has done.
+std::string reached(const DataFile& file, const std::vector<double>& time, std::size_t done,
+                    std::string at = "") {
   const double planned =
       file.number_attribute("parameters", "t-end").value_or(time.empty() ? 0 : time.back());
-  const std::string at = done == 0 ? "nothing recorded" : "t = " + rounded(time[done - 1]);
+  if (at.empty()) at = done == 0 ? "nothing recorded" : "t = " + rounded(time[done - 1]);
   return at + " of " + rounded(planned) + ", " + std::to_string(done) + " of " +
          std::to_string(time.size()) + (time.size() == 1 ? " save" : " saves");
+}
+
+/// "t = 3", "t = 24 to 51"; empty unless all runs of an ensemble have ended. A run that stops early
+/// has its last values beside the first save that it did not reach.
+std::string where_runs_stopped(const DataFile& file) {
+  if (!file.has_dataset("stop_time")) return "";
+  const std::vector<double> stops = file.read("stop_time").values;
+  if (stops.empty() || !std::all_of(stops.begin(), stops.end(), [](double t) { return t >= 0; }))
+    return "";
+  const auto [first, last] = std::minmax_element(stops.begin(), stops.end());
+  return "t = " + rounded(*first) + (*first < *last ? " to " + rounded(*last) : "");
 }
 
 /// The same of the runs of an ensemble, which need not have come equally far.
@@ -58,8 +71,8 @@ std::string reached_by_runs(const DataFile& file, const std::vector<double>& tim
   const auto all = std::count(done.begin(), done.end(), saves);
   const auto none = std::count_if(done.begin(), done.end(), [](auto n) { return n <= 0; });
   const auto least = saves_done(file, time.size());
-  if (all == 0 || all == static_cast<std::ptrdiff_t>(done.size()))
-    return reached(file, time, least);
+  if (all == 0) return reached(file, time, least, least > 0 ? where_runs_stopped(file) : "");
+  if (all == static_cast<std::ptrdiff_t>(done.size())) return reached(file, time, least);
   const auto rest = static_cast<std::ptrdiff_t>(done.size()) - all - none;
   return std::to_string(all) + " of " + std::to_string(done.size()) + " runs have all " +
          std::to_string(saves) + (saves == 1 ? " save" : " saves") +

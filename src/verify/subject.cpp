@@ -104,6 +104,9 @@ void Subject::follow_flow() {
   if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow)
     end_ = 0.5 * driver.time();
   const auto steps = std::max<std::int64_t>(driver.statistics().accepted, 1);
+  // Half as long as the adaptive ones are: those may be as long as is stable.
+  if (is_fixed(flow_options_.method) && !flow_options_.dt)
+    flow_options_.dt = end_ / static_cast<double>(std::max<std::int64_t>(500, 2 * steps));
   window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
 
   FlowDriver along(system(), workers_, split ? flow_options_ : tolerance(1e-8));

@@ -172,6 +172,49 @@ TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
   CHECK(verdict(d, 0.4, 0.95, 1).kind == Verdict::Kind::differ);
 }
 
+TEST_CASE("what differs by rounding alone does not differ", "[fast][compare]") {
+  // Runs that start at one place, which the exact rung rounds otherwise, and then scatter.
+  Workers workers(1);
+  Paths runs = walks(12, 4, 3, 0, normal);
+  Paths exact = constant(0, 4);
+  for (double& value : runs.values) value += 3;
+  for (double& value : exact.values) value += 3;
+  const Difference same = difference(exact, runs, 0.95, 5, workers);
+  exact.values[0] += 4e-16;
+  const Difference rounded = difference(exact, runs, 0.95, 5, workers);
+  CHECK(std::isnan(rounded.z[0]));
+  CHECK(rounded.p_value == same.p_value);
+  CHECK_FALSE(rounded.nothing);
+  exact.values[0] += 1e-9;  // no rounding: all runs are there, and it is not
+  CHECK(difference(exact, runs, 0.95, 5, workers).p_value == 0.001);
+
+  const Difference nothing =
+      difference(constant(1, 3), constant(std::nextafter(1, 2), 3), 0.95, 1, workers);
+  CHECK(nothing.nothing);
+  CHECK(verdict(nothing, std::nan(""), 0.95, 1).kind == Verdict::Kind::agree);
+}
+
+TEST_CASE("tests of few runs cannot reject, and verdicts ask for as many as can",
+          "[fast][compare]") {
+  CHECK(smallest_p_value(0, 6) == Approx(1.0 / 32));
+  CHECK(smallest_p_value(4, 4) == Approx(2.0 / 70));
+  CHECK(smallest_p_value(3, 5) == Approx(1.0 / 56));
+  CHECK(least_runs(true, 0.95) == 6);
+  CHECK(least_runs(false, 0.95) == 4);
+  // Runs that all lie on one side of the exact values, as far apart as can be.
+  Workers workers(1);
+  for (const std::size_t n : {5, 6}) {
+    Paths runs{n, 1, {}, false};
+    for (std::size_t i = 0; i < n; ++i) runs.values.push_back(1 + 0.01 * static_cast<double>(i));
+    const Difference d = difference(constant(0, 1), runs, 0.95, 1, workers);
+    const Verdict v = verdict(d, 0.5, 0.95, n, least_runs(true, 0.95));
+    INFO(n << " runs, p = " << d.p_value);
+    if (n == 6) CHECK(v.kind == Verdict::Kind::differ);
+    if (n == 5) CHECK(v.kind == Verdict::Kind::undecided);
+    if (n == 5) CHECK(v.runs_needed == 6);
+  }
+}
+
 TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
   Workers workers(1);
   const Difference d = difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);

@@ -140,6 +140,50 @@ def test_another_drawn_problem_is_refused():
         refused("--from", f"flow={flow},sgd={noisy}", words=["the problems differ", "'problem/P'"])
 
 
+def test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out():
+    with Folder() as folder:
+        common = ["markov", "--t-end", 2, "--saves", 6, "--learning-rate", 0.05]
+        flow = run(folder, "flow", *common)
+        whole = run(folder, "whole", *common, "--mode", "sgd", "--runs", 8)
+        # Stopped at t = 1, between the saves at 0.8 and 1.2.
+        cut = run(folder, "cut", *common, "--mode", "sgd", "--runs", 8, "--max-steps", 20, code=6)
+        with h5py.File(cut) as file:
+            check(np.isfinite(file["loss"][0]).sum() == 4, "the stop's")
+        path, ended = compared(folder, "of-cut", "--from", f"flow={flow},sgd={cut}")
+        check("compared up to t = 0.8 of 2" in " ".join(ended.out.split()), ended.out)
+        other, _ = compared(folder, "of-whole", "--from", f"flow={flow},sgd={whole}")
+        with h5py.File(path) as a, h5py.File(other) as b:
+            ours, its = (file["comparison/loss_mean"][()] for file in (a, b))
+        check(np.array_equal(ours[1, :3], its[1, :3]) and np.isnan(ours[1, 3:]).all(), ours)
+
+
+def test_a_rung_of_the_system_is_not_the_flow():
+    with Folder() as folder:
+        small = ["joma-joint", "--tokens", 6, "--classes", 3, "--t-end", 1, "--saves", 3]
+        flow = run(folder, "flow", *small)
+        own = run(folder, "own", *small, "--coordinates", "integrated")
+        said = compared(folder, "no", "--from", f"flow={own},integrated={own}", code=3)[1].err
+        check("it is of the rung integrated, --mode flow --coordinates integrated" in said, said)
+        compared(folder, "yes", "--from", f"flow={flow},integrated={own}")
+        said = compared(folder, "no", *small, "--coordinates", "integrated", "--rungs",
+                        "flow,integrated", code=2)[1].err
+        check("--rungs flow,integrated compares the two" in said, said)
+
+
+def test_options_that_do_nothing_may_differ():
+    with Folder() as folder:
+        small = ["joma-joint", "--tokens", 6, "--classes", 3, "--t-end", 1, "--saves", 3,
+                 "--learning-rate", 0.1]
+        flow = run(folder, "flow", *small)  # a flow has no contexts
+        noisy = {rung: run(folder, rung, *small, "--mode", rung, "--runs", 4, "--context-length", length)
+                 for rung, length in (("sgd", 50), ("sde", 60))}
+        compared(folder, "yes", "--from", f"flow={flow},sgd={noisy['sgd']}")
+        said = compared(folder, "no", "--from", f"flow={flow},sgd={noisy['sgd']},sde={noisy['sde']}",
+                        code=3)[1].err
+        check("differ in --context-length: 60 in sde" in said, said)
+
+
 if __name__ == "__main__":
     run_all([test_files_are_compared_like_what_was_run, test_files_that_cannot_be_compared,
-             test_another_drawn_problem_is_refused])
+             test_another_drawn_problem_is_refused,
+             test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out, test_a_rung_of_the_system_is_not_the_flow, test_options_that_do_nothing_may_differ])

@@ -88,9 +88,51 @@ def test_what_cannot_be_compared():
             popflow("compare", "--from", f"{one},{other}", "-o", "out.h5", folder=folder, code=3)
         ended = popflow("compare", "--from", "sgd=sde.h5,sde=sgd.h5", "-o", "out.h5", folder=folder,
                         code=3)
-        check("no sweep of the rung sgd" in ended.err, ended.err)
+        check("does not hold the rung sgd" in ended.err, ended.err)
         check(not os.path.exists(os.path.join(folder, "out.h5")), "a file is left behind")
 
 
+def test_the_noisy_ones_belong_together():
+    with Folder() as folder:
+        def sweep(name, *more):
+            popflow("sweep", "markov", "--over", "w0=-1,1", *SERIES, *more, "-o", name, "--quiet",
+                    folder=folder, code=0)
+
+        sweep("flow.h5")
+        noisy = ["--mode", "sgd", "--runs", 4, "--learning-rate"]
+        sweep("sgd.h5", *noisy, 0.2)
+        sweep("slow.h5", *noisy, 0.1, "--svag", 2)
+        sweep("svag.h5", *noisy, 0.2, "--svag", 2)
+
+        def compare(*files, code):
+            return popflow("compare", "--from", ",".join(("flow=flow.h5", "sgd=sgd.h5", *files)), "-o",
+                           "maps.h5", "--force", folder=folder, code=code)
+
+        said = compare("svag:2=slow.h5", code=3).err
+        check("--learning-rate 0.1" in said, said)
+        said = compare("svag:2=svag.h5", code=0).err
+        check("share random numbers" in said, said)
+        said = popflow("compare", "scb", "--from", "flow=flow.h5,sgd=sgd.h5", folder=folder, code=3).err
+        check("holds a sweep of markov, not of scb" in said, said)
+        said = popflow("resume", "maps.h5", folder=folder, code=0)
+        check("finished" in said.err + said.out and "verdict" in said.out, said)
+
+
+def test_runs_that_stopped_early_are_compared_as_far_as_they_came():
+    with Folder() as folder:
+        common = ["sweep", "markov", "--over", "w0=-1,1", *SERIES, "--learning-rate", 0.2, "--quiet"]
+        popflow(*common, "-o", "flow.h5", folder=folder, code=0)
+        # To t = 4 of 16, between the saves at 3.2 and 6.4.
+        popflow(*common, "--mode", "sgd", "--runs", 4, "--max-steps", 20, "-o", "sgd.h5", folder=folder)
+        popflow("compare", "--from", "flow=flow.h5,sgd=sgd.h5", "-o", "maps.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "sgd.h5")) as runs, \
+                h5py.File(os.path.join(folder, "flow.h5")) as flow, \
+                h5py.File(os.path.join(folder, "maps.h5")) as maps:
+            check(np.all(runs["stop_time"][()] == 4), runs["stop_time"][()])
+            apart = runs["loss"][()].mean(1)[:, :2] - flow["loss"][()][:, :2]
+            check(np.allclose(np.abs(maps["loss_difference"][()]), np.abs(apart).max(-1)), "too far")
+
+
 run_all([test_a_cell_has_the_verdicts_of_its_runs, test_three_sweeps_have_pairs,
-         test_what_cannot_be_compared])
+         test_what_cannot_be_compared,
+             test_the_noisy_ones_belong_together, test_runs_that_stopped_early_are_compared_as_far_as_they_came])

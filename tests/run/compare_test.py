@@ -291,7 +291,7 @@ def test_invalid_combinations_are_refused():
         ("markov", "--learning-rates", "0.1"): "from 2",
         ("markov", "--learning-rates", "0.1,0.1"): "twice",
         ("markov", "--learning-rates", "0.1,0.2", "--rungs", "flow,sde"): "against sgd",
-        ("markov", "--level", 1): "--level",
+        ("markov", "--level", 0.9995): "from 0.5 to 0.999",
         ("markov", "--delta", 0): "--delta",
         ("markov", "--mode", "sgd"): "mode",
         ("joma",): "popflow compare joma-joint",
@@ -318,6 +318,49 @@ def test_a_comparison_is_a_problem_file():
             check(same(a["flow/problem/P"][()], b["problem/P"][()]), "P differs")
 
 
+def test_the_noise_of_split_systems_is_checked():
+    with Folder() as folder:
+        path, ended = compare(folder, "scb", "--vocab-size", 3, "--context-length", 10, *SMALL,
+                              "--schedule", "two-stage", "--rungs", "flow,sde", "--check-noise")
+        check("noise of sde" in ended.out, ended.out)
+        check(attribute(path, "status") == "complete", "not finished")
+
+
+def test_observables_without_values_have_no_verdict():
+    with Folder() as folder:
+        path, ended = compare(folder, "topic", "--topics", 3, "--words-per-topic", 2, "--t-end", 4,
+                              "--topics-per-document", 2, "--learning-rate", 1, "--runs", 4, "--saves",
+                              3, "--document-length", 50, "--rungs", "flow,sgd")
+        with h5py.File(path) as file:
+            group = file["comparison"]
+            check(np.isnan(group["excess_loss_mean"][()]).all(), "it has values")
+            check(list(group["excess_loss_verdict"]) == [-1], "a verdict on nothing")
+        check("excess_loss" not in ended.out, ended.out)
+
+
+def test_a_start_that_has_changed_is_refused():
+    with Folder() as folder:
+        def start(t_end):
+            popflow("run", "scb", "--vocab-size", 3, "--context-length", 10, "--t-end", t_end, "-o",
+                    "start.h5", "--force", folder=folder, code=0)
+
+        start(4)
+        path = os.path.join(folder, "compare.h5")
+        words = ["compare", "scb", "--vocab-size", 3, "--context-length", 10, *SMALL[:-1], 2000,
+                 "--init-from", "start.h5", "-o", path]
+        process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, stderr=subprocess.DEVNULL)
+        while not os.path.exists(path):
+            check(process.poll() is None, "it did not begin")
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        check(process.wait() == 130, "it had ended")
+        start(5)
+        said = popflow("resume", path, folder=folder, code=3).err
+        check("from another start than --init-from" in " ".join(said.split()), said)
+        start(4)
+        popflow("resume", path, "--quiet", folder=folder, code=0)
+
+
 if __name__ == "__main__":
     run_all([test_a_group_per_rung_and_one_that_compares,
              test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for,
@@ -332,4 +375,5 @@ if __name__ == "__main__":
              test_options_that_no_rung_has_a_use_for_are_named,
              test_only_the_flow_has_reduced_coordinates,
              test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
-             test_a_comparison_is_a_problem_file])
+             test_a_comparison_is_a_problem_file,
+             test_the_noise_of_split_systems_is_checked, test_observables_without_values_have_no_verdict, test_a_start_that_has_changed_is_refused])

@@ -121,9 +121,21 @@ def test_csv_of_a_comparison():
         check({row["run"] for row in rows if row["rung"] == "sde"} == set("0123"), "runs")
 
 
+def test_runs_that_stopped_early_are_told_where():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "markov", "--mode", "sgd", "--learning-rate", 0.1, "--t-end", 20, "--saves", 11,
+                "--runs", 3, "--max-steps", 30, "-o", path, code=6)
+        said = popflow("info", path, code=0).out
+        check("t = 3 of 20, 3 of 11 saves" in said, said)
+        times = [float(row["time"]) for row in table(path) if row["run"] == "1"]
+        check(times == [0, 2, 3], times)
+
+
 if __name__ == "__main__":
     run_all([test_runs_of_an_ensemble_that_have_not_come_equally_far,
              test_an_extension_does_not_list_its_times, test_a_single_save_has_no_first,
              test_a_first_record_that_is_not_the_start_is_not_called_first,
              test_the_start_that_an_ensemble_gives_is_told, test_an_end_that_is_no_number_is_asked_for,
-             test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison])
+             test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison,
+             test_runs_that_stopped_early_are_told_where])

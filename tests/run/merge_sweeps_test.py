@@ -151,7 +151,26 @@ def test_what_does_not_belong_together_is_refused():
         check("e0 = 2, w0 = 1" in ended.err and "'loss'" in ended.err, ended.err)
 
 
+def test_values_come_in_any_order():
+    with Folder() as folder:
+        def sweep(name, values, *more):
+            popflow("sweep", "markov", "--t-end", 2, "--over", "e0=0.1,0.5", "--over", f"w0={values}",
+                    *more, "-o", name, "--quiet", folder=folder, code=0)
+
+        # One has as many values as the whole, in another order; of the other there are two.
+        sweep("mixed.h5", "1,-1,0.25", "--shard", "1/2")
+        sweep("two.h5", "0.25,1")
+        sweep("one.h5", "-1")
+        sweep("whole.h5", "-1,0.25,1")
+        popflow("merge", "mixed.h5", "two.h5", "one.h5", "-o", "merged.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "merged.h5")) as a, \
+                h5py.File(os.path.join(folder, "whole.h5")) as b:
+            for name in ("w0", "loss", "accepted_steps"):
+                check(np.array_equal(a[name][()], b[name][()]), name)
+
+
 run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
          test_sweeps_that_differ_along_one_axis_grow,
          test_shards_of_earlier_versions_go_with_new_ones,
-         test_what_does_not_belong_together_is_refused])
+         test_what_does_not_belong_together_is_refused,
+             test_values_come_in_any_order])
