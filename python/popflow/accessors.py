@@ -11,6 +11,7 @@ import numpy as np
 import xarray
 
 from . import executable
+from .errors import InputError
 from .files import decoded, open_file
 
 
@@ -52,6 +53,8 @@ class File:
 
     def words(self, name: str) -> xarray.DataArray:
         """A variable with its words in place of their numbers: `status`, `outcome`, ..."""
+        if "flag_meanings" not in self._data[name].attrs:
+            raise InputError(f"the numbers of {name} stand for no words.")
         return decoded(self._data[name])
 
     def info(self, *options: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import UsageError
 from .words import key, word
 
 
@@ -47,6 +48,9 @@ def axes(over: Mapping[str, Any]) -> list[str]:
     {"chain": {"p": [.1, .2], "q": [.3, .5]}}, has parameters that change together along the
     dimension of that name.
     """
+    if not isinstance(over, Mapping):
+        raise UsageError(f"over is {over!r}; it maps parameters to values, as in "
+                         "over={'w0': [1, 2]}.")
     found: list[str] = []
     for name, values in over.items():
         if isinstance(values, Mapping):

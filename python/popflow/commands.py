@@ -65,9 +65,13 @@ def sweep(system: str | None = None, over: Mapping[str, Any] | None = None, *,
     return carried_out("sweep", system, output, problem, show, options, axes(over or {}))
 
 
-def resume(path: PathLike, *, show: bool | None = None, **options: Any) -> xarray.Dataset:
-    """Goes on with an unfinished file, or extends a finished run to `t_end`."""
-    path = Path(path).absolute()
+def resume(path: PathLike | xarray.Dataset, *, show: bool | None = None,
+           **options: Any) -> xarray.Dataset:
+    """Goes on with an unfinished file, or extends a finished run to `t_end`.
+
+    The file may be given by what was opened of it.
+    """
+    path = Path(word(path)).absolute()
     executable.work(["resume", str(path), *words(options)], path, show)
     return open_file(path)
 

@@ -346,8 +346,8 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
     for (const Ladder& ladder : plan.ladders)
       for (const Rung& rung : ladder.rungs) {
         const Experiment& e = *rung.experiment;
-        text << join_path(ladder.group, rung.group) << ": " << e.plan.runs << " runs of "
-             << e.system->shape().state_size()
+        text << join_path(ladder.group, rung.group) << ": " << e.plan.runs
+             << (e.plan.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
              << " numbers to t = " << shortest(e.plan.schedule.back()) << ", memory "
              << describe_bytes(8 * e.memory_doubles()) << '\n';
       }

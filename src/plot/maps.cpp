@@ -139,7 +139,7 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   if (known.empty())
     throw InputError("'" + file.path() +
                      "' is damaged: no variable is over the cells of its sweep");
-  if (names.empty()) names = {main_variable(known)};
+  if (names.empty()) names = {main_variable(file, known)};
   std::string text;
   for (const std::string& name : names) {
     options::require_one_of("--observable", name, known);

@@ -7,6 +7,7 @@
 #include "options/tokens.hpp"
 #include "plot/trajectories.hpp"
 #include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -23,6 +24,13 @@ struct Compared {
   std::vector<double> time;
   std::vector<std::string> rungs;
 
+  /// Of several learning rates, that which is drawn.
+  [[nodiscard]] std::string which() const {
+    const auto settings = static_cast<int>(file.number_attribute("", "settings").value_or(1));
+    const auto rate = file.number_attribute(group, "learning_rate");
+    if (settings < 2 || !rate) return "";
+    return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);
+  }
   [[nodiscard]] std::string path(const std::string& name) const { return group + "/" + name; }
   /// Of a rung or a pair, along time.
   [[nodiscard]] std::vector<double> row(const std::string& name, std::size_t i) const {
@@ -52,8 +60,8 @@ std::string chart_of_means(const Compared& compared, const std::string& name,
   for (std::size_t r = 0; r < compared.rungs.size(); ++r)
     lines.push_back(
         {compared.rungs[r], compared.time, compared.row(name + "_mean", r), kStrokes[r % 3], r});
-  return drawn(chart_of(name + ": mean over runs of each rung", "flow time t", std::move(lines),
-                        options, in_decades(compared.time)),
+  return drawn(chart_of(name + ": mean over runs of each rung" + compared.which(), "flow time t",
+                        std::move(lines), options, in_decades(compared.time)),
                look);
 }
 
@@ -94,9 +102,10 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
   PictureOptions linear = options;  // differences have both signs
   const bool log_x = options.logarithmic('x', in_decades(compared.time));
   linear.log = log_x ? "x" : "none";
-  return drawn(chart_of(name + ": differences of the means, with simultaneous bands", "flow time t",
-                        std::move(lines), linear, log_x),
-               look);
+  return drawn(
+      chart_of(name + ": differences of the means, with simultaneous bands" + compared.which(),
+               "flow time t", std::move(lines), linear, log_x),
+      look);
 }
 
 }  // namespace

@@ -83,6 +83,12 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
   return std::nullopt;
 }
 
+/// "population loss at the end, in nats": what a meaning adds comes after.
+std::string at_the_end(const std::string& meaning) {
+  const std::size_t rest = std::min(meaning.find_first_of(",;"), meaning.size());
+  return meaning.substr(0, rest) + " at the end" + meaning.substr(rest);
+}
+
 VariableSpec described_variable(const std::string& name, std::vector<std::string> dimensions,
                                 const std::string& meaning, const std::string& symbol,
                                 const std::string& source) {
@@ -126,6 +132,36 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
   return columns.back().begin;
 }
 
+/// Unswept parameters of the system that making it settles, where it settles them alike in the
+/// first cell and in those at the ends of the axes.
+std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
+                                                         const Catalogue& catalogue,
+                                                         Workers& workers) {
+  std::vector<std::pair<std::string, Value>> found;
+  const auto settled = [&](std::uint64_t number) {
+    RunConfig config = cells.config(number);
+    settle_steps(config.options);
+    return make_system(config, catalogue, workers).own;
+  };
+  try {
+    const Parameters first = settled(0);
+    const RunConfig before = cells.config(0);
+    for (const Parameter& row : first.table())
+      if (!cells.sweeps(row.name) && first.text(row.name) != before.own.text(row.name))
+        found.emplace_back(row.name, first.value(row.name));
+    std::uint64_t stride = cells.whole();
+    for (const Axis& axis : cells.axes()) {
+      stride /= axis.size();
+      if (found.empty() || axis.size() == 1) continue;
+      const Parameters last = settled(stride * (axis.size() - 1));
+      std::erase_if(found, [&](const auto& one) { return last.value(one.first) != one.second; });
+    }
+  } catch (const Error&) {  // a cell that is refused, of which more is said elsewhere
+    return {};
+  }
+  return found;
+}
+
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
     : info(catalogue.info(cells.sweep().system)),
       series(cells.sweep().options.word("record") == "series") {
@@ -133,6 +169,7 @@ Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& worker
   add_state(cells, catalogue, workers);
   if (series) add_series(cells);
   add_cell(cells);
+  settled = settled_alike(cells, catalogue, workers);
 }
 
 void Columns::add_ends() {
@@ -146,9 +183,8 @@ void Columns::add_ends() {
   }
   observables = of_run.width;
   for (const ObservableInfo& one : info.observables)
-    of_run.add(described_variable(one.name + (series ? "_end" : ""), {},
-                                  one.meaning + " at the end", one.symbol,
-                                  one.source.empty() ? info.source : one.source));
+    of_run.add(described_variable(one.name + (series ? "_end" : ""), {}, at_the_end(one.meaning),
+                                  one.symbol, one.source.empty() ? info.source : one.source));
   events = of_run.width;
   for (const EventInfo& one : info.events)
     of_run.add(variable("time_of_" + one.name, {},
@@ -196,7 +232,7 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   for (const std::string& name : field_names)
     for (const FieldInfo& one : info.fields)
       if (one.name == name)
-        of_run.add(described_variable(name, one.dimensions, one.meaning + " at the end", one.symbol,
+        of_run.add(described_variable(name, one.dimensions, at_the_end(one.meaning), one.symbol,
                                       one.source.empty() ? info.source : one.source),
                    size(one.dimensions));
   fields_end = of_run.width;

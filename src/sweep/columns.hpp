@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "popflow/catalogue.hpp"
 #include "popflow/error.hpp"
 #include "popflow/file_layout.hpp"
+#include "popflow/parameter.hpp"
 #include "popflow/workers.hpp"
 #include "run/schedule.hpp"
 #include "sweep/cells.hpp"
@@ -57,6 +59,10 @@ struct Columns {
   bool has_seed = false;
   bool own_times = false;
   std::vector<std::string> constant_names = {};
+
+  /// What the system's own parameters came to that were not given, as far as it is the same for all
+  /// cells: p and q of a text, say.
+  std::vector<std::pair<std::string, Value>> settled = {};
 
  private:
   void add_ends();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "file/stored_file.hpp"
 #include "popflow/error.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
@@ -123,6 +124,17 @@ void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
             swept.name() + "=...");
 }
 
+/// With what was settled beside what was given; made anew from the file, a sweep settles it again.
+GroupSpec parameters_of(const RunConfig& sweep, const Columns& columns) {
+  RunConfig told = sweep;
+  for (const auto& [name, value] : columns.settled) told.own.resolve(name, value);
+  GroupSpec group = parameters_group(told);
+  const GroupSpec given = parameters_group(sweep);
+  for (const char* name : {"not_default", "config"})
+    find_attribute(group, name)->value = find_attribute(given, name)->value;
+  return group;
+}
+
 }  // namespace
 
 std::vector<std::string> cell_dimensions(const Cells& cells) {
@@ -207,7 +219,7 @@ GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reducti
   else
     add_variables(root, reduction->of_cell(), of_cells);
   add_variables(root, columns.of_cell, of_cells);
-  root.groups = {parameters_group(sweep), sweep_group(cells), provenance_group(threads)};
+  root.groups = {parameters_of(sweep, columns), sweep_group(cells), provenance_group(threads)};
   root.groups[1].attributes.push_back({"files", contents_of_files(cells)});
   root.groups.back().attributes.insert(
       root.groups.back().attributes.end(),

@@ -17,11 +17,11 @@ struct Statistic {
   const char* meaning;
 };
 constexpr std::array<Statistic, 5> kStatistics = {
-    {{"_mean", "mean of: "},
-     {"_mean_error", "standard error of the mean of: "},
-     {"_std", "standard deviation of: "},
-     {"_least", "least of: "},
-     {"_largest", "largest of: "}}};
+    {{"_mean", "mean of "},
+     {"_mean_error", "standard error of the mean of "},
+     {"_std", "standard deviation of "},
+     {"_least", "least of "},
+     {"_largest", "largest of "}}};
 
 std::string text_of(const VariableSpec& spec) {
   for (const Attribute& attribute : spec.attributes)

@@ -173,7 +173,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
   rows.push_back(
       {"wall time", text::measured(file.number_attribute("provenance", "wall_time").value_or(0))});
   rows.push_back({"file", file.path()});
-  return text::columns(rows, 0) + table(file, cells, of.empty() ? main_variable(names) : of);
+  return text::columns(rows, 0) + table(file, cells, of.empty() ? main_variable(file, names) : of);
 }
 
 std::string describe_cell(const DataFile& file, const Catalogue& catalogue,

@@ -106,10 +106,28 @@ std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cel
   return names;
 }
 
-std::string main_variable(const std::vector<std::string>& names) {
-  for (const char* first : {"outcome", "fraction_of_", "time_of_"})
-    for (const std::string& name : names)
-      if (name.starts_with(first) && name != "fraction_of_undecided") return name;
+namespace {
+
+/// Has a variable more than one value? That an event happened in some cells alone counts as well.
+bool varies(const DataFile& file, const std::string& name) {
+  const DataArray array = file.read(name);
+  const std::vector<double> values =
+      array.integers.empty() ? array.values
+                             : std::vector<double>(array.integers.begin(), array.integers.end());
+  return std::any_of(values.begin(), values.end(), [&](double x) {
+    return std::isnan(x) != std::isnan(values.front()) || x < values.front() || x > values.front();
+  });
+}
+
+}  // namespace
+
+std::string main_variable(const DataFile& file, const std::vector<std::string>& names) {
+  for (const bool whichever : {false, true})
+    for (const char* first : {"outcome", "fraction_of_", "time_of_"})
+      for (const std::string& name : names)
+        if (name.starts_with(first) && name != "fraction_of_undecided" &&
+            (whichever || varies(file, name)))
+          return name;
   for (const std::string& name : names) {
     const bool known = name == "stop_time" || name == "status" || name == "accepted_steps" ||
                        name == "seed" || name == "status_count";

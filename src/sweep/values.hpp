@@ -47,6 +47,6 @@ std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cel
 
 /// What a sweep is about if nobody says: outcomes, else when things happened, else the first
 /// observable.
-std::string main_variable(const std::vector<std::string>& names);
+std::string main_variable(const DataFile& file, const std::vector<std::string>& names);
 
 }  // namespace popflow

@@ -224,6 +224,51 @@ def test_independent_symbols_have_no_boundary(tmp_path, p, q, bounded):
     assert ("exact boundary" in labels(figure)) == bounded
 
 
+def test_the_boundary_is_that_of_the_text(tmp_path):
+    text, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    text.write_text(20 * "pa pa pa pa ap pa pap")  # p + q above 1
+    other.write_text(20 * "aaa ppp aaaa pppp")
+    starts = {"w0": popflow.linear(-2, 1, 7), "e0": popflow.linear(0.1, 2, 8)}
+
+    def curve(name, **options):
+        over = {**options.pop("over", {}), **starts}
+        made = popflow.sweep("markov", over=over, **options, t_end=5, output=tmp_path / name,
+                             show=False)
+        figure = popflow.figure(made, observable="outcome")
+        lines = [line for axes in figure.axes for line in axes.lines
+                 if line.get_label() == "exact boundary"]
+        return lines and lines[0].get_xydata()
+
+    resolved = popflow.run("markov", text=text, t_end=1).popflow.parameters
+    chain = {name: resolved[name] for name in "pq"}
+    assert chain["p"] + chain["q"] > 1
+    of_text = curve("text.h5", text=text)
+    assert np.array_equal(of_text, curve("chain.h5", **chain))
+    assert not np.array_equal(of_text, curve("default.h5"))
+    assert len(curve("both.h5", over={"text": [text, other]})) == 0
+
+
+def test_bands_that_reach_below_zero_go_to_the_foot(tmp_path):
+    compared = popflow.compare("markov", rungs="flow,sgd", learning_rate=1, batch_size=1, runs=6,
+                               saves=41, state="none", output=tmp_path / "a.h5", show=False)
+    low = compared.excess_loss_mean - 2 * compared.excess_loss_mean_error
+    assert (low.values < 0).any()
+    figure = popflow.figure(compared, observable="excess_loss")
+    panel = next(axes for axes in figure.axes if axes.get_yscale() == "log")
+    for band in panel.collections:
+        for outline in band.get_paths():
+            assert (outline.vertices[:, 1] > 0).all()
+
+
+def test_many_items_are_shaded(tmp_path):
+    made = popflow.sweep("joma", over={"temperature": [0.5, 1, 2]}, activation="nonlinear",
+                         tokens=12, output=tmp_path / "a.h5", show=False)
+    figure = popflow.figure(made, observable="time_to_90")
+    assert len(figure.axes) == 2 and figure.axes[1].get_ylabel() == "contextual token"
+    assert len({line.get_color() for line in figure.axes[0].lines}) == 12 or \
+        len(figure.axes[0].collections[0].get_paths()) == 12
+
+
 @pytest.mark.parametrize("options, over", [
     ({}, {"chain": {"p": [0.2, 0.7], "q": [0.3, 0.8]}}),  # each with a boundary of its own
     ({"bias": "free"}, {})])  # which conserves no energy

@@ -220,6 +220,16 @@ def test_the_program_warns():
         popflow.run("markov", t_end=1, batch_size=3)
 
 
+def test_what_was_opened_stands_for_its_file(folder):
+    run = popflow.run("markov", t_end=1, saves=3, output=folder / "run.h5")
+    longer = popflow.resume(run, t_end=2)
+    assert longer.time[-1] == 2 and longer.popflow.path == folder / "run.h5"
+    with pytest.raises(popflow.InputError, match="the numbers of loss stand for no words"):
+        run.popflow.words("loss")
+    with pytest.raises(popflow.UsageError, match="over is 'w0=1,2'; it maps parameters"):
+        popflow.sweep("markov", over="w0=1,2")
+
+
 def test_parts_are_merged(folder):
     sgd = {**SMALL, "mode": "sgd", "t_end": 2, "saves": 3, "state": "all", "seed": 5}
     whole = popflow.run("scb", **sgd, runs=5)

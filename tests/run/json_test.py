@@ -92,6 +92,7 @@ def test_verify():
     check(told["system"] == "deep-linear" and told["holds"] is True, f"{told}")
     names = [row["name"] for row in told["checks"]]
     check({"gradient", "mean of samples", "order of rk4"} <= set(names), f"{names}")
+    popflow("verify", "deep-linear", "--method", "euler", "--quiet", code=0)  # --dt is chosen
     table = popflow("verify", "deep-linear").out
     for row in told["checks"]:
         check(any(line.startswith(f"  {row['name']}") for line in table.splitlines()),

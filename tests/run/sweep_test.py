@@ -337,6 +337,33 @@ def test_files_along_an_axis():
         check("c.txt' has other contents now than when the sweep was begun" in said, said)
 
 
+def test_what_all_cells_settle_alike_is_recorded():
+    with Folder() as folder:
+        for name, text in (("a.txt", "anna eats"), ("b.txt", "oo bb oo bbb")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+
+        def settled(*over):
+            path = os.path.join(folder, "s.h5")
+            popflow("sweep", "markov", "--over", "w0=-1,1", *over, "--t-end", 1, "-o", path, "--force",
+                    folder=folder, code=0)
+            popflow("resume", path, "--retry", "complete", folder=folder, code=0)
+            return attribute(path, "p", "parameters")
+
+        popflow("run", "markov", "--text", "a.txt", "--t-end", 1, "-o", "r.h5", folder=folder, code=0)
+        own = attribute(os.path.join(folder, "r.h5"), "p", "parameters")
+        check(settled("--text", "a.txt") == own != 0.2, "p of the text")
+        check(settled("--over", "text=a.txt,b.txt") == 0.2, "each text has its own")
+
+
+def test_the_table_shows_what_varies():
+    with Folder() as folder:
+        said = popflow("sweep", "joma", "--activation", "nonlinear", "--tokens", 8, "--over",
+                       "temperature=0.5,1,2", "-o", "s.h5", folder=folder, code=0).out
+        # The entropy falls from the start everywhere.
+        check("time_of_entropy_minimum by" in said and "time_of_entropy_falls" not in said, said)
+
+
 def test_a_file_that_cells_read_is_not_replaced():
     with Folder() as folder:
         for name in ("a.h5", "b.h5"):
@@ -484,6 +511,7 @@ if __name__ == "__main__":
              test_refused_cells_are_marked_or_end_the_sweep,
              test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
+             test_what_all_cells_settle_alike_is_recorded, test_the_table_shows_what_varies,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
              test_dry_run_says_what_it_will_need, test_what_is_refused,
              test_an_interrupt_ends_with_130_and_says_how_to_resume])

@@ -152,7 +152,8 @@ def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Ca
         changed = {name for axis in axes for name in [axis, *swept(data, axis)]}
         compared = "rungs" in data.attrs  # and so without the parameters of its sweeps
         known = not compared and data.popflow.parameters["bias"] == "optimal"
-        return [boundary] if known and not {"p", "q", "bias"} & changed else []
+        chain = {"p", "q", "bias", "text", "text_ones", "text_zeros", "problem"}
+        return [boundary] if known and not chain & changed else []
     return [no_memory] if {x, y} == {"p", "q"} else []
 
 

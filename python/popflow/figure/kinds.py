@@ -10,12 +10,15 @@ import xarray
 
 from ..errors import InputError
 from ..files import open_file, require_own
+from ..words import word
 
 RUN, COMPARISON, RATES, SWEEP, SWEEPS_COMPARED = range(5)
 
 
-def opened(path: str | os.PathLike[str]) -> tuple[int, xarray.Dataset]:
-    """The kind of the file and what popflow.open() gives."""
+def opened(path: str | os.PathLike[str] | xarray.Dataset) -> tuple[int, xarray.Dataset]:
+    """The kind of the file, which may be given by what was opened of it, and what popflow.open()
+    gives."""
+    path = word(path)
     if not Path(path).is_file():
         raise InputError(f"the file {path} does not exist.")
     try:

@@ -74,8 +74,9 @@ def upright(data: xarray.Dataset, name: str) -> str:
 
 
 def wrapped(text: str, width: int = WIDTH) -> str:
-    """The text in lines of so many letters; formulas stay whole."""
+    """The text in lines of so many letters; formulas stay whole, and a value beside its name."""
     held = re.sub(r"\$[^$]*\$", lambda found: found[0].replace(" ", "\0"), text)
+    held = re.sub(r" = (?=\S)", "\0=\0", held)
     lines: list[str] = [""]
     for word in held.split(" "):
         if lines[-1] and seen(lines[-1]) + seen(word) + 1 > width:

@@ -54,7 +54,7 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         cells = fraction(data, name, word) if word else finished(data, name)
         cells = without_single(cells, over, "run")
         others = [str(dim) for dim in cells.dims if dim not in (over, "run")]
-        if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and numeric(data, others[0]):
+        if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and by_number(data, others[0]):
             graded(axes, data, x, cells, over, others[0])
             heights.append(cells.values.ravel())
             continue
@@ -79,6 +79,11 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         axes.set_xticks(x, ticks)
     axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
     label_lines(axes, data, names, word, bool(others))
+
+
+def by_number(data: xarray.Dataset, dim: str) -> bool:
+    """Can lines be shaded by the place along a dimension: an axis' value, or an item's number?"""
+    return data[dim].dtype.kind in "iuf" and (numeric(data, dim) or not swept(data, dim))
 
 
 def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
@@ -161,7 +166,7 @@ def short(value: Any) -> str:
 
 def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
     """Where the cells lie along an axis, and what stands at them if they are no numbers."""
-    if numeric(data, over):
+    if by_number(data, over):
         return data[over].values.astype(float), None
     along = np.arange(data.sizes[over])
     if data[over].dtype.kind in "OU":

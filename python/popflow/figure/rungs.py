@@ -90,8 +90,11 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
         if not np.isfinite(error).any() or not error.any():
             continue  # the rung that the others are compared with
         style = curve(number)
-        spread = spread if np.isfinite(spread).any() else None  # of single runs
-        axes.errorbar(rate, np.abs(error), yerr=spread, marker="o", capsize=2, elinewidth=0.8,
+        known = np.isfinite(spread)  # not of single runs
+        if known.any():
+            error = np.where(known, error, np.nan)
+        axes.errorbar(rate, np.abs(error), yerr=np.where(known, spread, 0) if known.any() else None,
+                      marker="o", capsize=2, elinewidth=0.8,
                       label=f"{rung}{order(data, name, what, number)}", **style)
     set_scales(axes, rate, [], "xy" if log is None else log)
     if axes.get_yscale() == "log":
@@ -105,10 +108,15 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
     key(axes)
 
 
+# As in the table of `popflow compare`.
+WITHOUT_ORDER = {"no_signal": "no significant error", "no_power": "no power fits",
+                 "rounding": "kept to rounding"}
+
+
 def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
     fit = data.popflow.words(f"{name}_{what}_fit").values[number]
     if fit != "fitted":
-        return f": {fit.replace('_', ' ')}"
+        return f": {WITHOUT_ORDER.get(fit, fit)}"
     middle, low, high = (float(data[f"{name}_{what}_order{end}"][number])
                          for end in ("", "_low", "_high"))
     return f": order {middle:.2f} ({low:.2f} to {high:.2f})"

@@ -12,15 +12,30 @@ WORDS = ("none", "x", "y", "xy")
 
 
 def set_scales(axes: Any, x: Any, y: Any, log: str | None) -> None:
-    """Logarithmic where `log` says so; where it is None, where the numbers ask for it."""
+    """Logarithmic where `log` says so; where it is None, where the numbers ask for it.
+
+    A curve has a gap where it is not positive; a band there goes on to the foot of the panel.
+    """
     if "x" in log if log else log is None and spaced_by_factors(x):
         axes.set_xscale("log", nonpositive="mask")
     if "y" in log if log else log is None and over_decades(y):
         axes.set_yscale("log", nonpositive="mask")
+        bands_to_the_foot(axes)
         without_roundings(axes, y)
     for scale, along in ((axes.get_xscale(), axes.xaxis), (axes.get_yscale(), axes.yaxis)):
         if scale == "log":
             decades(along)
+
+
+def bands_to_the_foot(axes: Any) -> None:
+    """Without the corners that are not positive, the rest of a band's outline would be joined."""
+    from matplotlib.collections import PolyCollection
+
+    for band in axes.collections:
+        if isinstance(band, PolyCollection):
+            for outline in band.get_paths():
+                heights = outline.vertices[:, 1]
+                heights[heights <= 0] = np.finfo(float).tiny
 
 
 def without_roundings(axes: Any, y: Any) -> None:
