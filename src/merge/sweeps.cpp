@@ -226,6 +226,20 @@ void require_all(const std::vector<Owner>& owners, const std::vector<Source>& so
                    "; --allow-missing marks them as missing, to be computed by 'resume' later");
 }
 
+/// A parameter as all files have it, with what was settled for all of their cells; null if they
+/// differ.
+const Attribute* alike(const std::vector<StoredFile>& files, const std::string& parameter) {
+  const Attribute* found = nullptr;
+  for (const StoredFile& file : files)
+    for (const GroupSpec& group : file.layout().groups) {
+      if (group.name != "parameters") continue;
+      const Attribute* const its = find_attribute(group, parameter);
+      if (its == nullptr || (found != nullptr && its->value != found->value)) return nullptr;
+      found = its;
+    }
+  return found;
+}
+
 /// The layout of the whole, from that of one source: axes in the place of its cells.
 GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& file,
                        const Source& source, const Cells& whole) {
@@ -265,6 +279,9 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& f
     if (group.name == "parameters") {
       const std::string output = text_of(file.layout(), "parameters", "output");
       group = parameters_group(whole.sweep());
+      for (const Parameter& row : whole.base().own.table())
+        if (const Attribute* settled = alike(files, row.name); settled && !whole.sweeps(row.name))
+          find_attribute(group, row.name)->value = settled->value;
       if (Attribute* kept = find_attribute(group, "output")) kept->value = output;
     }
   }
