@@ -376,6 +376,7 @@ std::set<std::string> names_of(const StoredFile& file) {
 void require_same_overlaps(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
                            const std::vector<Owner>& owners, const Cells& whole) {
   std::vector<std::set<std::string>> names;
+  names.reserve(files.size());
   for (const StoredFile& file : files) names.push_back(names_of(file));
   for (std::uint32_t s = 0; s < sources.size(); ++s) {
     const CellMap map(*sources[s].cells, whole);
