@@ -260,6 +260,13 @@ def test_bands_that_reach_below_zero_go_to_the_foot(tmp_path):
             assert (outline.vertices[:, 1] > 0).all()
 
 
+def test_a_map_of_series_is_that_of_their_end(tmp_path):
+    made = popflow.sweep("markov", over={"w0": [-1, 0.5, 1], "e0": [0.1, 0.2, 0.4]}, t_end=1,
+                         saves=3, record="series", output=tmp_path / "a.h5", show=False)
+    figure = popflow.figure(made, observable="loss")
+    assert "population loss at the end, in nats" in [axes.get_title("left") for axes in figure.axes]
+
+
 def test_many_items_are_shaded(tmp_path):
     made = popflow.sweep("joma", over={"temperature": [0.5, 1, 2]}, activation="nonlinear",
                          tokens=12, output=tmp_path / "a.h5", show=False)

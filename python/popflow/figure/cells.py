@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import xarray
 
+from .labels import meaning
+
 
 def axes_of(data: xarray.Dataset) -> list[str]:
     """The dimensions that were swept."""
@@ -47,6 +49,13 @@ def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
         if along in variable.dims:
             variable = variable.isel({along: -1})
     return variable
+
+
+def meaning_of_finished(data: xarray.Dataset, name: str) -> str:
+    """What finished() is: of a variable over time, the meaning says no end by itself."""
+    what, comma, rest = meaning(data, name).partition(",")
+    along_time = {"time", "save"} & set(data[name].dims)
+    return what + (" at the end" if along_time else "") + comma + rest
 
 
 def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:

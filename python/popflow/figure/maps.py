@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .cells import finished, fraction, without_single, words_of
+from .cells import finished, fraction, meaning_of_finished, without_single, words_of
 from .fields import bar
-from .labels import BESIDE_BAR, axis, heading, key_of_page, meaning, symbol, upright
+from .labels import BESIDE_BAR, axis, heading, key_of_page, symbol, upright
 from .over_axis import places, value_label
 from .scales import over_decades, spaced_by_factors
 from .style import GRADED, PALE, UNDECIDED, colour
@@ -39,7 +39,8 @@ def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
     axes.spines[["top", "right"]].set_visible(True)
     named(axes, data, x, y)
     where = ", ".join(value_label(data, dim, place) for dim, place in (at or {}).items())
-    heading(axes, f"{meaning(data, name)}, {where}" if where else meaning(data, name), BESIDE_BAR)
+    said = meaning_of_finished(data, name)
+    heading(axes, f"{said}, {where}" if where else said, BESIDE_BAR)
 
 
 def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> None:
@@ -118,7 +119,7 @@ def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
         points = axes.scatter(across, up, c=value, s=5, linewidth=0, cmap=GRADED,
                               norm=norm(value, name.startswith("fraction_of_")), rasterized=True)
         bar(axes, points, symbol(data, name))
-    heading(axes, meaning(data, name), BESIDE_BAR)
+    heading(axes, meaning_of_finished(data, name), BESIDE_BAR)
     for letter, given in (("x", x), ("y", y)):
         if letter in log if log else log is None and "log" in option_of(data, given):
             getattr(axes, f"set_{letter}scale")("log")

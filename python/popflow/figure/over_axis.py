@@ -13,6 +13,7 @@ from .cells import (
     all_diverged,
     finished,
     fraction,
+    meaning_of_finished,
     middle,
     numeric,
     of_those_well,
@@ -125,7 +126,7 @@ def label_lines(axes: Any, data: xarray.Dataset, names: list[str], word: str | N
                 several: bool) -> None:
     """What is drawn, above it or beside its axis, and what tells the lines apart."""
     if len(names) == 1:
-        heading(axes, meaning(data, names[0]))
+        heading(axes, meaning_of_finished(data, names[0]))
         if not words_of(data, names[0]) or word:
             axes.set_ylabel(f"fraction of runs: {word}" if word else symbol(data, names[0]))
         if several:
