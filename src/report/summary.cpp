@@ -104,7 +104,7 @@ std::string parameters(const DataFile& file) {
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);
     if (names && std::find(changed.begin(), changed.end(), key) == changed.end()) continue;
-    words.push_back(key + " " + shortened(line.substr(equals + 3)));
+    words.push_back(key + text::kHeld + shortened(line.substr(equals + 3)));
   }
   return shown(text::join(words, ", "));
 }

@@ -90,6 +90,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     line += (line.empty() ? "" : " ") + word;
   }
   if (!line.empty() || lines.empty()) lines.push_back(line);
+  for (std::string& done : lines) std::replace(done.begin(), done.end(), kHeld, ' ');
   return lines;
 }
 

@@ -15,6 +15,9 @@ inline constexpr std::size_t page_width = 90;
 /// Characters on the screen, not bytes: the papers' symbols are UTF-8.
 std::size_t display_width(std::string_view text);
 
+/// A blank at which no line is broken, as between a name and its value.
+inline constexpr char kHeld = '\x1f';
+
 /// Breaks `text` at blanks into lines of at most `width` characters (longer words are not broken).
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

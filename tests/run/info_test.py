@@ -132,10 +132,22 @@ def test_runs_that_stopped_early_are_told_where():
         check(times == [0, 2, 3], times)
 
 
+def test_a_value_stands_beside_its_name():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "markov", "--p", 0.5769843214110731, "--q", 0.8280737043, "--e0", 0.8123456789,
+                "--w0", -0.512345678, "--t-end", 1.25, "--saves", 3, "-o", path, code=0)
+        lines = popflow("info", path, code=0).out.splitlines()
+        first = next(n for n, line in enumerate(lines) if line.startswith("  parameters"))
+        for line in lines[first:first + 2]:
+            check(all(len(part.split()) % 2 == 0 for part in line[14:].rstrip(",").split(",")), line)
+
+
 if __name__ == "__main__":
     run_all([test_runs_of_an_ensemble_that_have_not_come_equally_far,
              test_an_extension_does_not_list_its_times, test_a_single_save_has_no_first,
              test_a_first_record_that_is_not_the_start_is_not_called_first,
              test_the_start_that_an_ensemble_gives_is_told, test_an_end_that_is_no_number_is_asked_for,
              test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison,
-             test_runs_that_stopped_early_are_told_where])
+             test_runs_that_stopped_early_are_told_where,
+             test_a_value_stands_beside_its_name])
