@@ -136,7 +136,7 @@ def test_a_value_stands_beside_its_name():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--p", 0.5769843214110731, "--q", 0.8280737043, "--e0", 0.8123456789,
-                "--w0", -0.512345678, "--t-end", 1.25, "--saves", 3, "-o", path, code=0)
+                "--w0", -0.512345678, "--t-end", 1.555, "--saves", 3, "-o", path, code=0)
         lines = popflow("info", path, code=0).out.splitlines()
         first = next(n for n, line in enumerate(lines) if line.startswith("  parameters"))
         for line in lines[first:first + 2]:
