@@ -27,7 +27,7 @@ namespace popflow {
 
 namespace {
 
-/// An attribute of each rung, by which a comparison knows its start again.
+/// An attribute of each rung that starts from a file, by which its start is known again.
 constexpr const char* kStart = "start";
 
 std::string join_path(const std::string& group, const std::string& name) {
@@ -80,7 +80,8 @@ GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
     GroupSpec run = rung.experiment->layout();
     run.name = rung.group;
     run.attributes.push_back({"rung", rung.word});
-    run.attributes.push_back({kStart, mark_of_start(*rung.experiment->system)});
+    if (rung.experiment->config.options.has("init-from"))
+      run.attributes.push_back({kStart, mark_of_start(*rung.experiment->system)});
     group.groups.push_back(std::move(run));
   }
   group.groups.push_back(comparison_group(ladder, delta, level));

@@ -100,11 +100,9 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
   const std::vector<std::int64_t> status = group.read("status").integers;
   if (status.size() != runs)
     throw InputError(group.path() + " is damaged: 'status' has another shape");
-  const std::vector<double> stops = group.reals("stop_time", runs);
-  for (std::size_t run = 0; run < runs; ++run) {
+  for (std::size_t run = 0; run < runs; ++run)
     result.diverged[run] = status[run] == static_cast<std::int64_t>(Status::diverged);
-    if (std::isfinite(stops[run])) result.stop[run] = stops[run];
-  }
+  result.stop = group.reals("stop_time", runs);
   return result;
 }
 

@@ -53,7 +53,7 @@ inline constexpr double kSameTime = 1e-9;  // of the last
 struct RungRuns {
   bool exact = false;
   std::vector<bool> diverged;  ///< of each run
-  std::vector<double> stop;    ///< the time at which it ended; infinite: at the last save
+  std::vector<double> stop;    ///< the time at which it ended; infinite or NaN: not early
 
   [[nodiscard]] std::size_t left_out() const;
   /// One observable of those that did not diverge, from that of all (runs x times). A run that

@@ -139,22 +139,12 @@ std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
   return "";
 }
 
-/// The one whose noise the comparison is about; the first if none has any.
-const FinishedRung& noisy_one(const std::vector<FinishedRung>& rungs) {
-  const auto found = std::find_if(rungs.begin(), rungs.end(),
-                                  [](const FinishedRung& rung) { return !rung.exact(); });
-  return found == rungs.end() ? rungs.front() : *found;
-}
-
 std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
-                                      const std::string& system_name, const Catalogue& catalogue) {
+                                      const Catalogue& catalogue) {
   std::vector<FinishedRung> rungs;
   rungs.reserve(files.size());
   for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue));
   const FinishedRung& first = rungs.front();
-  if (!system_name.empty() && first.config.system != system_name)
-    throw InputError(first.file.path + " holds a run of " + first.config.system + ", not of " +
-                     system_name);
   const SystemInfo& system = catalogue.info(first.config.system);
   for (const FinishedRung& other : rungs)
     if (other.config.system != first.config.system)
@@ -357,12 +347,15 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   inputs.reserve(files.size());
   for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});
   refuse_input_as_output(path, inputs);
-  if (is_sweep(DataFile(files.front().path)))
-    return compare_sweeps(files, options, system_name, command_line, catalogue, screen);
+  const bool of_sweeps = is_sweep(DataFile(files.front().path));
+  if (!system_name.empty() && first_system != system_name)
+    throw InputError(files.front().path + " holds a " + (of_sweeps ? "sweep" : "run") + " of " +
+                     first_system + ", not of " + system_name);
+  if (of_sweeps) return compare_sweeps(files, options, command_line, catalogue, screen);
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   const auto interrupted = unless_interrupted(screen, [&] {
-    const std::vector<FinishedRung> rungs = look_at_all(files, system_name, catalogue);
+    const std::vector<FinishedRung> rungs = look_at_all(files, catalogue);
     if (const std::string warning = shared_numbers(rungs); !warning.empty())
       screen.warning(warning);
     const RunConfig config = settled(options, rungs, command_line);

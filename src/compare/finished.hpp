@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ InputError not_of_rung(const FinishedFile& file, const RunConfig& config, const 
 /// A sentence for two rungs, by name, whose random numbers are the same.
 std::string said_of_shared_numbers(const std::string& first, const std::string& second,
                                    const std::string& seed);
+/// The one of some rungs whose noise a comparison is about; the first if none has any.
+template <class Rung>
+const Rung& noisy_one(const std::vector<Rung>& rungs) {
+  const auto found =
+      std::find_if(rungs.begin(), rungs.end(), [](const Rung& rung) { return !rung.exact(); });
+  return found == rungs.end() ? rungs.front() : *found;
+}
 /// Is a run what the rung's word says?
 bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system);
 /// Options of the system in which its rungs may differ: reductions, which are exact, and what makes

@@ -99,13 +99,6 @@ void require_same_options(const SweptRung& first, const SweptRung& other,
   for (const char* name : {"learning-rate", "batch-size"}) check(ours.options, its.options, name);
 }
 
-/// The one whose noise the comparison is about; the first if none has any.
-const SweptRung& noisy_one(const std::vector<SweptRung>& rungs) {
-  const auto found =
-      std::find_if(rungs.begin(), rungs.end(), [](const SweptRung& rung) { return !rung.exact(); });
-  return found == rungs.end() ? rungs.front() : *found;
-}
-
 /// Cells with the same seed share their random numbers, if they are of the same kind.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   for (std::size_t j = 0; j < rungs.size(); ++j)
@@ -352,8 +345,8 @@ std::string describe_verdicts(const DataFile& file) {
 }
 
 ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters& options,
-                        const std::string& wanted, const std::string& command_line,
-                        const Catalogue& catalogue, Screen& screen) {
+                        const std::string& command_line, const Catalogue& catalogue,
+                        Screen& screen) {
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   const std::string system_name =
@@ -365,9 +358,6 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
     std::vector<SweptRung> rungs;
     rungs.reserve(files.size());
     for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
-    if (!wanted.empty() && wanted != system_name)
-      throw InputError(files.front().path + " holds a sweep of " + system_name + ", not of " +
-                       wanted);
     for (const SweptRung& other : rungs)
       if (other.cells->sweep().system != system_name)
         throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +

@@ -9,11 +9,11 @@
 namespace popflow {
 
 /// Compares finished sweeps (`--record series`) with the same axes cell by cell, into one file with
-/// verdicts and statistics as maps: where does one rung describe the other? `wanted` is the system
-/// that they must be of, or empty. Throws UsageError, InputError, OutputError.
+/// verdicts and statistics as maps: where does one rung describe the other? Throws UsageError,
+/// InputError, OutputError.
 ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters& options,
-                        const std::string& wanted, const std::string& command_line,
-                        const Catalogue& catalogue, Screen& screen);
+                        const std::string& command_line, const Catalogue& catalogue,
+                        Screen& screen);
 
 /// Was the file written by it? Then, in words, how many cells have which verdict.
 bool is_comparison_of_sweeps(const DataFile& file);

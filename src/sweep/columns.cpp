@@ -53,34 +53,62 @@ struct StateShape {
   }
 };
 
-/// Numbers of cells along each axis, the others at their beginning.
-std::vector<std::uint64_t> probes(const Cells& cells) {
+/// Numbers of at most so many cells along each axis, both ends among them, the others at their
+/// beginning.
+std::vector<std::uint64_t> probes(const Cells& cells, std::size_t most) {
   std::vector<std::uint64_t> numbers = {0};
   std::uint64_t stride = cells.whole();
   for (const Axis& axis : cells.axes()) {
     stride /= axis.size();
-    const std::size_t count = std::min(axis.size(), kProbes);
+    const std::size_t count = std::min(axis.size(), most);
     for (std::size_t i = 1; i < count; ++i)
       numbers.push_back(stride * (i * (axis.size() - 1) / (count - 1)));
   }
   return numbers;
 }
 
+Made made(const Cells& cells, std::uint64_t number, const Catalogue& catalogue, Workers& workers) {
+  RunConfig config = cells.config(number);
+  settle_steps(config.options);
+  return make_system(config, catalogue, workers);
+}
+
 /// The shape of a cell's states; none if the system refuses the cell and such cells are marked.
 std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
                                    const Catalogue& catalogue, Workers& workers) {
   try {
-    return naming_cell(cells, number, [&] {
-      RunConfig config = cells.config(number);
-      settle_steps(config.options);
-      return StateShape(*make_system(config, catalogue, workers).system);
-    });
+    return naming_cell(cells, number,
+                       [&] { return StateShape(*made(cells, number, catalogue, workers).system); });
   } catch (const UsageError&) {
     if (!cells.sweep().options.flag("keep-going")) throw;
   } catch (const InputError&) {
     if (!cells.sweep().options.flag("keep-going")) throw;
   }
   return std::nullopt;
+}
+
+/// Unswept parameters of the system that making it settles, where it settles them alike in the
+/// first cell and in those at the ends of the axes.
+std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
+                                                         const Catalogue& catalogue,
+                                                         Workers& workers) {
+  std::vector<std::pair<std::string, Value>> found;
+  try {
+    const Parameters given = cells.config(0).own;
+    for (const std::uint64_t number : probes(cells, 2)) {
+      const Parameters own = made(cells, number, catalogue, workers).own;
+      if (number > 0)
+        std::erase_if(found, [&](const auto& one) { return own.value(one.first) != one.second; });
+      else
+        for (const Parameter& row : own.table())
+          if (!cells.sweeps(row.name) && own.text(row.name) != given.text(row.name))
+            found.emplace_back(row.name, own.value(row.name));
+      if (found.empty()) break;
+    }
+  } catch (const Error&) {  // a cell that is refused, of which more is said elsewhere
+    return {};
+  }
+  return found;
 }
 
 /// "population loss at the end, in nats": what a meaning adds comes after.
@@ -132,36 +160,6 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
   return columns.back().begin;
 }
 
-/// Unswept parameters of the system that making it settles, where it settles them alike in the
-/// first cell and in those at the ends of the axes.
-std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
-                                                         const Catalogue& catalogue,
-                                                         Workers& workers) {
-  std::vector<std::pair<std::string, Value>> found;
-  const auto settled = [&](std::uint64_t number) {
-    RunConfig config = cells.config(number);
-    settle_steps(config.options);
-    return make_system(config, catalogue, workers).own;
-  };
-  try {
-    const Parameters first = settled(0);
-    const RunConfig before = cells.config(0);
-    for (const Parameter& row : first.table())
-      if (!cells.sweeps(row.name) && first.text(row.name) != before.own.text(row.name))
-        found.emplace_back(row.name, first.value(row.name));
-    std::uint64_t stride = cells.whole();
-    for (const Axis& axis : cells.axes()) {
-      stride /= axis.size();
-      if (found.empty() || axis.size() == 1) continue;
-      const Parameters last = settled(stride * (axis.size() - 1));
-      std::erase_if(found, [&](const auto& one) { return last.value(one.first) != one.second; });
-    }
-  } catch (const Error&) {  // a cell that is refused, of which more is said elsewhere
-    return {};
-  }
-  return found;
-}
-
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
     : info(catalogue.info(cells.sweep().system)),
       series(cells.sweep().options.word("record") == "series") {
@@ -205,7 +203,7 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   const double bytes = 8.0 * static_cast<double>(first->numbers) *
                        static_cast<double>(cells.size()) * static_cast<double>(cells.runs());
   if (!asked && (first->numbers > kSmallState || bytes > kSmallStates)) return;
-  for (const std::uint64_t number : probes(cells)) {
+  for (const std::uint64_t number : probes(cells, kProbes)) {
     const auto other = shape_of(cells, number, catalogue, workers);
     if (!other || other->like(*first)) continue;
     if (asked)

@@ -135,4 +135,5 @@ def test_runs_that_stopped_early_are_compared_as_far_as_they_came():
 
 run_all([test_a_cell_has_the_verdicts_of_its_runs, test_three_sweeps_have_pairs,
          test_what_cannot_be_compared,
-             test_the_noisy_ones_belong_together, test_runs_that_stopped_early_are_compared_as_far_as_they_came])
+         test_the_noisy_ones_belong_together,
+         test_runs_that_stopped_early_are_compared_as_far_as_they_came])

@@ -376,4 +376,6 @@ if __name__ == "__main__":
              test_only_the_flow_has_reduced_coordinates,
              test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
              test_a_comparison_is_a_problem_file,
-             test_the_noise_of_split_systems_is_checked, test_observables_without_values_have_no_verdict, test_a_start_that_has_changed_is_refused])
+             test_the_noise_of_split_systems_is_checked,
+             test_observables_without_values_have_no_verdict,
+             test_a_start_that_has_changed_is_refused])

@@ -173,4 +173,4 @@ run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_f
          test_sweeps_that_differ_along_one_axis_grow,
          test_shards_of_earlier_versions_go_with_new_ones,
          test_what_does_not_belong_together_is_refused,
-             test_values_come_in_any_order])
+         test_values_come_in_any_order])
