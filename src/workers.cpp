@@ -68,6 +68,7 @@ struct Workers::Impl {
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
   std::atomic<int> spins{kSpins};
+  std::atomic<bool> busy{false};  ///< does a thread of the program run a job?
   std::mutex mutex;
   std::exception_ptr error;
 
@@ -205,11 +206,18 @@ Workers::~Workers() { impl_->end(); }
 unsigned Workers::threads() const { return static_cast<unsigned>(impl_->threads.size()) + 1; }
 
 void Workers::run(std::size_t tasks, const std::function<void(std::size_t)>& task) {
-  if (impl_->threads.empty() || tasks <= 1 || inside_task) {
+  if (tasks >= kClosed) throw std::length_error("a job has too many tasks");
+  // A pool that is busy with another thread's job has nobody to help.
+  const bool alone = impl_->threads.empty() || tasks <= 1 || inside_task ||
+                     impl_->busy.exchange(true, std::memory_order_acquire);
+  if (alone) {
     for (std::size_t i = 0; i < tasks; ++i) task(i);
     return;
   }
-  if (tasks >= kClosed) throw std::length_error("a job has too many tasks");
+  struct Free {
+    std::atomic<bool>& busy;
+    ~Free() { busy.store(false, std::memory_order_release); }
+  } const when_done{impl_->busy};
   impl_->run(static_cast<std::uint32_t>(tasks), task);
 }
 

@@ -57,6 +57,21 @@ TEST_CASE("A task's exception reaches the caller, and the pool goes on", "[fast]
   }
 }
 
+TEST_CASE("Several threads may use one pool: each gets all of its own tasks done", "[fast]") {
+  Workers workers(3);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (std::size_t caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&, caller] {
+      for (std::size_t job = 0; job < 5000; ++job) {
+        const std::size_t tasks = 2 + (caller + job) % 7;
+        if (counts(workers, tasks) != std::vector<int>(tasks, 1)) ++wrong;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("A task may call the pool that it runs on", "[fast]") {
   Workers workers(2);
   std::atomic<int> inner = 0;

@@ -21,8 +21,9 @@ class Workers {
   [[nodiscard]] unsigned threads() const;
 
   /// Calls task(i) for every i in [0, tasks), in any order on any thread; returns when all are
-  /// done. An exception of a task is rethrown here. Not reentrant: a task that calls run() on the
-  /// same pool runs its sub-tasks by itself.
+  /// done. An exception of a task is rethrown here. The pool does one job at a time: a task that
+  /// calls run(), and a thread that calls it while another's job is on, run their tasks by
+  /// themselves.
   void run(std::size_t tasks, const std::function<void(std::size_t)>& task);
 
   /// As run(), but on the calling thread alone when `work` (elements touched) is too little to be
