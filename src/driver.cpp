@@ -1,6 +1,7 @@
 #include "popflow/driver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace popflow {
@@ -52,6 +53,10 @@ DriverData DriverData::with(std::vector<double> values) const {
   DriverData copy = *this;
   copy.values_ = std::move(values);
   return copy;
+}
+
+void Driver::require_time(double target) {
+  if (std::isnan(target)) throw std::invalid_argument("the time to advance to is NaN");
 }
 
 }  // namespace popflow

@@ -82,7 +82,7 @@ class Driver {
   virtual ~Driver() = default;
 
   /// Moves up to `target` (not before the current time), exactly. If it ends otherwise than
-  /// reached, state() and time() are the last good ones.
+  /// reached, state() and time() are the last good ones. std::invalid_argument if it is NaN.
   virtual Outcome advance(double target) = 0;
 
   [[nodiscard]] virtual const State& state() const = 0;
@@ -101,11 +101,16 @@ class Driver {
   [[nodiscard]] virtual ResumePoint resume_point() const = 0;
   /// Resumes from a resume point; std::invalid_argument for one of another system or driver.
   virtual void restore(State x, Regime regime, double t, const DriverData& data) = 0;
+
+ protected:
+  /// Throws std::invalid_argument for a target that is NaN.
+  static void require_time(double target);
 };
 
 /// Callbacks that every driver gets from the experiment around it.
 struct DriverHooks {
-  std::function<bool()> interrupted = {};             ///< asked before every step
+  /// Asked before every step; of large noisy states, every so many.
+  std::function<bool()> interrupted = {};
   std::function<void(double)> on_step = {};           ///< called with the time after every step
   std::function<void(const std::string&)> warn = {};  ///< called with a sentence for the user
 };

@@ -125,6 +125,7 @@ void FlowDriver::begin_interval() {
 }
 
 Outcome FlowDriver::advance(double target) {
+  require_time(target);
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
   if (at_rest()) {

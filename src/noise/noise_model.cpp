@@ -163,8 +163,7 @@ class Sampling : public NoiseModel {
       : sampled_(system.capabilities().sampled),
         workers_(workers),
         options_(options),
-        samples_(static_cast<std::size_t>(options.noise_samples)),
-        weights_(samples_) {}
+        samples_(static_cast<std::size_t>(options.noise_samples)) {}
   [[nodiscard]] std::int64_t samples() const override { return drawn_; }
   void set_samples(std::int64_t samples) override { drawn_ = samples; }
 
@@ -178,7 +177,6 @@ class Sampling : public NoiseModel {
   Workers& workers_;
   SdeDriver::Options options_;
   std::size_t samples_;
-  std::vector<double> weights_;
   std::int64_t drawn_ = 0;
 };
 
@@ -241,6 +239,7 @@ class BatchNoise : public Sampling {
   BatchNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
       : Sampling(system, workers, options),
         steps_(system.capabilities().sampled_steps),
+        weights_(samples_),
         normals_(samples_) {}
 
   void add(StateView x, const PathStep& step, State& out) override {
@@ -275,11 +274,11 @@ class BatchNoise : public Sampling {
   }
 
   Capability<SampledSteps> steps_;
-  std::vector<double> normals_;
+  std::vector<double> weights_, normals_;
 };
 
-/// The variances of M sampled gradients alone. Each sample's gradient is formed in full: M passes
-/// over the state.
+/// The variances of M sampled gradients alone. Each sample's gradient is drawn by itself and formed
+/// in full: M passes over the state.
 class DiagonalNoise : public Sampling {
  public:
   DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -291,12 +290,11 @@ class DiagonalNoise : public Sampling {
   void add(StateView x, const PathStep& step, State& out) override {
     std::fill(mean_.begin(), mean_.end(), 0.0);
     std::fill(squares_.begin(), squares_.end(), 0.0);
-    std::fill(weights_.begin(), weights_.end(), 0.0);
-    for (std::size_t i = 0; i < samples_; ++i) {
-      weights_[i] = 1;
-      if (i > 0) weights_[i - 1] = 0;
+    const double whole = 1;
+    SampleKey sample = key(step);
+    for (std::size_t i = 0; i < samples_; ++i, ++sample.first) {
       std::fill(gradient_.begin(), gradient_.end(), 0.0);
-      sampled_->add_sampled(x, step.t, key(step), weights_, gradient_);
+      sampled_->add_sampled(x, step.t, sample, {&whole, 1}, gradient_);
       // Welford's running mean and sum of squares.
       for (std::size_t j = 0; j < gradient_.size(); ++j) {
         const double before = gradient_[j] - mean_[j];
@@ -333,6 +331,8 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options) {
   const Capabilities can = system.capabilities();
   if (!can.no_noise.empty()) throw UsageError("--mode sde: " + can.no_noise);
+  if (options.noise != "batch" && options.noise != "diagonal" && options.noise != "isotropic")
+    throw UsageError("--noise is " + options.noise + "; it must be batch, diagonal or isotropic");
   if (options.noise == "isotropic") return std::make_unique<Isotropic>(system, workers, options);
   if (!can.sampled)
     throw UsageError("--noise " + options.noise + ": " + why_no_samples(system) +
@@ -344,9 +344,8 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
   require_memory(
       static_cast<double>(options.noise_samples),
       "--noise-samples " + std::to_string(options.noise_samples) + " (by default the batch size)");
-  if (options.noise == "batch") return std::make_unique<BatchNoise>(system, workers, options);
   if (options.noise == "diagonal") return std::make_unique<DiagonalNoise>(system, workers, options);
-  throw std::logic_error("no noise " + options.noise);
+  return std::make_unique<BatchNoise>(system, workers, options);
 }
 
 }  // namespace popflow

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "noise/noise_model.hpp"
+#include "noise/require_setting.hpp"
 #include "noise/sde_place.hpp"
 #include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
@@ -21,6 +22,23 @@ void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
   in_stretches(workers, size, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) body(i);
   });
+}
+
+SdeDriver::Options checked(SdeDriver::Options options) {
+  const std::string& method = options.method;
+  if (method != "euler_maruyama" && method != "heun" && method != "srk" &&
+      method != "gradient_descent")
+    throw UsageError("--method is " + method +
+                     "; it must be euler_maruyama, heun, srk or gradient_descent");
+  require_positive("learning-rate", options.learning_rate);
+  require_at_least("batch-size", 1, options.batch_size);
+  if (method == "gradient_descent") options.dt = options.learning_rate;
+  require_positive("dt", options.dt);
+  if (options.modified_equation != 1 && options.modified_equation != 2)
+    throw UsageError("--modified-equation is " + std::to_string(options.modified_equation) +
+                     "; it must be 1 or 2");
+  require_at_least("coarsen", 1, options.coarsen);
+  return options;
 }
 
 }  // namespace
@@ -70,7 +88,7 @@ struct SdeDriver::Pace {
 };
 
 SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
-    : system_(system), workers_(workers), options_(std::move(options)) {
+    : system_(system), workers_(workers), options_(checked(std::move(options))) {
   in_ = std::make_unique<Internals>(system, workers, options_);
   const bool additive_only = options_.method == "heun" || options_.method == "srk";
   if (additive_only && !in_->noise->additive())
@@ -183,6 +201,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
 }
 
 Outcome SdeDriver::advance(double target) {
+  require_time(target);
   if (inside_ == 0) {
     begin_ = t_;
     in_->loop.interval = {};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "noise/noise_model.hpp"
+#include "noise/require_setting.hpp"
 #include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
@@ -49,6 +50,9 @@ struct SgdDriver::Pace {
 SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
     : options_(std::move(options)) {
   if (!system.capabilities().sampled) throw UsageError("--mode sgd: " + why_no_samples(system));
+  require_positive("learning-rate", options_.learning_rate);
+  require_at_least("batch-size", 1, options_.batch_size);
+  require_at_least("svag", 1, options_.svag);
   require_memory(static_cast<double>(options_.batch_size) * (options_.svag > 1 ? 2 : 1),
                  "--batch-size " + std::to_string(options_.batch_size));
   in_ = std::make_unique<Internals>(system, workers, options_);
@@ -101,6 +105,7 @@ void SgdDriver::step() {
 }
 
 Outcome SgdDriver::advance(double target) {
+  require_time(target);
   const double h = step_length(options_);
   if (arrived_) in_->loop.interval = {};
   arrived_ = false;

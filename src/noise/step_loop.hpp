@@ -42,6 +42,7 @@ class StepLoop {
     x = std::move(from);
     regime = std::move(in_regime);
     guard_.keep(x, regime, steps);
+    checked_ = true;
   }
 
   /// Steps until the pace has arrived. A Pace counts a driver's steps:
@@ -60,21 +61,20 @@ class StepLoop {
         pace.rest();
         break;
       }
-      if (hooks_.interrupted && hooks_.interrupted())
+      // A run that is interrupted right after a check resumes as if it had not been.
+      if (checked_ && hooks_.interrupted && hooks_.interrupted())
         return interrupted_at(pace.time(), pace.where());
-      if (max_steps_ > 0 && pace.steps() >= max_steps_)
+      if (max_steps_ > 0 && pace.steps() >= max_steps_) {
+        if (!checked_ && !guard_.good(x, regime, pace.steps())) return diverged(pace);
         return too_many_steps(max_steps_, pace.time(), pace.where());
+      }
       const double length = pace.step();
       ++interval.number;
       interval.smallest = interval.largest = length;
-      const bool check = pace.arrived() || pace.steps() % steps_between_checks(x.size()) == 0;
-      if (check) {
+      checked_ = pace.arrived() || pace.steps() % steps_between_checks(x.size()) == 0;
+      if (checked_) {
         switches_.update(x, regime, pace.time());
-        if (!guard_.good(x, regime, pace.steps())) {
-          const std::int64_t beyond = pace.steps();
-          pace.go_back(guard_.take_back(x, regime));
-          return diverged_at(pace.time(), pace.diverged(beyond));
-        }
+        if (!guard_.good(x, regime, pace.steps())) return diverged(pace);
         crossings.update(view(), pace.time());
       }
       if (hooks_.on_step) hooks_.on_step(pace.time());
@@ -83,6 +83,15 @@ class StepLoop {
   }
 
  private:
+  /// Back to the last good state.
+  template <class Pace>
+  Outcome diverged(Pace& pace) {
+    const std::int64_t beyond = pace.steps();
+    pace.go_back(guard_.take_back(x, regime));
+    checked_ = true;
+    return diverged_at(pace.time(), pace.diverged(beyond));
+  }
+
   static State start_of(const System& system) {
     State x(system.shape().state_size());
     system.start(x);
@@ -97,6 +106,7 @@ class StepLoop {
   std::int64_t max_steps_;
   Switches switches_;
   GuardedState guard_;
+  bool checked_ = true;  ///< has the state been checked since the last step?
 };
 
 }  // namespace popflow

@@ -169,6 +169,58 @@ TEST_CASE("noisy gradient descent is the autoregression", "[fast][noise]") {
   CHECK(std::abs(m.variance - exact) < 5 * std::sqrt(1 + 3.0 / 9) * m.variance_error());
 }
 
+TEST_CASE("settings that no driver could use are refused, by the names of their options",
+          "[fast][noise]") {
+  const ToySystem system(noisy_quadratic(0, 1));
+  Workers workers(1);
+  const auto said = [&](const SdeDriver::Options& options) {
+    try {
+      SdeDriver(system, workers, options);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  using Catch::Contains;
+  CHECK_THAT(said({.method = "rubbish"}), Contains("--method is rubbish"));
+  CHECK_THAT(said({.noise = "white"}), Contains("--noise is white"));
+  CHECK_THAT(said({.dt = 0}), Contains("--dt is 0; it must be positive"));
+  CHECK_THAT(said({.dt = std::nan("")}), Contains("--dt is nan"));
+  CHECK_THAT(said({.learning_rate = -1}), Contains("--learning-rate is -1"));
+  CHECK_THAT(said({.batch_size = 0}), Contains("--batch-size is 0; it must be at least 1"));
+  CHECK_THAT(said({.modified_equation = 3}), Contains("--modified-equation is 3"));
+  CHECK_THAT(said({.coarsen = 0}), Contains("--coarsen is 0"));
+  CHECK(said({}) == "nothing");
+  SdeDriver driver(system, workers, {.dt = 0.1, .noise = "isotropic"});
+  CHECK_THROWS_WITH(driver.advance(std::nan("")), Contains("is NaN"));
+}
+
+TEST_CASE("noisy gradient descent takes steps of the learning rate, whatever dt is",
+          "[fast][noise]") {
+  const ToySystem system(noisy_quadratic(1, 1));
+  Workers workers(1);
+  SdeDriver driver(system, workers,
+                   {.method = "gradient_descent", .learning_rate = 0.125, .dt = 0.001});
+  REQUIRE(driver.advance(1).kind == Outcome::Kind::reached);
+  CHECK(driver.statistics().accepted == 8);
+}
+
+TEST_CASE("diagonal noise draws each of its samples once", "[fast][noise]") {
+  Toy toy = noisy_quadratic(0, 1);
+  std::size_t drawn = 0;
+  const auto sample = toy.sample;
+  toy.sample = [&](StateView x, RandomStream& random, double weight, std::span<double> out) {
+    ++drawn;
+    sample(x, random, weight, out);
+  };
+  const ToySystem system(toy);
+  Workers workers(1);
+  SdeDriver driver(system, workers,
+                   {.learning_rate = 0.1, .dt = 0.1, .noise = "diagonal", .noise_samples = 32});
+  REQUIRE(driver.advance(1).kind == Outcome::Kind::reached);
+  CHECK(drawn == 320);
+}
+
 TEST_CASE("methods refuse noise for which they are not valid", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(0, 1));
   const ToySystem without(decay());

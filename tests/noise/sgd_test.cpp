@@ -64,6 +64,65 @@ TEST_CASE("a learning rate that is too large is detected, with the last good sta
   CHECK(outcome.diverged_at == driver.time());
 }
 
+TEST_CASE("settings of SGD that no driver could use are refused", "[fast][noise]") {
+  const ToySystem system(noisy_quadratic(1, 1));
+  Workers workers(1);
+  using Catch::Contains;
+  CHECK_THROWS_WITH(SgdDriver(system, workers, {.learning_rate = std::nan("")}),
+                    Contains("--learning-rate is nan"));
+  CHECK_THROWS_WITH(SgdDriver(system, workers, {.batch_size = 0}), Contains("--batch-size is 0"));
+  CHECK_THROWS_WITH(SgdDriver(system, workers, {.batch_size = -1}), Contains("--batch-size is -1"));
+  CHECK_THROWS_WITH(SgdDriver(system, workers, {.svag = 0}), Contains("--svag is 0"));
+}
+
+/// A state that is checked after every fourth step alone, and is too large for one after the fifth.
+Toy large_and_growing() {
+  Toy toy;
+  toy.start.assign(std::size_t{1} << 16, 1.0);
+  toy.rhs = [](StateView x, double, std::span<double> out) {
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i];
+  };
+  toy.sample = [](StateView x, RandomStream&, double weight, std::span<double> out) {
+    out[0] += weight * x[0] * 1e15;
+  };
+  return toy;
+}
+
+TEST_CASE("a large noisy state that is interrupted between its checks resumes bit for bit",
+          "[fast][noise]") {
+  const ToySystem system(large_and_growing());
+  Workers workers(1);
+  const SgdDriver::Options options = {.learning_rate = 1, .batch_size = 1};
+  SgdDriver whole(system, workers, options);
+  const Outcome diverged = whole.advance(100);
+  REQUIRE(diverged.kind == Outcome::Kind::diverged);
+  REQUIRE(whole.time() == 4);
+  for (const int cut : {0, 1, 3, 5}) {
+    INFO("cut after " << cut);
+    int asked = 0;
+    SgdDriver::Options cuts = options;
+    cuts.hooks.interrupted = [&] { return asked++ >= cut; };
+    SgdDriver begun(system, workers, cuts);
+    const Outcome first = begun.advance(100);
+    if (first.kind == Outcome::Kind::diverged) continue;
+    const ResumePoint point = begun.resume_point();
+    SgdDriver resumed(system, workers, options);
+    resumed.restore(*point.x, *point.regime, point.t, point.data);
+    CHECK(resumed.advance(100).kind == Outcome::Kind::diverged);
+    CHECK(resumed.time() == whole.time());
+    CHECK(resumed.state()[0] == whole.state()[0]);
+  }
+}
+
+TEST_CASE("a step limit is no end for a state that has diverged", "[fast][noise]") {
+  const ToySystem system(large_and_growing());
+  Workers workers(1);
+  SgdDriver driver(system, workers, {.learning_rate = 1, .batch_size = 1, .max_steps = 7});
+  CHECK(driver.advance(100).kind == Outcome::Kind::diverged);
+  CHECK(driver.time() == 4);
+  CHECK(std::isfinite(driver.state()[0]));
+}
+
 std::unique_ptr<Driver> make(const System& system, Workers& workers, int kind,
                              const DriverHooks& hooks) {
   switch (kind) {
