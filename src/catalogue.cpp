@@ -37,6 +37,7 @@ Made Catalogue::make(const std::string& name, Parameters own, const Setting& set
     for (const auto& [option, word] : info(name).unreduced)
       if (!made.own.given(option)) made.own.resolve(option, word);
   made.system = row(name).make({made.own, setting, workers});
+  if (!made.system) throw std::logic_error("the system " + name + " was not made");
   return made;
 }
 

@@ -1,10 +1,13 @@
 #include "popflow/function_system.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
 #include "popflow/error.hpp"
+#include "popflow/parameter.hpp"
 
 namespace popflow {
 
@@ -16,6 +19,18 @@ using Axes = std::vector<std::pair<std::string, std::size_t>>;
 Axes axes_of(const Functions::Field& field) {
   if (!field.axes.empty() || field.start.size() == 1) return field.axes;
   return {{field.name + "_index", field.start.size()}};
+}
+
+/// The same where the axis of its own that it has with the parameters' defaults may have one entry.
+Axes axes_of(const Functions::Field& field, const FieldInfo& described) {
+  const std::string own = field.name + "_index";
+  if (field.axes.empty() && described.dimensions == std::vector<std::string>{own})
+    return {{own, field.start.size()}};
+  return axes_of(field);
+}
+
+[[noreturn]] void wrong(const SystemInfo& info, const std::string& sentence) {
+  throw SystemError("the system " + info.name + ": " + sentence);
 }
 
 std::size_t entries(const Axes& axes) {
@@ -75,9 +90,38 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   return info;
 }
 
-/// Adds the axes of something called `name` to the dimensions, each once.
-void add_dimensions(const std::string& name, const Axes& axes, Shape& shape) {
+/// The tables describe what the default problem has, so every problem must have it.
+void require_as_described(const SystemInfo& info, const Functions& functions) {
+  const auto names = [](const auto&... lists) {
+    std::vector<std::string> all;
+    (std::transform(lists.begin(), lists.end(), std::back_inserter(all),
+                    [](const auto& value) { return value.name; }),
+     ...);
+    return all;
+  };
+  std::vector<std::string> observables = names(functions.observables, functions.invariants);
+  if (functions.loss) observables.insert(observables.begin(), "loss");
+  if (observables != names(info.observables) ||
+      names(functions.state, functions.derived) != names(info.fields) ||
+      names(functions.passages) != names(info.passages) ||
+      names(functions.events) != names(info.events) ||
+      names(functions.constants) != names(info.constants))
+    wrong(info,
+          "it has other fields, observables, passages, events or constants than with the defaults "
+          "of its parameters");
+}
+
+/// Adds the axes of something that is described to the dimensions, each once.
+void add_axes(const SystemInfo& info, const std::string& name, const Axes& axes,
+              const std::vector<std::string>& described, Shape& shape) {
+  std::vector<std::string> names;
+  for (const auto& [axis, size] : axes) names.push_back(axis);
+  if (names != described)
+    wrong(info, name + " has " + std::to_string(entries(axes)) +
+                    " numbers along other axes than with the defaults of its parameters; name its "
+                    "axes, the same for all values");
   for (const auto& [axis, size] : axes) {
+    if (size == 0) wrong(info, "the axis " + axis + " has no entries");
     const auto known =
         std::find_if(shape.dimensions.begin(), shape.dimensions.end(),
                      [&, of = axis](const DimensionSpec& d) { return d.name == of; });
@@ -87,29 +131,36 @@ void add_dimensions(const std::string& name, const Axes& axes, Shape& shape) {
                                   DimensionSpec::Coordinate::index,
                                   {{"long_name", "axis of " + name}, {"units", std::string("1")}}});
     else if (known->size != size)
-      throw std::logic_error("the axis " + axis + " has two lengths");
+      wrong(info, "the axis " + axis + " has two lengths");
   }
 }
 
-Shape shape_of(const Functions& functions) {
+Shape shape_of(const SystemInfo& info, const Functions& functions) {
+  require_as_described(info, functions);
   Shape shape;
+  if (functions.state.empty()) wrong(info, "it has no state");
+  auto described = info.fields.begin();
   for (const Functions::Field& field : functions.state) {
-    const Axes axes = axes_of(field);
+    const Axes axes = axes_of(field, *described);
+    if (field.start.empty()) wrong(info, "the start of " + field.name + " has no numbers");
     if (entries(axes) != field.start.size())
-      throw std::logic_error("the start of " + field.name + " has " +
-                             std::to_string(field.start.size()) + " numbers; its axes say " +
-                             std::to_string(entries(axes)));
+      wrong(info, "the start of " + field.name + " has " + std::to_string(field.start.size()) +
+                      " numbers; its axes say " + std::to_string(entries(axes)));
+    if (!(field.scale > 0))
+      wrong(info, "the scale of " + field.name + " is " + shortest(field.scale) +
+                      "; it must be positive");
     shape.blocks.push_back({field.name, field.start.size(), field.scale});
     shape.fields.push_back(field.name);
-    add_dimensions(field.name, axes, shape);
+    add_axes(info, field.name, axes, described++->dimensions, shape);
   }
   for (const Functions::Derived& derived : functions.derived) {
     shape.fields.push_back(derived.name);
-    add_dimensions(derived.name, derived.axes, shape);
+    add_axes(info, derived.name, derived.axes, described++->dimensions, shape);
   }
+  auto passes = info.passages.begin();
   for (const Functions::Derived& passage : functions.passages) {
     shape.passages.push_back(passage.name);
-    add_dimensions(passage.name, passage.axes, shape);
+    add_axes(info, passage.name, passage.axes, passes++->dimensions, shape);
   }
   for (const auto& invariant : functions.invariants) shape.invariants.push_back(invariant.name);
   for (const auto& event : functions.events) shape.events.push_back(event.name);
@@ -118,13 +169,51 @@ Shape shape_of(const Functions& functions) {
   return shape;
 }
 
+/// Throws SystemError for functions that are missing, and for a default end before the start.
+void require_functions(const SystemInfo& info, const Functions& functions) {
+  if (!functions.rhs) wrong(info, "it has no right-hand side");
+  const auto require = [&](const auto& values, const auto& function) {
+    for (const auto& value : values)
+      if (!(value.*function)) wrong(info, value.name + " has no function");
+  };
+  require(functions.observables, &Functions::Observable::value);
+  require(functions.invariants, &Functions::Invariant::value);
+  require(functions.events, &Functions::Event::value);
+  require(functions.derived, &Functions::Derived::values);
+  require(functions.passages, &Functions::Derived::values);
+  if (functions.precondition && !functions.loss)
+    wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
+  if (!(functions.end > 0) || !std::isfinite(functions.end))
+    wrong(info,
+          "its default end is " + shortest(functions.end) + "; it must be positive and finite");
+}
+
 bool small_enough(const Shape& shape) { return shape.state_size() <= kLargestInLanes; }
+
+/// A system and its tables.
+struct Described {
+  FunctionSystem system;
+  SystemInfo info;
+};
+
+/// One problem. What the function throws is said to be the system's.
+Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
+  try {
+    return of.functions(own, setting);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw SystemError("the system " + of.name + " could not be made: " + error.what());
+  }
+}
 
 /// Do flows of the problem with these parameters have lanes?
 bool has_lanes(const FunctionSystem& of, const Parameters& own) {
   try {
-    const Functions functions = of.functions(own, {});
-    return functions.lanes && small_enough(shape_of(functions));
+    const Functions functions = make_functions(of, own, {});
+    std::size_t size = 0;
+    for (const Functions::Field& field : functions.state) size += field.start.size();
+    return functions.lanes && size <= kLargestInLanes;
   } catch (const UsageError&) {
     return false;  // there is no such problem
   }
@@ -141,6 +230,21 @@ LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 
+/// Calls a function of a system's. An exception of its own is said to be that.
+template <class Call>
+auto of_system(const SystemInfo& info, const char* what, const std::string& name, double t,
+               Call call) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw SystemError("the system " + info.name + ": its " + what +
+                      (name.empty() ? "" : " " + name) + " at t = " + shortest(t) +
+                      " failed: " + error.what());
+  }
+}
+
 /// The functions of one problem, as a System.
 class Composed : public System,
                  public GradientFlow,
@@ -150,12 +254,12 @@ class Composed : public System,
                  public Sampled,
                  public InLanes {
  public:
-  Composed(const SystemInfo& info, Functions functions, const Setting& setting)
-      : info_(info),
+  Composed(std::shared_ptr<const Described> of, Functions functions, const Setting& setting)
+      : of_(std::move(of)),
         functions_(std::move(functions)),
-        shape_(shape_of(functions_)),
+        shape_(shape_of(of_->info, functions_)),
         lane_formulas_(lane_formulas_of(functions_, shape_)) {
-    require_same_names();
+    require_functions(of_->info, functions_);
     for (const Functions::Field& field : functions_.state)
       start_.insert(start_.end(), field.start.begin(), field.start.end());
     if (const LastState* last = whole_start(setting, shape_.blocks)) {
@@ -164,7 +268,7 @@ class Composed : public System,
     }
   }
 
-  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const SystemInfo& info() const override { return of_->info; }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] double default_end() const override { return functions_.end; }
   [[nodiscard]] std::vector<Note> notes() const override { return functions_.notes; }
@@ -194,13 +298,17 @@ class Composed : public System,
     std::copy(start_.begin(), start_.end(), x.begin());
   }
   void rhs(StateView x, double t, std::span<double> dxdt) const override {
-    functions_.rhs(x, t, dxdt);
+    of_system(info(), "right-hand side", "", t, [&] { functions_.rhs(x, t, dxdt); });
   }
   void observe(StateView x, double t, std::span<double> values) const override {
     std::size_t i = 0;
-    if (functions_.loss) values[i++] = functions_.loss(x, t);
-    for (const auto& observable : functions_.observables) values[i++] = observable.value(x, t);
-    for (const auto& invariant : functions_.invariants) values[i++] = invariant.value(x, t);
+    if (functions_.loss) values[i++] = loss(x, t);
+    for (const auto& observable : functions_.observables)
+      values[i++] = of_system(info(), "observable", observable.name, t,
+                              [&] { return observable.value(x, t); });
+    for (const auto& invariant : functions_.invariants)
+      values[i++] =
+          of_system(info(), "invariant", invariant.name, t, [&] { return invariant.value(x, t); });
   }
   void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override {
     std::size_t begin = 0;
@@ -211,31 +319,38 @@ class Composed : public System,
     for (const Functions::Derived& derived : functions_.derived) {
       if (derived.name != name) continue;
       std::vector<double> values(entries(derived.axes));
-      derived.values(x, t, values);
+      of_system(info(), "field", derived.name, t, [&] { derived.values(x, t, values); });
       sink(0, values);
     }
   }
 
-  [[nodiscard]] double loss(StateView x, double t) const override { return functions_.loss(x, t); }
+  [[nodiscard]] double loss(StateView x, double t) const override {
+    return of_system(info(), "loss", "", t, [&] { return functions_.loss(x, t); });
+  }
   void precondition(StateView x, std::span<double> v) const override {
     if (functions_.precondition) functions_.precondition(x, v);
   }
-  void jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
+  void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override {
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     RowMajor rows = RowMajor::Zero(j.rows(), j.cols());
-    functions_.jacobian(x, {rows.data(), static_cast<std::size_t>(rows.size())});
+    of_system(info(), "Jacobian", "", t, [&] {
+      functions_.jacobian(x, {rows.data(), static_cast<std::size_t>(rows.size())});
+    });
     j = rows;
     std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
   }
   void event_functions(StateView x, double t, std::span<double> values) const override {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = functions_.events[i].value(x, t);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = of_system(info(), "event", functions_.events[i].name, t,
+                            [&] { return functions_.events[i].value(x, t); });
   }
   void passage_functions(StateView x, double t, std::span<double> values) const override {
     std::size_t begin = 0;
     for (const Functions::Derived& passage : functions_.passages) {
       const std::size_t size = entries(passage.axes);
-      passage.values(x, t, values.subspan(begin, size));
+      of_system(info(), "passage", passage.name, t,
+                [&] { passage.values(x, t, values.subspan(begin, size)); });
       begin += size;
     }
   }
@@ -243,37 +358,20 @@ class Composed : public System,
   void lane_parameters(std::span<double> of) const override {
     std::copy(functions_.lanes->of.begin(), functions_.lanes->of.end(), of.begin());
   }
-  void closed_form(double t, std::span<double> x) const override { functions_.solution(t, x); }
-  void add_sampled(StateView x, double /*t*/, const SampleKey& key, std::span<const double> weights,
+  void closed_form(double t, std::span<double> x) const override {
+    of_system(info(), "exact solution", "", t, [&] { functions_.solution(t, x); });
+  }
+  void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override {
     const std::vector<double> here(x.begin(), x.end());  // `out` may be x itself
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
-      functions_.sample(here, random, weights[i], out);
+      of_system(info(), "sample", "", t, [&] { functions_.sample(here, random, weights[i], out); });
     }
   }
 
  private:
-  /// The tables describe what the default problem has, so every problem must have it.
-  void require_same_names() const {
-    std::vector<std::string> ours, theirs;
-    if (functions_.loss) ours.push_back("loss");
-    for (const auto& observable : functions_.observables) ours.push_back(observable.name);
-    for (const auto& invariant : functions_.invariants) ours.push_back(invariant.name);
-    for (const auto& observable : info_.observables) theirs.push_back(observable.name);
-    for (const auto& name : shape_.fields) ours.push_back(name);
-    for (const auto& field : info_.fields) theirs.push_back(field.name);
-    for (const auto& name : shape_.passages) ours.push_back(name);
-    for (const auto& passage : info_.passages) theirs.push_back(passage.name);
-    for (const auto& name : shape_.events) ours.push_back(name);
-    for (const auto& event : info_.events) theirs.push_back(event.name);
-    if (ours != theirs)
-      throw std::logic_error(info_.name +
-                             " has other observables, fields or events than with the "
-                             "defaults of its parameters");
-  }
-
-  const SystemInfo& info_;
+  std::shared_ptr<const Described> of_;
   Functions functions_;
   Shape shape_;
   LaneFormulas lane_formulas_;
@@ -284,17 +382,15 @@ class Composed : public System,
 }  // namespace
 
 CatalogueRow FunctionSystem::row() const {
-  struct Row {
-    FunctionSystem system;
-    SystemInfo info;
+  const auto described = std::make_shared<Described>(Described{*this, {}});
+  described->info = info_of(*this, make_functions(*this, Parameters(parameters), {}));
+  described->info.flow_in_lanes = [of = *this](const Parameters& own) {
+    return has_lanes(of, own);
   };
-  const auto row = std::make_shared<Row>(Row{*this, {}});
-  row->info = info_of(*this, functions(Parameters(parameters), {}));
-  row->info.flow_in_lanes = [of = *this](const Parameters& own) { return has_lanes(of, own); };
-  return {[row]() -> const SystemInfo& { return row->info; },
-          [row](const Ingredients& from) -> std::unique_ptr<System> {
+  return {[described]() -> const SystemInfo& { return described->info; },
+          [described](const Ingredients& from) -> std::unique_ptr<System> {
             return std::make_unique<Composed>(
-                row->info, row->system.functions(from.own, from.setting), from.setting);
+                described, make_functions(described->system, from.own, from.setting), from.setting);
           }};
 }
 

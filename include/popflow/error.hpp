@@ -8,7 +8,7 @@ namespace popflow {
 /// Exit codes, one for each way in which a run can end badly or well.
 enum class ExitCode : int {
   success = 0,
-  failed_check = 1,  ///< a system does not hold what it declares (verify)
+  failed_check = 1,  ///< a system does not hold what it declares (verify), or failed itself
   usage = 2,         ///< the command line: a word, a range, a conflict, a size beyond the machine
   input = 3,         ///< a file to be read is missing or wrong
   diverged = 4,      ///< the trajectory became non-finite
@@ -38,6 +38,11 @@ struct UsageError : Error {
 /// A file to be read that is missing, unreadable or wrong.
 struct InputError : Error {
   explicit InputError(const std::string& sentence) : Error(ExitCode::input, sentence) {}
+};
+
+/// A function of a system that ended with an exception of its own.
+struct SystemError : Error {
+  explicit SystemError(const std::string& sentence) : Error(ExitCode::failed_check, sentence) {}
 };
 
 /// A file that could not be written.

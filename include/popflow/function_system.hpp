@@ -32,7 +32,8 @@ struct Functions {
   struct Derived {
     std::string name;
     std::string meaning;
-    std::vector<std::pair<std::string, std::size_t>> axes;  ///< as a Field's
+    /// Its axes by name and length, row-major; empty: one number.
+    std::vector<std::pair<std::string, std::size_t>> axes;
     Vector values;
     std::string symbol = {};
   };
@@ -49,7 +50,7 @@ struct Functions {
     Value value;
     std::string symbol = {};
   };
-  /// The first time at which `value` crosses zero upwards.
+  /// The first time at which `value` crosses zero upwards; the start, where it is positive there.
   struct Event {
     std::string name;
     std::string meaning;
@@ -124,12 +125,14 @@ struct FunctionSystem {
   std::string equations;  ///< plain text, several lines
   ParameterTable parameters;
   /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
-  /// defaults to know what the system has: names must not depend on the parameters' values.
+  /// defaults to know what the system has: names, those of axes too, must not depend on the
+  /// parameters' values. Exceptions of it and of its functions become SystemErrors.
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;
   std::string end = {};                       ///< the default of --t-end, in a sentence
   std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo
 
-  /// A row of a Catalogue. Throws std::logic_error if the description is inconsistent.
+  /// A row of a Catalogue. Throws what `functions` throws for the defaults. A description that is
+  /// inconsistent is refused when a problem is made (SystemError).
   [[nodiscard]] CatalogueRow row() const;
   operator CatalogueRow() const { return row(); }  // NOLINT: catalogues are lists of systems
 };

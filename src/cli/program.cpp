@@ -12,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "heap.hpp"
-#include "options/run_config.hpp"
+#include "options/description.hpp"
 #include "popflow/version.hpp"
 #include "sweep/ranks.hpp"
 #include "text/screen.hpp"
@@ -100,7 +100,7 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {
-    for (const CatalogueRow& row : catalogue.rows()) require_own_names(row.info());
+    for (const CatalogueRow& row : catalogue.rows()) require_description(row.info());
     const ExitCode code = cli::dispatch(program, {argv + std::min(argc, 1), argv + argc});
     cli::finish_output();
     return static_cast<int>(code);

@@ -263,20 +263,6 @@ void check_screen(const Parameters& options) {
                      " exclude each other; give one of them");
 }
 
-void require_own_names(const SystemInfo& system) {
-  for (const Parameter& own : system.parameters) {
-    if (own.name == options::system_key)
-      throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
-                                  "', by which configurations name their system");
-    for (const ParameterTable* table :
-         {&run_options(), &compare_options(), &verify_options(), &sweep_options()})
-      if (std::any_of(table->begin(), table->end(),
-                      [&](const Parameter& row) { return row.name == own.name; }))
-        throw std::invalid_argument("the system " + system.name + " has an option '" + own.name +
-                                    "', which every system has; give its own another name");
-  }
-}
-
 RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args) {
   RunConfig config = resolved("run", system, run_options(), run_options(), args);
   settle_run(config.options);

@@ -28,9 +28,6 @@ const ParameterTable& run_options();
 /// The options of `popflow compare`: those of `run` that make sense for all its rungs, and its own.
 const ParameterTable& compare_options();
 
-/// Throws std::invalid_argument where a system has an option of the name of one that every run has.
-void require_own_names(const SystemInfo& system);
-
 /// The options of `popflow verify`: those of `run` that say what is verified, and its own.
 const ParameterTable& verify_options();
 

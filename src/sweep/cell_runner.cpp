@@ -75,6 +75,8 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
     if (!keep_going_) throw;
   } catch (const InputError&) {
     if (!keep_going_) throw;
+  } catch (const SystemError&) {
+    if (!keep_going_) throw;
   }
   return false;
 }
@@ -201,7 +203,9 @@ bool CellRunner::move_to(Job& job, std::size_t save) const {
   const Schedule& schedule = job.cell->settled->schedule;
   if (job.over || save >= schedule.size()) return true;
   const Driver& driver = *job.driver;
-  job.outcome = job.driver->advance(schedule[save]);
+  job.failed =
+      !accepted(job.cell->number, [&] { job.outcome = job.driver->advance(schedule[save]); });
+  if (job.failed) return job.over = true;
   if (job.outcome.kind == Outcome::Kind::interrupted) return false;
   job.over = job.outcome.kind != Outcome::Kind::reached;
   // As in a run's file: one that stops early has its last values in the first save that it did not
@@ -235,15 +239,24 @@ std::size_t CellRunner::compute(std::span<const CellRun> runs) {
   for (const Job& job : jobs) {
     std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
     write_cell(*job.cell, job.of.cell_row);
-    if (!accepted) job.of.run_row[columns_.status] = static_cast<double>(CellStatus::refused);
+    if (!accepted) mark_refused(job);
   }
   if (!accepted) return jobs.size();
   if (!move(jobs)) return 0;
   for (const Job& job : jobs) {
+    if (job.failed) {
+      mark_refused(job);
+      continue;
+    }
     write_end(job);
     write_state(job);
   }
   return jobs.size();
+}
+
+void CellRunner::mark_refused(const Job& job) const {
+  std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
+  job.of.run_row[columns_.status] = static_cast<double>(CellStatus::refused);
 }
 
 void CellRunner::write_save(const Job& job, std::size_t save) const {
@@ -299,6 +312,11 @@ void CellRunner::write_state(const Job& job) const {
     if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
     system.field(column.spec.name, driver.view(), driver.time(),
                  [&](std::size_t first, std::span<const double> values) {
+                   if (first > column.width || values.size() > column.width - first)
+                     throw std::logic_error("the system " + system.info().name + " hands out " +
+                                            std::to_string(first + values.size()) + " numbers of " +
+                                            column.spec.name + ", which has " +
+                                            std::to_string(column.width));
                    std::copy(values.begin(), values.end(),
                              row.begin() + static_cast<std::ptrdiff_t>(column.begin + first));
                  });

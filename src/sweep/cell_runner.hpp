@@ -67,6 +67,7 @@ class CellRunner {
     std::unique_ptr<Driver> driver = {};
     Outcome outcome = {};
     bool over = false;
+    bool failed = false;  ///< by an exception of the system's own
   };
   const Current& enter(std::uint64_t number);
   void make(Current& next);
@@ -86,6 +87,8 @@ class CellRunner {
   template <class Make>
   bool accepted(std::uint64_t number, Make make) const;
   /// What --record series keeps of one save.
+  /// Marks a run that the system refuses, or in which it fails, and takes back what was written.
+  void mark_refused(const Job& job) const;
   void write_save(const Job& job, std::size_t save) const;
   void write_end(const Job& job) const;
   void write_state(const Job& job) const;

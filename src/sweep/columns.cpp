@@ -83,6 +83,8 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
     if (!cells.sweep().options.flag("keep-going")) throw;
   } catch (const InputError&) {
     if (!cells.sweep().options.flag("keep-going")) throw;
+  } catch (const SystemError&) {
+    if (!cells.sweep().options.flag("keep-going")) throw;
   }
   return std::nullopt;
 }

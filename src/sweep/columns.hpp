@@ -86,6 +86,8 @@ auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
     throw UsageError(say(error));
   } catch (const InputError& error) {
     throw InputError(say(error));
+  } catch (const SystemError& error) {
+    throw SystemError(say(error));
   }
 }
 

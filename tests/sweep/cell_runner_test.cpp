@@ -4,7 +4,10 @@
 
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <stdexcept>
 
+#include "popflow/function_system.hpp"
 #include "support/program.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
@@ -96,6 +99,64 @@ TEST_CASE("cells that start from another run's end are refused another start", "
   (void)computed.rows(false);
   CHECK(computed.statuses ==
         std::vector{CellStatus::complete, CellStatus::refused, CellStatus::refused});
+}
+
+namespace {
+
+/// Fails from t = 1 on where --bad is 1.
+FunctionSystem failing() {
+  return {.name = "failing",
+          .title = "a system that fails",
+          .source = "a test",
+          .equations = "x' = 1",
+          .parameters = {{"bad", Kind::integer, "0", "how"}},
+          .functions = [](const Parameters& own, const Setting&) {
+            const std::int64_t bad = own.integer("bad");
+            Functions f;
+            f.state = {{"x", {0}, "place"}};
+            f.rhs = [bad](std::span<const double>, double t, std::span<double> out) {
+              if (bad == 1 && t > 1) throw std::runtime_error("no further");
+              out[0] = 1;
+            };
+            f.end = 2;
+            return f;
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("a cell whose system fails is named, or refused while the others go on",
+          "[fast][sweep]") {
+  const Catalogue catalogue(std::vector<CatalogueRow>{failing()});
+  Workers workers(1);
+  for (const bool keep_going : {false, true}) {
+    Args words = over({"bad=0,1,3"});
+    if (keep_going) words.emplace_back("--keep-going");
+    const Cells cells(parse_sweep(catalogue.info("failing"), words));
+    const Columns columns(cells, catalogue, workers);
+    std::vector<double> of_runs(3 * columns.of_run.width), of_cells(3 * columns.of_cell.width);
+    std::vector<CellStatus> statuses;
+    CellRunner runner(cells, columns, catalogue, workers, {});
+    const auto compute = [&](std::uint64_t i) {
+      const CellRun run{
+          i, 0, std::span(of_runs).subspan(i * columns.of_run.width, columns.of_run.width),
+          std::span(of_cells).subspan(i * columns.of_cell.width, columns.of_cell.width)};
+      const std::size_t computed = runner.compute({&run, 1});
+      CHECK(computed == 1);
+      statuses.push_back(static_cast<CellStatus>(run.run_row[columns.status]));
+    };
+    compute(0);
+    if (!keep_going) {
+      CHECK_THROWS_WITH(compute(1), Catch::Contains("the cell bad = 1") &&
+                                        Catch::Contains("no further") &&
+                                        Catch::Contains("--keep-going"));
+      continue;
+    }
+    compute(1);
+    compute(2);
+    CHECK(statuses == std::vector{CellStatus::complete, CellStatus::refused, CellStatus::complete});
+    CHECK(std::isnan(of_runs[columns.of_run.width + columns.stop_time]));
+  }
 }
 
 }  // namespace popflow::test

@@ -1,0 +1,127 @@
+// What a system of functions refuses, and says, where its functions or their names are wrong.
+
+#include "popflow/function_system.hpp"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <stdexcept>
+
+#include "popflow/error.hpp"
+#include "popflow/flow_driver.hpp"
+
+namespace popflow::test {
+namespace {
+
+/// x' = -x for as many numbers as --size says; `change` has the last word.
+FunctionSystem decaying(std::function<void(Functions& f, std::size_t size)> change,
+                        const std::string& size = "1") {
+  return {.name = "decaying",
+          .title = "decay",
+          .source = "a test",
+          .equations = "x' = -x",
+          .parameters = {{"size", Kind::integer, size, "numbers of the state"}},
+          .functions = [change](const Parameters& own, const Setting&) {
+            const auto numbers = static_cast<std::size_t>(own.integer("size"));
+            Functions f;
+            f.state = {{"x", std::vector<double>(numbers, 1), "place"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              for (std::size_t i = 0; i < x.size(); ++i) out[i] = -x[i];
+            };
+            if (change) change(f, numbers);
+            return f;
+          }};
+}
+
+Made made(const FunctionSystem& system, const std::string& size, Workers& workers) {
+  const Catalogue catalogue(std::vector<CatalogueRow>{system});
+  Parameters own(system.parameters);
+  own.set("size", size, Origin::command_line);
+  return catalogue.make(system.name, own, {}, workers);
+}
+
+std::string refusal(const FunctionSystem& system, const std::string& size = "1") {
+  Workers workers(1);
+  try {
+    made(system, size, workers);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST_CASE("A field keeps its axis where it has one entry, and gets none for other values",
+          "[fast]") {
+  CHECK_THAT(refusal(decaying({}), "3"),
+             Catch::Contains("x has 3 numbers along other axes than with the defaults"));
+  CHECK(refusal(decaying({}), "1") == "nothing");
+  Workers workers(1);
+  const Made one = made(decaying({}, "4"), "1", workers);
+  REQUIRE(one.system->shape().dimensions.size() == 1);
+  CHECK(one.system->shape().dimensions[0].name == "x_index");
+  CHECK(one.system->shape().dimensions[0].size == 1);
+  const auto renamed = [](Functions& f, std::size_t size) {
+    f.state[0].axes = {{size > 4 ? "many" : "few", size}};
+  };
+  CHECK(refusal(decaying(renamed), "4") == "nothing");
+  CHECK_THAT(refusal(decaying(renamed), "5"), Catch::Contains("along other axes"));
+}
+
+TEST_CASE(
+    "Functions that are missing, and numbers that cannot be, are refused with the system's name",
+    "[fast]") {
+  const auto said = [](std::function<void(Functions & f)> change) {
+    return refusal(decaying([change](Functions& f, std::size_t) { change(f); }));
+  };
+  using Catch::Contains;
+  CHECK_THAT(said([](Functions& f) { f.rhs = {}; }),
+             Contains("the system decaying: it has no right-hand side"));
+  CHECK_THAT(said([](Functions& f) { f.state.clear(); }), Contains("it has no state"));
+  CHECK_THAT(said([](Functions& f) { f.state[0].start.clear(); }), Contains("has no numbers"));
+  CHECK_THAT(said([](Functions& f) { f.state[0].scale = -1; }), Contains("scale of x is -1"));
+  CHECK_THAT(said([](Functions& f) {
+               f.events = {{"late", "", {}}};
+             }),
+             Contains("late has no function"));
+  CHECK_THAT(said([](Functions& f) { f.end = -1; }), Contains("default end is -1"));
+  CHECK_THAT(said([](Functions& f) {
+               f.precondition = [](std::span<const double>, std::span<double>) {};
+             }),
+             Contains("a precondition and no loss"));
+}
+
+TEST_CASE("Exceptions of a system's functions name it, the function and the time", "[fast]") {
+  Workers workers(1);
+  const FunctionSystem late = decaying([](Functions& f, std::size_t) {
+    f.rhs = [](std::span<const double>, double t, std::span<double> out) {
+      if (t > 0.5) throw std::runtime_error("too late");
+      out[0] = 1;
+    };
+    f.observables = {{"odd", "", [](std::span<const double>, double) -> double {
+                        throw std::out_of_range("none");
+                      }}};
+  });
+  const Made toy = made(late, "1", workers);
+  FlowDriver flow(*toy.system, workers, {});
+  CHECK_THROWS_AS(flow.advance(1), SystemError);
+  CHECK_THROWS_WITH(flow.advance(1),
+                    Catch::Contains("the system decaying: its right-hand side at t = ") &&
+                        Catch::Contains("failed: too late"));
+  double value = 0;
+  CHECK_THROWS_WITH(toy.system->observe(flow.view(), 0, {&value, 1}),
+                    Catch::Contains("its observable odd at t = 0 failed: none"));
+  CHECK_THAT(refusal(decaying([](Functions&, std::size_t size) {
+                       if (size > 1) throw std::runtime_error("no room");
+                     }),
+                     "2"),
+             Catch::Contains("the system decaying could not be made: no room"));
+}
+
+TEST_CASE("A System outlives the catalogue that it was made from", "[fast]") {
+  Workers workers(1);
+  const Made toy = made(decaying({}), "1", workers);  // its catalogue is gone
+  CHECK(toy.system->info().title == "decay");
+  CHECK(toy.system->info().fields.at(0).name == "x");
+}
+
+}  // namespace
+}  // namespace popflow::test
