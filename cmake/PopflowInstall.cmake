@@ -22,11 +22,15 @@ install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"
 
 install(FILES "${manual_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${reference}" README.md CHANGELOG.md LICENSE TYPE DOC)
+install(FILES "${reference}" CHANGELOG.md LICENSE TYPE DOC)
 # Experiments name their files relative to their own folder, so these move along.
 install(DIRECTORY data/experiments data/counts
         DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
-install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
+# So do the pages, which point to one another.
+install(FILES README.md CHANGELOG.md CITATION.cff LICENSE
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
+install(FILES dynamics/README.md DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow/dynamics")
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/popflow")
 install(EXPORT popflowTargets NAMESPACE popflow:: DESTINATION "${package_dir}")

@@ -53,6 +53,8 @@ class File:
 
     def words(self, name: str) -> xarray.DataArray:
         """A variable with its words in place of their numbers: `status`, `outcome`, ..."""
+        if self._data[name].dtype.kind in "OU":  # they were put there before, as for axes
+            return self._data[name]
         if "flag_meanings" not in self._data[name].attrs:
             raise InputError(f"the numbers of {name} stand for no words.")
         return decoded(self._data[name])
