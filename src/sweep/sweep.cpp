@@ -317,8 +317,9 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
   if (!system || !text)
     throw InputError(file.path() + " is incomplete: its system or its parameters are missing");
   if (catalogue.find(*system) == nullptr)
-    throw InputError(file.path() + " is a sweep of the system '" + *system +
-                     "', which this program has not; the program that wrote it stands in its history");
+    throw InputError(
+        file.path() + " is a sweep of the system '" + *system +
+        "', which this program has not; the program that wrote it stands in its history");
   return blaming_file(file.path(),
                       [&] { return sweep_from_config_text(catalogue.info(*system), *text); });
 }
