@@ -486,7 +486,8 @@ const ParameterTable& sweep_options() {
         {.name = "keep-going",
          .kind = Kind::flag,
          .default_text = "",
-         .meaning = "mark cells that the system refuses, or in which it fails, and go on, instead of ending "
+         .meaning = "mark cells that the system refuses, or in which it fails, and go on, instead "
+                    "of ending "
                     "there"},
         {.name = "shard",
          .kind = Kind::text,
