@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "options/config_file.hpp"
 #include "options/run_config.hpp"
-#include "options/tokens.hpp"
 
 namespace popflow {
 
