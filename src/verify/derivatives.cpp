@@ -76,17 +76,35 @@ class Findings {
 
 class Loss {
  public:
-  Loss(const System& system, const Point& at)
-      : flow_(system.capabilities().gradient_flow), at_(at), moved_(at.x) {
-    here_ = magnitude(value(Vector::Zero(static_cast<Eigen::Index>(at.x.size()))));
+  /// With it the right-hand side `f` of the same state is looked at in other last digits.
+  Loss(const System& system, const Point& at, const std::vector<double>& f, std::uint64_t seed)
+      : flow_(system.capabilities().gradient_flow),
+        at_(at),
+        moved_(at.x),
+        rhs_rounding_(Vector::Zero(static_cast<Eigen::Index>(f.size()))) {
+    const auto flow = Vector::Map(f.data(), rhs_rounding_.size());
+    const double here = flow_->loss(at.view(), at.t);
+    rounding_ = kRounding * std::max(magnitude(here), 1e-3);
+    // Terms of the loss may cancel, as at the minimum of a difference. Several times, since digits
+    // may change by chance as if nothing did.
+    constexpr std::uint64_t kTimes = 8;
+    for (std::uint64_t k = 0; k < kTimes; ++k) {
+      const Point near = shaken(at, seed + k);
+      rounding_ = std::max(rounding_, magnitude(flow_->loss(near.view(), near.t) - here));
+      const std::vector<double> other = rhs_at(system, near);
+      rhs_rounding_ = rhs_rounding_.cwiseMax(
+          (Vector::Map(other.data(), rhs_rounding_.size()) - flow).cwiseAbs());
+    }
   }
+  /// By how much the state's last digits change the right-hand side's entries.
+  [[nodiscard]] const Vector& rhs_rounding() const { return rhs_rounding_; }
   /// The derivative along v by steps of h v, and what rounding does to it.
   struct Slope {
     double value, rounding;
   };
   Slope along(const Vector& v, double h) {
     const double near = value(h * v) - value(-h * v), far = value(2 * h * v) - value(-2 * h * v);
-    return {(8 * near - far) / (12 * h), kRounding * std::max(here_, 1e-3) / h};
+    return {(8 * near - far) / (12 * h), rounding_ / h};
   }
   /// The same along one axis.
   Slope along(std::size_t i, double h) {
@@ -98,7 +116,7 @@ class Loss {
       return loss;
     };
     const double near = at(h) - at(-h), far = at(2 * h) - at(-2 * h);
-    return {(8 * near - far) / (12 * h), kRounding * std::max(here_, 1e-3) / h};
+    return {(8 * near - far) / (12 * h), rounding_ / h};
   }
   Vector preconditioned(Vector v) const {
     flow_->precondition(at_.view(), {v.data(), static_cast<std::size_t>(v.size())});
@@ -116,14 +134,16 @@ class Loss {
   Capability<GradientFlow> flow_;
   const Point& at_;
   State moved_;
-  double here_ = 0;
+  double rounding_ = 0;
+  Vector rhs_rounding_;
 };
 
 /// Every entry, block by block.
-void compare_entries(const System& system, const Point& at, RandomStream& random, Findings& worst) {
+void compare_entries(const System& system, const Point& at, std::uint64_t seed,
+                     RandomStream& random, Findings& worst) {
   const std::size_t n = at.x.size();
-  Loss loss(system, at);
   const std::vector<double> f = rhs_at(system, at);
+  Loss loss(system, at, f, seed);
   const Vector size = sizes(system, at.x);
   const std::vector<StateBlock>& blocks = system.shape().blocks;
   std::vector<double> best(blocks.size(), INFINITY), allowed(blocks.size(), kAllowed);
@@ -136,7 +156,8 @@ void compare_entries(const System& system, const Point& at, RandomStream& random
       rounding[e] = slope.rounding * (random.below(2) == 0 ? 1 : -1);
     }
     descent = loss.preconditioned(descent);
-    const Vector uncertain = loss.preconditioned(rounding).cwiseAbs() + rounding.cwiseAbs();
+    const Vector uncertain =
+        loss.preconditioned(rounding).cwiseAbs() + rounding.cwiseAbs() + loss.rhs_rounding();
     std::size_t i = 0;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       double error = 0, most = 0, doubt = 0;
@@ -160,16 +181,16 @@ void compare_entries(const System& system, const Point& at, RandomStream& random
 
 /// Random directions u in each block: <rhs, u> = -<M grad L, u> = -dL along M u, where M, the
 /// preconditioner, is symmetric. False where it is not.
-bool compare_directions(const System& system, const Point& at, RandomStream& random,
-                        std::size_t directions, Findings& worst) {
+bool compare_directions(const System& system, const Point& at, std::uint64_t seed,
+                        RandomStream& random, std::size_t directions, Findings& worst) {
   const std::size_t n = at.x.size();
-  Loss loss(system, at);
+  const std::vector<double> numbers = rhs_at(system, at);
+  Loss loss(system, at, numbers, seed);
   const Vector a = random_vector(random, n), b = random_vector(random, n);
   const double one = loss.preconditioned(a).dot(b), other = a.dot(loss.preconditioned(b));
   const double scale = loss.preconditioned(a).norm() * b.norm();
   if (std::abs(one - other) > 1e-10 * scale) return false;
 
-  const std::vector<double> numbers = rhs_at(system, at);
   const Eigen::Map<const Vector> f(numbers.data(), static_cast<Eigen::Index>(n));
   const Vector size = sizes(system, at.x);
   Eigen::Index begin = 0;
@@ -190,7 +211,8 @@ bool compare_directions(const System& system, const Point& at, RandomStream& ran
         const Loss::Slope slope = loss.along(v, step / longest);
         const double unit = most > 0 ? most : f.norm() > 0 ? f.norm() : 1;
         const double error = magnitude(f.dot(u) + slope.value) / unit;
-        const double can_be = kAllowed + slope.rounding / unit;
+        const double doubt = slope.rounding + loss.rhs_rounding().cwiseProduct(u).norm();
+        const double can_be = kAllowed + doubt / unit;
         if (error / can_be >= best / allowed) continue;
         best = error;
         allowed = can_be;
@@ -214,9 +236,9 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
   Findings worst("the loss");
   for (const Point& point : points) {
     if (entries) {
-      compare_entries(system, point, random, worst);
-    } else if (!compare_directions(system, point, random, subject.options().thorough ? 32 : 4,
-                                   worst)) {
+      compare_entries(system, point, subject.options().seed, random, worst);
+    } else if (!compare_directions(system, point, subject.options().seed, random,
+                                   subject.options().thorough ? 32 : 4, worst)) {
       checks.push_back(
           skipped(name, "the state is large, and its preconditioner is not symmetric"));
       return;

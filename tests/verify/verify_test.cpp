@@ -502,6 +502,43 @@ TEST_CASE("a Jacobian is known no better than the state's last digits tell", "[f
   }
 }
 
+/// Phase retrieval: a weight along the teacher's and one across it, whose loss is zero at the
+/// minimum, as a sum of squares or as a difference. `push`: what the flow is multiplied by.
+FunctionSystem phase_retrieval(bool difference, double push) {
+  return {.name = "phase-retrieval",
+          .title = "phase retrieval",
+          .source = "a test",
+          .equations = "a' = (3 s - 3 n) a, b' = (s - 3 n) b with n = a^2 + b^2, s = 1",
+          .parameters = {},
+          .functions = [=](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"a", {0.01}, "along"}, {"b", {1}, "across"}};
+            f.rhs = [=](std::span<const double> x, double, std::span<double> out) {
+              const double n = x[0] * x[0] + x[1] * x[1];
+              out[0] = (3 - 3 * n) * x[0];
+              out[1] = push * (1 - 3 * n) * x[1];
+            };
+            f.loss = [=](std::span<const double> x, double) {
+              const double n = x[0] * x[0] + x[1] * x[1];
+              if (difference) return (3 * n * n + 3 - 2 * (n + 2 * x[0] * x[0])) / 4;
+              return (3 * (n - 1) * (n - 1) + 4 * x[1] * x[1]) / 4;
+            };
+            f.end = 10;
+            return f;
+          }};
+}
+
+TEST_CASE("a loss that is a difference of terms is known no better than these", "[fast][verify]") {
+  for (const bool difference : {false, true})
+    for (const double push : {1.0, 1.0001}) {
+      const std::vector<Check> checks = verified(phase_retrieval(difference, push));
+      INFO(verification_table(checks));
+      CHECK(names(checks, Check::Verdict::fails) ==
+            (push == 1 ? std::set<std::string>{} : std::set<std::string>{"gradient"}));
+      CHECK((names(checks, Check::Verdict::ok).count("gradient") == 1) == (push == 1));
+    }
+}
+
 /// A flow that is a million times as fast at first.
 FunctionSystem plunging() {
   return {.name = "plunging",
