@@ -37,17 +37,22 @@ double first_step(const Tolerance& tolerance, std::span<const double> x,
   return size > 1e-5 ? 0.01 * size / speed : std::pow(0.01 / speed, 0.2);
 }
 
-Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
-                       std::span<const double> dxdt, double t, bool finite) {
+bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
+                         std::span<const double> dxdt, double t) {
   // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
   // at a kink or a jump it does not.
   double outwards = 0;
   for (std::size_t i = 0; i < x.size(); ++i) outwards += x[i] * dxdt[i];
   const double own_time =
       scaled_norm(workers, tolerance, x) / scaled_norm(workers, tolerance, dxdt);
-  const bool blow_up = own_time < 1e-8 * std::max(std::abs(t), smallest_step(t)) && outwards > 0;
+  return own_time < 1e-8 * std::max(std::abs(t), smallest_step(t)) && outwards > 0;
+}
+
+Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
+                       std::span<const double> dxdt, double t, bool finite) {
   // A blow-up is within a few of the smallest steps, that is to the rounding of t.
-  if (blow_up) return diverged_at(t, "the state grows without bound at " + at_time(t));
+  if (grows_without_bound(workers, tolerance, x, dxdt, t))
+    return diverged_at(t, "the state grows without bound at " + at_time(t));
   if (!finite) return diverged_at(t, "the trajectory became non-finite at " + at_time(t));
   return {Outcome::Kind::underflow, t,
           "the step size underflowed at " + at_time(t) +

@@ -66,6 +66,10 @@ inline double next_length(double length, double h, double next) {
 double first_step(const Tolerance& tolerance, std::span<const double> x,
                   std::span<const double> dxdt, std::span<const double> regime, double remaining);
 
+/// Has the state's own time shrunk to the rounding of t, with derivative `dxdt` outwards?
+bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
+                         std::span<const double> dxdt, double t);
+
 /// Why steps from x, with derivative `dxdt`, have become smaller than that: the state grows without
 /// bound, or the right-hand side jumps. `finite`: the last step that was tried was.
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

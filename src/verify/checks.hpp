@@ -46,6 +46,7 @@ inline Check skipped(const std::string& name, const std::string& why) {
 using Checks = std::vector<Check>;
 
 // Each gives its rows; none where nothing is declared that it could check.
+Checks check_finite(const Subject& subject);
 Checks check_observables(const Subject& subject);
 Checks check_gradient(const Subject& subject);
 Checks check_jacobian(const Subject& subject);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "popflow/error.hpp"
 #include "verify/checks.hpp"
@@ -101,16 +102,17 @@ Checks check_reduction(const Subject& subject) {
   if (!reduced) return {};
   if (!subject.system().shape().approximation.empty())
     return {skipped(name, subject.system().shape().approximation)};
+  std::optional<Variant> full;
   try {
-    const Variant full = subject.make(config, subject.workers());
-    const std::size_t n = full.system->shape().state_size();
-    if (n > (subject.options().thorough ? kThoroughLargest : kLargest))
-      return {skipped(name, words + " has " + std::to_string(n) + " numbers, too many to follow" +
-                                (subject.options().thorough ? "" : " without --thorough"))};
-    return {compare(subject, *full.system, name, words)};
+    full = subject.make(config, subject.workers());
   } catch (const UsageError& error) {
     return {skipped(name, error.what())};
   }
+  const std::size_t n = full->system->shape().state_size();
+  if (n > (subject.options().thorough ? kThoroughLargest : kLargest))
+    return {skipped(name, words + " has " + std::to_string(n) + " numbers, too many to follow" +
+                              (subject.options().thorough ? "" : " without --thorough"))};
+  return {compare(subject, *full->system, name, words)};
 }
 
 Checks check_noisy_coordinates(const Subject& subject) {

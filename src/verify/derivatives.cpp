@@ -235,6 +235,10 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
   const bool entries = system.shape().state_size() <= kAllEntries;
   Findings worst("the loss");
   for (const Point& point : points) {
+    if (!std::isfinite(system.capabilities().gradient_flow->loss(point.view(), point.t))) {
+      checks.push_back(skipped(name, "the loss is not finite at " + point.where));
+      return;
+    }
     if (entries) {
       compare_entries(system, point, subject.options().seed, random, worst);
     } else if (!compare_directions(system, point, subject.options().seed, random,

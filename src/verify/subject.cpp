@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
+#include "flow/step_length.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
 
@@ -52,7 +54,14 @@ Subject::Subject(const RunConfig& config, const Catalogue& catalogue, Workers& w
       progress_(progress),
       flow_(make(as_flow(config), workers)) {
   follow_flow();
-  prepare_noise(config);
+  if (moves_) try_to("with noise", [&] { prepare_noise(config); });
+}
+
+template <class Call>
+bool Subject::try_to(const std::string& what, Call&& call) {
+  const std::string thrown = thrown_by(call);
+  if (!thrown.empty()) faults_.push_back(what + ": " + thrown);
+  return thrown.empty();
 }
 
 Variant Subject::make(const RunConfig& config, Workers& workers) const {
@@ -97,27 +106,57 @@ void Subject::follow_flow() {
 
   FlowDriver::Options look = split ? flow_options_ : tolerance(kLooseTolerance);
   look.max_steps = options_.thorough ? kThoroughSteps : kSteps;
-  FlowDriver driver(system(), workers_, look);
-  const Outcome outcome = driver.advance(end_);
-  if (outcome.kind == Outcome::Kind::step_limit) end_ = driver.time();
-  // Towards a blow-up nothing holds to a tolerance.
-  if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow)
-    end_ = 0.5 * driver.time();
-  const auto steps = std::max<std::int64_t>(driver.statistics().accepted, 1);
+  if (!try_to("the start", [&] { points_.push_back(start_of(system())); })) return;
+  if (!std::isfinite(largest(points_.front().x))) return;
+
+  std::optional<FlowDriver> driver;
+  Outcome outcome;
+  const std::string thrown = thrown_by([&] {
+    driver.emplace(system(), workers_, look);
+    outcome = driver->advance(end_);
+  });
+  const double came_to = driver ? driver->time() : 0;
+  const auto steps = std::max<std::int64_t>(driver ? driver->statistics().accepted : 0, 1);
+  how_far_ = "the flow to t = " + digits(end_);
+  if (!thrown.empty()) {
+    faults_.push_back("the flow after t = " + digits(came_to) + " throws \"" + thrown + "\"");
+    how_far_.clear();
+    if (came_to > 0) end_ = 0.5 * came_to;
+  } else if (outcome.kind == Outcome::Kind::step_limit) {
+    end_ = came_to;
+    how_far_ = std::to_string(steps) + " steps of the flow, to t = " + digits(end_);
+  } else if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow) {
+    // Towards a blow-up nothing holds to a tolerance.
+    end_ = 0.5 * came_to;
+    how_far_ = outcome.message;
+    // Fixed steps may be too long for a flow that is finite.
+    const Point last = point_of(*driver, "");
+    if (outcome.kind == Outcome::Kind::diverged && !split &&
+        !grows_without_bound(workers_, Tolerance(system().shape().blocks, look.rtol, look.atol),
+                             last.x, rhs_at(system(), last), last.t))
+      faults_.push_back(outcome.message);
+    if (came_to == 0) {
+      if (faults_.empty()) faults_.push_back(outcome.message);
+      return;
+    }
+  }
+  moves_ = true;
   // Half as long as the adaptive ones are: those may be as long as is stable.
   if (is_fixed(flow_options_.method) && !flow_options_.dt)
     flow_options_.dt = end_ / static_cast<double>(std::max<std::int64_t>(500, 2 * steps));
   window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
 
-  FlowDriver along(system(), workers_, split ? flow_options_ : tolerance(1e-8));
-  points_.push_back(point_of(along, "the start"));
+  if (came_to == 0) return;  // it throws at once
   const std::vector<double> parts = options_.thorough
                                         ? std::vector<double>{0.01, 0.03, 0.1, 0.2, 0.3, 0.6, 1}
                                         : std::vector<double>{0.1, 0.3, 1};
-  for (const double part : parts) {
-    if (along.advance(part * end_).kind != Outcome::Kind::reached) break;
-    points_.push_back(point_of(along, "t = " + digits(along.time())));
-  }
+  try_to("the flow", [&] {
+    FlowDriver along(system(), workers_, split ? flow_options_ : tolerance(1e-8));
+    for (const double part : parts) {
+      if (along.advance(part * end_).kind != Outcome::Kind::reached) break;
+      points_.push_back(point_of(along, "t = " + digits(along.time())));
+    }
+  });
 }
 
 void Subject::prepare_noise(const RunConfig& config) {
@@ -159,11 +198,20 @@ void Subject::prepare_noise(const RunConfig& config) {
   }
 
   if (noisy_runs_.empty()) return;
+  noisy_points_.push_back(start_of(*noisy_->system));
   const auto driver =
       make_driver(*noisy_->system, workers_, noisy_runs_.front().options, 0, DriverHooks{});
-  noisy_points_.push_back(point_of(*driver, "the start"));
   if (driver->advance(noisy_runs_.front().options.real("t-end")).kind == Outcome::Kind::reached)
     noisy_points_.push_back(point_of(*driver, "t = " + digits(driver->time()) + " with noise"));
+}
+
+Point start_of(const System& system) {
+  Point start{State(system.shape().state_size()), {}, 0, "the start"};
+  std::fill(start.x.begin(), start.x.end(), std::numeric_limits<double>::quiet_NaN());
+  system.start({start.x.data(), start.x.size()});
+  if (const auto switching = system.capabilities().switching)
+    start.regime = switching->first_regime();
+  return start;
 }
 
 Point point_of(const Driver& driver, const std::string& where) {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "options/run_config.hpp"
 #include "popflow/catalogue.hpp"
+#include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
@@ -31,6 +34,22 @@ struct Variant {
   std::unique_ptr<System> system;
 };
 
+/// What `call` throws, as a sentence; empty: nothing. That memory is short or a file cannot be
+/// written is no fault of a system's, and goes on.
+template <class Call>
+std::string thrown_by(Call&& call) {
+  try {
+    call();
+  } catch (const OutputError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return *error.what() == '\0' ? "an exception without words" : error.what();
+  }
+  return "";
+}
+
 /// What is verified: the system along its flow, and as noise moves it.
 class Subject {
  public:
@@ -50,6 +69,13 @@ class Subject {
   [[nodiscard]] double end() const { return end_; }
   /// A short stretch, of some thirty steps.
   [[nodiscard]] double window() const { return window_; }
+  /// What was found wrong on the way along the flow and with noise: an exception, or an end at a
+  /// state that is not finite, with its place.
+  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+  /// How far the flow was followed, in words.
+  [[nodiscard]] const std::string& how_far() const { return how_far_; }
+  /// Does the flow get away from its start? Else nothing can be checked.
+  [[nodiscard]] bool moves() const { return moves_; }
   /// The start and states along the flow.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
 
@@ -72,6 +98,9 @@ class Subject {
   [[nodiscard]] std::string no_tolerance() const;
 
  private:
+  /// Takes down what `call` throws, as a fault of `what`; true: nothing.
+  template <class Call>
+  bool try_to(const std::string& what, Call&& call);
   void follow_flow();
   void prepare_noise(const RunConfig& config);
 
@@ -82,6 +111,9 @@ class Subject {
   Variant flow_;
   FlowDriver::Options flow_options_;
   double end_ = 0, window_ = 0;
+  bool moves_ = false;
+  std::vector<std::string> faults_;
+  std::string how_far_;
   std::vector<Point> points_;
   std::optional<Variant> noisy_;
   std::string why_not_noisy_;
@@ -89,6 +121,8 @@ class Subject {
   std::vector<Point> noisy_points_;
 };
 
+/// Where a system starts; NaN what it does not write.
+Point start_of(const System& system);
 /// Where a driver is.
 Point point_of(const Driver& driver, const std::string& where);
 

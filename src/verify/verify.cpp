@@ -24,13 +24,21 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
-      {"observables", v::check_observables},   {"gradient", v::check_gradient},
-      {"Jacobian", v::check_jacobian},         {"parts", v::check_parts},
-      {"mean of samples", v::check_samples},   {"covariance", v::check_covariance},
-      {"invariants", v::check_invariants},     {"closed form", v::check_closed_form},
-      {"methods", v::check_methods},           {"gradient descent", v::check_descent, true},
-      {"threads", v::check_threads},           {"resuming", v::check_resuming},
-      {"reduction", v::check_reduction},       {"noisy coordinates", v::check_noisy_coordinates},
+      {"finite", v::check_finite},
+      {"observables", v::check_observables},
+      {"gradient", v::check_gradient},
+      {"Jacobian", v::check_jacobian},
+      {"parts", v::check_parts},
+      {"mean of samples", v::check_samples},
+      {"covariance", v::check_covariance},
+      {"invariants", v::check_invariants},
+      {"closed form", v::check_closed_form},
+      {"methods", v::check_methods},
+      {"gradient descent", v::check_descent, true},
+      {"threads", v::check_threads},
+      {"resuming", v::check_resuming},
+      {"reduction", v::check_reduction},
+      {"noisy coordinates", v::check_noisy_coordinates},
       {"problem file", v::check_problem_file},
   };
   return table;
@@ -71,11 +79,20 @@ std::vector<Check> verify(const RunConfig& config, const Catalogue& catalogue, W
   v::Progress progress(options.progress, 1 + static_cast<double>(asked));
   progress.row("the flow");
   const v::Subject subject(config, catalogue, workers, options, progress);
+  if (!subject.moves()) return v::check_finite(subject);
   std::vector<Check> checks;
   for (const Row& row : rows()) {
     if (!wanted(row, options)) continue;
     progress.row(row.name);
-    for (Check& check : row.make(subject)) checks.push_back(std::move(check));
+    const std::string thrown = v::thrown_by([&] {
+      for (Check& check : row.make(subject)) checks.push_back(std::move(check));
+    });
+    if (thrown.empty()) continue;
+    Check check;
+    check.name = row.name;
+    check.verdict = Check::Verdict::fails;
+    check.note = "the system throws \"" + thrown + "\"";
+    checks.push_back(check);
   }
   return checks;
 }

@@ -46,6 +46,12 @@ TEST_CASE("any number of threads gives the same noisy run", "[fast][properties][
         static_cast<int>(noisy_examples().size()));
 }
 
+TEST_CASE("the flow and noise lead through states at which all is finite", "[fast][properties]") {
+  CHECK(check_all(examples(), {"finite"})["finite"] == static_cast<int>(examples().size()));
+  CHECK(check_all(noisy_examples(), {"finite"})["finite"] ==
+        static_cast<int>(noisy_examples().size()));
+}
+
 TEST_CASE("observables are as many as described, and never infinite", "[fast][properties]") {
   CHECK(check_all(examples(), {"observables"})["observables"] ==
         static_cast<int>(examples().size()));

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
+#include <stdexcept>
 
 #include "options/run_config.hpp"
 #include "popflow/data_file.hpp"
@@ -243,10 +245,10 @@ TEST_CASE("a system that is right passes every check", "[fast][verify]") {
   CHECK(holds(checks));
   const std::set<std::string> ok = names(checks, Check::Verdict::ok);
   for (const char* name :
-       {"observables", "gradient", "Jacobian", "mean of samples", "covariance", "invariant sum",
-        "closed form", "closed form, order of rk4", "order of rk4", "order of euler",
-        "error of dopri5", "error of rosenbrock4", "threads", "resuming", "noisy coordinates",
-        "problem file"})
+       {"finite", "observables", "gradient", "Jacobian", "mean of samples", "covariance",
+        "invariant sum", "closed form", "closed form, order of rk4", "order of rk4",
+        "order of euler", "error of dopri5", "error of rosenbrock4", "threads", "resuming",
+        "noisy coordinates", "problem file"})
     CHECK(ok.count(name) == 1);
   CHECK(names(checks, Check::Verdict::skipped).empty());
   CHECK(ok.count("reduction") == 0);  // nothing is reduced
@@ -345,10 +347,10 @@ TEST_CASE("nothing is concluded from samples that are too rare to be met", "[fas
   std::filesystem::remove(counts);
 }
 
-std::vector<Check> verified(const FunctionSystem& system) {
+std::vector<Check> verified(const FunctionSystem& system, const VerifyOptions& options = {}) {
   const Catalogue catalogue = std::vector<CatalogueRow>{system};
   Workers workers(1);
-  return verify(parse_verify(catalogue.info(system.name), {}), catalogue, workers);
+  return verify(parse_verify(catalogue.info(system.name), {}), catalogue, workers, options);
 }
 
 /// Rotation: no gradient, but a radius that is kept, and an exact solution.
@@ -499,6 +501,152 @@ TEST_CASE("a Jacobian is known no better than the state's last digits tell", "[f
       CHECK(names(checks, Check::Verdict::fails) ==
             (told ? std::set<std::string>{"Jacobian"} : std::set<std::string>{}));
     }
+  }
+}
+
+using Spoil = std::function<void(Functions&)>;
+
+/// x' = -x, y' = -2 y with all that can be said of it, but for what `spoil` makes of that.
+FunctionSystem decaying(const Spoil& spoil) {
+  using X = std::span<const double>;
+  return {.name = "decaying",
+          .title = "two numbers that vanish",
+          .source = "a test",
+          .equations = "x' = -x, y' = -2 y",
+          .parameters = {},
+          .functions = [spoil](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {2}, "vanishes"}, {"y", {0.5, 0.25}, "vanishes sooner"}};
+            f.rhs = [](X x, double, std::span<double> out) {
+              for (std::size_t i = 0; i < 3; ++i) out[i] = i == 0 ? -x[i] : -2 * x[i];
+            };
+            f.loss = [](X x, double) { return x[0] * x[0] / 2 + x[1] * x[1] + x[2] * x[2]; };
+            f.events = {{"half", "x is 1", [](X x, double) { return 1 - x[0]; }}};
+            f.observables = {{"ratio", "y over x", [](X x, double) { return x[1] / x[0]; }}};
+            f.jacobian = [](X, std::span<double> j) {
+              j[0] = -1;
+              j[4] = j[8] = -2;
+            };
+            f.sample = [](X x, RandomStream& random, double weight, std::span<double> out) {
+              for (std::size_t i = 0; i < 3; ++i)
+                out[i] += weight * ((i == 0 ? -x[i] : -2 * x[i]) + random.normal());
+            };
+            f.end = 10;
+            spoil(f);
+            return f;
+          }};
+}
+
+TEST_CASE("what is not finite is named with its place, by the first check", "[fast][verify]") {
+  using X = std::span<const double>;
+  const auto rhs_at_once = [](Functions& f) {
+    f.rhs = [](X, double, std::span<double> out) {
+      out[0] = out[1] = 1;
+      out[2] = NAN;
+    };
+  };
+  const auto rhs_late = [](Functions& f) {
+    f.rhs = [rhs = f.rhs](X x, double t, std::span<double> out) {
+      rhs(x, t, out);
+      if (t > 3) out[1] = NAN;
+    };
+  };
+  struct Case {
+    Spoil spoil;
+    std::string note;
+    bool goes_on = true;
+  };
+  for (const Case& one : std::vector<Case>{
+           {[](Functions& f) { f.state[1].start[1] = NAN; }, "y[1] is NaN at the start", false},
+           {[](Functions& f) { f.state[0].start[0] = INFINITY; }, "x is infinite at the", false},
+           {rhs_at_once, "the right-hand side of y[1] is NaN at the start", false},
+           {rhs_late, "the trajectory became non-finite at t = 3"},
+           {[](Functions& f) { f.loss = [](X, double) { return NAN; }; },
+            "the loss is NaN at the start"},
+           {[](Functions& f) {
+              f.loss = [loss = f.loss](X x, double t) { return x[0] < 1 ? NAN : loss(x, t); };
+            },
+            "the loss is NaN at t = 1"},
+           {[](Functions& f) { f.events[0].value = [](X, double) { return NAN; }; },
+            "the function of the event half is NaN at the start"},
+       }) {
+    const std::vector<Check> checks = verified(decaying(one.spoil));
+    INFO(one.note << '\n' << verification_table(checks));
+    CHECK(names(checks, Check::Verdict::fails) == std::set<std::string>{"finite"});
+    CHECK(checks.front().name == "finite");
+    CHECK(checks.front().note.find(one.note) != std::string::npos);
+    CHECK((checks.size() > 1) == one.goes_on);
+    for (const Check& check : checks)
+      CHECK(check.note.find("rounding at any") == std::string::npos);
+  }
+}
+
+TEST_CASE("a flow that grows without bound is no fault, and is told", "[fast][verify]") {
+  const FunctionSystem growing = decaying([](Functions& f) {
+    f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+      out[0] = x[0] * x[0];
+      out[1] = out[2] = 0;
+    };
+  });
+  // In so many steps as lead there.
+  const std::vector<Check> checks = verified(growing, {.thorough = true, .only = {"finite"}});
+  INFO(verification_table(checks));
+  CHECK(holds(checks));
+  CHECK(checks.front().note.find("grows without bound at t = 0.5") != std::string::npos);
+}
+
+TEST_CASE("what throws fails by its own words, and the other checks are made", "[fast][verify]") {
+  using X = std::span<const double>;
+  const auto throws_value = [](X, double) -> double { throw std::runtime_error("it says no"); };
+  struct Case {
+    Spoil spoil;
+    std::set<std::string> failing, holding;
+  };
+  for (const Case& one : std::vector<Case>{
+           {[&](Functions& f) { f.loss = throws_value; },
+            {"finite", "observables", "gradient"},
+            {"Jacobian", "mean of samples", "order of rk4", "resuming"}},
+           {[&](Functions& f) { f.observables[0].value = throws_value; },
+            {"observables", "threads"},
+            {"finite", "gradient", "Jacobian", "mean of samples", "order of rk4", "resuming"}},
+           {[&](Functions& f) {
+              f.jacobian = [](X, std::span<double>) { throw UsageError("it says no"); };
+            },
+            {"Jacobian"},
+            {"finite", "gradient", "mean of samples", "threads"}},
+           {[&](Functions& f) {
+              f.sample = [](X, RandomStream&, double, std::span<double>) {
+                throw std::out_of_range("it says no");
+              };
+            },
+            {"finite", "mean of samples", "threads", "resuming"},
+            {"gradient", "Jacobian", "order of rk4", "error of dopri5"}},
+           {[&](Functions& f) { f.events[0].value = throws_value; },
+            {"finite", "observables", "threads", "methods", "resuming"},
+            {"gradient", "Jacobian", "mean of samples"}},
+           {[&](Functions& f) {
+              f.rhs = [rhs = f.rhs](X x, double t, std::span<double> out) {
+                if (t > 3) throw std::runtime_error("it says no");
+                rhs(x, t, out);
+              };
+            },
+            {"finite"},
+            {"gradient", "observables", "mean of samples", "order of rk4", "threads"}},
+           {[&](Functions& f) {
+              f.rhs = [](X, double, std::span<double>) { throw std::runtime_error("it says no"); };
+            },
+            {"finite", "gradient", "Jacobian", "mean of samples", "threads", "resuming"},
+            {"observables"}},
+       }) {
+    const std::vector<Check> checks = verified(decaying(one.spoil));
+    INFO(verification_table(checks));
+    const std::set<std::string> fail = names(checks, Check::Verdict::fails);
+    const std::set<std::string> hold = names(checks, Check::Verdict::ok);
+    for (const std::string& name : one.failing) CHECK(fail.count(name) == 1);
+    for (const std::string& name : one.holding) CHECK(hold.count(name) == 1);
+    for (const Check& check : checks)
+      if (check.verdict == Check::Verdict::fails)
+        CHECK(check.note.find("it says no") != std::string::npos);
   }
 }
 
