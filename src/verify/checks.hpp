@@ -51,6 +51,7 @@ Checks check_observables(const Subject& subject);
 Checks check_gradient(const Subject& subject);
 Checks check_jacobian(const Subject& subject);
 Checks check_parts(const Subject& subject);
+Checks check_lanes(const Subject& subject);
 Checks check_samples(const Subject& subject);
 Checks check_covariance(const Subject& subject);
 Checks check_invariants(const Subject& subject);

@@ -1,26 +1,11 @@
 #include <cmath>
-#include <cstring>
 
 #include "verify/checks.hpp"
+#include "verify/untouched.hpp"
 
 namespace popflow::verification {
 
 namespace {
-
-// A NaN that no arithmetic makes: what is still it has not been written.
-constexpr std::uint64_t kUntouched = 0x7ff8dead'beef0123;
-
-double untouched() {
-  double mark = 0;
-  std::memcpy(&mark, &kUntouched, sizeof mark);
-  return mark;
-}
-
-bool is_untouched(double value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits == kUntouched;
-}
 
 /// What is wrong with the numbers that `write` writes; empty: nothing.
 template <class Write>

@@ -29,6 +29,7 @@ const std::vector<Row>& rows() {
       {"gradient", v::check_gradient},
       {"Jacobian", v::check_jacobian},
       {"parts", v::check_parts},
+      {"lanes", v::check_lanes},
       {"mean of samples", v::check_samples},
       {"covariance", v::check_covariance},
       {"invariants", v::check_invariants},

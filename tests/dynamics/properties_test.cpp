@@ -67,6 +67,11 @@ TEST_CASE("the right-hand side of every gradient flow is that of its loss", "[fa
   CHECK(check_all(examples(), {"gradient"})["gradient"] > 30);
 }
 
+TEST_CASE("formulas in lanes are those of each trajectory alone", "[fast][lanes][properties]") {
+  CHECK(check_all(examples(), {"lanes"})["lanes"] > 20);
+  CHECK(check_all(noisy_examples(), {"lanes"})["lanes"] > 10);
+}
+
 TEST_CASE("stated invariants are kept to the integrator's tolerance",
           "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"invariants"})["invariant"] > 40);

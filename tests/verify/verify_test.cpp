@@ -18,6 +18,7 @@
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
+#include "popflow/pack.hpp"
 #include "popflow/system.hpp"
 #include "popflow/systems.hpp"
 
@@ -45,6 +46,11 @@ enum class Fault {
   refused_file,
   infinite,
   missing,
+  lanes_flow,
+  lanes_covariance,
+  lanes_beyond,
+  lanes_short,
+  lanes_mixed,
 };
 
 constexpr double kDeviation = 0.5;  // of a sample's entries
@@ -73,6 +79,25 @@ SystemInfo model_info() {
   return info;
 }
 
+/// x' = -(x - mean x) in lanes, of which number l of each row belongs to lane l + `Shift`, in so
+/// many of the three rows.
+template <std::size_t Shift, std::size_t Rows>
+void lane_flow(const LaneSizes& /*sizes*/, const double* of, const double* x, double* out) {
+  for (std::size_t i = 0; i < Rows; ++i)
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double* at = x + (l + Shift) % kLanes;
+      const double mean = (at[0] + at[kLanes] + at[2 * kLanes]) / 3;
+      out[i * kLanes + l] = of[l] * (at[i % 3 * kLanes] - mean);
+    }
+}
+
+void lane_flow_and_covariance(const double* of, const double* x, double* dxdt, double* c) {
+  lane_flow<0, 3>({}, of, x, dxdt);
+  for (std::size_t row = 0; row < 6; ++row)
+    for (std::size_t l = 0; l < kLanes; ++l)
+      c[row * kLanes + l] = row == 0 || row == 2 || row == 5 ? of[kLanes + l] : 0;
+}
+
 /// x' = -(x - mean x) from (a, b, b): descends half the squared distance from the mean, keeps the
 /// sum, and is mean + (x0 - mean) e^-t. Samples add independent normals.
 class Model : public System,
@@ -81,7 +106,8 @@ class Model : public System,
               public Jacobian,
               public ClosedForm,
               public Sampled,
-              public Covariance {
+              public Covariance,
+              public InLanes {
  public:
   Model(const SystemInfo& info, Fault fault, const Ingredients& from)
       : info_(info),
@@ -98,6 +124,10 @@ class Model : public System,
     shape_.blocks = {{"x", reduced_ ? std::size_t{2} : std::size_t{3}, 1.0}};
     shape_.dimensions = {{"x_index", 3, DimensionSpec::Coordinate::index, {}, {}}};
     if (!reduced_) shape_.invariants = {"sum"};
+    lanes_ = {{2, 3}, lane_flow<0, 3>, lane_flow_and_covariance, nullptr, nullptr};
+    if (fault_ == Fault::lanes_beyond) lanes_.flow = lane_flow<0, 4>;
+    if (fault_ == Fault::lanes_short) lanes_.flow = lane_flow<0, 2>;
+    if (fault_ == Fault::lanes_mixed) lanes_.flow = lane_flow<1, 3>;
   }
 
   [[nodiscard]] const SystemInfo& info() const override { return info_; }
@@ -112,6 +142,7 @@ class Model : public System,
     if (fault_ == Fault::parts) can.separable = this;
     can.sampled = this;
     can.covariance = this;
+    if (fault_ == Fault::none || fault_ >= Fault::lanes_flow) can.in_lanes = this;
     if (fault_ == Fault::bias)
       can.sampling_bias = {"samples are of finite length", "length", 1'000'000'000};
     return can;
@@ -120,10 +151,7 @@ class Model : public System,
   void rhs(StateView x, double /*t*/, std::span<double> dxdt) const override {
     const double second = fault_ == Fault::reduction && reduced_ ? 2.01 : 2;
     const double mean = reduced_ ? (x[0] + second * x[1]) / 3 : (x[0] + x[1] + x[2]) / 3;
-    double rate = -1;
-    if (fault_ == Fault::threads) rate *= 1 + 1e-15 * threads_;
-    if (fault_ == Fault::noisy_coordinates && noisy_) rate *= 1.001;
-    for (std::size_t i = 0; i < x.size(); ++i) dxdt[i] = rate * (x[i] - mean);
+    for (std::size_t i = 0; i < x.size(); ++i) dxdt[i] = rate() * (x[i] - mean);
   }
   void observe(StateView x, double t, std::span<double> values) const override {
     const double last = reduced_ ? x[1] : x[2];
@@ -137,6 +165,11 @@ class Model : public System,
   void field(std::string_view /*name*/, StateView x, double /*t*/,
              const FieldSink& sink) const override {
     sink(0, x);
+  }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lanes_; }
+  void lane_parameters(std::span<double> of) const override {
+    of[0] = (fault_ == Fault::lanes_flow ? 1.001 : 1) * rate();
+    of[1] = (fault_ == Fault::lanes_covariance ? 1.01 : 1) * kDeviation * kDeviation;
   }
   [[nodiscard]] GroupSpec problem() const override {
     std::vector<double> x0 = x0_;
@@ -201,6 +234,12 @@ class Model : public System,
   }
 
  private:
+  [[nodiscard]] double rate() const {
+    double rate = -1;
+    if (fault_ == Fault::threads) rate *= 1 + 1e-15 * threads_;
+    if (fault_ == Fault::noisy_coordinates && noisy_) rate *= 1.001;
+    return rate;
+  }
   /// What samples leave of the last entry's mean without any noise: less where they are wrong, or
   /// where the rest is that of one sample in ten million.
   [[nodiscard]] double kept() const {
@@ -214,6 +253,7 @@ class Model : public System,
   unsigned threads_;
   std::vector<double> x0_ = {2, 0.5, 0.5};
   Shape shape_;
+  LaneFormulas lanes_;
 };
 
 Catalogue catalogue_of(Fault fault) {
@@ -246,7 +286,7 @@ TEST_CASE("a system that is right passes every check", "[fast][verify]") {
   const std::set<std::string> ok = names(checks, Check::Verdict::ok);
   for (const char* name :
        {"finite", "observables", "gradient", "Jacobian", "mean of samples", "covariance",
-        "invariant sum", "closed form", "closed form, order of rk4", "order of rk4",
+        "invariant sum", "lanes", "closed form", "closed form, order of rk4", "order of rk4",
         "order of euler", "error of dopri5", "error of rosenbrock4", "threads", "resuming",
         "noisy coordinates", "problem file"})
     CHECK(ok.count(name) == 1);
@@ -294,6 +334,11 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
       {Fault::refused_file, {"problem file"}},
       {Fault::infinite, {"observables"}},
       {Fault::missing, {"observables"}},
+      {Fault::lanes_flow, {"lanes"}},
+      {Fault::lanes_covariance, {"lanes"}},
+      {Fault::lanes_beyond, {"lanes"}},
+      {Fault::lanes_short, {"lanes"}},
+      {Fault::lanes_mixed, {"lanes"}},
   };
   for (const Case& one : cases) {
     const std::vector<Check> checks = verified(one.fault, one.words);
@@ -579,6 +624,42 @@ TEST_CASE("what is not finite is named with its place, by the first check", "[fa
     for (const Check& check : checks)
       CHECK(check.note.find("rounding at any") == std::string::npos);
   }
+}
+
+TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
+  // x' = x - c x^3; x rises to 0.9, and passes 0.5.
+  constexpr auto push = [](auto of, auto x, auto out) {
+    out[0] = x[0] - of[0] * x[0] * x[0] * x[0];
+  };
+  constexpr auto rises = [](auto, auto x, auto out) { out[0] = x[0] - 0.9; };
+  constexpr auto rises_less = [](auto, auto x, auto out) { out[0] = x[0] - 0.8; };
+  constexpr auto half = [](auto, auto x, auto out) { out[0] = x[0] - 0.5; };
+  constexpr auto nearly_half = [](auto, auto x, auto out) { out[0] = x[0] - 0.500001; };
+  const auto held = [&](const Functions::Lanes& lanes) {
+    const std::vector<Check> checks =
+        verified(decaying([&](Functions& f) {
+                   using X = std::span<const double>;
+                   f = {};
+                   f.state = {{"x", {0.1}, "rises"}};
+                   f.rhs = alone(push, {1});
+                   f.events = {{"late", "x is 0.9", [](X x, double) { return x[0] - 0.9; }}};
+                   f.passages = {{"half", "x is 0.5", {}, [](X x, double, std::span<double> out) {
+                                    out[0] = x[0] - 0.5;
+                                  }}};
+                   f.lanes = lanes;
+                 }),
+                 {.only = {"lanes"}});
+    INFO(verification_table(checks));
+    REQUIRE(checks.size() == 1);
+    CHECK(checks[0].verdict != Check::Verdict::skipped);
+    return holds(checks);
+  };
+  const Functions::Lanes right = {{1}, in_lanes(push), in_lanes(rises), in_lanes(half)};
+  CHECK(held(right));
+  CHECK_FALSE(held({{1.001}, in_lanes(push), in_lanes(rises), in_lanes(half)}));
+  CHECK_FALSE(held({{1 + 1e-9}, in_lanes(push), in_lanes(rises), in_lanes(half)}));
+  CHECK_FALSE(held({{1}, in_lanes(push), in_lanes(rises_less), in_lanes(half)}));
+  CHECK_FALSE(held({{1}, in_lanes(push), in_lanes(rises), in_lanes(nearly_half)}));
 }
 
 TEST_CASE("a flow that grows without bound is no fault, and is told", "[fast][verify]") {

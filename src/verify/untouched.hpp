@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace popflow::verification {
+
+/// A NaN that no arithmetic makes: what is still it has not been written.
+inline constexpr std::uint64_t kUntouched = 0x7ff8dead'beef0123;
+
+inline double untouched() {
+  double mark = 0;
+  std::memcpy(&mark, &kUntouched, sizeof mark);
+  return mark;
+}
+
+inline bool is_untouched(double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits == kUntouched;
+}
+
+}  // namespace popflow::verification
