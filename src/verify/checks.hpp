@@ -54,6 +54,7 @@ Checks check_parts(const Subject& subject);
 Checks check_lanes(const Subject& subject);
 Checks check_samples(const Subject& subject);
 Checks check_covariance(const Subject& subject);
+Checks check_projection(const Subject& subject);
 Checks check_invariants(const Subject& subject);
 Checks check_closed_form(const Subject& subject);
 Checks check_methods(const Subject& subject);

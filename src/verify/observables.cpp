@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "verify/checks.hpp"
 #include "verify/untouched.hpp"
@@ -29,6 +31,41 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
   return names;
 }
 
+/// What is wrong with the pieces of a recorded field, which may come from several threads.
+std::string fault_of_field(const System& system, const std::string& name, const Point& at) {
+  const std::vector<FieldInfo>& infos = system.info().fields;
+  const auto info = std::find_if(infos.begin(), infos.end(),
+                                 [&](const FieldInfo& other) { return other.name == name; });
+  if (info == infos.end()) return "the field " + name + " is not described";
+  const std::size_t size = system.shape().size_of(info->dimensions);
+  std::vector<char> times(size, 0);  // that each number was handed out; 2: more than once
+  bool beyond = false;
+  std::mutex mutex;
+  system.field(name, at.view(), at.t, [&](std::size_t first, std::span<const double> values) {
+    const std::lock_guard lock(mutex);
+    const std::size_t begin = std::min(first, size);
+    const std::size_t count = std::min(values.size(), size - begin);
+    beyond = beyond || first > size || count < values.size();
+    for (char& one : std::span(times).subspan(begin, count)) one = one == 0 ? 1 : 2;
+  });
+  const std::string has = " of its " + std::to_string(size) + " numbers";
+  if (beyond) return "the field " + name + " hands out more than all" + has;
+  const auto once = static_cast<std::size_t>(std::count(times.begin(), times.end(), 1));
+  if (once < size)
+    return "the field " + name + " hands out " + std::to_string(once) + has + " once";
+  return "";
+}
+
+/// What is wrong with the word for where a run has ended.
+std::string fault_of_outcome(const System& system, const Point& at) {
+  const std::string word = system.capabilities().outcomes->outcome(at.view(), at.t);
+  const std::vector<OutcomeInfo>& known = system.info().outcomes;
+  const bool declared = word == "undecided" ||
+                        std::any_of(known.begin(), known.end(),
+                                    [&](const OutcomeInfo& info) { return info.word == word; });
+  return declared ? "" : "the outcome \"" + word + "\" is not declared";
+}
+
 /// What is wrong with what the system tells of a state.
 std::string fault_at(const System& system, const Point& at) {
   const Shape& shape = system.shape();
@@ -53,6 +90,9 @@ std::string fault_at(const System& system, const Point& at) {
       can.final_values->final_values(at.view(), at.t, values);
     });
   }
+  for (const std::string& name : shape.fields)
+    if (found.empty()) found = fault_of_field(system, name, at);
+  if (found.empty() && can.outcomes) found = fault_of_outcome(system, at);
   return found.empty() ? "" : found + " at " + at.where;
 }
 
@@ -73,7 +113,8 @@ Checks check_observables(const Subject& subject) {
   };
   look(subject.system(), subject.points());
   if (subject.noisy() != nullptr) look(*subject.noisy()->system, subject.noisy_points());
-  check.note = "states of " + std::to_string(states) + " with a number missing or infinite";
+  check.note =
+      "states of " + std::to_string(states) + " with a number missing, too many or infinite";
   if (!faults.empty()) {
     check.verdict = Check::Verdict::fails;
     check.note += ": " + faults;

@@ -32,6 +32,7 @@ const std::vector<Row>& rows() {
       {"lanes", v::check_lanes},
       {"mean of samples", v::check_samples},
       {"covariance", v::check_covariance},
+      {"noise projection", v::check_projection},
       {"invariants", v::check_invariants},
       {"closed form", v::check_closed_form},
       {"methods", v::check_methods},

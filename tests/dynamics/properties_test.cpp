@@ -72,6 +72,10 @@ TEST_CASE("formulas in lanes are those of each trajectory alone", "[fast][lanes]
   CHECK(check_all(noisy_examples(), {"lanes"})["lanes"] > 10);
 }
 
+TEST_CASE("samples keep the invariants that noise is projected onto", "[fast][properties][noise]") {
+  CHECK(check_all(noisy_examples(), {"noise projection"})["noise"] > 10);
+}
+
 TEST_CASE("stated invariants are kept to the integrator's tolerance",
           "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"invariants"})["invariant"] > 40);

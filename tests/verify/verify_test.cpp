@@ -46,6 +46,13 @@ enum class Fault {
   refused_file,
   infinite,
   missing,
+  few_numbers,
+  many_numbers,
+  no_numbers,
+  twice,
+  outcome,
+  kept_sum,
+  projection,
   lanes_flow,
   lanes_covariance,
   lanes_beyond,
@@ -73,6 +80,9 @@ SystemInfo model_info() {
                       .meaning = "the bias falls as one over it"}};
   info.observables = {{"loss", "L", "half the squared distance from the mean", "a test"},
                       {"sum", "s", "sum of the numbers", "a test"}};
+  info.dimensions = {{"x_index", "entries"}};
+  info.fields = {{"x", {"x_index"}, "x", "the numbers", ""}};
+  info.outcomes = {{"together", "the numbers are equal"}};
   info.invariants = {{"sum", InvariantInfo::Form::constant, "the sum"}};
   info.problem = {{"x0", {"x_index"}, "the start"}};
   info.unreduced = {{"coordinates", "full"}};
@@ -107,6 +117,8 @@ class Model : public System,
               public ClosedForm,
               public Sampled,
               public Covariance,
+              public NoiseProjection,
+              public Outcomes,
               public InLanes {
  public:
   Model(const SystemInfo& info, Fault fault, const Ingredients& from)
@@ -124,6 +136,7 @@ class Model : public System,
     shape_.blocks = {{"x", reduced_ ? std::size_t{2} : std::size_t{3}, 1.0}};
     shape_.dimensions = {{"x_index", 3, DimensionSpec::Coordinate::index, {}, {}}};
     if (!reduced_) shape_.invariants = {"sum"};
+    if (!reduced_) shape_.fields = {"x"};
     lanes_ = {{2, 3}, lane_flow<0, 3>, lane_flow_and_covariance, nullptr, nullptr};
     if (fault_ == Fault::lanes_beyond) lanes_.flow = lane_flow<0, 4>;
     if (fault_ == Fault::lanes_short) lanes_.flow = lane_flow<0, 2>;
@@ -135,6 +148,7 @@ class Model : public System,
   [[nodiscard]] double default_end() const override { return 3; }
   [[nodiscard]] Capabilities capabilities() const override {
     Capabilities can;
+    can.outcomes = this;
     if (reduced_) return can;
     can.gradient_flow = this;
     can.jacobian = this;
@@ -143,6 +157,7 @@ class Model : public System,
     can.sampled = this;
     can.covariance = this;
     if (fault_ == Fault::none || fault_ >= Fault::lanes_flow) can.in_lanes = this;
+    if (fault_ == Fault::kept_sum || fault_ == Fault::projection) can.noise_projection = this;
     if (fault_ == Fault::bias)
       can.sampling_bias = {"samples are of finite length", "length", 1'000'000'000};
     return can;
@@ -164,7 +179,19 @@ class Model : public System,
   }
   void field(std::string_view /*name*/, StateView x, double /*t*/,
              const FieldSink& sink) const override {
-    sink(0, x);
+    if (fault_ == Fault::no_numbers) return;
+    sink(0, x.first(1));
+    if (fault_ == Fault::twice) sink(0, x.first(1));
+    sink(1, x.subspan(1, fault_ == Fault::few_numbers ? 1 : 2));
+    if (fault_ == Fault::many_numbers) sink(3, x.first(1));
+  }
+  [[nodiscard]] std::string outcome(StateView /*x*/, double t) const override {
+    if (t < 1) return "undecided";
+    return fault_ == Fault::outcome ? "apart" : "together";
+  }
+  void project_noise(StateView /*x*/, std::span<double> noise) const override {
+    const double mean = (noise[0] + noise[1] + noise[2]) / 3;
+    for (double& number : noise) number -= mean;
   }
   [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lanes_; }
   void lane_parameters(std::span<double> of) const override {
@@ -214,16 +241,23 @@ class Model : public System,
     if (biased) f[0] += 0.5 / static_cast<double>(length_);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
+      double drawn = 0;  // the mean of the normals, where samples keep the sum
+      if (fault_ == Fault::kept_sum) {
+        RandomStream same = key.stream(i);
+        for (int k = 0; k < 3; ++k) drawn += same.normal() / 3;
+      }
       // One sample in ten million does all that the flow does to the last entry.
       const bool rare = fault_ == Fault::undrawn_samples;
       if (rare && random.uniform() < kUndrawn) out[2] += weights[i] * f[2] / kUndrawn;
       for (std::size_t k = 0; k < (rare ? 2 : 3); ++k)
-        out[k] += weights[i] *
-                  (k == 2 && kept() < 1 ? kept() * f[k] : f[k] + kDeviation * random.normal());
+        out[k] +=
+            weights[i] *
+            (k == 2 && kept() < 1 ? kept() * f[k] : f[k] + kDeviation * (random.normal() - drawn));
     }
   }
   void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override {
     c = kDeviation * kDeviation * Eigen::MatrixXd::Identity(3, 3);
+    if (fault_ == Fault::kept_sum) c -= kDeviation * kDeviation / 3 * Eigen::MatrixXd::Ones(3, 3);
     if (fault_ == Fault::covariance) c(0, 1) = c(1, 0) = 0.05;
     if (kept() < 1) c(2, 2) = 0;
     if (fault_ == Fault::undrawn_samples) {
@@ -334,6 +368,13 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
       {Fault::refused_file, {"problem file"}},
       {Fault::infinite, {"observables"}},
       {Fault::missing, {"observables"}},
+      {Fault::few_numbers, {"observables"}},
+      {Fault::many_numbers, {"observables"}},
+      {Fault::no_numbers, {"observables"}},
+      {Fault::twice, {"observables"}},
+      {Fault::outcome, {"observables"}},
+      {Fault::kept_sum, {}},
+      {Fault::projection, {"noise projection"}},
       {Fault::lanes_flow, {"lanes"}},
       {Fault::lanes_covariance, {"lanes"}},
       {Fault::lanes_beyond, {"lanes"}},
