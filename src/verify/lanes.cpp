@@ -184,7 +184,8 @@ class FilledLanes {
       for (std::size_t i = 0; i < rows; ++i) {
         const double there = written.at(i, lane), here = expected[i];
         if (there == here || (std::isnan(there) && std::isnan(here))) continue;
-        worst.add(there - here, kAlike * size(expected, i) + digits[i],
+        const double unit = size(expected, i);
+        worst.add(there - here, kAlike * (std::isfinite(unit) ? unit : 1) + digits[i],
                   what + ", row " + std::to_string(i) + ", at " + state.where);
       }
     }

@@ -676,7 +676,7 @@ TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
   constexpr auto rises_less = [](auto, auto x, auto out) { out[0] = x[0] - 0.8; };
   constexpr auto half = [](auto, auto x, auto out) { out[0] = x[0] - 0.5; };
   constexpr auto nearly_half = [](auto, auto x, auto out) { out[0] = x[0] - 0.500001; };
-  const auto held = [&](const Functions::Lanes& lanes) {
+  const auto held = [&](const Functions::Lanes& lanes, double level = 0.5) {
     const std::vector<Check> checks =
         verified(decaying([&](Functions& f) {
                    using X = std::span<const double>;
@@ -684,8 +684,8 @@ TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
                    f.state = {{"x", {0.1}, "rises"}};
                    f.rhs = alone(push, {1});
                    f.events = {{"late", "x is 0.9", [](X x, double) { return x[0] - 0.9; }}};
-                   f.passages = {{"half", "x is 0.5", {}, [](X x, double, std::span<double> out) {
-                                    out[0] = x[0] - 0.5;
+                   f.passages = {{"half", "x is 0.5", {}, [=](X x, double, std::span<double> out) {
+                                    out[0] = x[0] - level;
                                   }}};
                    f.lanes = lanes;
                  }),
@@ -693,6 +693,7 @@ TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
     INFO(verification_table(checks));
     REQUIRE(checks.size() == 1);
     CHECK(checks[0].verdict != Check::Verdict::skipped);
+    CHECK(checks[0].allowed > 0);
     return holds(checks);
   };
   const Functions::Lanes right = {{1}, in_lanes(push), in_lanes(rises), in_lanes(half)};
@@ -701,6 +702,8 @@ TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
   CHECK_FALSE(held({{1 + 1e-9}, in_lanes(push), in_lanes(rises), in_lanes(half)}));
   CHECK_FALSE(held({{1}, in_lanes(push), in_lanes(rises_less), in_lanes(half)}));
   CHECK_FALSE(held({{1}, in_lanes(push), in_lanes(rises), in_lanes(nearly_half)}));
+  CHECK_FALSE(held({{NAN}, in_lanes(push), in_lanes(rises), in_lanes(half)}));
+  CHECK_FALSE(held(right, NAN));
 }
 
 TEST_CASE("a flow that grows without bound is no fault, and is told", "[fast][verify]") {
