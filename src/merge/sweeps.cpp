@@ -242,7 +242,7 @@ const Attribute* alike(const std::vector<StoredFile>& files, const std::string& 
 
 /// The layout of the whole, from that of one source: axes in the place of its cells.
 GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& file,
-                       const Source& source, const Cells& whole) {
+                       const Source& source, const Cells& whole, const FileContents& contents) {
   GroupSpec layout = file.layout();
   const std::vector<std::string> old = cell_dimensions(*source.cells);
   const auto of_axes = [&](const auto& spec) {
@@ -269,12 +269,8 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& f
   layout.variables.insert(layout.variables.begin(), axes.variables.begin(), axes.variables.end());
   for (GroupSpec& group : layout.groups) {
     if (group.name == "sweep") {
-      std::vector<std::string> contents;
-      contents.reserve(files.size());
-      for (const StoredFile& one : files)
-        contents.push_back(text_of(one.layout(), "sweep", "files"));
       group = sweep_group(whole);
-      group.attributes.push_back({"files", joined_contents(contents)});
+      group.attributes.push_back({"files", contents.lines()});
     }
     if (group.name == "parameters") {
       const std::string output = text_of(file.layout(), "parameters", "output");
@@ -444,16 +440,16 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   }
   if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
   require_same_overlaps(sources, files, owners, whole);
-  for (const StoredFile& file : files)
-    require_same_contents(text_of(files.front().layout(), "sweep", "files"),
-                          "for '" + files.front().path() + "'",
-                          text_of(file.layout(), "sweep", "files"), "for '" + file.path() + "'");
+  FileContents contents;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    contents.add({*sources[i].cells, text_of(files[i].layout(), "sweep", "files"),
+                  "for '" + files[i].path() + "'"});
   // Files of earlier versions have variables for final values that no cell can have, all NaN.
   const auto fewest = std::min_element(
       files.begin(), files.end(),
       [](const auto& a, const auto& b) { return names_of(a).size() < names_of(b).size(); });
   const Source& source = sources[static_cast<std::size_t>(fewest - files.begin())];
-  GroupSpec layout = whole_layout(files, *fewest, source, whole);
+  GroupSpec layout = whole_layout(files, *fewest, source, whole, contents);
   origins.describe(layout, options.command_line);
   const std::size_t each = sources.front().status.size() / sources.front().cells->size();
   const StatusCounts counts = count_statuses(sources, owners, each);

@@ -3,12 +3,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
+#include <vector>
 
 #include "options/input_files.hpp"
 #include "popflow/error.hpp"
@@ -32,11 +33,14 @@ std::string hash_of(const std::string& path) {
   return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
-/// Of the options and of the axes.
+/// Of the options, with the whole paths by which the sweep's file records them, and of the axes, as
+/// these name them.
 std::vector<InputFile> files_of(const Cells& cells) {
   std::vector<InputFile> files;
-  for (InputFile& file : input_files(cells.sweep()))
-    if (!cells.sweeps(file.reader.substr(2))) files.push_back(std::move(file));
+  for (const InputFile& file : input_files(cells.sweep()))
+    if (!cells.sweeps(file.reader.substr(2)))
+      files.push_back(
+          {std::filesystem::absolute(file.path).lexically_normal().string(), file.reader});
   for (const Axis& axis : cells.axes())
     for (const SweptParameter& swept : axis.parameters)
       if (swept.parameter->kind == Kind::path)
@@ -45,60 +49,70 @@ std::vector<InputFile> files_of(const Cells& cells) {
   return files;
 }
 
-/// Of those that decide the cells' numbers, each once.
-std::vector<std::string> paths_of(const Cells& cells) {
-  std::vector<std::string> paths;
-  for (const InputFile& file : files_of(cells)) {
-    if (file.reader == "--config") continue;  // what it says is known
-    const std::string full = std::filesystem::absolute(file.path).lexically_normal().string();
-    if (std::find(paths.begin(), paths.end(), full) == paths.end()) paths.push_back(full);
-  }
+/// Of those that decide the cells' numbers, as the sweep names them, each once.
+std::set<std::string> paths_of(const Cells& cells) {
+  std::set<std::string> paths;
+  for (const InputFile& file : files_of(cells))
+    if (file.reader != "--config") paths.insert(file.path);  // what that one says is known
   return paths;
 }
 
-/// Hashes by path.
-std::map<std::string, std::string> parsed(const std::string& contents) {
-  std::map<std::string, std::string> hashes;
-  std::istringstream lines(contents);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t blank = line.find(' ');
-    if (blank != std::string::npos) hashes[line.substr(blank + 1)] = line.substr(0, blank);
-  }
-  return hashes;
+/// Is a whole path, by which files of earlier versions keep contents, one that a sweep begun in
+/// some folder may have named so?
+bool may_be(const std::string& whole, const std::string& path) {
+  std::string end = std::filesystem::path(path).lexically_normal().string();
+  while (end.starts_with("../")) end.erase(0, 3);
+  return whole == end || (whole.starts_with('/') && whole.ends_with("/" + end));
 }
 
 }  // namespace
 
 std::string contents_of_files(const Cells& cells) {
-  std::string contents;
+  std::string lines;
   for (const std::string& path : paths_of(cells))
-    contents += (contents.empty() ? "" : "\n") + hash_of(path) + " " + path;
-  return contents;
+    lines += (lines.empty() ? "" : "\n") + hash_of(path) + " " + path;
+  return lines;
 }
 
 void refuse_output_among_read(const std::string& output, const Cells& cells) {
   refuse_input_as_output(output, files_of(cells));
 }
 
-void require_same_contents(const std::string& contents, const std::string& first,
-                           const std::string& other, const std::string& second) {
-  const std::map<std::string, std::string> ours = parsed(contents), its = parsed(other);
-  for (const auto& [path, hash] : ours)
-    if (const auto found = its.find(path); found != its.end() && found->second != hash)
-      throw InputError("the file '" + path + "' has other contents " + second + " than " + first +
-                       "; the cells of a sweep read the same");
+FileContents::FileContents(const Cells& cells, const std::string& lines, const std::string& where) {
+  std::map<std::string, std::string> kept;
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);)
+    if (const std::size_t blank = line.find(' '); blank != std::string::npos)
+      kept[line.substr(blank + 1)] = line.substr(0, blank);
+  for (const std::string& path : paths_of(cells)) {
+    std::set<std::string> hashes;
+    if (const auto found = kept.find(path); found != kept.end())
+      hashes = {found->second};
+    else
+      for (const auto& [whole, hash] : kept)
+        if (may_be(whole, path)) hashes.insert(hash);
+    if (hashes.empty())
+      throw InputError("nothing is known of the contents that the file '" + path + "' had " +
+                       where + "; sweep anew");
+    if (hashes.size() > 1)
+      throw InputError("the file '" + path + "' had several contents " + where + "; sweep anew");
+    files_[path] = {*hashes.begin(), where};
+  }
 }
 
-std::string joined_contents(const std::vector<std::string>& lists) {
-  std::vector<std::string> all;
-  for (const std::string& list : lists) {
-    std::istringstream lines(list);
-    for (std::string line; std::getline(lines, line);)
-      if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
-  }
-  std::string text;
-  for (const std::string& line : all) text += (text.empty() ? "" : "\n") + line;
-  return text;
+void FileContents::add(const FileContents& other) {
+  for (const auto& [path, its] : other.files_)
+    if (const auto [ours, is_new] = files_.try_emplace(path, its);
+        !is_new && ours->second.hash != its.hash)
+      throw InputError("the file '" + path + "' has other contents " + its.where + " than " +
+                       ours->second.where + "; the cells of a sweep read the same");
+}
+
+std::string FileContents::lines() const {
+  std::string lines;
+  for (const auto& [path, file] : files_)
+    lines += (lines.empty() ? "" : "\n") + file.hash + " " + path;
+  return lines;
 }
 
 }  // namespace popflow

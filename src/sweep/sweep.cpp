@@ -438,8 +438,9 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     const auto file = on_all(ranks, [&] {
       const std::vector<bool> again = statuses_again(retry);
       const GroupSpec layout = sweep->layout(workers->threads());
-      require_same_contents(before->text_attribute("sweep", "files").value_or(""),
-                            "when the sweep was begun", text_of(layout, "sweep", "files"), "now");
+      FileContents contents(sweep->cells, before->text_attribute("sweep", "files").value_or(""),
+                            "when the sweep was begun");
+      contents.add({sweep->cells, text_of(layout, "sweep", "files"), "now"});
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
       opened->require(layout);
       find_missing(*before, *sweep, again, ledger);

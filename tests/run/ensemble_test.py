@@ -247,4 +247,5 @@ if __name__ == "__main__":
              test_batches_of_one,
              test_invalid_combinations_are_refused,
              test_killed_ensembles_resume_and_finished_runs_are_not_repeated,
-             test_ensembles_are_extended, test_info_and_csv, test_a_thousand_runs])
+             test_ensembles_are_extended,
+             test_info_and_csv, test_a_thousand_runs])

@@ -4,8 +4,8 @@
 
 import os
 
-from runs import Folder, attribute, check, h5py, np, popflow, run_all
-from sweeps import datasets
+from runs import Folder, attribute, check, h5py, np, plain, popflow, run_all
+from sweeps import check_same_data, datasets
 
 GRID = ["markov", "--over", "e0=0.02:2:7", "--over", "w0=-2:1:5", "--over", "bias=free,optimal"]
 MODES = {
@@ -169,8 +169,50 @@ def test_values_come_in_any_order():
                 check(np.array_equal(a[name][()], b[name][()]), name)
 
 
+def test_shards_read_the_same_files_in_any_folder():
+    with Folder() as folder:
+        def inside(*parts):
+            return os.path.join(folder, *parts)
+
+        for name, second in (("x", "bees see a tree"), ("y", "see trees"), ("z", "bees see a tree")):
+            os.mkdir(inside(name))
+            for file, text in (("a.txt", "anna eats a pea"), ("b.txt", second)):
+                with open(inside(name, file), "w") as to:
+                    to.write(text)
+        for name, number in (("x", 1), ("y", 2), ("z", 2)):
+            popflow("sweep", "markov", "--over", "text=a.txt,./b.txt", "--t-end", 1, "--shard",
+                    f"{number}/2", "-o", f"../{name}.h5", "--quiet", folder=inside(name), code=0)
+
+        def as_before(name, of):
+            """As earlier versions wrote: with whole paths."""
+            with h5py.File(inside(name), "r+") as file:
+                lines = plain(file["sweep"].attrs["files"]).splitlines()
+                whole = (f"{line.split()[0]} {os.path.normpath(inside(of, line.split()[1]))}"
+                         for line in lines)
+                file["sweep"].attrs["files"] = "\n".join(whole)
+
+        for earlier in (False, True):
+            if earlier:
+                as_before("x.h5", "x")
+            said = popflow("merge", "x.h5", "y.h5", "-o", "no.h5", folder=folder, code=3).err
+            check("the file './b.txt' has other contents for 'y.h5' than for 'x.h5'" in said, said)
+            popflow("merge", "x.h5", "z.h5", "-o", "m.h5", "--force", folder=folder, code=0)
+            popflow("merge", "x.h5", "--allow-missing", "-o", "part.h5", "--force", folder=folder,
+                    code=0)
+            if earlier:
+                as_before("part.h5", "x")
+            said = popflow("resume", "../part.h5", folder=inside("y"), code=3).err
+            check("'./b.txt' has other contents now than when the sweep was begun" in said, said)
+            popflow("resume", "../part.h5", "--quiet", folder=inside("z"), code=0)
+            check_same_data(inside("part.h5"), inside("m.h5"))
+        with h5py.File(inside("m.h5"), "r+") as file:
+            file["sweep"].attrs["files"] = "0 /somewhere/a.txt\n1 /x/b.txt\n2 /y/b.txt"
+        said = popflow("resume", "../m.h5", folder=inside("x"), code=3).err
+        check("'./b.txt' had several contents when the sweep was begun" in said, said)
+
+
 run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
          test_sweeps_that_differ_along_one_axis_grow,
          test_shards_of_earlier_versions_go_with_new_ones,
          test_what_does_not_belong_together_is_refused,
-         test_values_come_in_any_order])
+         test_values_come_in_any_order, test_shards_read_the_same_files_in_any_folder])
