@@ -174,11 +174,13 @@ bool is_done(const DataFile& group) {
   return status != "running" && status != "interrupted";
 }
 
-/// Keeps in `worst` that a rung ended at a limit, if it did.
+/// Adds to `worst` that a rung ended at a limit, if it did; of several settings the first.
 void note_limit(const Outcome& outcome, const std::string& rung, Outcome& worst) {
   if (exit_code(outcome.kind) != ExitCode::limit) return;
+  const std::string before = worst.message.empty() ? "" : worst.message + "; ";
+  if (("; " + before).find("; " + rung + ": ") != std::string::npos) return;
   worst = outcome;
-  worst.message = rung + ": " + outcome.message;
+  worst.message = before + rung + ": " + outcome.message;
 }
 
 /// Says so of rungs that ended at a limit; the exit code.
@@ -294,7 +296,10 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
   file.sync();
   file.set_attributes(
       {{"", "status", status_word(status_of(outcome.kind))},
-       {"", "status_message", cut ? outcome.message : std::string("all rungs were compared")},
+       {"", "status_message",
+        cut ? outcome.message
+            : "all rungs were compared" +
+                  (runs.message.empty() ? "" : ", as far as they came; " + runs.message)},
        {"provenance", "ended", timestamp()},
        {"provenance", "wall_time", provenance.before + wall.count()}});
   if (cut) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "run/specs.hpp"
 #include "run/status.hpp"
@@ -14,7 +15,7 @@ namespace {
 const double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// NaN where they do not change but by rounding.
-double range_of(const std::vector<double>& values) {
+double range_of(std::span<const double> values) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double x : values) {
     if (!std::isfinite(x)) continue;
@@ -177,10 +178,17 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
     const std::size_t times = std::min(usable_times(first), usable_times(second));
     Difference d = difference(finite_runs(first, times), finite_runs(second, times), options.level,
                               options.seed, workers);
-    one.verdicts.push_back(
-        times == 0 ? Verdict{Verdict::Kind::undecided, kNone}
-                   : verdict(d, one.margin, options.level, std::max(first.runs, second.runs),
-                             least_runs(first.exact || second.exact, options.level)));
+    const auto moves = [&](std::size_t rung) {
+      const std::span<const double> mean = one.moments[rung].mean;
+      return std::isfinite(range_of(mean.first(times)));
+    };
+    // What had not moved when runs ended early may move yet.
+    const bool too_early = times < first.times && d.nothing && !moves(i) && !moves(j);
+    one.verdicts.push_back(times == 0 || too_early
+                               ? Verdict{Verdict::Kind::undecided, kNone}
+                               : verdict(d, one.margin, options.level,
+                                         std::max(first.runs, second.runs),
+                                         least_runs(first.exact || second.exact, options.level)));
     if (divergence_p_value(runs[i], runs[j], first.exact, second.exact) <= 1 - options.level)
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 
 #include "compare/comparison.hpp"
@@ -243,7 +244,8 @@ class CellComparison {
     for (std::size_t r = 0; r < rungs_.size(); ++r)
       runs.push_back(runs_of(rungs_[r], status_[r], cell));
     const std::size_t pairs = pairs_of(rungs_.size()).size();
-    std::vector<Verdict::Kind> all(pairs, Verdict::Kind::agree);
+    // What does not move has no margin: it counts where nothing else moves, as well.
+    std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);
     for (const ObservableInfo& info : system_.observables) {
       std::vector<Paths> paths;
       for (std::size_t r = 0; r < rungs_.size(); ++r)
@@ -254,12 +256,18 @@ class CellComparison {
       const ObservableComparison one =
           compare_observable(info.name, runs, of_rungs, options_, alone);
       write(one, cell, pairs);
-      // What does not move has no margin; what should not move is no observable to be described.
-      if (std::isnan(one.margin) || is_invariant(info.name)) continue;
-      for (std::size_t p = 0; p < pairs; ++p) all[p] = worse(all[p], one.verdicts[p].kind);
+      // What should not move is no observable to be described; what has no value none at all.
+      if (is_invariant(info.name) || !one.is_defined()) continue;
+      for (std::size_t p = 0; p < pairs; ++p) {
+        auto& all = std::isnan(one.margin) ? still[p] : moving[p];
+        all = worse(all.value_or(Verdict::Kind::agree), one.verdicts[p].kind);
+      }
     }
-    for (std::size_t p = 0; p < pairs; ++p)
-      file_.write("verdict", cell * pairs + p, static_cast<std::int8_t>(all[p]));
+    for (std::size_t p = 0; p < pairs; ++p) {
+      const auto& all = moving[p] ? moving[p] : still[p];
+      file_.write("verdict", cell * pairs + p,
+                  static_cast<std::int8_t>(all.value_or(Verdict::Kind::undecided)));
+    }
   }
 
  private:

@@ -168,7 +168,8 @@ class Section {
     if (word == "differ") return word + (size.empty() ? "" : " by " + size);
     if (word == "agree") return word + (size.empty() ? "" : ", differs by " + size);
     const double needed = of_pairs(name + "_runs_needed")[pair];
-    if (!std::isfinite(needed) || needed > 1e7) return "too few runs";
+    if (!std::isfinite(needed) || needed > 1e7)
+      return ended_early({name}, pair) ? "undecided" : "too few runs";
     return "needs ~" + rounded(std::round(needed)) + " runs";
   }
 
@@ -341,6 +342,10 @@ class Section {
     return last.value_or(time_.size() - 1);
   }
 
+  [[nodiscard]] bool ended_early(const std::vector<std::string>& names, std::size_t pair) const {
+    return last_time(names, pair) + 1 < time_.size();
+  }
+
   /// Runs of a rung that count.
   [[nodiscard]] double counted(std::size_t rung) const {
     return static_cast<double>(runs_[rung] - diverged_[rung]);
@@ -386,14 +391,18 @@ class Section {
       const double p_value = of_pairs(name + "_energy_p_value")[pair];
       if (std::isfinite(p_value)) (p_value <= 1 - level() ? other_law : same_law).push_back(name);
     }
+    if (judged == 0) return words_[rung] + " was not compared";
     const auto part = [&](const std::string& word, const std::string& sentence) {
       const auto& found = by_verdict[word];
       return found.empty() ? "" : sentence + named(found, judged);
     };
     std::vector<std::string> parts;
-    for (std::string text : {part("agree", "good enough for the mean of "),
-                             part("differ", "too far off in the mean of "),
-                             part("undecided", "undecided, with too few runs, on the mean of ")})
+    for (std::string text :
+         {part("agree", "good enough for the mean of "),
+          part("differ", "too far off in the mean of "),
+          part("undecided", ended_early(names, pair) ? "undecided on the mean of "
+                                                     : "undecided, with too few runs, on the mean "
+                                                       "of ")})
       if (!text.empty()) parts.push_back(std::move(text));
     const std::string& other = words_[centre()];
     if (exact(rung))

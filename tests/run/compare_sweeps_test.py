@@ -133,7 +133,28 @@ def test_runs_that_stopped_early_are_compared_as_far_as_they_came():
             check(np.allclose(np.abs(maps["loss_difference"][()]), np.abs(apart).max(-1)), "too far")
 
 
+def test_where_nothing_was_compared_nothing_is_decided():
+    common = ["sweep", "scb", "--context-length", 50, "--over", "learning-rate=3", "--t-end", 120,
+              "--record", "series", "--saves", 3, "--quiet"]
+    with Folder() as folder:
+        for name, *rung in (("gd", "--mode", "sde", "--method", "gradient_descent"),
+                            ("sgd", "--mode", "sgd", "--seed", 2)):
+            popflow(*common, *rung, "--runs", 8, "--batch-size", 2, "-o", f"{name}.h5", folder=folder,
+                    code=4)
+        popflow("compare", "--from", "gd=gd.h5,sgd=sgd.h5", "-o", "maps.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "maps.h5")) as maps:
+            check(list(maps["verdict"][()]) == [2], maps["verdict"][()])
+        # A rung that does not diverge differs, though the other, the first, gives no margin.
+        popflow(*common, "--mode", "sde", "--noise-scale", 0, "--noise", "isotropic", "--runs", 8,
+                "--batch-size", 2, "-o", "sde.h5", folder=folder, code=0)
+        popflow("compare", "--from", "sgd=sgd.h5,sde=sde.h5", "-o", "maps.h5", "--force", folder=folder,
+                code=0)
+        with h5py.File(os.path.join(folder, "maps.h5")) as maps:
+            check(list(maps["verdict"][()]) == [1], maps["verdict"][()])
+
+
 run_all([test_a_cell_has_the_verdicts_of_its_runs, test_three_sweeps_have_pairs,
          test_what_cannot_be_compared,
          test_the_noisy_ones_belong_together,
-         test_runs_that_stopped_early_are_compared_as_far_as_they_came])
+         test_runs_that_stopped_early_are_compared_as_far_as_they_came,
+         test_where_nothing_was_compared_nothing_is_decided])

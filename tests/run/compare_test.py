@@ -229,6 +229,33 @@ def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
             check(words[file["comparison/loss_verdict"][0]] == "differ", "the flow does not diverge")
 
 
+def test_runs_that_did_not_come_beyond_the_start_decide_nothing():
+    with Folder() as folder:
+        path, ended = compare(folder, "linear-attention", "--rungs", "flow,sgd", "--runs", 8,
+                              "--learning-rate", 0.5, "--batch-size", 2, "--t-end", 20, "--saves", 6,
+                              "--max-steps", 3, code=6)
+        with h5py.File(path) as file:
+            verdicts = {name: int(item[0]) for name, item in file["comparison"].items()
+                        if name.endswith("_verdict")}
+            check(verdicts and set(verdicts.values()) == {2}, verdicts)
+        warned = ended.err.splitlines()[-1]
+        message = attribute(path, "status_message")
+        for said in (warned, message):
+            check("flow: " in said and "sgd: " in said and "max-steps" in said, said)
+        check("as far as they came" in message, message)
+        told = " ".join(ended.out.split())
+        check("too few runs" not in told and "flow is undecided on the mean of" in told, told)
+        again = popflow("resume", path, code=0).err
+        check("flow: " in again and "sgd: " in again, again)
+
+
+def test_a_rung_without_means_was_not_compared():
+    with Folder() as folder:
+        told = compare(folder, "scb", "--context-length", 50, "--rungs", "gd,sgd", "--learning-rate", 3,
+                       "--batch-size", 2, "--runs", 8, "--t-end", 120, "--saves", 3)[1].out
+        check("of the range: gd was not compared." in " ".join(told.split()), told)
+
+
 def test_what_rests_on_all_rungs_agrees():
     with Folder() as folder:
         ended = compare(folder, "markov", "--e0", 0, "--runs", 3, "--saves", 5, "--t-end", 1)[1]
@@ -371,6 +398,8 @@ if __name__ == "__main__":
              test_killed_comparisons_resume, test_divergence_is_reported,
              test_the_start_is_saved_wherever_saves_begin,
              test_a_rung_whose_runs_all_diverge_differs_from_the_flow,
+             test_runs_that_did_not_come_beyond_the_start_decide_nothing,
+             test_a_rung_without_means_was_not_compared,
              test_what_rests_on_all_rungs_agrees, test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
              test_options_that_no_rung_has_a_use_for_are_named,
              test_only_the_flow_has_reduced_coordinates,
