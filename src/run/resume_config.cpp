@@ -67,9 +67,15 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const std::size_t at_a_time = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(row, 1));
   std::vector<double> piece;
-  // Of a state at the ends, the stop's row belongs to the new end.
-  const std::size_t rows = variable.dimensions[axis] == "time_state" ? 1 : shape[axis];
+  // Of a state at the ends, the stop's row belongs to the new end, but of a run that goes no
+  // further.
+  const bool at_ends = variable.dimensions[axis] == "time_state";
+  std::vector<std::int64_t> status;
+  if (at_ends && of_runs) status = from.read("status").integers;
   for (std::size_t run = 0; run < runs; ++run) {
+    const bool stays =
+        run < status.size() && status[run] == static_cast<std::int64_t>(Status::diverged);
+    const std::size_t rows = at_ends && !stays ? 1 : shape[axis];
     const std::vector<std::size_t> prefix(axis, run);
     for (std::size_t i = 0; i < rows; i += at_a_time) {
       const std::size_t count = std::min(at_a_time, rows - i);

@@ -217,6 +217,20 @@ def test_ensembles_are_extended():
                     check(same(a[item][()], b[item][()]), f"{name}: {item} differs")
 
 
+def test_extended_ensembles_keep_the_ends_of_runs_that_diverged():
+    args = ["run", "linear-attention", "--mode", "sgd", "--learning-rate", 1, "--batch-size", 2, "--runs",
+            8, "--state", "ends", "--quiet"]
+    with Folder() as folder:
+        short, longer = (os.path.join(folder, name) for name in ("short.h5", "long.h5"))
+        popflow(*args, "--t-end", 20, "--saves", 11, "-o", short, code=0)
+        with h5py.File(short) as file:
+            diverged = file["status"][()] == 3
+        check(0 < diverged.sum() < 8, diverged)
+        popflow("resume", short, "--t-end", 24, code=0)
+        popflow(*args, "--t-end", 24, "--saves", 13, "-o", longer, code=0)
+        check_equal(short, longer, free_attributes=("output", "force"), slots=False)
+
+
 def test_info_and_csv():
     with Folder() as folder:
         path = run(folder, "sgd", "--mode", "sgd", "--runs", 3)
@@ -248,4 +262,5 @@ if __name__ == "__main__":
              test_invalid_combinations_are_refused,
              test_killed_ensembles_resume_and_finished_runs_are_not_repeated,
              test_ensembles_are_extended,
+             test_extended_ensembles_keep_the_ends_of_runs_that_diverged,
              test_info_and_csv, test_a_thousand_runs])
