@@ -165,7 +165,7 @@ void copy_runs(const Ensemble& ensemble, std::size_t p, const StoredFile& file,
 Outcome::Kind kind_of(std::int64_t status) {
   for (const Outcome::Kind kind :
        {Outcome::Kind::reached, Outcome::Kind::steady, Outcome::Kind::diverged,
-        Outcome::Kind::step_limit, Outcome::Kind::underflow})
+        Outcome::Kind::step_limit, Outcome::Kind::underflow, Outcome::Kind::stuck})
     if (status == static_cast<std::int64_t>(status_of(kind))) return kind;
   return Outcome::Kind::interrupted;
 }

@@ -137,6 +137,7 @@ void Together::add(const Ending& run) {
     ++diverged_;
     return;  // where it was says nothing
   }
+  if (exit_code(outcome.kind) == ExitCode::limit && limited_++ == 0) limit_ = outcome.kind;
   if (!where_) where_ = run.where;
   if (*where_ != run.where) where_ = "undecided";
 }
@@ -145,10 +146,16 @@ Ending Together::ending() const {
   if (runs_ == 1) return first_;
   const std::string where = where_.value_or("undecided");
   if (interrupted_.kind == Outcome::Kind::interrupted) return {interrupted_, where};
-  if (diverged_ == 0) return {first_.outcome, where};
+  if (diverged_ == 0 && (limited_ == 0 || limited_ == runs_)) return {first_.outcome, where};
   Outcome outcome;
-  outcome.message = std::to_string(diverged_) + " of " + std::to_string(runs_) +
-                    " runs diverged; 'status' and 'stop_time' say which and when";
+  outcome.kind = limit_;
+  const std::string of_all = " of " + std::to_string(runs_) + " runs ";
+  if (limited_ > 0) outcome.message = std::to_string(limited_) + of_all + "ended at a limit";
+  if (diverged_ > 0)
+    outcome.message += (limited_ > 0 ? ", " + std::to_string(diverged_) + " "
+                                     : std::to_string(diverged_) + of_all) +
+                       "diverged";
+  outcome.message += "; 'status' and 'stop_time' say which and when";
   if (diverged_ == runs_) {
     outcome.kind = Outcome::Kind::diverged;
     outcome.diverged_at = diverged_at_;

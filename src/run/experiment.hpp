@@ -86,6 +86,8 @@ class Together {
  private:
   std::size_t runs_ = 0;
   std::size_t diverged_ = 0;
+  std::size_t limited_ = 0;                       ///< ended at a limit
+  Outcome::Kind limit_ = Outcome::Kind::reached;  ///< of the first run that did
   Ending first_;
   Outcome interrupted_;  ///< of the first run that was
   double diverged_at_ = 0;

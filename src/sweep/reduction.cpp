@@ -29,11 +29,19 @@ std::string text_of(const VariableSpec& spec) {
   return spec.name;
 }
 
+/// Of runs that ended in several ways: those at a limit are not to be passed over.
+CellStatus mixed(const std::vector<std::uint64_t>& counts) {
+  for (const CellStatus limit : {CellStatus::step_limit, CellStatus::underflow, CellStatus::stuck})
+    if (counts[static_cast<std::size_t>(limit)] > 0) return limit;
+  return CellStatus::complete;
+}
+
 }  // namespace
 
 Reduction::Reduction(const Columns& columns, std::uint64_t runs) : columns_(columns), runs_(runs) {
-  status_ = of_cell_.add(flags("status", {}, "how the cell's runs ended: all alike, or complete",
-                               cell_status_words()));
+  status_ = of_cell_.add(flags(
+      "status", {}, "how the cell's runs ended: all alike, at a limit if any did, or complete",
+      cell_status_words()));
   counts_ = of_cell_.add(
       variable("status_count", {"status_word"}, "runs that ended so", NumberType::int64),
       cell_status_words().size());
@@ -141,7 +149,7 @@ void Reduction::Cell::write(std::span<double> row) const {
   const auto all_alike = std::find(statuses_.begin(), statuses_.end(), next_);
   row[reduction_.status_] = all_alike != statuses_.end()
                                 ? static_cast<double>(all_alike - statuses_.begin())
-                                : static_cast<double>(CellStatus::complete);
+                                : static_cast<double>(mixed(statuses_));
   for (std::size_t i = 0; i < statuses_.size(); ++i)
     row[reduction_.counts_ + i] = static_cast<double>(statuses_[i]);
   const std::uint64_t left_out = statuses_[static_cast<std::size_t>(CellStatus::diverged)] +

@@ -231,6 +231,20 @@ def test_extended_ensembles_keep_the_ends_of_runs_that_diverged():
         check_equal(short, longer, free_attributes=("output", "force"), slots=False)
 
 
+def test_runs_at_a_limit_are_told_of_whatever_became_of_the_others():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        ended = popflow("run", "linear-attention", "--mode", "sgd", "--learning-rate", 1, "--batch-size",
+                        2, "--runs", 8, "--t-end", 40, "--max-steps", 20, "-o", path, code=6)
+        with h5py.File(path) as file:
+            status = list(file["status"][()])
+        limited, diverged = status.count(4), status.count(3)
+        check(limited > 0 and diverged > 0 and limited + diverged == 8, status)
+        said = f"{limited} of 8 runs ended at a limit, {diverged} diverged"
+        check(said in ended.err and said in attribute(path, "status_message"), ended.err)
+        check(attribute(path, "status") == "step_limit", attribute(path, "status"))
+
+
 def test_info_and_csv():
     with Folder() as folder:
         path = run(folder, "sgd", "--mode", "sgd", "--runs", 3)
@@ -263,4 +277,4 @@ if __name__ == "__main__":
              test_killed_ensembles_resume_and_finished_runs_are_not_repeated,
              test_ensembles_are_extended,
              test_extended_ensembles_keep_the_ends_of_runs_that_diverged,
-             test_info_and_csv, test_a_thousand_runs])
+             test_runs_at_a_limit_are_told_of_whatever_became_of_the_others, test_info_and_csv, test_a_thousand_runs])

@@ -309,6 +309,20 @@ def test_retry():
         check("did you mean 'complete'?" in ended.err, ended.err)
 
 
+def test_retry_finds_reduced_cells_with_runs_at_a_limit():
+    with Folder() as folder:
+        path = sweep("linear-attention", "--mode", "sgd", "--learning-rate", 1, "--batch-size", 2,
+                     "--runs", 8, "--t-end", 40, "--max-steps", 20, "--reduce", "runs", folder=folder,
+                     code=6)
+        step_limit = 4
+        whole = datasets(path)
+        check(0 < whole["status_count"][step_limit] < 8, whole["status_count"])
+        check(whole["status"] == step_limit, whole["status"])
+        said = popflow("resume", path, "--retry", "step_limit", code=6)
+        check("is finished" not in said.err, said.err)
+        check(np.array_equal(datasets(path)["status_count"], whole["status_count"]), "the same again")
+
+
 def test_files_along_an_axis():
     with Folder() as folder:
         for name in ("a,b.txt", "c.txt"):
@@ -510,6 +524,7 @@ if __name__ == "__main__":
              test_final_values_are_there_where_a_cell_can_have_any,
              test_refused_cells_are_marked_or_end_the_sweep,
              test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
+             test_retry_finds_reduced_cells_with_runs_at_a_limit,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
              test_what_all_cells_settle_alike_is_recorded, test_the_table_shows_what_varies,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,

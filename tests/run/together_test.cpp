@@ -50,6 +50,22 @@ TEST_CASE("An ensemble diverged if all its runs did, when the first of them did"
   CHECK(all.where == "undecided");
 }
 
+TEST_CASE("An ensemble ended at a limit if one of its runs did, whichever", "[fast][run]") {
+  const Ending good = ending(How::reached, "global");
+  const Ending limited = ending(How::step_limit, "global", std::nan(""), "--max-steps is 20");
+  for (const auto& runs : {std::vector{good, limited, good}, std::vector{limited, good, good}}) {
+    const Ending some = together(runs);
+    CHECK(some.outcome.kind == How::step_limit);
+    CHECK(some.outcome.message ==
+          "1 of 3 runs ended at a limit; 'status' and 'stop_time' say which and when");
+  }
+  const Ending beside = together({ending(How::diverged, "local", 3), good, limited, limited});
+  CHECK(beside.outcome.kind == How::step_limit);
+  CHECK(beside.outcome.message ==
+        "2 of 4 runs ended at a limit, 1 diverged; 'status' and 'stop_time' say which and when");
+  CHECK(together({limited, limited}).outcome.message == "--max-steps is 20");
+}
+
 TEST_CASE("An ensemble is interrupted if one of its runs is", "[fast][run]") {
   const Ending cut = together({ending(How::diverged, "local", 3), ending(How::reached, "local"),
                                ending(How::interrupted, "local", std::nan(""), "the first"),

@@ -136,7 +136,7 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   CHECK(count(CellStatus::diverged) == 1);
   CHECK(count(CellStatus::step_limit) == 1);
   CHECK(count(CellStatus::missing) == 0);
-  CHECK(made.value(got, "status") == static_cast<double>(CellStatus::complete));
+  CHECK(made.value(got, "status") == static_cast<double>(CellStatus::step_limit));
 }
 
 TEST_CASE("the median of an even number is the middle of two", "[fast][sweep]") {
@@ -162,6 +162,19 @@ TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent",
   for (const char* name : {"loss_mean", "loss_least", "fraction_of_global",
                            "fraction_of_loss_settled", "median_time_of_loss_settled"})
     CHECK(std::isnan(two.value(none, name)));
+}
+
+TEST_CASE("a cell with runs at a limit says so, whatever became of the others", "[fast][sweep]") {
+  const Made made(3);
+  Rows rows = made.rows(3);
+  const auto status = [&](CellStatus first, CellStatus second) {
+    rows[0][made.columns.status] = static_cast<double>(first);
+    rows[1][made.columns.status] = static_cast<double>(second);
+    return static_cast<CellStatus>(static_cast<int>(made.value(made.reduced(rows), "status")));
+  };
+  CHECK(status(CellStatus::diverged, CellStatus::step_limit) == CellStatus::step_limit);
+  CHECK(status(CellStatus::complete, CellStatus::stuck) == CellStatus::stuck);
+  CHECK(status(CellStatus::diverged, CellStatus::complete) == CellStatus::complete);
 }
 
 TEST_CASE("runs that arrive in any order give the same bits", "[fast][sweep]") {
