@@ -167,6 +167,15 @@ double between(double low, double high, bool log, double part) {
   return low + (high - low) * part;
 }
 
+/// i/n of the way from low to high, in the logarithm: to more digits than a double has, without
+/// which ranges that share a value round it to different 15 digits.
+double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
+  const long double from = std::log(static_cast<long double>(low));
+  const long double to = std::log(static_cast<long double>(high));
+  const long double part = static_cast<long double>(i) / static_cast<long double>(n);
+  return static_cast<double>(std::exp(from + (to - from) * part));
+}
+
 void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::string>& parts,
                 bool log, std::vector<std::string>& remarks) {
   const auto [low, high] = bounds(word, parts, log);
@@ -181,7 +190,10 @@ void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::
   swept.numbers.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(n - 1);
-    double value = i == 0 ? low : i + 1 == n ? high : between(low, high, log, part);
+    double value = i == 0       ? low
+                   : i + 1 == n ? high
+                   : log        ? on_log_grid(low, high, i, n - 1)
+                                : between(low, high, false, part);
     if (whole)
       value = std::round(value);
     else if (log || i == 0 || i + 1 == n)

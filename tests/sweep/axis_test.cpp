@@ -83,6 +83,16 @@ TEST_CASE("coarse and fine ranges share the values that they should", "[fast][sw
   }
   const Numbers fine = numbers("w0=1e-3:10:81:log"), coarse = numbers("w0=1e-3:10:5:log");
   for (std::size_t i = 0; i < coarse.size(); ++i) CHECK(coarse[i] == fine[20 * i]);
+  // Whatever their ends: what is a power of ten in one is the same power in all.
+  for (int low = -12; low < 3; ++low)
+    for (int high = low + 1; high <= 3; ++high) {
+      const std::string ends = "1e" + std::to_string(low) + ":1e" + std::to_string(high);
+      const Numbers decades = numbers("w0=" + ends + ":" + std::to_string(high - low + 1) + ":log");
+      for (int i = low; i <= high; ++i) {
+        const auto place = static_cast<std::size_t>(i - low);
+        CHECK(decades[place] == std::stod("1e" + std::to_string(i)));
+      }
+    }
   // To 15 digits: what one would write by hand.
   for (const double value : numbers("w0=0:1:11")) CHECK(value == std::round(10 * value) / 10);
 }
