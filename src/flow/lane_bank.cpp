@@ -105,8 +105,11 @@ void LaneBank::begin_fresh() {
 }
 
 void LaneBank::leave() {
-  for (std::size_t lane = 0; lane < kLanes; ++lane)
-    if (in_lane_[lane] != kNone) leave(lane);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (in_lane_[lane] == kNone) continue;
+    --flow_in(lane).counts.evaluations;  // its first slope, counted again where it goes on
+    leave(lane);
+  }
 }
 
 void LaneBank::leave(std::size_t lane) {

@@ -218,6 +218,7 @@ TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast]
   resumed->advance(200);
   CHECK(numbers(*resumed) == numbers(*expected));
   CHECK(resumed->events().size() == expected->events().size());
+  CHECK(resumed->statistics().evaluations == expected->statistics().evaluations);
 }
 
 TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lanes]") {
