@@ -435,22 +435,27 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       return ExitCode::success;
     }
     Ledger ledger;
-    const auto file = on_all(ranks, [&] {
+    // Who was killed between the last cell and the file's end still has that to do.
+    const bool closed = before->text_attribute("", "status") != "running";
+    const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
       const std::vector<bool> again = statuses_again(retry);
       const GroupSpec layout = sweep->layout(workers->threads());
       FileContents contents(sweep->cells, before->text_attribute("sweep", "files").value_or(""),
                             "when the sweep was begun");
       contents.add({sweep->cells, text_of(layout, "sweep", "files"), "now"});
+      // A file that is finished may be read-only.
+      Ledger at_hand;
+      find_missing(*before, *sweep, again, at_hand);
+      if (at_hand.left() == 0 && closed && ranks.alone()) return nullptr;
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
       opened->require(layout);
+      // Only now no other process writes it; one may have computed more meanwhile.
       find_missing(*before, *sweep, again, ledger);
       return opened;
     });
     const Provenance provenance{
         .before = before->number_attribute("provenance", "wall_time").value_or(0)};
-    // Who was killed between the last cell and the file's end still has that to do.
-    const bool closed = before->text_attribute("", "status") != "running";
-    if (ledger.left() == 0 && closed && ranks.alone()) {
+    if (!file) {
       screen.message(path +
                      " is finished: no cell is missing; --retry WORD computes those with "
                      "that status again");

@@ -4,10 +4,11 @@
 
 import os
 import signal
+import subprocess
 import time
 
-from runs import (PATIENCE, Folder, attribute, check, check_refused, h5py, np, plain, popflow, run_all,
-                  start, xarray)
+from runs import (BINARY, PATIENCE, Folder, attribute, check, check_refused, h5py, np, plain, popflow,
+                  run_all, start, xarray)
 from sweeps import check_cell, check_same_data, datasets, measured, words
 
 SCB = ["--vocab-size", 5, "--context-length", 20]
@@ -323,6 +324,18 @@ def test_retry_finds_reduced_cells_with_runs_at_a_limit():
         check(np.array_equal(datasets(path)["status_count"], whole["status_count"]), "the same again")
 
 
+def test_a_finished_sweep_may_be_read_only():
+    with Folder() as folder:
+        path = sweep("markov", *over("w0=-1,1"), folder=folder)
+        os.chmod(path, 0o444)
+        os.chmod(folder, 0o555)
+        # Whoever may write everything is another user for this.
+        other = ["setpriv", "--reuid=65534"] if os.geteuid() == 0 else []
+        said = subprocess.run([*other, BINARY, "resume", path], capture_output=True, text=True)
+        os.chmod(folder, 0o755)
+        check(said.returncode == 0 and "is finished" in said.stderr, f"{said}")
+
+
 def test_files_along_an_axis():
     with Folder() as folder:
         for name in ("a,b.txt", "c.txt"):
@@ -525,6 +538,7 @@ if __name__ == "__main__":
              test_refused_cells_are_marked_or_end_the_sweep,
              test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
              test_retry_finds_reduced_cells_with_runs_at_a_limit,
+             test_a_finished_sweep_may_be_read_only,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
              test_what_all_cells_settle_alike_is_recorded, test_the_table_shows_what_varies,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
