@@ -124,7 +124,9 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
 
 void describe_schedule(const Schedule& schedule, Parameters& options) {
   options.resolve("t-end", schedule.back());
-  options.unset("steps");  // they follow from it
+  options.unset("steps");  // they follow from it, and are recorded where the end is one of them
+  if (const double step = step_length(options); step > 0)
+    options.resolve("steps", static_cast<std::int64_t>(std::round(schedule.back() / step)));
   if (!options.has("save-at")) {
     options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
     if (options.word("save-spacing") == "log" && schedule.size() > 2)

@@ -112,6 +112,19 @@ def test_merged_files_are_extended_like_the_whole():
             check_equal(whole, again, **EXTENDED)
 
 
+def test_extended_parts_are_merged_with_direct_ones():
+    args = [*CASES["markov sgd"], "--threads", 2, "--state", "ends"]
+    with Folder() as folder:
+        longer = ["--t-end", 8, "--saves", 9]
+        whole = run(folder, "whole", *args, *longer, "--runs", 3)
+        first = run(folder, "first", *args, "--t-end", 4, "--saves", 5, "--runs", 2)
+        popflow("resume", first, "--t-end", 8, code=0)
+        rest = run(folder, "rest", *args, *longer, "--runs", 1, "--first-run", 2)
+        merged, _ = merge(folder, "merged", first, rest)
+        # Slots are written in turn, at the former end, too.
+        check_equal(whole, merged, **dict(EXTENDED, free_groups=("provenance", "restart")))
+
+
 def test_interrupted_parts_are_merged_and_the_whole_is_resumed():
     args = ["scb", "--mode", "sgd", "--vocab-size", 10, "--context-length", 1000,
             "--learning-rate", 0.02, "--t-end", 4, "--saves", 5, "--threads", 2, "--state", "all"]
@@ -297,6 +310,7 @@ def test_an_interrupted_merge_leaves_nothing():
 if __name__ == "__main__":
     run_all([test_merged_parts_are_the_whole_ensemble, test_a_part_has_the_runs_of_the_whole,
              test_merged_files_are_extended_like_the_whole,
+             test_extended_parts_are_merged_with_direct_ones,
              test_interrupted_parts_are_merged_and_the_whole_is_resumed,
              test_merging_again_changes_nothing, test_diverged_runs_are_merged,
              test_files_that_do_not_belong_together, test_another_problem_is_refused,
