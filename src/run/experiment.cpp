@@ -233,7 +233,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   settle_end(options, *system);
   settle_kernel(options, *system);
   plan.schedule = make_schedule(options, options.real("t-end"));
-  plan.spacing = spacing_of(plan.schedule, options);
+  plan.spacing = spacing_of(options, options.real("t-end"));
   plan.ensemble = is_ensemble(options);
   plan.runs = plan.ensemble ? static_cast<std::size_t>(options.integer("runs")) : 1;
   plan.first_run = plan.ensemble ? static_cast<std::size_t>(options.integer("first-run")) : 0;

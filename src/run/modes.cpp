@@ -10,6 +10,7 @@
 #include "popflow/flow_driver.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "run/schedule.hpp"
 
 namespace popflow {
 
@@ -153,6 +154,7 @@ void settle_end(Parameters& options, const System& system) {
   if (options.has("steps") && options.integer("steps") != steps)
     throw UsageError("--steps " + options.text("steps") + " and --t-end " + shortest(end) +
                      " disagree; give one of them");
+  round_saves(options, options.has("steps") ? static_cast<double>(steps) * h : end);
   options.resolve("steps", steps);
   options.resolve("t-end", static_cast<double>(steps) * h);
 }

@@ -48,14 +48,29 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   return times;
 }
 
+/// The nearest whole steps; those that fall on one are merged. Where time is not counted in steps
+/// (`step` 0), the times.
+Schedule rounded_to_steps(Schedule times, double step) {
+  if (!(step > 0)) return times;
+  for (double& time : times) time = std::round(time / step) * step;
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+void refuse_beyond(const Schedule& times, double t_end) {
+  for (const double time : times)
+    if (time > t_end * (1 + kRounding))
+      throw UsageError("--save-at has " + shortest(time) + ", beyond the end at " +
+                       shortest(t_end));
+}
+
+/// Not rounded to steps, but for what --save-at lists.
 Schedule planned(const Parameters& options, double t_end) {
   if (t_end == 0) return {0};
   if (options.has("save-at")) {
-    Schedule times = options.reals("save-at");
-    for (const double time : times)
-      if (time > t_end)
-        throw UsageError("--save-at has " + shortest(time) + ", beyond the end at " +
-                         shortest(t_end));
+    // The end is rounded already.
+    Schedule times = rounded_to_steps(options.reals("save-at"), step_length(options));
+    refuse_beyond(times, t_end);
     if (times.empty() || times.back() < t_end) times.push_back(t_end);
     return times;
   }
@@ -71,27 +86,27 @@ Schedule planned(const Parameters& options, double t_end) {
   return logarithmic(saves, first, t_end);
 }
 
-/// The nearest whole steps; those that fall on one are merged.
-Schedule rounded_to_steps(Schedule times, double step) {
-  for (double& time : times) time = std::round(time / step) * step;
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  return times;
-}
-
 }  // namespace
 
 Schedule make_schedule(const Parameters& options, double t_end) {
-  Schedule times = planned(options, t_end);
-  const double step = step_length(options);
-  return step > 0 ? rounded_to_steps(std::move(times), step) : times;
+  return rounded_to_steps(planned(options, t_end), step_length(options));
 }
 
-Spacing spacing_of(const Schedule& schedule, const Parameters& options) {
-  const std::size_t n = schedule.size();
-  if (!options.has("save-at") && options.word("save-spacing") == "linear" && n >= 2)
-    return {"linear", schedule[1] - schedule[0]};
-  if (!options.has("save-at") && options.word("save-spacing") == "log" && n >= 3)
-    return {"log", std::pow(schedule.back() / schedule[1], 1 / static_cast<double>(n - 2))};
+void round_saves(Parameters& options, double t_end) {
+  if (!options.has("save-at")) return;
+  const Schedule asked = options.reals("save-at");
+  refuse_beyond(asked, t_end);
+  const Schedule times = rounded_to_steps(asked, step_length(options));
+  if (times != asked) options.resolve("save-at", times);
+}
+
+Spacing spacing_of(const Parameters& options, double t_end) {
+  if (options.has("save-at")) return {"listed", 0};
+  const Schedule times = planned(options, t_end);
+  const std::size_t n = times.size();
+  if (options.word("save-spacing") == "linear" && n >= 2) return {"linear", times[1] - times[0]};
+  if (options.word("save-spacing") == "log" && n >= 3)
+    return {"log", std::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
   return {"listed", 0};
 }
 
@@ -119,7 +134,7 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
     times.push_back(next);
   }
   times.push_back(t_end);
-  return step > 0 ? rounded_to_steps(std::move(times), step) : times;
+  return rounded_to_steps(std::move(times), step);
 }
 
 void describe_schedule(const Schedule& schedule, Parameters& options) {

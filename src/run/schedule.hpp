@@ -16,6 +16,10 @@ using Schedule = std::vector<double>;
 /// conflict with the end or each other.
 Schedule make_schedule(const Parameters& options, double t_end);
 
+/// Where time is counted in steps: rounds the times of save-at to whole ones. `t_end` is the end as
+/// it was asked for, which is rounded, too: UsageError for a time beyond it.
+void round_saves(Parameters& options, double t_end);
+
 /// How a schedule continues beyond its end. An extended run may end between two grid points, and
 /// still continues at its old spacing when it is extended again.
 struct Spacing {
@@ -23,7 +27,8 @@ struct Spacing {
   double step = 0;   ///< difference (linear) or ratio (log) of times that follow one another
 };
 
-Spacing spacing_of(const Schedule& schedule, const Parameters& options);
+/// Of the schedule to `t_end`, before its times are rounded to steps.
+Spacing spacing_of(const Parameters& options, double t_end);
 
 /// The schedule of a run that is extended to `t_end`: its times, then further ones at the same
 /// spacing (listed times: the end alone).

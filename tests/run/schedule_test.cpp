@@ -3,9 +3,12 @@
 #include "run/schedule.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
+#include "run/modes.hpp"
+#include "support/toy_systems.hpp"
 
 namespace popflow::test {
 namespace {
@@ -39,6 +42,55 @@ TEST_CASE("schedules follow the options", "[fast][run]") {
   CHECK_THROWS_AS(schedule({{"save-at", "1,4"}}, 3), UsageError);
 }
 
+TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][run]") {
+  const auto of_steps = [](const std::string& rate, const std::string& saves,
+                           const std::string& end) {
+    Parameters parameters =
+        options({{"mode", "sgd"}, {"learning-rate", rate}, {"save-at", saves}, {"t-end", end}});
+    const ToySystem system(decay());
+    settle_end(parameters, system);
+    const Schedule times = make_schedule(parameters, parameters.real("t-end"));
+    // What is recorded asks for the same again.
+    Parameters recorded = options({{"mode", "sgd"},
+                                   {"learning-rate", rate},
+                                   {"save-at", parameters.text("save-at")},
+                                   {"t-end", parameters.text("t-end")}});
+    settle_end(recorded, system);
+    CHECK(make_schedule(recorded, recorded.real("t-end")) == times);
+    return times;
+  };
+  CHECK(of_steps("0.3", "0.3,0.9", "0.9") == Schedule{0.3, 3 * 0.3});
+  CHECK(of_steps("0.3", "0.5,1", "1") == Schedule{2 * 0.3, 3 * 0.3});
+  CHECK(of_steps("0.25", "0.3,0.35", "1") == Schedule{0.25, 1});
+  CHECK_THROWS_WITH(of_steps("0.3", "0.5,0.95", "0.9"),
+                    Catch::Contains("--save-at has 0.95") && Catch::Contains("end at 0.9"));
+  for (int steps = 1; steps <= 40; ++steps) {
+    for (const char* rate : {"0.1", "0.3", "0.7", "0.05", "0.15"}) {
+      const std::string end = shortest(std::round(100 * steps * std::stod(rate)) / 100);
+      INFO(rate << " to " << end);
+      CHECK(of_steps(rate, end, end) == Schedule{steps * std::stod(rate)});
+    }
+  }
+}
+
+TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][run]") {
+  for (const char* spacing : {"linear", "log"}) {
+    const auto planned = [&](const char* saves, double end) {
+      Parameters parameters = options(
+          {{"mode", "sgd"}, {"learning-rate", "0.3"}, {"saves", saves}, {"save-spacing", spacing}});
+      if (spacing == std::string("log")) parameters.resolve("save-first", 0.5);
+      const Schedule times = make_schedule(parameters, end);
+      return std::pair(times, spacing_of(parameters, end));
+    };
+    const bool linear = spacing == std::string("linear");
+    const auto [first, step] = linear ? planned("11", 4.5) : planned("6", 4.5);
+    const double longer = linear ? 9 : 40.5;
+    INFO(spacing << " " << step.step);
+    CHECK(extend_schedule(first, step, longer, 0.3) ==
+          (linear ? planned("21", longer) : planned("10", longer)).first);
+  }
+}
+
 TEST_CASE("every schedule increases and ends at the end", "[fast][run]") {
   for (const double end : {0.1, 1.0 / 3, 83.0, 1e9}) {
     for (const char* saves : {"2", "3", "7", "201", "1000"}) {
@@ -60,7 +112,7 @@ Schedule extended(const std::vector<std::pair<std::string, std::string>>& given,
                   const std::vector<double>& ends) {
   const Parameters parameters = options(given);
   Schedule times = make_schedule(parameters, end);
-  const Spacing spacing = spacing_of(times, parameters);
+  const Spacing spacing = spacing_of(parameters, end);
   for (const double next : ends) times = extend_schedule(times, spacing, next);
   return times;
 }
@@ -100,7 +152,7 @@ TEST_CASE("every schedule can be expressed by options", "[fast][run]") {
   const std::size_t equals = given.find('=');
   Parameters parameters = options({{given.substr(0, equals), given.substr(equals + 1)}});
   const Schedule first = make_schedule(parameters, end);
-  const Schedule times = extend_schedule(first, spacing_of(first, parameters), next);
+  const Schedule times = extend_schedule(first, spacing_of(parameters, end), next);
   describe_schedule(times, parameters);
   CHECK(parameters.real("t-end") == next);
   CHECK(make_schedule(parameters, next) == times);
