@@ -382,7 +382,8 @@ void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
 
 void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
   // Symbols that no document shows are neither queries nor keys; those at no selected position are
-  // no queries. The rest of a column of Lambda keeps its sum, because of the softmax.
+  // no queries. The rest of a column of Lambda keeps its sum, because of the softmax: its step G
+  // has 1'G = 0, and so W_K 1, whose step is W_Q G'1, is kept.
   const bool mask_shows = data_.z_mask() > 0, words_show = data_.z_inside() > 0;
   const bool words_ask = data_.keep_prob + data_.random_prob > 0;
   const Eigen::Index n = size_.words;
@@ -400,8 +401,13 @@ void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
   else
     keep_columns(value(noise), mask_shows, words_show);
   if (!variant_.attends()) return;
+  const Eigen::Index first = mask_shows ? 0 : 1;
+  const Eigen::Index keys = (mask_shows ? 1 : 0) + (words_show ? n : 0);
   if (variant_.factored) {
-    keep_columns(square(noise, 0), mask_shows, words_show);
+    Matrix of_keys = square(noise, 0);
+    keep_columns(of_keys, mask_shows, words_show);
+    auto shown = of_keys.middleCols(first, keys);
+    shown.colwise() -= shown.rowwise().mean().eval();
     keep_columns(square(noise, 1), mask_shows, words_ask);
     return;
   }
@@ -409,8 +415,7 @@ void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
   keep_columns(logit, mask_shows, words_ask);
   if (!words_show) logit.bottomRows(n).setZero();
   if (!mask_shows) logit.row(0).setZero();
-  const Eigen::Index keys = (mask_shows ? 1 : 0) + (words_show ? n : 0);
-  auto present = logit.middleRows(mask_shows ? 0 : 1, keys);
+  auto present = logit.middleRows(first, keys);
   present.rowwise() -= present.colwise().mean().eval();
 }
 

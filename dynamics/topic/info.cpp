@@ -90,6 +90,9 @@ documents are a bias of order 1/length, and observables stay those of infinitely
 uniform attention the bias is known exactly, but for documents with none selected: to E[z z'] comes
 (1/length) (diag(E z) - E[z_D z_D']) and to E[x z'] (keep-prob/length) (diag(E x) - E[u_D u_D']),
 z_D the frequencies that a document's topics make, and u_D those of its words before the masking.
+Isotropic noise moves no symbol that no document shows or asks for, and keeps, as the softmax makes
+every sample do, the sum of each column of Lambda over the keys (all symbols that are shown), or
+of factors the sum of W_K's columns over these: dW_K = W_Q G' with 1'G = 0.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start; then these grow, and at the default sizes words attend to

@@ -381,6 +381,14 @@ TEST_CASE("topic: every single sample conserves what noise is projected on",
         const Eigen::VectorXd logit = all.tail(symbols * symbols);
         CHECK(logit.reshaped(symbols, symbols).colwise().sum().cwiseAbs().maxCoeff() < 1e-13);
       }
+      if (variant.attends() && variant.factored) {
+        // So that W_Q times those sums, the step of W_K 1, is 0.
+        const auto symbols = static_cast<Eigen::Index>(data.topics * data.words_per_topic + 1);
+        const Eigen::VectorXd all = vector_of(noise);
+        const Eigen::VectorXd keys =
+            all.segment(all.size() - 2 * symbols * symbols, symbols * symbols);
+        CHECK(keys.reshaped(symbols, symbols).rowwise().sum().cwiseAbs().maxCoeff() < 1e-13);
+      }
       std::vector<double> twice = noise;
       system->project_noise(x, twice);
       CHECK((vector_of(twice) - vector_of(noise)).cwiseAbs().maxCoeff() < 1e-14);
