@@ -189,7 +189,7 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
                                : verdict(d, one.margin, options.level,
                                          std::max(first.runs, second.runs),
                                          least_runs(first.exact || second.exact, options.level)));
-    if (divergence_p_value(runs[i], runs[j], first.exact, second.exact) <= 1 - options.level)
+    if (rejects(divergence_p_value(runs[i], runs[j], first.exact, second.exact), options.level))
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
       values->resize(first.times, kNone);

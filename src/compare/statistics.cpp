@@ -311,6 +311,8 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
   return result;
 }
 
+bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
+
 double smallest_p_value(double m, double n) {
   // Signs and their opposites are as far apart; so are the halves of as many runs each.
   if (m == 0) return std::exp2(1 - n);
@@ -324,7 +326,7 @@ std::size_t least_runs(bool against_exact, double level) {
     const auto n = static_cast<double>(runs);
     return smallest_p_value(against_exact ? 0 : n, n);
   };
-  while (smallest() > 1 - level) ++runs;
+  while (!rejects(smallest(), level)) ++runs;
   return runs;
 }
 
@@ -346,7 +348,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
   if (within || d.nothing) {  // where nothing changes along the flow there is no margin
     v.kind = Verdict::Kind::agree;
-  } else if (exact || d.p_value <= 1 - level) {
+  } else if (exact || rejects(d.p_value, level)) {
     v.kind = Verdict::Kind::differ;
   } else {
     const double factor = inside ? for_agree : for_differ;

@@ -83,6 +83,10 @@ inline const std::vector<std::string> verdict_words = {"agree", "differ", "undec
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 
+/// Does a p-value reject at the level? Those of permutations may be exactly 1 - level, which
+/// rounding puts on either side: in binary 1 - 0.9 is less than 0.1.
+bool rejects(double p_value, double level);
+
 /// The smallest p-value that the test of difference() can give of m and n runs, or of n against
 /// exact values (m = 0).
 double smallest_p_value(double m, double n);

@@ -156,7 +156,7 @@ class Section {
     double most = 0;
     for (std::size_t t = 0; t < time_.size(); ++t)
       most = std::max(most, std::abs(at(difference, pair, t)));
-    const bool certain = both_exact ? most > kOfSolvers * range : p_value <= 1 - level();
+    const bool certain = both_exact ? most > kOfSolvers * range : rejects(p_value, level());
     if (!certain || !(range > 0)) return "";
     return digits(100 * most / range, 2) + "%";
   }
@@ -290,7 +290,7 @@ class Section {
     const auto [first, second] = pairs_[pair];
     const auto noisy = [&](std::size_t rung) { return exact(rung) ? 0 : counted(rung); };
     const auto [m, n] = std::minmax({noisy(first), noisy(second)});
-    return smallest_p_value(m, n) <= 1 - level();
+    return rejects(smallest_p_value(m, n), level());
   }
 
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
@@ -389,7 +389,8 @@ class Section {
       ++judged;
       by_verdict[word].push_back(name);
       const double p_value = of_pairs(name + "_energy_p_value")[pair];
-      if (std::isfinite(p_value)) (p_value <= 1 - level() ? other_law : same_law).push_back(name);
+      if (std::isfinite(p_value))
+        (rejects(p_value, level()) ? other_law : same_law).push_back(name);
     }
     if (judged == 0) return words_[rung] + " was not compared";
     const auto part = [&](const std::string& word, const std::string& sentence) {

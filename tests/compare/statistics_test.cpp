@@ -215,6 +215,18 @@ TEST_CASE("tests of few runs cannot reject, and verdicts ask for as many as can"
   }
 }
 
+TEST_CASE("a p-value on the boundary of the level rejects", "[fast][compare]") {
+  // In binary 1 - 0.9 is less than 0.1.
+  for (const double level : {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999}) {
+    const double p = std::round((1 - level) * 1e4) / 1e4;
+    INFO("p = " << p << " at " << level);
+    CHECK(rejects(p, level));
+    CHECK(!rejects(p * (1 + 1e-6), level));
+  }
+  CHECK(!rejects(std::nan(""), 0.95));
+  CHECK(least_runs(false, 0.9) == 3);  // 2 of the 20 splits of 3 and 3
+}
+
 TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
   Workers workers(1);
   const Difference d = difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
