@@ -45,7 +45,7 @@ Problem make_problem(const Ingredients& ingredients);
 
 /// The stationary distribution of a column-stochastic matrix by the Grassmann-Taksar-Heyman
 /// elimination, which subtracts nothing and so is accurate in every component. Throws InputError
-/// (with `name`) when the chain is reducible, so that there is no positive stationary vector.
+/// (with `name`) when the chain is reducible: there is no positive stationary vector, or many.
 Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::string& name);
 
 /// A non-zero of a column of Q.

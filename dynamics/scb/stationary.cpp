@@ -12,7 +12,9 @@ namespace popflow::scb {
 Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::string& name) {
   const auto reducible = [&name](const std::string& reason) {
     return InputError(name +
-                      " is reducible, so that no stationary distribution is positive: " + reason);
+                      " is reducible, so that its stationary distribution is not unique, or not "
+                      "positive: " +
+                      reason);
   };
   Eigen::MatrixXd a = P;
   for (Eigen::Index n = a.rows() - 1; n > 0; --n) {

@@ -142,6 +142,10 @@ TEST_CASE("A chain without a positive stationary distribution is refused", "[fas
   two_classes << 0.5, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 0, 0.5, 0.5, 0, 0, 0.5, 0.5;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(two_classes, "F: P"); }),
              Contains("F: P is reducible") && Contains("token 2 no token below"));
+  // Of the identity every distribution is stationary, the positive ones too.
+  CHECK_THAT(
+      sentence<InputError>([&] { stationary_distribution(Eigen::MatrixXd::Identity(2, 2), "P"); }),
+      Contains("is not unique"));
   Eigen::MatrixXd transient(2, 2);
   transient << 1, 0.5, 0, 0.5;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(transient, "P"); }),
