@@ -11,6 +11,10 @@ stationary distribution mu > 0. Column q_k of Q is a probability vector over the
 few non-zeros. A sample: x_1..x_T, x_{T+1} i.i.d. from mu; with k = x_{T+1}, a position s ~ q_k;
 the target y ~ P[:, x_s].
 
+--text and --counts take P from bigrams: P[n,m] is the count of n after m plus 1, divided by the sum
+of these over n, so that bigrams that never occur have a small probability and mu is positive. Of a
+short text, or one with many words, the ones are a large part: P is then nearer to uniform.
+
 Model. f(X,k) = V X a_k with V (N x N) and A = [a_1 .. a_N] (T x N); loss 1/2 |e_y - V X a_k|^2.
 With softmax attention a_k = softmax(w_k), and w_k is trained.
 
@@ -222,11 +226,12 @@ ParameterTable parameters() {
        .range = {.low = 0},
        .default_note = "5 over the growth rate",
        .where = {{"schedule", {"two-stage"}}}});
-  t.push_back({.name = "text",
-               .kind = Kind::path,
-               .default_text = "",
-               .meaning = "take P and mu from the bigrams of a text (UTF-8)",
-               .makes_problem = true});
+  t.push_back(
+      {.name = "text",
+       .kind = Kind::path,
+       .default_text = "",
+       .meaning = "take P and mu from the bigrams of a text (UTF-8), one added to each count",
+       .makes_problem = true});
   t.push_back({.name = "text-unit",
                .kind = Kind::word,
                .default_text = "char",
@@ -237,7 +242,7 @@ ParameterTable parameters() {
                .kind = Kind::path,
                .default_text = "",
                .meaning = "take P and mu from a table of bigram counts: from, to, count, "
-                          "separated by tabs",
+                          "separated by tabs; one is added to each",
                .makes_problem = true});
   return t;
 }
