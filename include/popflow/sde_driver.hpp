@@ -17,7 +17,8 @@ namespace popflow {
 /// with f the System's right-hand side, eta the learning rate, B the batch size and C the
 /// covariance of one sample's gradient as given by the noise model. With modified_equation = 2 the
 /// drift is f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2)
-/// xi, which makes the weak error against SGD of order eta^2 (Li, Tai, E 2019).
+/// xi, which makes the weak error against SGD of order eta^2 (Li, Tai, E 2019). f is then the drift
+/// with the System's proximal term, in which J_f has no part but where weights rest.
 ///
 /// Methods, all converging to the Ito solution:
 /// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise.

@@ -51,7 +51,7 @@ struct SdeDriver::Internals {
   std::unique_ptr<NoiseModel> noise;
   StepLoop loop;
   Capability<Proximal> proximal;
-  State f, f_other, move, other;  ///< empty until a step needs them
+  State f, f_other, move, other, penalty;  ///< empty until a step needs them
 };
 
 /// Between two targets: equal steps, or increments of the path that are taken together.
@@ -185,13 +185,32 @@ void SdeDriver::step(double h, std::int64_t parts) {
     drift(other, t_ + 0.75 * h, f2);
     each([&](std::size_t i) { move[i] += h * (f[i] / 3 + 2 * f2[i] / 3); });
   } else if (options_.modified_equation == 2) {
-    // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v.
+    // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. What a proximal map adds
+    // is part of f and of v: where it balances the rest, nothing moves. The map below then takes
+    // what is corrected, and keeps what is at rest there, and what it projects on.
+    State& penalty = in_->penalty;
+    const auto find_penalty = [&] {
+      penalty.resize(x.size());
+      each([&](std::size_t i) { penalty[i] = x[i] + move[i]; });
+      in_->proximal->proximal(penalty, regime, h);
+      each([&](std::size_t i) { penalty[i] -= x[i] + move[i]; });
+    };
+    const double back = 0.5 * options_.learning_rate;
     each([&](std::size_t i) {
-      other[i] = x[i] - 0.5 * options_.learning_rate * f[i];
+      other[i] = x[i] - back * f[i];
       move[i] = h * f[i];
     });
+    if (in_->proximal) {
+      find_penalty();
+      each([&](std::size_t i) { other[i] -= back / h * penalty[i]; });
+    }
     in_->noise->add({other, regime}, path, move);
+    if (in_->proximal) {
+      find_penalty();
+      each([&](std::size_t i) { move[i] += penalty[i]; });
+    }
     subtract_half_jacobian(move);
+    if (in_->proximal) each([&](std::size_t i) { move[i] -= penalty[i]; });
   } else {
     each([&](std::size_t i) { move[i] = h * f[i]; });
     in_->noise->add({x, regime}, path, move);
