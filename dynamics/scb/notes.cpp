@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "dynamics/scb/growth.hpp"
 #include "dynamics/scb/system.hpp"
 #include "popflow/parameter.hpp"
 
@@ -37,7 +38,8 @@ std::vector<std::string> Scb::remarks() const {
     const double T = static_cast<double>(problem_.Q.context_length);
     text.precision(3);
     text << "signals grow at rate " << growth_rate(problem_, variant_)
-         << "; from a uniform start they are boosted at about t = " << boost_time();
+         << "; from a uniform start they are boosted at about t = "
+         << boost_time(problem_, variant_);
     if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
       text << ", and then creep towards 1 at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));

@@ -8,6 +8,7 @@
 
 #include "dynamics/common/datasets.hpp"
 #include "dynamics/scb.hpp"
+#include "dynamics/scb/growth.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/state.hpp"
@@ -230,12 +231,6 @@ GroupSpec Scb::problem() const {
   return group;
 }
 
-double Scb::boost_time() const {
-  const double rate = growth_rate(problem_, variant_);
-  const auto T = static_cast<double>(problem_.Q.context_length);
-  return std::log1p(2 * T * T * rate * kappa_) / (2 * rate);
-}
-
 double Scb::default_end() const {
   const auto T = static_cast<double>(problem_.Q.context_length);
   if (no_signal_V_ || no_signal_A_) return two_digits(10 + T);
@@ -246,10 +241,10 @@ double Scb::default_end() const {
   }
   if (training_.two_stage) {
     constexpr double kSpans = 10;  // of the plateau's default
-    return two_digits(training_.two_stage->time.value_or(2 * boost_time()) +
+    return two_digits(training_.two_stage->time.value_or(2 * boost_time(problem_, variant_)) +
                       kSpans * 5 / growth_rate(problem_, variant_));
   }
-  return two_digits(3 * boost_time() + 10 / growth_rate(problem_, variant_));
+  return two_digits(3 * boost_time(problem_, variant_) + 10 / growth_rate(problem_, variant_));
 }
 
 void Scb::start(std::span<double> x) const {

@@ -154,7 +154,6 @@ class Scb : public System,
   [[nodiscard]] double relaxation_rate() const;
   [[nodiscard]] std::string relaxation_words() const;
   [[nodiscard]] std::unique_ptr<AttentionPart> make_attention(const Columns& columns) const;
-  [[nodiscard]] double boost_time() const;
   [[nodiscard]] std::vector<DimensionSpec> dimensions() const;
   /// What a splitting by steps dt adds to the loss at most, beside the penalty's own effect.
   [[nodiscard]] double splitting_error(double dt) const;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "dynamics/scb/attention.hpp"
+#include "dynamics/scb/growth.hpp"
 #include "dynamics/scb/value.hpp"
 #include "popflow/error.hpp"
 
@@ -52,19 +53,6 @@ double correlation(const Eigen::MatrixXd& V, const Problem& problem) {
   if (transition.K_P <= kNothing * transition.norm2)
     return std::numeric_limits<double>::quiet_NaN();
   return V.cwiseProduct(transition.centred).colwise().sum().dot(problem.mu) / transition.K_P;
-}
-
-double growth_rate(const Problem& problem, Variant variant) {
-  // Near the start the signals v = tr(V'P Sigma) and u = sum_k mu_k <q_k, a_k - 1/T> obey
-  // dv/dt = a (1/T + u), du/dt = b v.
-  const Transition transition(problem.P, problem.mu);
-  const Columns columns(problem.Q, problem.mu, variant);
-  if (variant.inverse_frequency) return std::sqrt(transition.K_P * columns.kappa());
-  const double a = transition.centred.colwise().squaredNorm().dot(problem.mu.cwiseAbs2());
-  double b = 0;
-  for (Eigen::Index k = 0; k < columns.size(); ++k)
-    b += problem.mu[k] * problem.mu[k] * columns.query(k).q_deviation2;
-  return std::sqrt(a * b);
 }
 
 Training settle_training(Parameters& own, const Problem& problem, Variant variant,

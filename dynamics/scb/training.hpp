@@ -49,10 +49,6 @@ struct Training {
 /// where P has no signal.
 double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 
-/// The rate at which the signals grow from a uniform start, sqrt(kappa K_P) with the
-/// preconditioner.
-double growth_rate(const Problem& problem, Variant variant);
-
 /// Reads the training's parameters and resolves the defaults of those that two stages have, from
 /// the constants of the problem. Throws UsageError for what contradicts itself or means nothing.
 ///

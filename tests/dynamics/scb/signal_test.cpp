@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dynamics/scb/drawn.hpp"
+#include "dynamics/scb/growth.hpp"
 #include "support/scb_fixture.hpp"
 #include "support/signal_model.hpp"
 
@@ -154,6 +155,36 @@ TEST_CASE("The default end is past the fast phase", "[fast][scb]") {
   flow.to(system->default_end());
   CHECK(flow.event("aligned") < system->default_end());
   CHECK(flow.event("fast_phase_end") < system->default_end());
+}
+
+TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_P", "[fast][scb]") {
+  const std::uint64_t seed = GENERATE(1, 2);
+  for (const std::int64_t T : {3, 10, 1000, 1'000'000'000}) {
+    for (const double signal : {1.0, 1e-2, 1e-4}) {
+      Problem problem = uneven_problem(6, T, 3, seed);
+      // Transitions near to mu, of which it stays the stationary distribution.
+      const Eigen::RowVectorXd ones = Eigen::RowVectorXd::Ones(6);
+      problem.P = signal * problem.P + (1 - signal) * problem.mu * ones;
+      const auto V0 = start_value(problem, From::stationary);
+      INFO("T = " << T << ", P~ times " << signal);
+      {
+        const double expected = boost_time(problem, {});
+        const auto system = make_scb(problem, {}, Coordinates::signal, V0);
+        Flow flow(*system, {.method = "rosenbrock4"});
+        flow.to(1.1 * expected);
+        CHECK(flow.event("boosted") == Approx(expected).epsilon(0.02));
+        CHECK(flow.event("boosted") < system->default_end());
+      }
+      // Where columns have speeds of their own the slow ones make it later, by up to a third.
+      if (signal < 1e-2) continue;  // the explicit steps would be too many
+      const Variant plain{.inverse_frequency = false};
+      const double about = boost_time(problem, plain);
+      const auto system = make_scb(problem, plain, Coordinates::support, V0);
+      Flow flow(*system);
+      flow.to(2 * about);
+      CHECK(flow.event("boosted") == Approx(about).epsilon(0.35));
+    }
+  }
 }
 
 TEST_CASE("Support coordinates lose nothing at large T", "[fast][scb]") {
