@@ -1,7 +1,6 @@
 #include "popflow/function_system.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
@@ -183,9 +182,9 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.passages, &Functions::Derived::values);
   if (functions.precondition && !functions.loss)
     wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
-  if (!(functions.end > 0) || !std::isfinite(functions.end))
-    wrong(info,
-          "its default end is " + shortest(functions.end) + "; it must be positive and finite");
+  // One that is no number is asked for.
+  if (functions.end <= 0)
+    wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
 }
 
 bool small_enough(const Shape& shape) { return shape.state_size() <= kLargestInLanes; }

@@ -77,6 +77,12 @@ def main():
         call(POPFLOW, "resume", run, "--t-end", 20, code=3)
         check("product" in call(POPFLOW, "run", "product", code=2), "an unknown system is not named")
 
+        sweep = os.path.join(folder, "sweep.h5")
+        call(PRODUCT, "sweep", "product", "--over", "slope=0.5,1", "-o", sweep)
+        told = call(POPFLOW, "info", sweep, code=3)
+        check("a sweep of the system 'product', which this program has not" in told,
+              f"whose sweep it is is not said:\n{told}")
+
         killed_and_resumed(folder)
         again = os.path.join(folder, "again.h5")
         call(PRODUCT, "run", "product", "--init-from", run, "-o", again)

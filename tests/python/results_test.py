@@ -116,6 +116,7 @@ def test_a_sweep():
     assert basins.e0.values.tolist() == [0.1, 0.7, 1.3]
     assert basins.popflow.words("outcome").sel(e0=0.1, w0=0.5, bias="optimal") == "global"
     assert basins.popflow.words("status")[0, 0, 0] == "complete"
+    assert list(basins.popflow.words("bias").values) == list(basins["bias"].values)
     alone = popflow.run("markov", e0=0.7, w0=-1.5, bias="free", saves=1, kernel="lanes")
     cell = basins.sel(e0=0.7, w0=-1.5, bias="free")
     assert cell.loss == alone.loss[-1]
