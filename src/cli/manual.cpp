@@ -85,6 +85,8 @@ std::string file_section() {
 
 std::string exit_section() {
   return section("\"EXIT STATUS\"") + item("0", "done, or stopped at a steady state") +
+         item("1",
+              "verify: something declared does not hold; else a function of the system failed") +
          item("2", "the command line is wrong, or requires more than the machine has") +
          item("3", "a file to be read is missing or wrong") +
          item("4", "the trajectory became non-finite; the file holds everything before that") +
@@ -93,7 +95,8 @@ std::string exit_section() {
               "the step limit was reached, the end is out of reach (--stop-when stuck), or the "
               "step size "
               "became too small") +
-         item("130, 143", "interrupted, terminated; what was recorded is kept and can be resumed");
+         item("129, 130, 143",
+              "hung up, interrupted, terminated; what was recorded is kept and can be resumed");
 }
 
 }  // namespace
