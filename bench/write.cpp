@@ -70,7 +70,7 @@ TrajectoryFile create_file(const std::string& path) {
   Schedule schedule;
   for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
   c.config.options.resolve("t-end", schedule.back());
-  Plan plan{.schedule = schedule, .spacing = spacing_of(schedule, c.config.options)};
+  Plan plan{.schedule = schedule, .spacing = spacing_of(c.config.options, schedule.back())};
   plan.driver_data.add("dt", 0.0);
   const GroupSpec layout = run_layout(*c.system, c.config, plan, 1);
   return TrajectoryFile::create(path, layout, true);
