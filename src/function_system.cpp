@@ -1,8 +1,10 @@
 #include "popflow/function_system.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "popflow/error.hpp"
@@ -187,36 +189,65 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
     wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
 }
 
-bool small_enough(const Shape& shape) { return shape.state_size() <= kLargestInLanes; }
+std::size_t state_size(const Functions& functions) {
+  std::size_t size = 0;
+  for (const Functions::Field& field : functions.state) size += field.start.size();
+  return size;
+}
+
+bool has_lanes(const Functions& functions) {
+  return functions.lanes && state_size(functions) <= kLargestInLanes;
+}
+
+/// Calls something of a system's. An exception of its own is said to be that, after what `begin`
+/// makes of the sentence.
+template <class Call, class Begin>
+auto saying(Call call, Begin begin) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw SystemError(begin() + ": " + error.what());
+  } catch (...) {
+    throw SystemError(begin() + ": it threw what is no std::exception");
+  }
+}
+
+Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
+  return saying([&] { return of.functions(own, setting); },
+                [&] { return "the system " + of.name + " could not be made"; });
+}
 
 /// A system and its tables.
 struct Described {
   FunctionSystem system;
   SystemInfo info;
+  std::exception_ptr failed = nullptr;  ///< with the parameters' defaults, which the tables need
+
+  explicit Described(const FunctionSystem& of) : system(of) {
+    try {
+      info = info_of(of, make_functions(of, Parameters(of.parameters), {}));
+    } catch (...) {  // said when it is used: then there is a program to say it
+      info = info_of(of, {});
+      failed = std::current_exception();
+    }
+    info.flow_in_lanes = [of](const Parameters& own) {
+      try {
+        return has_lanes(make_functions(of, own, {}));
+      } catch (const UsageError&) {
+        return false;  // there is no such problem
+      }
+    };
+  }
+
+  [[nodiscard]] Functions make(const Parameters& own, const Setting& setting) const {
+    if (failed) std::rethrow_exception(failed);
+    return make_functions(system, own, setting);
+  }
 };
-
-/// One problem. What the function throws is said to be the system's.
-Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
-  try {
-    return of.functions(own, setting);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw SystemError("the system " + of.name + " could not be made: " + error.what());
-  }
-}
-
-/// Do flows of the problem with these parameters have lanes?
-bool has_lanes(const FunctionSystem& of, const Parameters& own) {
-  try {
-    const Functions functions = make_functions(of, own, {});
-    std::size_t size = 0;
-    for (const Functions::Field& field : functions.state) size += field.start.size();
-    return functions.lanes && size <= kLargestInLanes;
-  } catch (const UsageError&) {
-    return false;  // there is no such problem
-  }
-}
 
 /// The formulas of a problem for many side by side; all null without any.
 LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
@@ -229,19 +260,14 @@ LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 
-/// Calls a function of a system's. An exception of its own is said to be that.
+/// Calls a function of a system's.
 template <class Call>
 auto of_system(const SystemInfo& info, const char* what, const std::string& name, double t,
                Call call) {
-  try {
-    return call();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw SystemError("the system " + info.name + ": its " + what +
-                      (name.empty() ? "" : " " + name) + " at t = " + shortest(t) +
-                      " failed: " + error.what());
-  }
+  return saying(call, [&] {
+    return "the system " + info.name + ": its " + what + (name.empty() ? "" : " " + name) +
+           " at t = " + shortest(t) + " failed";
+  });
 }
 
 /// The functions of one problem, as a System.
@@ -282,7 +308,7 @@ class Composed : public System,
       can.closed_form = Lacking{"the exact solution holds for the system's own start only"};
     else if (functions_.solution)
       can.closed_form = this;
-    if (functions_.lanes && small_enough(shape_))
+    if (has_lanes(functions_))
       can.in_lanes = this;
     else if (functions_.lanes)
       can.in_lanes = Lacking{"they hold states of up to " + std::to_string(kLargestInLanes) +
@@ -381,15 +407,11 @@ class Composed : public System,
 }  // namespace
 
 CatalogueRow FunctionSystem::row() const {
-  const auto described = std::make_shared<Described>(Described{*this, {}});
-  described->info = info_of(*this, make_functions(*this, Parameters(parameters), {}));
-  described->info.flow_in_lanes = [of = *this](const Parameters& own) {
-    return has_lanes(of, own);
-  };
+  const auto described = std::make_shared<const Described>(*this);
   return {[described]() -> const SystemInfo& { return described->info; },
           [described](const Ingredients& from) -> std::unique_ptr<System> {
-            return std::make_unique<Composed>(
-                described, make_functions(described->system, from.own, from.setting), from.setting);
+            return std::make_unique<Composed>(described, described->make(from.own, from.setting),
+                                              from.setting);
           }};
 }
 

@@ -11,28 +11,6 @@ namespace popflow::scb {
 
 namespace {
 
-/// The equations of v = signal_V and a = signal_A,
-///   dv/dt = of_V/K_P (1/T + kappa a - (1/T + kappa a^2) v),   da/dt = of_A/kappa K_P (v - v^2 a).
-struct Growth {
-  double uniform = 0;  ///< 1/T
-  double K_P = 0, kappa = 0;
-  double of_V = 0, of_A = 0;  ///< K_P and kappa with the preconditioner
-
-  [[nodiscard]] double rate() const { return std::sqrt(of_V * of_A); }
-};
-
-Growth growth(const Problem& problem, Variant variant) {
-  const Transition transition(problem.P, problem.mu);
-  const Columns columns(problem.Q, problem.mu, variant);
-  Growth g{columns.uniform(), transition.K_P, columns.kappa(), transition.K_P, columns.kappa()};
-  if (variant.inverse_frequency) return g;
-  g.of_V = transition.centred.colwise().squaredNorm().dot(problem.mu.cwiseAbs2());
-  g.of_A = 0;
-  for (Eigen::Index k = 0; k < columns.size(); ++k)
-    g.of_A += problem.mu[k] * problem.mu[k] * columns.query(k).q_deviation2;
-  return g;
-}
-
 /// One signal while the other is held: dx/dt = gain - rate x.
 struct Relaxation {
   double gain = 0, rate = 0;
@@ -51,18 +29,28 @@ struct Relaxation {
 
 }  // namespace
 
-double growth_rate(const Problem& problem, Variant variant) {
-  return growth(problem, variant).rate();
+Growth::Growth(const Problem& problem, Variant variant) {
+  const Transition transition(problem.P, problem.mu);
+  const Columns columns(problem.Q, problem.mu, variant);
+  uniform_ = columns.uniform();
+  K_P_ = of_V_ = transition.K_P;
+  kappa_ = of_A_ = columns.kappa();
+  if (variant.inverse_frequency) return;
+  of_V_ = transition.centred.colwise().squaredNorm().dot(problem.mu.cwiseAbs2());
+  of_A_ = 0;
+  for (Eigen::Index k = 0; k < columns.size(); ++k)
+    of_A_ += problem.mu[k] * problem.mu[k] * columns.query(k).q_deviation2;
 }
 
-double boost_time(const Problem& problem, Variant variant) {
+double Growth::rate() const { return std::sqrt(of_V_ * of_A_); }
+
+double Growth::boost_time() const {
   constexpr double kEarly = 0.01;   // of the times in which the first terms of the series are wrong
   constexpr double kChange = 0.02;  // of a signal in a step
-  const Growth g = growth(problem, variant);
-  const double speed_V = g.of_V / g.K_P;
-  const double speed_A = g.of_A / g.kappa * g.K_P;
-  const double drift = speed_V * g.uniform;
-  double t = kEarly * std::min({1 / drift, 1 / g.rate(), 1 / std::cbrt(drift * drift * speed_A)});
+  const double speed_V = of_V_ / K_P_;
+  const double speed_A = of_A_ / kappa_ * K_P_;
+  const double drift = speed_V * uniform_;
+  double t = kEarly * std::min({1 / drift, 1 / rate(), 1 / std::cbrt(drift * drift * speed_A)});
   double v = drift * t;
   double a = speed_A * drift * t * t / 2;
   // Each in turn by its exact solution, which stays stable where one relaxes in far less than the
@@ -70,8 +58,7 @@ double boost_time(const Problem& problem, Variant variant) {
   // attention takes 1/(2 K_P).
   for (;;) {
     const auto of_V = [&] {
-      return Relaxation{speed_V * (g.uniform + g.kappa * a),
-                        speed_V * (g.uniform + g.kappa * a * a)};
+      return Relaxation{speed_V * (uniform_ + kappa_ * a), speed_V * (uniform_ + kappa_ * a * a)};
     };
     const auto of_A = [&] { return Relaxation{speed_A * v, speed_A * v * v}; };
     const double before = v * a;

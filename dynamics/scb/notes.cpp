@@ -37,9 +37,9 @@ std::vector<std::string> Scb::remarks() const {
   if (!no_signal_V_ && !no_signal_A_ && !variant_.softmax) {
     const double T = static_cast<double>(problem_.Q.context_length);
     text.precision(3);
-    text << "signals grow at rate " << growth_rate(problem_, variant_)
-         << "; from a uniform start they are boosted at about t = "
-         << boost_time(problem_, variant_);
+    const Growth growth(problem_, variant_);
+    text << "signals grow at rate " << growth.rate()
+         << "; from a uniform start they are boosted at about t = " << growth.boost_time();
     if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
       text << ", and then creep towards 1 at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));

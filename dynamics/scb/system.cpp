@@ -239,12 +239,13 @@ double Scb::default_end() const {
     const double slow = variant_.inverse_frequency ? 1 : static_cast<double>(problem_.vocabulary());
     return two_digits(4 * T * slow * (1 + 1 / (transition_.K_P * (kappa_ + 1 / T))));
   }
+  const Growth growth(problem_, variant_);
   if (training_.two_stage) {
     constexpr double kSpans = 10;  // of the plateau's default
-    return two_digits(training_.two_stage->time.value_or(2 * boost_time(problem_, variant_)) +
-                      kSpans * 5 / growth_rate(problem_, variant_));
+    return two_digits(training_.two_stage->time.value_or(2 * growth.boost_time()) +
+                      kSpans * 5 / growth.rate());
   }
-  return two_digits(3 * boost_time(problem_, variant_) + 10 / growth_rate(problem_, variant_));
+  return two_digits(3 * growth.boost_time() + 10 / growth.rate());
 }
 
 void Scb::start(std::span<double> x) const {

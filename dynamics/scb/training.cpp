@@ -88,7 +88,7 @@ Training settle_training(Parameters& own, const Problem& problem, Variant varian
   const double alpha = attention_signal_at(two.signal.value_or(0.5), correlation(V0, problem),
                                            columns.kappa(), transition.K_P);
   two.threshold = default_to("threshold", 0.5 * std::min(alpha, 1.0) * least);
-  two.plateau_time = default_to("plateau-time", 5 / growth_rate(problem, variant));
+  two.plateau_time = default_to("plateau-time", 5 / Growth(problem, variant).rate());
   two.plateau_fall = training.loss_error;
   training.default_l1 = !own.given("l1");
   training.l1 = default_to("l1", accuracy * transition.K_P / (S * S * N * N * N));

@@ -131,8 +131,9 @@ struct FunctionSystem {
   std::string end = {};                       ///< the default of --t-end, in a sentence
   std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo
 
-  /// A row of a Catalogue. Throws what `functions` throws for the defaults. A description that is
-  /// inconsistent is refused when a problem is made (SystemError).
+  /// A row of a Catalogue. What `functions` throws for the defaults is thrown by the row's make(),
+  /// whatever the parameters are. A description that is inconsistent is refused when a problem is
+  /// made (SystemError).
   [[nodiscard]] CatalogueRow row() const;
   operator CatalogueRow() const { return row(); }  // NOLINT: catalogues are lists of systems
 };

@@ -118,6 +118,9 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   } catch (const std::exception& error) {
     report(std::string("internal error: ") + error.what());
     return 1;
+  } catch (...) {
+    report("internal error: what is no std::exception was thrown");
+    return 1;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "popflow/error.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
+#include "sweep/refusal.hpp"
 
 namespace popflow {
 
@@ -71,12 +72,8 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
   try {
     naming_cell(cells_, number, make);
     return true;
-  } catch (const UsageError&) {
-    if (!keep_going_) throw;
-  } catch (const InputError&) {
-    if (!keep_going_) throw;
-  } catch (const SystemError&) {
-    if (!keep_going_) throw;
+  } catch (const Error& error) {
+    if (!is_refusal(error) || !keep_going_) throw;
   }
   return false;
 }

@@ -11,6 +11,7 @@
 #include "run/modes.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
+#include "sweep/refusal.hpp"
 
 namespace popflow {
 
@@ -79,12 +80,8 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
   try {
     return naming_cell(cells, number,
                        [&] { return StateShape(*made(cells, number, catalogue, workers).system); });
-  } catch (const UsageError&) {
-    if (!cells.sweep().options.flag("keep-going")) throw;
-  } catch (const InputError&) {
-    if (!cells.sweep().options.flag("keep-going")) throw;
-  } catch (const SystemError&) {
-    if (!cells.sweep().options.flag("keep-going")) throw;
+  } catch (const Error& error) {
+    if (!is_refusal(error) || !cells.sweep().options.flag("keep-going")) throw;
   }
   return std::nullopt;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "popflow/catalogue.hpp"
-#include "popflow/error.hpp"
 #include "popflow/file_layout.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/workers.hpp"
@@ -70,25 +69,5 @@ struct Columns {
   void add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers);
   void add_cell(const Cells& cells);
 };
-
-/// Calls `make` for a cell: an error of its names the cell, and how to go on without it.
-template <class Make>
-auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
-  const auto say = [&](const Error& error) {
-    const std::string cell = cells.describe(number);
-    if (cell.empty()) return std::string(error.what());
-    return "the cell " + cell + ": " + error.what() +
-           "; --keep-going marks such cells 'refused' and goes on";
-  };
-  try {
-    return make();
-  } catch (const UsageError& error) {
-    throw UsageError(say(error));
-  } catch (const InputError& error) {
-    throw InputError(say(error));
-  } catch (const SystemError& error) {
-    throw SystemError(say(error));
-  }
-}
 
 }  // namespace popflow

@@ -114,6 +114,21 @@ TEST_CASE("Exceptions of a system's functions name it, the function and the time
                      }),
                      "2"),
              Catch::Contains("the system decaying could not be made: no room"));
+  const FunctionSystem odd = decaying([](Functions& f, std::size_t) {
+    f.rhs = [](std::span<const double>, double, std::span<double>) { throw 1; };
+  });
+  const Made other = made(odd, "1", workers);
+  CHECK_THROWS_WITH(FlowDriver(*other.system, workers, {}).advance(1),
+                    Catch::Contains("at t = 0 failed: it threw what is no std::exception"));
+}
+
+TEST_CASE("What fails with the defaults is said when the system is made, not before", "[fast]") {
+  const FunctionSystem broken = decaying([](Functions&, std::size_t size) {
+    if (size == 1) throw std::runtime_error("no such default");
+  });
+  CHECK(Catalogue({broken}).info("decaying").title == "decay");
+  for (const char* size : {"1", "2"})
+    CHECK_THAT(refusal(broken, size), Catch::Contains("could not be made: no such default"));
 }
 
 TEST_CASE("A System outlives the catalogue that it was made from", "[fast]") {

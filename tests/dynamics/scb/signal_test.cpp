@@ -168,7 +168,7 @@ TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_
       const auto V0 = start_value(problem, From::stationary);
       INFO("T = " << T << ", P~ times " << signal);
       {
-        const double expected = boost_time(problem, {});
+        const double expected = Growth(problem, {}).boost_time();
         const auto system = make_scb(problem, {}, Coordinates::signal, V0);
         Flow flow(*system, {.method = "rosenbrock4"});
         flow.to(1.1 * expected);
@@ -178,7 +178,7 @@ TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_
       // Where columns have speeds of their own the slow ones make it later, by up to a third.
       if (signal < 1e-2) continue;  // the explicit steps would be too many
       const Variant plain{.inverse_frequency = false};
-      const double about = boost_time(problem, plain);
+      const double about = Growth(problem, plain).boost_time();
       const auto system = make_scb(problem, plain, Coordinates::support, V0);
       Flow flow(*system);
       flow.to(2 * about);
