@@ -91,19 +91,21 @@ double quota_of(const std::string& folder, bool second_version) {
   return quota > 0 && period > 0 ? quota / period : kNoLimit;
 }
 
-/// Cores of the affinity mask; 0 where the system does not say.
-unsigned cores_of_mask() {
+}  // namespace
+
+std::vector<int> cores_of_mask() {
   // Machines may have more processors than a mask of the usual size.
   for (std::size_t most = 1024; most <= (std::size_t{1} << 20); most *= 4) {
     std::vector<cpu_set_t> mask((most + CPU_SETSIZE - 1) / CPU_SETSIZE);
     const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, mask.data()) == 0)
-      return static_cast<unsigned>(CPU_COUNT_S(bytes, mask.data()));
+    if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
+    std::vector<int> cores(most, 0);
+    for (std::size_t core = 0; core < most; ++core)
+      cores[core] = CPU_ISSET_S(core, bytes, mask.data()) ? 1 : 0;
+    return cores;
   }
-  return 0;
+  return {};
 }
-
-}  // namespace
 
 double quota_of_control_groups(const std::string& root) {
   double least = kNoLimit;
@@ -126,7 +128,8 @@ double quota_of_control_groups(const std::string& root) {
 }
 
 unsigned usable_cores() {
-  unsigned cores = cores_of_mask();
+  const std::vector<int> mask = cores_of_mask();
+  auto cores = static_cast<unsigned>(std::count(mask.begin(), mask.end(), 1));
   if (cores == 0) cores = std::max(1U, std::thread::hardware_concurrency());
   const double granted = std::ceil(quota_of_control_groups());
   return granted < cores ? std::max(1U, static_cast<unsigned>(granted)) : cores;

@@ -30,14 +30,23 @@ double DriverData::number(const std::string& name) const {
   return found[0];
 }
 
-std::int64_t DriverData::count(const std::string& name) const {
-  return static_cast<std::int64_t>(number(name));
+namespace {
+
+std::int64_t whole(double number, const std::string& name) {
+  constexpr double kMost = 9007199254740992;  // 2^53: beyond this doubles skip whole numbers
+  if (!(std::abs(number) <= kMost) || std::trunc(number) != number)
+    throw std::invalid_argument("a resume point whose " + name + " is no count");
+  return static_cast<std::int64_t>(number);
 }
+
+}  // namespace
+
+std::int64_t DriverData::count(const std::string& name) const { return whole(number(name), name); }
 
 IntervalSteps DriverData::interval(const std::string& name) const {
   const std::span<const double> found = numbers(name);
   if (found.size() != 3) throw std::invalid_argument("a resume point without the steps of " + name);
-  return {static_cast<std::int64_t>(found[0]), found[1], found[2]};
+  return {whole(found[0], name), found[1], found[2]};
 }
 
 std::string DriverData::layout() const {
@@ -55,8 +64,9 @@ DriverData DriverData::with(std::vector<double> values) const {
   return copy;
 }
 
-void Driver::require_time(double target) {
+Outcome Driver::advance(double target) {
   if (std::isnan(target)) throw std::invalid_argument("the time to advance to is NaN");
+  return advance_to(target);
 }
 
 }  // namespace popflow

@@ -250,13 +250,15 @@ struct Described {
 };
 
 /// The formulas of a problem for many side by side; all null without any.
-LaneFormulas lane_formulas_of(const Functions& functions, const Shape& shape) {
+LaneFormulas lane_formulas_of(const SystemInfo& info, const Functions& functions,
+                              const Shape& shape) {
   if (!functions.lanes) return {};
   const Functions::Lanes& lanes = *functions.lanes;
   if (lanes.rhs == nullptr || functions.events.empty() != (lanes.events == nullptr) ||
       functions.passages.empty() != (lanes.passages == nullptr))
-    throw std::logic_error(
-        "lanes need a right-hand side, and formulas of events and of passages where there are any");
+    wrong(info,
+          "its lanes need a right-hand side, and formulas of events and of passages where there "
+          "are any");
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 
@@ -283,7 +285,7 @@ class Composed : public System,
       : of_(std::move(of)),
         functions_(std::move(functions)),
         shape_(shape_of(of_->info, functions_)),
-        lane_formulas_(lane_formulas_of(functions_, shape_)) {
+        lane_formulas_(lane_formulas_of(of_->info, functions_, shape_)) {
     require_functions(of_->info, functions_);
     for (const Functions::Field& field : functions_.state)
       start_.insert(start_.end(), field.start.begin(), field.start.end());
@@ -353,7 +355,9 @@ class Composed : public System,
     return of_system(info(), "loss", "", t, [&] { return functions_.loss(x, t); });
   }
   void precondition(StateView x, std::span<double> v) const override {
-    if (functions_.precondition) functions_.precondition(x, v);
+    if (functions_.precondition)
+      saying([&] { functions_.precondition(x, v); },
+             [&] { return "the system " + info().name + ": its precondition failed"; });
   }
   void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override {

@@ -1,5 +1,6 @@
 #include "popflow/system_info.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -12,9 +13,12 @@ std::size_t Shape::state_size() const {
 
 std::size_t Shape::size_of(const std::vector<std::string>& names) const {
   std::size_t size = 1;
-  for (const std::string& name : names)
-    for (const DimensionSpec& dimension : dimensions)
-      if (dimension.name == name) size *= dimension.size;
+  for (const std::string& name : names) {
+    const auto known = std::find_if(dimensions.begin(), dimensions.end(),
+                                    [&](const DimensionSpec& one) { return one.name == name; });
+    if (known == dimensions.end()) throw std::logic_error("no dimension is called " + name);
+    size *= known->size;
+  }
   return size;
 }
 

@@ -64,6 +64,10 @@ std::vector<std::string> Scb::remarks() const {
          << ": explicit steps, and learning rates, must be below 2 divided by that";
     remarks.push_back(sums.str());
   }
+  if (training_.l1 > 0 && variant_.project && !training_.two_stage)
+    remarks.emplace_back(
+        "--l1 does nothing while no weight is negative, since the projection keeps the sums of the "
+        "attention; --project none lets it act");
   if (training_.solver_unused)
     remarks.emplace_back(
         "--l1-solver is for flows: sde and sgd take a proximal step after each step");

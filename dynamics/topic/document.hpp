@@ -18,8 +18,9 @@ struct Position {
   bool selected = false;
 };
 
-/// Draws documents of the generator: tau of the T topics, all sets alike; words i.i.d. uniform over
-/// those of the topics; each selected with p_m, and a selected one kept, replaced or masked.
+/// Draws documents of the generator: tau of the T topics, all sets equally likely; words i.i.d.
+/// uniform over those of the topics; each selected with p_m, and a selected one kept, replaced or
+/// masked.
 class DocumentGenerator {
  public:
   DocumentGenerator(const Data& data, std::int64_t length)

@@ -9,10 +9,11 @@ namespace popflow::topic {
 namespace {
 
 constexpr const char* kEquations =
-    R"(Data. T disjoint topics of v words, n = Tv. A document has tau distinct topics, all sets alike,
-and infinitely many words, i.i.d. uniform over its tau v words. Each position is selected with
-probability p_m; a selected one keeps its word with probability p_c, shows a uniformly random one
-of all n words with p_r, and else [MASK] (index 0). So often does a document's input show
+    R"(Data. T disjoint topics of v words, n = Tv. A document has tau distinct topics, all sets
+equally likely, and infinitely many words, i.i.d. uniform over its tau v words. Each position is
+selected with probability p_m; a selected one keeps its word with probability p_c, shows a uniformly
+random one of all n words with p_r, and else [MASK] (index 0). A document's input shows, with
+frequency
   [MASK]                  z_0   = p_m (1 - p_c - p_r)
   a word of its topics    z_in  = (1 - p_m (1 - p_c))/(tau v) + p_m p_r/n
   another word            z_out = p_m p_r/n

@@ -80,7 +80,8 @@ class Separable {
   /// Is dx/dt what part_rhs() gives, none of it negative or dependent on t, divided by its sum over
   /// the whole state (a softmax)? Then entries do affect each other, but through the time alone.
   [[nodiscard]] virtual bool normalised() const { return false; }
-  /// dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds.
+  /// dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds. `dxdt` does
+  /// not overlap it.
   virtual void part_rhs(std::size_t begin, std::span<const double> x, double t,
                         std::span<double> dxdt) const = 0;
   /// Events::passage_functions of a part, an item of all its entries after another: item i of entry

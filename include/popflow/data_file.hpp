@@ -73,6 +73,9 @@ class DataFile {
                                                           const std::string& name) const;
   [[nodiscard]] std::optional<double> number_attribute(const std::string& object,
                                                        const std::string& name) const;
+  /// One that is a list; a single number is one of length 1.
+  [[nodiscard]] std::optional<std::vector<double>> numbers_attribute(const std::string& object,
+                                                                     const std::string& name) const;
   /// Names that could not go to a terminal are left out, here and below.
   [[nodiscard]] std::vector<std::string> attribute_names(const std::string& object) const;
   /// Names of the datasets and groups directly below a group, in creation order.

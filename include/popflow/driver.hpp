@@ -83,7 +83,7 @@ class Driver {
 
   /// Moves up to `target` (not before the current time), exactly. If it ends otherwise than
   /// reached, state() and time() are the last good ones. std::invalid_argument if it is NaN.
-  virtual Outcome advance(double target) = 0;
+  Outcome advance(double target);
 
   [[nodiscard]] virtual const State& state() const = 0;
   [[nodiscard]] virtual const Regime& regime() const = 0;
@@ -102,9 +102,9 @@ class Driver {
   /// Resumes from a resume point; std::invalid_argument for one of another system or driver.
   virtual void restore(State x, Regime regime, double t, const DriverData& data) = 0;
 
- protected:
-  /// Throws std::invalid_argument for a target that is NaN.
-  static void require_time(double target);
+ private:
+  /// advance() to a time that is a number.
+  virtual Outcome advance_to(double target) = 0;
 };
 
 /// Callbacks that every driver gets from the experiment around it.

@@ -45,7 +45,6 @@ class FlowDriver : public Driver {
   FlowDriver(const System& system, Workers& workers, Options options);
   ~FlowDriver() override;
 
-  Outcome advance(double target) override;
   [[nodiscard]] const State& state() const override { return x_; }
   [[nodiscard]] const Regime& regime() const override { return regime_; }
   [[nodiscard]] double time() const override { return t_; }
@@ -59,6 +58,7 @@ class FlowDriver : public Driver {
   void restore(State x, Regime regime, double t, const DriverData& data) override;
 
  private:
+  Outcome advance_to(double target) override;
   [[nodiscard]] DriverData data() const;
   void begin_interval();
   [[nodiscard]] bool at_rest() const;

@@ -52,7 +52,6 @@ class SdeDriver : public Driver {
   SdeDriver(const System& system, Workers& workers, Options options);
   ~SdeDriver() override;
 
-  Outcome advance(double target) override;
   [[nodiscard]] const State& state() const override;
   [[nodiscard]] const Regime& regime() const override;
   [[nodiscard]] double time() const override { return t_; }
@@ -64,6 +63,7 @@ class SdeDriver : public Driver {
   void restore(State x, Regime regime, double t, const DriverData& data) override;
 
  private:
+  Outcome advance_to(double target) override;
   struct Internals;
   struct Pace;
   void step(double h, std::int64_t parts);

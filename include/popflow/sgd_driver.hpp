@@ -10,7 +10,8 @@
 namespace popflow {
 
 /// Sampled stochastic gradient descent: x <- x + eta times the mean of `batch_size` sampled v_i
-/// (minus gradients), then the proximal term, if any, with step eta. Flow time is t = eta step.
+/// (minus gradients), then the proximal term, if any, with step eta. Flow time is t = eta step; it
+/// advances to whole numbers of steps, the nearest.
 ///
 /// With svag = l > 1 the interpolation between SGD and its SDE of Li, Malladi, Arora (2021), arXiv
 /// 2102.12470: steps of eta/l along r+ g1 + r- g2, r+- = (1 +- sqrt(2l - 1))/2, of two independent
@@ -33,8 +34,6 @@ class SgdDriver : public Driver {
   /// Flow time of one step.
   static double step_length(const Options& options);
 
-  /// `target` must be a whole number of steps, up to rounding.
-  Outcome advance(double target) override;
   [[nodiscard]] const State& state() const override;
   [[nodiscard]] const Regime& regime() const override;
   [[nodiscard]] double time() const override;
@@ -48,6 +47,7 @@ class SgdDriver : public Driver {
  private:
   struct Internals;
   struct Pace;
+  Outcome advance_to(double target) override;
   void step();
   [[nodiscard]] DriverData data() const;
 

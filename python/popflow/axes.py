@@ -62,10 +62,11 @@ def axes(over: Mapping[str, Any]) -> list[str]:
 
 
 def spelled(values: Any) -> str:
+    if isinstance(values, range) and values.step > 0 and len(values) > 1:
+        # As short as LO..HI for a million seeds, and real parameters take it, too.
+        values = Range(values[0], values[-1], len(values))
     if isinstance(values, Range):
         return str(values)
-    if isinstance(values, range) and values.step == 1 and len(values) > 0:
-        return f"{values[0]}..{values[-1]}"
     if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
     return ",".join(word(value).replace(",", "\\,") for value in values)

@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -157,8 +158,8 @@ def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
 
 def sentence(said: str) -> str:
     """What the program said of an error, or else its last warning, or else all of it."""
-    for mark in ("popflow: error: ", "warning: "):
-        _, found, text = said.rpartition(mark)
-        if found:
+    for mark in (r"^[^:\n]+: error: ", "warning: "):  # a program of one's own has its own name
+        *before, text = re.split(mark, said, flags=re.MULTILINE)
+        if before:
             return text.strip()
     return said.strip()

@@ -118,7 +118,7 @@ ParameterTable plot_options() {
       {.name = "log",
        .kind = Kind::word,
        .default_text = "",
-       .meaning = "which axes are logarithmic; of maps, any but none: the colours",
+       .meaning = "which axes are logarithmic; for maps, any word but none makes the colours so",
        .words = {"none", "x", "y", "xy"},
        .default_note = "as the numbers ask for"}};
   for (Parameter& row : shared_options({"output", "force"})) {
@@ -407,13 +407,20 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   }
   std::vector<InputFile> inputs = {{path, "plot"}};
   if (options.has("style")) inputs.push_back({options.word("style"), "--style"});
-  for (const char* name : {"output", "script"})
-    if (options.has(name))
-      refuse_input_as_output(options.word(name), inputs, "--" + std::string(name));
-  if (const auto figure = given("output");
-      figure && !options.flag("force") && std::filesystem::exists(*figure))
-    throw UsageError("the file " + *figure + " exists; --force replaces it");
-  return make_figure({path, what, given("output"), given("style"), given("script")});
+  // With --script alone, the figure has the file's name, in this folder.
+  const std::string figure = given("output").value_or(
+      std::filesystem::path(path).filename().replace_extension(".pdf").string());
+  const std::optional<std::string> script = given("script");
+  const auto require_free = [&, &options = options](const std::string& place,
+                                                    const std::string& option) {
+    refuse_input_as_output(place, inputs, option);
+    std::error_code unknown;  // writing it will say why
+    if (!options.flag("force") && std::filesystem::exists(place, unknown))
+      throw UsageError("the file " + place + " exists; --force replaces it");
+  };
+  require_free(figure, "--output");
+  if (script) require_free(*script, "--script");
+  return make_figure({path, what, figure, given("style"), script});
 }
 
 ExitCode merge_parts(const Program& program, const std::vector<std::string>& args) {

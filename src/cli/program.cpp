@@ -1,6 +1,10 @@
 #include "popflow/program.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -84,6 +88,14 @@ void finish_output() {
   if (!std::cout) throw OutputError("standard output can't be written");
 }
 
+/// Closed standard streams are filled: a file that is opened would take their places, and what is
+/// said would be written into it. What is written to one still fails.
+void fill_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /// The last part of the path that the program was called by.
 std::string name_of(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
@@ -97,6 +109,8 @@ namespace popflow {
 
 int run_program(int argc, char** argv, const Catalogue& catalogue) {
   begin_heap_in_large_pages();
+  cli::fill_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then a failed write, with its reason
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {

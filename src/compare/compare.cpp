@@ -2,6 +2,7 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include <functional>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
+#include "run/modes.hpp"
 #include "run/resume_config.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
@@ -44,6 +46,17 @@ struct ComparisonPlan {
     if (!config.options.has("threads"))
       config.options.resolve("threads", std::int64_t{workers.threads()});
     if (checks_noise()) (void)noise_rung();
+    if (!config.options.has("state")) cut_states();
+  }
+  /// Of the rungs together no more is recorded than of a run.
+  void cut_states() {
+    double bytes = 0;
+    each_rung([&](Rung& rung) { bytes += rung.experiment->bytes_of_states(); });
+    if (bytes > kAllStates) each_rung([](Rung& rung) { rung.experiment->cut_states(); });
+  }
+  void each_rung(const std::function<void(Rung&)>& call) {
+    for (Ladder& ladder : ladders)
+      for (Rung& rung : ladder.rungs) call(rung);
   }
   [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
   /// The first rung with a noise model.
@@ -174,18 +187,24 @@ bool is_done(const DataFile& group) {
   return status != "running" && status != "interrupted";
 }
 
-/// Adds to `worst` that a rung ended at a limit, if it did; of several settings the first.
-void note_limit(const Outcome& outcome, const std::string& rung, Outcome& worst) {
-  if (exit_code(outcome.kind) != ExitCode::limit) return;
+/// Did a rung end before there was all that is to be compared?
+bool ended_early(const Outcome& outcome) {
+  const ExitCode code = exit_code(outcome.kind);
+  return code == ExitCode::limit || code == ExitCode::diverged;
+}
+
+/// Adds to `worst` that a rung ended early, if it did; of several settings the first.
+void note_end(const Outcome& outcome, const std::string& rung, Outcome& worst) {
+  if (!ended_early(outcome)) return;
   const std::string before = worst.message.empty() ? "" : worst.message + "; ";
   if (("; " + before).find("; " + rung + ": ") != std::string::npos) return;
-  worst = outcome;
+  if (worst.kind != Outcome::Kind::diverged) worst.kind = outcome.kind;
   worst.message = before + rung + ": " + outcome.message;
 }
 
-/// Says so of rungs that ended at a limit; the exit code.
-ExitCode warn_of_limit(const Outcome& runs, const std::string& path, Screen& screen) {
-  if (exit_code(runs.kind) != ExitCode::limit) return ExitCode::success;
+/// Says so of rungs that ended early; the exit code.
+ExitCode warn_of_end(const Outcome& runs, const std::string& path, Screen& screen) {
+  if (!ended_early(runs)) return ExitCode::success;
   screen.warning(path + ": " + runs.message + "; what is compared ends there");
   return exit_code(runs.kind);
 }
@@ -219,7 +238,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
       if (resumes) {
         DataFile before(file.path(), name);
         if (is_done(before)) {
-          note_limit(recorded_outcome(before), rung.word, worst);
+          note_end(recorded_outcome(before), rung.word, worst);
           for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
           first += runs;
           continue;
@@ -238,7 +257,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
           run_all(experiment, group, recorded ? &*recorded : nullptr, progress, first);
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
-      note_limit(ending.outcome, rung.word, worst);
+      note_end(ending.outcome, rung.word, worst);
       first += runs;
     }
   }
@@ -307,7 +326,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
-  return warn_of_limit(runs, file.path(), screen);
+  return warn_of_end(runs, file.path(), screen);
 }
 
 /// Says which of the options that were given have no effect on any rung; empty if all have on some.
@@ -364,6 +383,12 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   const Provenance provenance;
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(options); !start.empty()) screen.message(start);
+  for (const Rung& rung : plan.ladders.front().rungs)
+    if (const std::string end = said_of_rounded_end(options, rung.experiment->config.options);
+        !end.empty()) {
+      screen.message(end);
+      break;
+    }
   if (const std::string unused = idle_on_all(plan.ladders.front().rungs, config); !unused.empty())
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
@@ -403,8 +428,8 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
     if (finished.text_attribute("parameters", "from").value_or("").empty())
       for (const auto& group :
            text::split_words(finished.text_attribute("", "run_groups").value_or("")))
-        note_limit(recorded_outcome(DataFile(path, group)), group, runs);
-    warn_of_limit(runs, path, screen);
+        note_end(recorded_outcome(DataFile(path, group)), group, runs);
+    warn_of_end(runs, path, screen);
     return ExitCode::success;
   };
   if (settled(DataFile(path))) return say_finished();

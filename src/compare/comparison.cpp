@@ -40,7 +40,8 @@ std::vector<double> rates_of(const std::vector<Ladder>& ladders) {
 
 /// The coordinate `rung`, with its words.
 DimensionSpec rung_dimension(const std::vector<std::string>& words) {
-  DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings");
+  DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings",
+                           DimensionSpec::Coordinate::flags);
   std::vector<std::int8_t> values;
   for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
   d.attributes.push_back({"flag_values", values});
@@ -96,6 +97,8 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
     const std::vector<double> own = group.reals("time", times.size());
     for (std::size_t t = times.size(); t-- > 0;)
       if (own[t] < times[t] - kSameTime * std::abs(times.back())) result.stop.front() = own[t];
+    result.diverged.front() =
+        group.text_attribute("", "status").value_or("") == status_word(Status::diverged);
     return result;
   }
   const std::vector<std::int64_t> status = group.read("status").integers;

@@ -18,6 +18,7 @@
 #include "run/interrupt.hpp"
 #include "run/modes.hpp"
 #include "run/resume_config.hpp"
+#include "run/schedule.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
 #include "text/text.hpp"
@@ -45,7 +46,11 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
     throw InputError(finished.path + " is the file of a sweep, and the others are not");
   if (is_comparison(file))
     throw InputError(finished.path + " is a comparison; --from takes files of runs");
-  FinishedRung rung{finished, recorded_config(file, catalogue), file.read("time").values};
+  FinishedRung rung{finished, recorded_config(file, catalogue), {}};
+  // Those that were planned: a flow that stopped early has its last time among those in the file.
+  rung.times = blaming_file(finished.path, [&] {
+    return make_schedule(rung.config.options, rung.config.options.real("t-end"));
+  });
   const std::string status = file.text_attribute("", "status").value_or("");
   if (status == status_word(Status::running) || status == status_word(Status::interrupted))
     throw InputError(finished.path + " is not finished (" + status +
@@ -251,10 +256,11 @@ void refuse_options_of_runs(const Parameters& options) {
   for (const Parameter& row : options.table())
     if (options.given(row.name) &&
         std::find(allowed.begin(), allowed.end(), row.name) == allowed.end())
-      throw UsageError("--" + row.name +
-                       " says what is run, and --from compares files that have been; beside it "
-                       "there may be --" +
-                       text::join({allowed.begin() + 1, allowed.end()}, ", --"));
+      throw UsageError(
+          "--" + row.name +
+          " is for runs yet to be made, and --from compares files that are there; beside "
+          "it there may be --" +
+          text::join({allowed.begin() + 1, allowed.end()}, ", --"));
 }
 
 }  // namespace

@@ -15,21 +15,27 @@ namespace {
 
 const std::vector<std::string> kEverySystem = {"flow", "sde", "sde2", "gd", "sgd", "svag:L"};
 
-// Seeds are far enough apart for those that users choose.
 constexpr std::int64_t kMostSvag = 1000000;
-constexpr std::int64_t kRungSeeds = std::int64_t{1} << 32;
-constexpr std::int64_t kLadderSeeds = std::int64_t{1} << 53;
-constexpr std::size_t kMostLadders = 512;
 
-/// Which seeds a rung has, relative to those of sde and sgd.
-std::int64_t stream_of(const std::string& word) {
+/// Which seeds a rung has, relative to those of flow, sde and sgd.
+std::uint64_t stream_of(const std::string& word, const RungInfo* own) {
+  if (word == "flow" || word == "sde" || word == "sgd" || own != nullptr) return 0;
   if (word == "sde2") return 1;
   if (word == "gd") return 2;
-  return 2 + svag_of(word);
+  return 2 + static_cast<std::uint64_t>(svag_of(word));
+}
+
+/// Far enough apart for those that users choose, and among those that --seed takes.
+std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_t stream) {
+  constexpr int kBits = 53;                              // --seed is at most 2^53
+  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
+  const std::uint64_t seed =
+      static_cast<std::uint64_t>(given) + (ladder * kSpread >> (64 - kBits)) + (stream << 32);
+  return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
 RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std::string& word,
-                      double learning_rate, std::int64_t ladder, const Schedule& schedule) {
+                      double learning_rate, std::uint64_t ladder, const Schedule& schedule) {
   RunConfig config{base.system, Parameters(run_options()), base.own, base.command_line};
   Parameters& options = config.options;
   for (const Parameter& row : base.options.table()) {
@@ -54,9 +60,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   if (word == "sde2") options.resolve("modified-equation", std::int64_t{2});
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));
   if (flow) options.resolve("runs", std::int64_t{1});
-  const bool own_seed = word != "sde" && word != "sgd" && !flow;
-  options.resolve("seed", options.integer("seed") + ladder * kLadderSeeds +
-                              (own_seed ? stream_of(word) * kRungSeeds : 0));
+  options.resolve("seed", seed_of_rung(options.integer("seed"), ladder, stream_of(word, own)));
   // Noise is exact in unreduced coordinates only; the flow takes those requested.
   if (own != nullptr)
     for (const OptionSetting& setting : own->settings)
@@ -194,9 +198,8 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
       for (std::size_t j = 0; j < i; ++j)
         if (rates[i] == rates[j])
           throw UsageError("--learning-rates has " + shortest(rates[i]) + " twice");
-    if (rates.size() < 2 || rates.size() > kMostLadders)
-      throw UsageError("--learning-rates has " + std::to_string(rates.size()) +
-                       " values; an order needs from 2 to " + std::to_string(kMostLadders));
+    if (rates.size() < 2)
+      throw UsageError("--learning-rates has 1 value; an order needs 2 or more");
   }
   const RunConfig as_flow = rung_config(config, system, "flow", rates.front(), 0, Schedule(1, 1.0));
   const auto probe = make_system(as_flow, catalogue, workers).system;
@@ -208,8 +211,7 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
     for (const std::string& word : words) {
       Rung rung{word, rung_group(word), nullptr};
       rung.experiment = std::make_unique<Experiment>(
-          rung_config(config, system, word, rates[i], static_cast<std::int64_t>(i), schedule),
-          catalogue, workers);
+          rung_config(config, system, word, rates[i], i, schedule), catalogue, workers);
       const Experiment& made = *rung.experiment;
       const std::string own = rung_of_its_own(made.config, system);
       const std::string& approximation = made.system->shape().approximation;

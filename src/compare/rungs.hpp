@@ -54,7 +54,7 @@ std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system);
 /// other: `popflow run` with the parameters in its group gives its numbers again.
 ///
 /// Streams: sde and sgd have the seed itself and differ by purpose. The other rungs and learning
-/// rates get seeds of their own, 2^32 and 2^53 apart.
+/// rates get seeds of their own, spread over those that --seed takes.
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
                                  Workers& workers);
 

@@ -6,6 +6,7 @@
 
 #include "compare/compare.hpp"
 #include "compare/comparison.hpp"
+#include "compare/rungs.hpp"
 #include "report/told.hpp"
 #include "text/text.hpp"
 
@@ -55,22 +56,19 @@ class Section {
         pairs_(pairs_of(words_.size())),
         runs_(file_.integers("runs", words_.size())),
         diverged_(file_.integers("diverged", words_.size())),
-        time_(file_.read("time").values),
-        first_rung_(path, prefix_ + group_name(words_.front())) {}
+        time_(file_.read("time").values) {
+    for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
+  }
 
   std::string page() const {
     std::vector<std::string> changing, kept;
-    for (const std::string& name : text::split_words(attribute(first_rung_, "", "observables")))
-      (attribute(first_rung_, name, "invariant").empty() ? changing : kept).push_back(name);
+    for (const std::string& name : text::split_words(attribute(rungs_.front(), "", "observables")))
+      (attribute(rungs_.front(), name, "invariant").empty() ? changing : kept).push_back(name);
     return head() + table(changing) + verdicts(changing) + spreads(changing) + invariants(kept) +
            caveats(changing) + conclusion(changing);
   }
 
  private:
-  static std::string group_name(std::string word) {
-    std::replace(word.begin(), word.end(), ':', '_');
-    return word;
-  }
   [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
     return file_.read(name).values;
   }
@@ -78,7 +76,7 @@ class Section {
     return file_.reals(name, pairs_.size());
   }
   [[nodiscard]] bool exact(std::size_t rung) const {
-    return words_[rung] == "flow" || words_[rung] == "integrated";
+    return attribute(rungs_[rung], "", "mode") == "flow";  // one of the system's own, too
   }
   /// A value of a variable over (rung or pair, time).
   [[nodiscard]] double at(const std::vector<double>& values, std::size_t row,
@@ -111,9 +109,7 @@ class Section {
     // A flow has no batches, whatever its parameters say.
     std::size_t noisy = 0;
     while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
-    const double batch = DataFile(file_.path(), prefix_ + group_name(words_[noisy]))
-                             .number_attribute("parameters", "batch-size")
-                             .value_or(0);
+    const double batch = rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);
     const double eta = file_.number_attribute("", "learning_rate").value_or(std::nan(""));
     return "\nlearning rate " + shortest(eta) + ", batch size " + rounded(batch) + ": " +
            text::join(parts, ", ") + "\n";
@@ -158,7 +154,8 @@ class Section {
       most = std::max(most, std::abs(at(difference, pair, t)));
     const bool certain = both_exact ? most > kOfSolvers * range : rejects(p_value, level());
     if (!certain || !(range > 0)) return "";
-    return digits(100 * most / range, 2) + "%";
+    const double percent = 100 * most / range;
+    return (percent < 99.5 ? digits(percent, 2) : rounded(std::round(percent))) + "%";
   }
 
   /// Agreement within the margin is one statement, and that there is a difference another.
@@ -269,7 +266,7 @@ class Section {
     for (const std::string& name : names) {
       const auto mean = numbers(name + "_mean"), error = numbers(name + "_mean_error"),
                  deviation = numbers(name + "_std");
-      const bool zero = attribute(first_rung_, name, "invariant") == "zero";
+      const bool zero = attribute(rungs_.front(), name, "invariant") == "zero";
       std::vector<std::string> row = {name};
       for (std::size_t r = 0; r < words_.size(); ++r) {
         const std::size_t end = time_.size() - 1;
@@ -469,7 +466,7 @@ class Section {
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
   std::vector<std::int64_t> runs_, diverged_;  ///< of each rung
   std::vector<double> time_;
-  DataFile first_rung_;
+  std::vector<DataFile> rungs_;  ///< the group of each
 };
 
 std::string interval(double low, double high) {

@@ -132,6 +132,12 @@ std::optional<double> DataFile::number_attribute(const std::string& object,
   return impl_->with(full, [&](const auto& r) { return r.number_attribute(full, name); });
 }
 
+std::optional<std::vector<double>> DataFile::numbers_attribute(const std::string& object,
+                                                               const std::string& name) const {
+  const std::string full = inside(object);
+  return impl_->with(full, [&](const auto& r) { return r.numbers_attribute(full, name); });
+}
+
 std::vector<std::string> DataFile::attribute_names(const std::string& object) const {
   const std::string full = inside(object);
   return impl_->with(full, [&](const auto& r) { return r.attribute_names(full); });

@@ -338,6 +338,20 @@ std::optional<double> Reader::number_attribute(const std::string& object_name,
   return number_of(OpenAttribute(owner, name), object_name, name);
 }
 
+std::optional<std::vector<double>> Reader::numbers_attribute(const std::string& object_name,
+                                                             const std::string& name) const {
+  const Handle owner = object(object_name);
+  if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
+  const OpenAttribute attribute(owner, name);
+  if (!is_plain_number(attribute.type))
+    throw error(attribute_label(object_name, name) + " is not a list of numbers");
+  // They are part of the file.
+  if (static_cast<double>(attribute.count) > bytes_) throw too_large(name);
+  std::vector<double> numbers(static_cast<std::size_t>(attribute.count));
+  if (!numbers.empty()) check(H5Aread(attribute.id, H5T_NATIVE_DOUBLE, numbers.data()));
+  return numbers;
+}
+
 std::string Reader::text_of(const OpenAttribute& attribute, const std::string& owner,
                             const std::string& name) const {
   if (H5Tget_class(attribute.type) != H5T_STRING || attribute.count > 1) {

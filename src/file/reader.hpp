@@ -94,6 +94,8 @@ class Reader {
                                                           const std::string& name) const;
   [[nodiscard]] std::optional<double> number_attribute(const std::string& object,
                                                        const std::string& name) const;
+  [[nodiscard]] std::optional<std::vector<double>> numbers_attribute(const std::string& object,
+                                                                     const std::string& name) const;
   [[nodiscard]] std::vector<std::string> attribute_names(const std::string& object) const;
   [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
   [[nodiscard]] std::vector<std::string> dimensions(const std::string& name) const;

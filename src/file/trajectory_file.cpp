@@ -206,10 +206,9 @@ void TrajectoryFile::sync() {
   put_on_disk(descriptor_, path_);
 }
 
-void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
+void TrajectoryFile::require_in_place() {
   finish_publication();
   const std::string& name = temporary_.empty() ? path_ : temporary_;
-  // HDF5 opens by name.
   struct stat ours {};
   struct stat named {};
   if (fstat(descriptor_, &ours) != 0) throw cannot_write(path_, system_reason(errno));
@@ -217,6 +216,11 @@ void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes)
       named.st_ino != ours.st_ino) {
     throw cannot_write(path_, kReplaced);
   }
+}
+
+void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
+  require_in_place();  // HDF5 opens by name
+  const std::string& name = temporary_.empty() ? path_ : temporary_;
   unsynced_ = true;
   const auto change = [&] {
     Handle file = open_for_changes(name, descriptor_);

@@ -40,6 +40,8 @@ class TrajectoryFile {
   void publish_meanwhile(bool force);
   /// Is it complete and under its name? Waits for what is under way. Thread-safe.
   [[nodiscard]] bool published() const;
+  /// Throws OutputError if its name is no longer this file's: it was removed or replaced.
+  void require_in_place();
 
   /// Opens an existing file for overwriting its raw bytes (resume). Throws InputError if it is
   /// not a popflow file, OutputError if it may not be written or another process is writing it.

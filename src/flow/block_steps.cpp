@@ -283,11 +283,11 @@ double BlockSteps::rate(const State& x) {
 double BlockSteps::rate_after(double h) {
   count(static_cast<std::int64_t>(x_.size()));
   return sum_of_blocks([&](const Block& block) {
-    std::array<double, kLargest> row;
+    std::array<double, kLargest> row, rates;
     for (size_t l = 0; l < block.count; ++l)
       row[l] = x_[block.begin + l] + h * slopes_[block.begin + l];
-    separable_->part_rhs(block.begin, {row.data(), block.count}, 0, {row.data(), block.count});
-    return std::accumulate(row.begin(), row.begin() + block.count, 0.0);
+    separable_->part_rhs(block.begin, {row.data(), block.count}, 0, {rates.data(), block.count});
+    return std::accumulate(rates.begin(), rates.begin() + block.count, 0.0);
   });
 }
 

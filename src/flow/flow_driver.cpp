@@ -124,8 +124,7 @@ void FlowDriver::begin_interval() {
   last_target_ = {x_, regime_, t_, data()};
 }
 
-Outcome FlowDriver::advance(double target) {
-  require_time(target);
+Outcome FlowDriver::advance_to(double target) {
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
   if (at_rest()) {

@@ -103,12 +103,6 @@ class FlowLanes::OneFlow : public Driver {
   OneFlow(std::shared_ptr<Group> group, std::size_t number)
       : group_(std::move(group)), number_(number), flow_(group_->flow(number)) {}
 
-  Outcome advance(double target) override {
-    const bool stopped = flow_.ended || flow_.outcome.kind == Outcome::Kind::interrupted;
-    if (!stopped && !(flow_.target == target && flow_.t == target))
-      group_->advance_one(number_, target);
-    return flow_.outcome;
-  }
   [[nodiscard]] const State& state() const override { return flow_.x; }
   [[nodiscard]] const Regime& regime() const override { return regime_; }
   [[nodiscard]] double time() const override { return flow_.t; }
@@ -142,6 +136,13 @@ class FlowLanes::OneFlow : public Driver {
   }
 
  private:
+  Outcome advance_to(double target) override {
+    const bool stopped = flow_.ended || flow_.outcome.kind == Outcome::Kind::interrupted;
+    if (!stopped && !(flow_.target == target && flow_.t == target))
+      group_->advance_one(number_, target);
+    return flow_.outcome;
+  }
+
   [[nodiscard]] DriverData data() const {
     DriverData data;
     data.add("dt", flow_.dt);

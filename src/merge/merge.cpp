@@ -22,20 +22,17 @@ std::string mode_of(const std::string& path) {
   return file.text_attribute("", "mode").value_or("");
 }
 
-/// UsageError when the output is there and is not to be replaced.
-void refuse_to_replace(const MergeOptions& options) {
+void check_output(const MergeOptions& options) {
   std::vector<InputFile> inputs;
   for (const std::string& file : options.files) inputs.push_back({file, "merge"});
   refuse_input_as_output(options.output, inputs);
-  std::error_code unknown;  // making the file will say why
-  if (!options.force && std::filesystem::exists(options.output, unknown))
-    throw UsageError("the output " + options.output + " exists; --force replaces it");
+  refuse_existing(options.output, options.force);
 }
 
 }  // namespace
 
 ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
-  refuse_to_replace(options);
+  check_output(options);
   const InterruptGuard guard;
   if (is_sweep(DataFile(options.files.front()))) return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)

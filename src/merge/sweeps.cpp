@@ -1,6 +1,7 @@
 #include "merge/sweeps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -226,6 +227,106 @@ void require_all(const std::vector<Owner>& owners, const std::vector<Source>& so
                    "; --allow-missing marks them as missing, to be computed by 'resume' later");
 }
 
+/// Are a variable's dimensions first those of cells?
+bool begins_with(const std::vector<std::string>& dimensions,
+                 const std::vector<std::string>& cells) {
+  return dimensions.size() >= cells.size() &&
+         std::equal(cells.begin(), cells.end(), dimensions.begin());
+}
+
+/// What a variable holds of each cell: numbers of a type, along dimensions beyond the cells' own.
+struct OfCell {
+  NumberType type = NumberType::float64;
+  std::vector<const DimensionSpec*> dimensions;  ///< in the file's layout
+
+  [[nodiscard]] bool like(const OfCell& other) const {
+    const auto same = [](const DimensionSpec* a, const DimensionSpec* b) {
+      return a->name == b->name && a->size == b->size && a->first == b->first &&
+             a->values == b->values;
+    };
+    return type == other.type && std::equal(dimensions.begin(), dimensions.end(),
+                                            other.dimensions.begin(), other.dimensions.end(), same);
+  }
+};
+
+/// What a file holds of each cell, by the names of its variables; not so coordinates.
+std::map<std::string, OfCell> held_of_cells(const StoredFile& file, const Cells& cells) {
+  const GroupSpec& root = file.layout();
+  const std::vector<std::string> own = cell_dimensions(cells);
+  std::map<std::string, OfCell> found;
+  for (const VariableSpec& variable : root.variables) {
+    if (cells.is_coordinate(variable.name) || !begins_with(variable.dimensions, own)) continue;
+    OfCell& held = found[variable.name];
+    held.type = variable.type;
+    for (std::size_t i = own.size(); i < variable.dimensions.size(); ++i)
+      held.dimensions.push_back(&Scope{root}.dimension(variable.dimensions[i]));
+  }
+  return found;
+}
+
+/// The attributes of a file that list states and passages.
+constexpr std::array<const char*, 2> kListsOfStates = {"state_fields", "passages"};
+
+/// The variables of cells that the whole has: those of all files, and states and passages only if
+/// they are alike in all, as in a sweep of the whole. Files of earlier versions have more, for
+/// final values that no cell can have.
+std::set<std::string> shared_variables(const std::vector<Source>& sources,
+                                       const std::vector<StoredFile>& files, const Cells& whole) {
+  std::vector<std::map<std::string, OfCell>> held;
+  std::set<std::string> states;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    held.push_back(held_of_cells(files[i], *sources[i].cells));
+    for (const char* list : kListsOfStates)
+      for (std::string& name : text::split_words(text_of(files[i].layout(), "", list)))
+        states.insert(std::move(name));
+  }
+  std::set<std::string> shared;
+  for (const auto& [name, ours] : held.front()) shared.insert(name);
+  bool states_alike = true;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::erase_if(shared, [&](const std::string& name) { return !held[i].contains(name); });
+    for (const std::string& name : states) {
+      const auto ours = held.front().find(name), its = held[i].find(name);
+      const bool here = ours != held.front().end(), there = its != held[i].end();
+      const bool same = here == there && (!here || ours->second.like(its->second));
+      if (!same && whole.sweep().options.has("state"))
+        throw InputError("'" + files[i].path() + "' and '" + files.front().path() +
+                         "' differ in '" + name +
+                         "'; --state ends needs states of one shape in all cells");
+      states_alike = states_alike && same;
+    }
+  }
+  if (!states_alike)
+    std::erase_if(shared, [&](const std::string& name) { return states.contains(name); });
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (const std::string& name : shared)
+      if (!held.front().at(name).like(held[i].at(name)))
+        throw InputError("'" + files[i].path() + "' and '" + files.front().path() +
+                         "' differ in the shape of '" + name + "'");
+  return shared;
+}
+
+/// Leaves out the variables of cells that are not `shared`, with the dimensions that they alone
+/// have.
+void keep_shared(GroupSpec& layout, const std::vector<std::string>& cells,
+                 const std::set<std::string>& shared) {
+  std::set<std::string> unused;
+  std::erase_if(layout.variables, [&](const VariableSpec& variable) {
+    if (shared.contains(variable.name) || !begins_with(variable.dimensions, cells)) return false;
+    unused.insert(variable.dimensions.begin(), variable.dimensions.end());
+    return true;
+  });
+  for (const VariableSpec& variable : layout.variables)
+    for (const std::string& name : variable.dimensions) unused.erase(name);
+  std::erase_if(layout.dimensions,
+                [&](const DimensionSpec& dimension) { return unused.contains(dimension.name); });
+  for (const char* list : kListsOfStates) {
+    std::vector<std::string> names = text::split_words(text_of(layout, "", list));
+    std::erase_if(names, [&](const std::string& name) { return !shared.contains(name); });
+    if (Attribute* attribute = find_attribute(layout, list)) attribute->value = joined(names);
+  }
+}
+
 /// A parameter as all files have it, with what was settled for all of their cells; null if they
 /// differ.
 const Attribute* alike(const std::vector<StoredFile>& files, const std::string& parameter) {
@@ -240,26 +341,28 @@ const Attribute* alike(const std::vector<StoredFile>& files, const std::string& 
   return found;
 }
 
-/// The layout of the whole, from that of one source: axes in the place of its cells.
-GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& file,
-                       const Source& source, const Cells& whole, const FileContents& contents) {
+/// The layout of the whole, from that of the first source: axes in the place of its cells, and the
+/// variables of cells that all have.
+GroupSpec whole_layout(const std::vector<StoredFile>& files, const Source& first,
+                       const Cells& whole, const FileContents& contents,
+                       const std::set<std::string>& shared) {
+  const StoredFile& file = files.front();
   GroupSpec layout = file.layout();
-  const std::vector<std::string> old = cell_dimensions(*source.cells);
+  const std::vector<std::string> old = cell_dimensions(*first.cells);
   const auto of_axes = [&](const auto& spec) {
     return whole.is_coordinate(spec.name) ||
            std::find(old.begin(), old.end(), spec.name) != old.end();
   };
   std::erase_if(layout.dimensions, of_axes);
   std::erase_if(layout.variables, of_axes);
+  keep_shared(layout, old, shared);
   GroupSpec axes;
   add_axes(axes, whole);
   for (VariableSpec& variable : layout.variables) {
-    const std::size_t cells = old.size();
-    if (variable.dimensions.size() < cells ||
-        !std::equal(old.begin(), old.end(), variable.dimensions.begin()))
-      continue;
-    variable.dimensions.erase(variable.dimensions.begin(),
-                              variable.dimensions.begin() + static_cast<std::ptrdiff_t>(cells));
+    if (!begins_with(variable.dimensions, old)) continue;
+    variable.dimensions.erase(
+        variable.dimensions.begin(),
+        variable.dimensions.begin() + static_cast<std::ptrdiff_t>(old.size()));
     const std::vector<std::string> names = cell_dimensions(whole);
     variable.dimensions.insert(variable.dimensions.begin(), names.begin(), names.end());
     if (variable.name == "status") variable.blank = static_cast<std::int8_t>(CellStatus::missing);
@@ -286,10 +389,7 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const StoredFile& f
 
 /// Numbers a cell of a variable; 0 if it has none.
 std::size_t numbers_of_a_cell(const PlacedVariable& variable, const Cells& cells) {
-  const std::vector<std::string> names = cell_dimensions(cells);
-  if (variable.dimensions.size() < names.size() ||
-      !std::equal(names.begin(), names.end(), variable.dimensions.begin()))
-    return 0;
+  if (!begins_with(variable.dimensions, cell_dimensions(cells))) return 0;
   return variable.count() / static_cast<std::size_t>(cells.size());
 }
 
@@ -362,18 +462,10 @@ class Collector {
   const std::vector<Owner>& owners_;
 };
 
-std::set<std::string> names_of(const StoredFile& file) {
-  std::set<std::string> names;
-  for (const PlacedVariable& variable : variables_of(file.layout())) names.insert(variable.path);
-  return names;
-}
-
 /// Runs that several files have must be the same in all.
 void require_same_overlaps(const std::vector<Source>& sources, const std::vector<StoredFile>& files,
-                           const std::vector<Owner>& owners, const Cells& whole) {
-  std::vector<std::set<std::string>> names;
-  names.reserve(files.size());
-  for (const StoredFile& file : files) names.push_back(names_of(file));
+                           const std::vector<Owner>& owners, const Cells& whole,
+                           const std::set<std::string>& shared) {
   for (std::uint32_t s = 0; s < sources.size(); ++s) {
     const CellMap map(*sources[s].cells, whole);
     const std::vector<PlacedVariable> variables = variables_of(files[s].layout());
@@ -384,14 +476,12 @@ void require_same_overlaps(const std::vector<Source>& sources, const std::vector
       look_for_signals();
       const std::size_t each = sources[s].status.size() / sources[s].cells->size();
       for (const PlacedVariable& variable : variables) {
+        if (!shared.contains(variable.path)) continue;
         const std::size_t width = numbers_of_a_cell(variable, *sources[s].cells);
         const bool of_runs =
             width % each == 0 &&
             variable.dimensions.size() > cell_dimensions(*sources[s].cells).size() &&
             variable.dimensions[cell_dimensions(*sources[s].cells).size()] == "run";
-        if (width == 0 || whole.is_coordinate(variable.path) ||
-            !names[owner.source].contains(variable.path))
-          continue;
         // Of the runs, those that both have.
         const std::size_t parts = of_runs ? each : 1, part = width / parts;
         for (std::size_t run = 0; run < parts; ++run) {
@@ -439,17 +529,13 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
         files.back());
   }
   if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
-  require_same_overlaps(sources, files, owners, whole);
+  const std::set<std::string> shared = shared_variables(sources, files, whole);
+  require_same_overlaps(sources, files, owners, whole, shared);
   FileContents contents;
   for (std::size_t i = 0; i < files.size(); ++i)
     contents.add({*sources[i].cells, text_of(files[i].layout(), "sweep", "files"),
                   "for '" + files[i].path() + "'"});
-  // Files of earlier versions have variables for final values that no cell can have, all NaN.
-  const auto fewest = std::min_element(
-      files.begin(), files.end(),
-      [](const auto& a, const auto& b) { return names_of(a).size() < names_of(b).size(); });
-  const Source& source = sources[static_cast<std::size_t>(fewest - files.begin())];
-  GroupSpec layout = whole_layout(files, *fewest, source, whole, contents);
+  GroupSpec layout = whole_layout(files, sources.front(), whole, contents, shared);
   origins.describe(layout, options.command_line);
   const std::size_t each = sources.front().status.size() / sources.front().cells->size();
   const StatusCounts counts = count_statuses(sources, owners, each);
@@ -461,16 +547,17 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   require_disk(options.output, file_bytes(layout), "");
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
   const Collector collector(files, owners);
-  const std::vector<PlacedVariable> variables = variables_of(fewest->layout());
+  const std::vector<PlacedVariable> variables = variables_of(files.front().layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
-    const bool kept = file.has(variable.path);  // a shard's coordinates are not
+    // A shard's coordinates are not, nor states that are not alike.
+    const bool kept = file.has(variable.path);
     const bool coordinate = whole.is_coordinate(variable.path);
-    const std::size_t width = numbers_of_a_cell(variable, *source.cells);
+    const std::size_t width = numbers_of_a_cell(variable, *sources.front().cells);
     if (kept && !coordinate && width > 0)
       collector.copy(variable.path, variable.variable->type, width, file);
     else if (kept && !coordinate)
-      copy_numbers(*fewest, {variable.path}, file, {variable.path}, variable.count(),
+      copy_numbers(files.front(), {variable.path}, file, {variable.path}, variable.count(),
                    variable.variable->type, look_for_signals);
     screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
                     variable.path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "flow/event_watch.hpp"
 
@@ -96,6 +97,8 @@ void Crossings::restore(const DriverData& data) {
   std::fill(happened_.begin(), happened_.end(), false);
   for (std::size_t i = 0; i < happened_.size(); ++i) {
     if (numbers[2 * i] < 0) continue;
+    if (!(numbers[2 * i] < static_cast<double>(happened_.size())))
+      throw std::invalid_argument("a resume point with other events");
     events_.push_back({static_cast<std::size_t>(numbers[2 * i]), numbers[2 * i + 1]});
     happened_[events_.back().event] = true;
   }

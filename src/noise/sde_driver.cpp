@@ -79,7 +79,6 @@ struct SdeDriver::Pace {
     const std::int64_t undone = driver.steps_ - steps;
     driver.steps_ -= undone;
     driver.inside_ -= undone;
-    driver.in_->loop.interval.number -= undone;
     driver.t_ = driver.begin_ + static_cast<double>(driver.inside_) * h;
   }
   [[nodiscard]] std::string diverged(std::int64_t /*beyond*/) const {
@@ -219,8 +218,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
   if (in_->proximal) in_->proximal->proximal(x, regime, h);
 }
 
-Outcome SdeDriver::advance(double target) {
-  require_time(target);
+Outcome SdeDriver::advance_to(double target) {
   if (inside_ == 0) {
     begin_ = t_;
     in_->loop.interval = {};

@@ -213,10 +213,6 @@ class LaneDriver : public Driver {
   LaneDriver(std::shared_ptr<Group> group, std::size_t lane)
       : group_(std::move(group)), run_(group_->run(lane)) {}
 
-  Outcome advance(double target) override {
-    if (!run_.ended) group_->advance(target);
-    return run_.outcome;
-  }
   [[nodiscard]] const State& state() const override { return run_.x; }
   [[nodiscard]] const Regime& regime() const override { return regime_; }
   [[nodiscard]] double time() const override { return run_.place.t; }
@@ -242,6 +238,11 @@ class LaneDriver : public Driver {
   }
 
  private:
+  Outcome advance_to(double target) override {
+    if (!run_.ended) group_->advance(target);
+    return run_.outcome;
+  }
+
   /// As that of SdeDriver, so that a run in lanes and one alone can be resumed as either.
   [[nodiscard]] DriverData data() const {
     return run_.place.data(run_.place.steps, 0, run_.crossings);
@@ -255,9 +256,11 @@ class LaneDriver : public Driver {
 }  // namespace
 
 bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
-  const Capability<InLanes> lanes = system.capabilities().in_lanes;
-  return lanes && lanes->lane_formulas().flow_and_covariance != nullptr &&
-         system.shape().state_size() <= kLargestNoisyLane &&
+  const Capabilities can = system.capabilities();
+  const Capability<InLanes> lanes = can.in_lanes;
+  // Passages would be looked at only where an event may have happened.
+  return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
+         system.shape().passages.empty() && system.shape().state_size() <= kLargestNoisyLane &&
          (options.method == "euler_maruyama" || options.method == "gradient_descent") &&
          options.noise == "batch" && options.modified_equation == 1 && options.coarsen == 1;
 }

@@ -104,8 +104,7 @@ void SgdDriver::step() {
   ++steps_;
 }
 
-Outcome SgdDriver::advance(double target) {
-  require_time(target);
+Outcome SgdDriver::advance_to(double target) {
   const double h = step_length(options_);
   if (arrived_) in_->loop.interval = {};
   arrived_ = false;

@@ -56,6 +56,7 @@ class StepLoop {
   ///   string diverged(steps)  the sentence for a state that was non-finite after so many steps
   template <class Pace>
   Outcome walk(Pace&& pace) {
+    good_number_ = interval.number;  // a walk ends, and so begins, where the state has been checked
     while (!pace.arrived()) {
       if (switches_.at_rest(view())) {
         pace.rest();
@@ -75,6 +76,7 @@ class StepLoop {
       if (checked_) {
         switches_.update(x, regime, pace.time());
         if (!guard_.good(x, regime, pace.steps())) return diverged(pace);
+        good_number_ = interval.number;
         crossings.update(view(), pace.time());
       }
       if (hooks_.on_step) hooks_.on_step(pace.time());
@@ -88,6 +90,7 @@ class StepLoop {
   Outcome diverged(Pace& pace) {
     const std::int64_t beyond = pace.steps();
     pace.go_back(guard_.take_back(x, regime));
+    interval.number = good_number_;
     checked_ = true;
     return diverged_at(pace.time(), pace.diverged(beyond));
   }
@@ -106,7 +109,8 @@ class StepLoop {
   std::int64_t max_steps_;
   Switches switches_;
   GuardedState guard_;
-  bool checked_ = true;  ///< has the state been checked since the last step?
+  std::int64_t good_number_ = 0;  ///< of the interval's steps, to the last state that was checked
+  bool checked_ = true;           ///< has the state been checked since the last step?
 };
 
 }  // namespace popflow

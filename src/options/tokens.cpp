@@ -7,6 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <set>
 
+#include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 
@@ -77,7 +78,11 @@ std::vector<po::option> split(const std::vector<std::string>& args,
       meant.push_back("--" + name);
   if (meant.size() > 1)
     throw UsageError("unknown option " + word + ", which might be " + text::join(meant, " or "));
-  throw UsageError("unknown option " + word + suggestion(bare, names, "--"));
+  const bool of_run = std::any_of(run_options().begin(), run_options().end(),
+                                  [&](const Parameter& row) { return row.name == bare; });
+  throw UsageError(
+      "unknown option " + word +
+      (of_run ? ": 'run' has it, this command has not" : suggestion(bare, names, "--")));
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }  // namespace
 
 ExitCode make_figure(const FigureOptions& options) {
-  std::vector<std::string> words = {python(), "-c", kProgram, options.file};
+  std::vector<std::string> words = {python(),     "-c",       kProgram,
+                                    options.file, "--output", options.output};
   const auto add = [&](const std::string& option, const std::optional<std::string>& value) {
     if (value) words.insert(words.end(), {option, *value});
   };
@@ -81,7 +82,6 @@ ExitCode make_figure(const FigureOptions& options) {
     add("--observable", text::join(options.what.observables, ","));
   if (options.what.against != "time") add("--against", options.what.against);
   add("--log", options.what.log);
-  add("--output", options.output);
   add("--style", options.style);
   add("--script", options.script);
   std::vector<std::string> variables = environment();

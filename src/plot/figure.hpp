@@ -12,7 +12,7 @@ namespace popflow {
 struct FigureOptions {
   std::string file;
   PictureOptions what = {};
-  std::optional<std::string> output = {};  ///< .pdf, .svg or .png
+  std::string output;                      ///< .pdf, .svg or .png; replaced if it is there
   std::optional<std::string> style = {};   ///< of matplotlib
   std::optional<std::string> script = {};  ///< where to write the script that makes the figure
 };

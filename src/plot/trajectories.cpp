@@ -9,6 +9,7 @@
 #include "plot/chart.hpp"
 #include "popflow/error.hpp"
 #include "report/told.hpp"
+#include "run/status.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -18,7 +19,7 @@ namespace {
 /// Sparklines of observables that have no chart of their own.
 constexpr std::size_t kSparkline = 30;
 
-/// What was recorded along the saves: of every run, as far as it came.
+/// What was recorded along the saves: of every run that did not diverge, as far as it came.
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
@@ -26,9 +27,22 @@ class Recorded {
     runs_ = file.has_dataset("run") ? file.shape("run").at(0) : 1;
     ensemble_ = file.has_dataset("run");
     done_ = told::saves_of_runs(file, time_.size());
+    if (!ensemble_) return;
+    const std::vector<std::int64_t> status = file.integers("status", runs_);
+    for (std::size_t run = 0; run < runs_; ++run)
+      if (status[run] == static_cast<std::int64_t>(Status::diverged)) {
+        done_[run] = 0;
+        ++diverged_;
+      }
   }
   [[nodiscard]] bool ensemble() const { return ensemble_; }
   [[nodiscard]] std::size_t runs() const { return runs_; }
+  /// "12 runs", "7 of 12 runs, the others diverged".
+  [[nodiscard]] std::string runs_in_words() const {
+    const std::string all = std::to_string(runs_) + " runs";
+    if (diverged_ == 0) return all;
+    return std::to_string(runs_ - diverged_) + " of " + all + ", the others diverged";
+  }
   [[nodiscard]] const std::vector<double>& time() const { return time_; }
   [[nodiscard]] std::size_t longest() const {
     return done_.empty() ? 0 : *std::max_element(done_.begin(), done_.end());
@@ -69,6 +83,7 @@ class Recorded {
   const DataFile& file_;
   std::size_t runs_ = 0;  // none yet: `time` alone is read
   bool ensemble_ = false;
+  std::size_t diverged_ = 0;
   std::vector<double> time_;
   std::vector<std::size_t> done_;
 };
@@ -142,13 +157,15 @@ std::string chart_of_run(const DataFile& file, const Recorded& recorded, const s
   } else if (over_time) {
     lines.push_back({"median", time, recorded.quantile(y, 0.5)});
     for (const double part : {0.05, 0.95})
-      lines.push_back({"5% and 95% of " + std::to_string(recorded.runs()) + " runs", time,
+      lines.push_back({"5% and 95% of " + recorded.runs_in_words(), time,
                        recorded.quantile(y, part), Canvas::Stroke::dotted, 0, part < 0.5});
   } else {
     constexpr std::size_t kSome = 7;
-    for (std::size_t run = 0; run < std::min(recorded.runs(), kSome); ++run)
+    for (std::size_t run = 0; run < recorded.runs() && lines.size() < kSome; ++run) {
+      if (recorded.of_run(y, run).empty()) continue;
       lines.push_back({"run " + std::to_string(run), recorded.of_run(x, run),
                        recorded.of_run(y, run), Canvas::Stroke::solid, run});
+    }
   }
   const bool decades = over_time ? in_decades(time) : false;
   Chart chart = chart_of(title_of(file, name, name), over_time ? "flow time t" : options.against,
@@ -202,7 +219,11 @@ std::string picture_of_run(const DataFile& file, const PictureOptions& options, 
   if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
   for (const std::string& name : options.observables)
     options::require_one_of("--observable", name, all);
-  if (options.against != "time") options::require_one_of("--against", options.against, all);
+  if (options.against != "time") {
+    std::vector<std::string> sides = all;
+    sides.insert(sides.begin(), "time");
+    options::require_one_of("--against", options.against, sides);
+  }
   if (recorded.longest() == 0)
     throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
   const std::vector<std::string> charted =

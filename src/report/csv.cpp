@@ -23,14 +23,6 @@ std::string attribute(const DataFile& file, const std::string& object, const std
   return file.text_attribute(object, name).value_or("");
 }
 
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text)
-    quoted += letter == '"' ? std::string("\"\"") : std::string{letter};
-  return quoted + "\"";
-}
-
 /// The words of a variable over runs; none where the file has no such variable.
 std::vector<std::string> words_of_runs(const DataFile& file, const std::string& name) {
   std::vector<std::string> found;
@@ -90,7 +82,7 @@ class Lines {
     for (std::size_t run = 0; run < runs_; ++run) {
       std::string after;
       for (const auto& [name, words] : ends_) after += "," + words[run];
-      for (const auto& [key, value] : parameters_) after += "," + cell(value);
+      for (const auto& [key, value] : parameters_) after += "," + csv_cell(value);
       for (std::size_t i = 0; i < done_[run]; ++i) {
         std::string line = before;
         if (!numbers_.empty()) line += std::to_string(numbers_[run]);
@@ -138,6 +130,14 @@ class Lines {
 };
 
 }  // namespace
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text)
+    quoted += letter == '"' ? std::string("\"\"") : std::string{letter};
+  return quoted + "\"";
+}
 
 void write_csv(const DataFile& file, std::ostream& out) {
   told::require_run(file);

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "popflow/data_file.hpp"
 
 namespace popflow {
+
+/// A text as one value of a line: in quotes if it must be.
+std::string csv_cell(const std::string& text);
 
 /// The observables of a run's file as comma-separated values, a line for each save that is done,
 /// with how the run ended and the parameters that are not at their defaults. Throws InputError for

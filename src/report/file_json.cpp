@@ -18,7 +18,12 @@ std::string inside(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
-/// A text or a number; null for what is neither.
+Json number(double x) {
+  const bool whole = std::abs(x) < largest_whole && x == std::round(x);
+  return whole ? Json(static_cast<std::int64_t>(x)) : Json(x);
+}
+
+/// A text, a number or a list of numbers; null for what is neither.
 Json attribute(const DataFile& file, const std::string& object, const std::string& name) {
   // A file tells the type of an attribute by refusing to read it as another.
   try {
@@ -26,9 +31,11 @@ Json attribute(const DataFile& file, const std::string& object, const std::strin
   } catch (const InputError&) {
   }
   try {
-    if (const auto number = file.number_attribute(object, name)) {
-      const bool whole = std::abs(*number) < largest_whole && *number == std::round(*number);
-      return whole ? Json(static_cast<std::int64_t>(*number)) : Json(*number);
+    if (const auto numbers = file.numbers_attribute(object, name)) {
+      if (numbers->size() == 1) return number(numbers->front());
+      Json list = Json::array();
+      for (const double x : *numbers) list.push_back(number(x));
+      return list;
     }
   } catch (const InputError&) {
   }
@@ -46,7 +53,7 @@ Json attributes(const DataFile& file, const std::string& object) {
 bool is_mark(const std::string& attribute) {
   for (const char* mark : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"})
     if (attribute == mark) return true;
-  return attribute.starts_with("_Netcdf4") || attribute.starts_with("_Nc");
+  return attribute.starts_with("_Netcdf4") || attribute.starts_with("_nc");
 }
 
 Json variable(const DataFile& file, const std::string& path) {

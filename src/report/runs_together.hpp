@@ -42,7 +42,7 @@ std::string events_of_runs(const DataFile& file, std::size_t runs, const Counted
 /// several runs all their items.
 void add_passages(const DataFile& file, told::Rows& rows, std::size_t runs, const Counted& counted);
 
-/// Of each observable the median at the start, and how the runs' last values lie.
+/// Of each observable the mean at the start, and how the runs' last values lie.
 std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t saves,
                           const Counted& counted);
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "file/raw_io.hpp"
+#include "options/tokens.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -21,8 +22,6 @@
 namespace popflow {
 
 namespace {
-
-constexpr double kAllStates = 1024.0 * 1024 * 1024;
 
 /// A run on its way from save to save: the only place where driver and recorder meet.
 class OneRun {
@@ -168,10 +167,13 @@ unsigned threads_of(const Parameters& options) {
 }
 
 void refuse_existing(const std::string& path, const Parameters& options) {
+  if (!options.flag("dry-run")) refuse_existing(path, options.flag("force"));
+}
+
+void refuse_existing(const std::string& path, bool force) {
   std::error_code unknown;  // making the file will say why
-  if (options.flag("dry-run")) return;
   if (!std::filesystem::exists(path, unknown)) return;
-  if (!options.flag("force"))
+  if (!force)
     throw UsageError("the output " + path +
                      (std::filesystem::is_directory(path, unknown)
                           ? " is a folder"
@@ -181,8 +183,8 @@ void refuse_existing(const std::string& path, const Parameters& options) {
 
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
                           const std::string& path) {
-  return outcome.message + "; what was recorded is kept, and '" + program + " resume " + path +
-         "' continues from there";
+  return outcome.message + "; what was recorded is kept, and '" + program + " resume " +
+         options::shell_quoted(path) + "' continues from there";
 }
 
 void require_disk(const std::string& path, double bytes, const std::string& advice) {
@@ -252,10 +254,20 @@ void Experiment::plan_states() {
     plan.saves = state_saves(config.options.word("state"));
     return;
   }
-  const double all = state_bytes(*system) * static_cast<double>(plan.schedule.size()) *
-                     static_cast<double>(plan.runs);
-  states_were_cut = all > kAllStates;
-  plan.saves = states_were_cut ? StateSaves::ends : StateSaves::all;
+  plan.saves = StateSaves::all;
+  config.options.resolve("state", word_of(plan.saves));
+  if (bytes_of_states() > kAllStates) cut_states();
+}
+
+double Experiment::bytes_of_states() const {
+  if (plan.saves != StateSaves::all) return 0;
+  return state_bytes(*system) * static_cast<double>(plan.schedule.size()) *
+         static_cast<double>(plan.runs);
+}
+
+void Experiment::cut_states() {
+  states_were_cut = true;
+  plan.saves = StateSaves::ends;
   config.options.resolve("state", word_of(plan.saves));
 }
 

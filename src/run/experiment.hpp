@@ -38,10 +38,17 @@ struct Experiment {
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
+  /// Of the states that are to be recorded at all saves; 0 where few are.
+  [[nodiscard]] double bytes_of_states() const;
+  /// Records the first and the last states alone.
+  void cut_states();
 
  private:
   void plan_states();
 };
+
+/// More bytes of states than a file is to have that nobody has asked for.
+inline constexpr double kAllStates = 1024.0 * 1024 * 1024;
 
 /// That the states were cut; `of` says whose, if not a run's own.
 std::string said_of_cut_states(const std::string& of = "");
@@ -142,6 +149,7 @@ Outcome recorded_outcome(const DataFile& file);
 unsigned threads_of(const Parameters& options);
 /// UsageError when the output is there and is not to be replaced, OutputError when another process
 /// is writing it.
+void refuse_existing(const std::string& path, bool force);
 void refuse_existing(const std::string& path, const Parameters& options);
 /// UsageError that states the need when a file would not fit, and what makes it smaller.
 void require_disk(const std::string& path, double bytes,

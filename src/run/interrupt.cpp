@@ -1,7 +1,6 @@
 #include "run/interrupt.hpp"
 
 #include <atomic>
-#include <csignal>
 
 namespace popflow {
 
@@ -20,23 +19,32 @@ bool ignores_hangup() {
   return ignores;
 }
 
-void install(void (*handler)(int), int flags) {
+struct sigaction handled_by(void (*handler)(int), int flags) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = flags;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (signal != SIGHUP || !ignores_hangup()) sigaction(signal, &action, nullptr);
+  return action;
 }
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   noted = 0;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then a failed write, with its reason
-  install(note, static_cast<int>(SA_RESETHAND));
+  const bool keeps_hangup = ignores_hangup();
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (kSignals[i] == SIGHUP && keeps_hangup) continue;
+    // A file-size limit is then a failed write, with its reason.
+    const struct sigaction action = kSignals[i] == SIGXFSZ
+                                        ? handled_by(SIG_IGN, 0)
+                                        : handled_by(note, static_cast<int>(SA_RESETHAND));
+    sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
-InterruptGuard::~InterruptGuard() { install(SIG_DFL, 0); }
+InterruptGuard::~InterruptGuard() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
 
 int InterruptGuard::signal() { return noted.load(std::memory_order_relaxed); }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <functional>
 #include <optional>
 
@@ -9,7 +11,8 @@
 namespace popflow {
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP (unless that was ignored when the program began) are
-/// noted instead of ending the program; a second one ends it as usual.
+/// noted instead of ending the program; a second one ends it as usual. What was done about them
+/// before is done again afterwards.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -18,6 +21,10 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
   /// The signal that came, or 0.
   static int signal();
+
+ private:
+  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ};
+  std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
 /// The exit code of a program that the signal ends.

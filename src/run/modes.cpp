@@ -11,6 +11,7 @@
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
 #include "run/schedule.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -157,6 +158,16 @@ void settle_end(Parameters& options, const System& system) {
   round_saves(options, options.has("steps") ? static_cast<double>(steps) * h : end);
   options.resolve("steps", steps);
   options.resolve("t-end", static_cast<double>(steps) * h);
+}
+
+std::string said_of_rounded_end(const Parameters& given, const Parameters& settled) {
+  const double h = step_length(settled);
+  if (!(h > 0) || !given.given("t-end")) return "";
+  constexpr double kRounding = 1e-9;
+  const double asked = given.real("t-end"), end = settled.real("t-end");
+  if (std::abs(asked - end) <= kRounding * end) return "";
+  return "--t-end " + shortest(asked) + " is no whole number of steps of " + shortest(h) +
+         ": the end is t = " + text::rounded(end);
 }
 
 namespace {

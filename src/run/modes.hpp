@@ -27,6 +27,9 @@ Setting make_setting(const Parameters& options, const LastState* start);
 /// Fills in the end, t-end and steps, with the System's own where none is given. Throws UsageError
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
+/// Says so if the end that was given is no whole number of steps; empty if it is, or none was
+/// given.
+std::string said_of_rounded_end(const Parameters& given, const Parameters& settled);
 
 /// Fills in the kernel where it is left to the program: for flows of a sweep lanes, where the
 /// System has them, Odeint's steppers for all others; with noise lanes, where there are any. Throws

@@ -115,7 +115,7 @@ void keep_history(const DataFile& old, GroupSpec& layout) {
 
 }  // namespace
 
-RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
+void require_format(const DataFile& file) {
   if (file.text_attribute("", "format") != "popflow")
     throw InputError(file.path() + " is not a popflow file");
   const std::optional<double> version = file.number_attribute("", "format_version");
@@ -123,6 +123,10 @@ RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
     throw InputError(file.path() + " has format version " +
                      (version ? shortest(*version) : std::string("none")) +
                      "; this program reads version 1");
+}
+
+RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
+  require_format(file);
   const std::string system = required_text(file, "", "system");
   const std::string text = required_text(file, "parameters", "config");
   RunConfig config =

@@ -51,6 +51,8 @@ struct ResumePlan {
 ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
                        const Catalogue& catalogue);
 
+/// Throws InputError unless popflow wrote the file, in a format that this program reads.
+void require_format(const DataFile& file);
 /// The run's own configuration, as its file records it. Throws InputError as config_of_file() does.
 RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue);
 

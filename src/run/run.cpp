@@ -105,6 +105,9 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
+  if (const std::string end = said_of_rounded_end(config.options, experiment.config.options);
+      !end.empty())
+    screen.message(end);
   for (const Note& note : experiment.system->notes())
     if (note.warning)
       screen.warning(path + ": " + note.text);

@@ -80,8 +80,8 @@ const Parameter* swept_parameter(const Word& word, const std::string& name,
     throw word.wrong("--" + name + " takes a list, and a list cannot be swept");
   if (!can_be_swept(name))
     throw word.wrong("--" + name +
-                     " cannot be swept: it changes no number, or says how many there "
-                     "are");
+                     " cannot be swept: what can is what changes numbers within one mode, and not "
+                     "how many there are");
   return row;
 }
 
@@ -208,7 +208,7 @@ void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::
   if (merged > 0)
     remarks.push_back("--over " + word.text + ": of " + std::to_string(n) +
                       " values, rounded to whole numbers, " + std::to_string(swept.numbers.size()) +
-                      " differ");
+                      " are distinct");
   // Rounding must not have left the range that the parameter has.
   (void)checked_number(word, shortest(swept.numbers.front()));
   (void)checked_number(word, shortest(swept.numbers.back()));
@@ -268,14 +268,11 @@ double sampled_value(const Word& word, double low, double high, bool log, double
   return std::clamp(value, low, high);
 }
 
-/// Adds the sampled axes' shared dimension, if there are any.
-void add_samples(const std::vector<Word>& words, const Sampling& sampling,
-                 std::vector<Axis>& axes) {
-  if (words.empty()) return;
+/// Fills the dimension that sampled axes share.
+void fill_samples(const std::vector<Word>& words, const Sampling& sampling, Axis& axis) {
   if (sampling.samples == 0)
     throw words.front().wrong("LO:HI is sampled at random; --samples says at how many points");
   const SobolPoints points(words.size(), sampling);
-  Axis axis{"sample", {}, true};
   for (std::size_t d = 0; d < words.size(); ++d) {
     const std::vector<std::string> parts = text::split(words[d].values, ':');
     const bool log = parts.size() == 3;
@@ -285,7 +282,6 @@ void add_samples(const std::vector<Word>& words, const Sampling& sampling,
       swept.numbers.push_back(sampled_value(words[d], low, high, log, part));
     axis.parameters.push_back(std::move(swept));
   }
-  axes.push_back(std::move(axis));
 }
 
 void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes) {
@@ -337,6 +333,7 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
                 const Sampling& sampling) {
   Axes all;
   std::vector<Word> sampled;
+  std::size_t place_of_samples = 0;
   std::set<std::string> seen;
   for (const std::string& one : words) {
     const Word word = take_apart(one, config);
@@ -354,6 +351,10 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
       if (!word.label.empty() && word.label != "sample")
         throw word.wrong("sampled parameters share the dimension 'sample'; leave out the label");
       (void)bounds(word, parts, parts.size() == 3);
+      if (sampled.empty()) {
+        place_of_samples = all.axes.size();
+        all.axes.push_back({"sample", {}, true});
+      }
       sampled.push_back(word);
       continue;
     } else if (parts.size() == 3 || (parts.size() == 4 && parts[3] == "log")) {
@@ -363,7 +364,7 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
     }
     add_to_axes(word, std::move(swept), all.axes);
   }
-  add_samples(sampled, sampling, all.axes);
+  if (!sampled.empty()) fill_samples(sampled, sampling, all.axes[place_of_samples]);
   return all;
 }
 

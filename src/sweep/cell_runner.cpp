@@ -78,6 +78,21 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
   return false;
 }
 
+/// Some of the flows that went together failed: whose it was shows when each goes alone.
+struct CellRunner::FailedTogether {};
+
+template <class Call>
+bool CellRunner::all_accepted(const std::vector<Job>& jobs, Call call) const {
+  if (jobs.size() == 1 || cells_.noisy()) return accepted(jobs.front().cell->number, call);
+  try {
+    call();
+    return true;
+  } catch (const Error& error) {
+    if (is_refusal(error)) throw FailedTogether();
+    throw;
+  }
+}
+
 const CellRunner::Current& CellRunner::enter(std::uint64_t number) {
   if (current_ && current_->number == number) return *current_;
   const auto next = std::make_shared<Current>(Current{number});
@@ -176,7 +191,7 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
 bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
   const Current& first = *jobs.front().cell;
   if (first.refused) return false;
-  return accepted(first.number, [&] {
+  return all_accepted(jobs, [&] {
     std::vector<std::unique_ptr<Driver>> drivers;
     if (!cells_.noisy() && first.settled->lanes) {
       std::vector<FlowLanes::Flow> flows;
@@ -215,13 +230,13 @@ bool CellRunner::move(std::vector<Job>& jobs) {
   std::size_t saves = 0;
   for (const Job& job : jobs) saves = std::max(saves, job.cell->settled->schedule.size());
   for (std::size_t save = 0; save < saves; ++save) {
-    if (lanes_) {
+    if (lanes_ && jobs.size() > 1) {
       std::vector<double> targets;
       for (const Job& job : jobs) {
         const Schedule& schedule = job.cell->settled->schedule;
         targets.push_back(schedule[std::min(save, schedule.size() - 1)]);
       }
-      lanes_->advance(targets);
+      all_accepted(jobs, [&] { lanes_->advance(targets); });
     }
     for (Job& job : jobs)
       if (!move_to(job, save)) return false;
@@ -229,17 +244,36 @@ bool CellRunner::move(std::vector<Job>& jobs) {
   return true;
 }
 
-std::size_t CellRunner::compute(std::span<const CellRun> runs) {
+void CellRunner::require(const CellRun& run) {
   lanes_.reset();
+  std::vector<Job> alone = jobs({&run, 1});
+  (void)make_drivers_of(alone);
+}
+
+std::size_t CellRunner::compute(std::span<const CellRun> runs) {
   std::vector<Job> jobs = this->jobs(runs);
+  try {
+    return compute(jobs) ? jobs.size() : 0;
+  } catch (const FailedTogether&) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      std::vector<Job> alone;
+      alone.push_back({jobs[i].of, jobs[i].cell});
+      if (!compute(alone)) return i;
+    }
+    return jobs.size();
+  }
+}
+
+bool CellRunner::compute(std::vector<Job>& jobs) {
+  lanes_.reset();
   const bool accepted = make_drivers_of(jobs);
   for (const Job& job : jobs) {
     std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
     write_cell(*job.cell, job.of.cell_row);
     if (!accepted) mark_refused(job);
   }
-  if (!accepted) return jobs.size();
-  if (!move(jobs)) return 0;
+  if (!accepted) return true;
+  if (!move(jobs)) return false;
   for (const Job& job : jobs) {
     if (job.failed) {
       mark_refused(job);
@@ -248,7 +282,7 @@ std::size_t CellRunner::compute(std::span<const CellRun> runs) {
     write_end(job);
     write_state(job);
   }
-  return jobs.size();
+  return true;
 }
 
 void CellRunner::mark_refused(const Job& job) const {

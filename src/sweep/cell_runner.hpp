@@ -38,6 +38,8 @@ class CellRunner {
   /// how many; 0, without a meaning of the rows, if it was interrupted. Throws what the system
   /// refuses, with the cell, unless such cells are to be marked.
   std::size_t compute(std::span<const CellRun> runs);
+  /// Throws what compute() would before the first step of a run.
+  void require(const CellRun& run);
   /// How many would go together where the last ones did.
   [[nodiscard]] std::size_t together() const { return together_; }
 
@@ -76,6 +78,9 @@ class CellRunner {
   /// Gives config_ a cell's values.
   void set(std::uint64_t number);
   [[nodiscard]] std::shared_ptr<const Settled> settle(const Current& next);
+  struct FailedTogether;
+  /// Computes runs that go together; false if they were interrupted.
+  bool compute(std::vector<Job>& jobs);
   /// Those of `runs` that go together, beginning with the first.
   [[nodiscard]] std::vector<Job> jobs(std::span<const CellRun> runs);
   /// Gives all their drivers; false if the cell is refused and is to be marked.
@@ -86,9 +91,12 @@ class CellRunner {
   /// Calls `make` for a cell. Returns false if it refuses the cell and such cells are to be marked.
   template <class Make>
   bool accepted(std::uint64_t number, Make make) const;
-  /// What --record series keeps of one save.
+  /// Calls something for all of them; as accepted() where they are of one cell.
+  template <class Call>
+  bool all_accepted(const std::vector<Job>& jobs, Call call) const;
   /// Marks a run that the system refuses, or in which it fails, and takes back what was written.
   void mark_refused(const Job& job) const;
+  /// What --record series keeps of one save.
   void write_save(const Job& job, std::size_t save) const;
   void write_end(const Job& job) const;
   void write_state(const Job& job) const;

@@ -268,8 +268,16 @@ void Columns::add_cell(const Cells& cells) {
     seed = of_cell.add(std::move(spec));
   }
   constants = of_cell.width;
+  // A label of that name says nothing of it, and is refused.
+  const auto is_swept = [&](const std::string& name) {
+    return std::ranges::any_of(cells.axes(), [&](const Axis& axis) {
+      return std::ranges::any_of(axis.parameters, [&](const SweptParameter& swept) {
+        return as_identifier(swept.name()) == name;
+      });
+    });
+  };
   for (const ConstantInfo& one : info.constants) {
-    if (cells.is_coordinate(one.name)) continue;  // the coordinate says it
+    if (is_swept(one.name)) continue;  // the coordinate says it
     constant_names.push_back(one.name);
     of_cell.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
   }

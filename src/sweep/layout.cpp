@@ -1,6 +1,8 @@
 #include "sweep/layout.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "file/stored_file.hpp"
@@ -16,6 +18,9 @@ namespace {
 /// Words that an int8 can count.
 constexpr std::size_t kMostFlags = 127;
 
+/// The dimension of a shard.
+constexpr const char* kCell = "cell";
+
 /// A word without the blanks that separate flag_meanings.
 std::string one_word(std::string text) {
   std::replace_if(
@@ -23,18 +28,30 @@ std::string one_word(std::string text) {
   return text.empty() ? "(none)" : text;
 }
 
-/// The words in the order of the numbers that stand for them.
-std::vector<Attribute> words_of(const SweptParameter& swept) {
-  std::vector<std::int8_t> values;
+/// The distinct words of a parameter, in the order in which they come, and which of them each of
+/// its places has: along a label one may be there several times.
+struct CodedWords {
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < swept.size(); ++i) {
-    words.push_back(one_word(swept.words[i]));
-    if (i < kMostFlags) values.push_back(static_cast<std::int8_t>(i));
+  std::vector<std::size_t> codes;
+
+  explicit CodedWords(const SweptParameter& swept) {
+    std::map<std::string, std::size_t> code_of;
+    for (const std::string& word : swept.words) {
+      const auto [found, first] = code_of.emplace(word, words.size());
+      if (first) words.push_back(one_word(word));
+      codes.push_back(found->second);
+    }
   }
-  // Attributes of more numbers than an int8 counts are left out: the words are in their order.
-  if (words.size() > kMostFlags) return {{"flag_meanings", joined(words)}};
-  return {{"flag_values", values}, {"flag_meanings", joined(words)}};
-}
+  [[nodiscard]] bool fit_int8() const { return words.size() <= kMostFlags; }
+  /// Attributes hold no lists of larger whole numbers: beyond an int8, the words are in the order
+  /// of the numbers, and that must do.
+  [[nodiscard]] std::vector<Attribute> attributes() const {
+    if (!fit_int8()) return {{"flag_meanings", joined(words)}};
+    std::vector<std::int8_t> values(words.size());
+    std::iota(values.begin(), values.end(), std::int8_t{0});
+    return {{"flag_values", values}, {"flag_meanings", joined(words)}};
+  }
+};
 
 std::vector<Attribute> described_values(const SweptParameter& swept) {
   std::vector<Attribute> attributes = described(swept.parameter->meaning);
@@ -58,9 +75,12 @@ DimensionSpec dimension_of(const Axis& axis) {
     dimension.values = swept.numbers;
     return dimension;
   }
-  dimension.coordinate = swept.size() > kMostFlags ? DimensionSpec::Coordinate::index
-                                                   : DimensionSpec::Coordinate::flags;
-  for (Attribute& attribute : words_of(swept)) dimension.attributes.push_back(std::move(attribute));
+  // The words of such an axis are all distinct.
+  const CodedWords coded(swept);
+  dimension.coordinate =
+      coded.fit_int8() ? DimensionSpec::Coordinate::flags : DimensionSpec::Coordinate::index;
+  for (Attribute& attribute : coded.attributes())
+    dimension.attributes.push_back(std::move(attribute));
   return dimension;
 }
 
@@ -72,25 +92,27 @@ VariableSpec values_along(const SweptParameter& swept, const std::string& dimens
   v.name = as_identifier(swept.name());
   v.dimensions = {dimension};
   v.attributes = described_values(swept);
-  if (swept.is_number() && swept.parameter->kind == Kind::real) {
-    std::vector<double> data(size);
-    for (std::size_t i = 0; i < size; ++i) data[i] = swept.numbers[place_of(i)];
-    v.data = std::move(data);
+  const auto data = [&]<class Number>(Number, const auto& of_places) {
+    std::vector<Number> numbers(size);
+    for (std::size_t i = 0; i < size; ++i) numbers[i] = static_cast<Number>(of_places[place_of(i)]);
+    return numbers;
+  };
+  if (swept.is_number()) {
+    const bool whole = swept.parameter->kind == Kind::integer;
+    v.type = whole ? NumberType::int64 : NumberType::float64;
+    if (whole)
+      v.data = data(std::int64_t{}, swept.numbers);
+    else
+      v.data = data(double{}, swept.numbers);
     return v;
   }
-  v.type = NumberType::int64;
-  std::vector<std::int64_t> data(size);
-  for (std::size_t i = 0; i < size; ++i)
-    data[i] = swept.is_number() ? static_cast<std::int64_t>(swept.numbers[place_of(i)])
-                                : static_cast<std::int64_t>(place_of(i));
-  if (!swept.is_number() && swept.size() <= kMostFlags) {
-    v.type = NumberType::int8;
-    v.data = std::vector<std::int8_t>(data.begin(), data.end());
-  } else {
-    v.data = std::move(data);
-  }
-  if (!swept.is_number())
-    for (Attribute& attribute : words_of(swept)) v.attributes.push_back(std::move(attribute));
+  const CodedWords coded(swept);
+  v.type = coded.fit_int8() ? NumberType::int8 : NumberType::int64;
+  if (coded.fit_int8())
+    v.data = data(std::int8_t{}, coded.codes);
+  else
+    v.data = data(std::int64_t{}, coded.codes);
+  for (Attribute& attribute : coded.attributes()) v.attributes.push_back(std::move(attribute));
   return v;
 }
 
@@ -104,14 +126,21 @@ void add_variables(GroupSpec& root, const Table& table, const std::vector<std::s
   }
 }
 
+/// A shard becomes part of the whole's file, where labels name dimensions: they are checked as
+/// there.
 void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
   std::set<std::string> names;
   std::set<std::string> shared;
-  for (const GroupSpec& group : root.groups) names.insert(group.name);
-  for (const VariableSpec& variable : root.variables)
-    if (!names.insert(variable.name).second) shared.insert(variable.name);
+  const auto add = [&](const std::string& name) {
+    if (!names.insert(name).second) shared.insert(name);
+  };
+  const bool whole = cells.shard().whole();
+  for (const GroupSpec& group : root.groups) add(group.name);
+  for (const VariableSpec& variable : root.variables) add(variable.name);
   for (const DimensionSpec& dimension : root.dimensions)
-    if (!names.insert(dimension.name).second) shared.insert(dimension.name);
+    if (whole || dimension.name != kCell) add(dimension.name);
+  for (const Axis& axis : cells.axes())
+    if (!whole && axis.indexed) add(axis.dimension);
   if (shared.empty()) return;
   for (const Axis& axis : cells.axes())
     for (const SweptParameter& swept : axis.parameters)
@@ -138,7 +167,7 @@ GroupSpec parameters_of(const RunConfig& sweep, const Columns& columns) {
 }  // namespace
 
 std::vector<std::string> cell_dimensions(const Cells& cells) {
-  if (!cells.shard().whole()) return {"cell"};
+  if (!cells.shard().whole()) return {kCell};
   std::vector<std::string> names;
   for (const Axis& axis : cells.axes()) names.push_back(axis.dimension);
   return names;
@@ -156,7 +185,7 @@ void add_axes(GroupSpec& root, const Cells& cells) {
     return;
   }
   DimensionSpec cell;
-  cell.name = "cell";
+  cell.name = kCell;
   cell.size = static_cast<std::size_t>(cells.size());
   cell.coordinate = DimensionSpec::Coordinate::wholes;
   cell.attributes = described("number of the cell in the whole sweep");
@@ -166,7 +195,7 @@ void add_axes(GroupSpec& root, const Cells& cells) {
   for (std::size_t axis = 0; axis < cells.axes().size(); ++axis)
     for (const SweptParameter& swept : cells.axes()[axis].parameters)
       root.variables.push_back(
-          values_along(swept, "cell", static_cast<std::size_t>(cells.size()),
+          values_along(swept, kCell, static_cast<std::size_t>(cells.size()),
                        [&](std::size_t i) { return cells.places(cells.number(i))[axis]; }));
 }
 
@@ -197,9 +226,13 @@ GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reducti
   GroupSpec root;
   root.attributes =
       file_attributes(info, "sweep: " + info.title, sweep.options.word("mode"), sweep);
+  // With a reduction there are no states and passages.
+  const auto kept = [&](const std::vector<std::string>& names) {
+    return reduction == nullptr ? joined(names) : "";
+  };
   root.attributes.insert(root.attributes.end(), {{"observables", joined(observables)},
-                                                 {"state_fields", joined(columns.field_names)},
-                                                 {"passages", joined(columns.passage_names)},
+                                                 {"state_fields", kept(columns.field_names)},
+                                                 {"passages", kept(columns.passage_names)},
                                                  {"constants", joined(columns.constant_names)}});
   add_axes(root, cells);
   std::vector<std::string> of_cells = cell_dimensions(cells), of_runs = of_cells;

@@ -1,7 +1,6 @@
 #include "sweep/ranks.hpp"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cores.hpp"
 #include "popflow/error.hpp"
 
 #ifdef POPFLOW_HAVE_MPI
@@ -98,17 +98,6 @@ void* in_mpi(const char* name) {
 bool is_rank() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
          std::getenv("PMI_RANK") != nullptr;
-}
-
-/// For each core of this machine: 1 if this process may run on it.
-std::vector<int> cores_of_mask() {
-  std::vector<int> cores(CPU_SETSIZE, 0);
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
-  for (std::size_t core = 0; core < cores.size(); ++core)
-    cores[core] = CPU_ISSET(core, &mask) ? 1 : 0;
-  return cores;
 }
 
 /// Never more text than this goes from rank to rank.

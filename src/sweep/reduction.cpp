@@ -133,7 +133,8 @@ void Reduction::Cell::add_run(std::span<const double> row) {
     for (std::size_t i = 0; i < reduced.width; ++i) {
       Moments& moments = moments_[place++];
       const double value = row[reduced.from + i];
-      if (well_ == 1) moments.least = moments.largest = value;
+      // As with the mean, one that is NaN leaves nothing else.
+      if (well_ == 1 || std::isnan(value)) moments.least = moments.largest = value;
       // Welford's recurrence: no sum of squares that cancels.
       const double off = value - moments.mean;
       moments.mean += off / static_cast<double>(well_);

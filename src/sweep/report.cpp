@@ -8,6 +8,7 @@
 
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
+#include "report/csv.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
@@ -242,13 +243,13 @@ void write_sweep_csv(const DataFile& file, const Catalogue& catalogue, std::ostr
     std::string axes;
     for (std::size_t axis = 0; axis < place.size(); ++axis)
       for (const SweptParameter& swept : cells.axes()[axis].parameters)
-        axes += swept.text(place[axis]) + ",";
+        axes += csv_cell(swept.text(place[axis])) + ",";
     for (std::uint64_t run = 0; run < each; ++run) {
       line = axes;
       if (runs) line += std::to_string(run) + ",";
       for (std::size_t i = 0; i < values.size(); ++i) {
         const bool of_run = values[i].size() != cells.size() || !runs;
-        line += (i == 0 ? "" : ",") + values[i].exact(of_run ? cell * each + run : cell);
+        line += (i == 0 ? "" : ",") + csv_cell(values[i].exact(of_run ? cell * each + run : cell));
       }
       out << line << '\n';
     }

@@ -153,6 +153,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   Traffic traffic;
   const auto close = [&](const std::string& trouble) {
     file.sync();
+    file.require_in_place();
     const SweepEnding ending =
         ending_of(StatusCounts(DataFile(file.path())),
                   sweep.reduction || sweep.cells.runs() == 1 ? "cells" : "runs");
@@ -312,6 +313,7 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
 }  // namespace
 
 RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
+  require_format(file);
   const auto system = file.text_attribute("", "system");
   const auto text = file.text_attribute("parameters", "config");
   if (!system || !text)
@@ -390,6 +392,10 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
       require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
       const GroupSpec layout = sweep->layout(workers->threads());
       require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
+      // What is wrong with every cell is found with the first: the file that is there is kept.
+      if (std::error_code unknown; std::filesystem::exists(path, unknown))
+        CellRunner(sweep->cells, sweep->columns, catalogue, *workers, {})
+            .require({sweep->cells.number(0), 0, {}, {}});
       auto created =
           std::make_unique<TrajectoryFile>(TrajectoryFile::create_unpublished(path, layout));
       created->publish_meanwhile(config.options.flag("force"));

@@ -49,7 +49,7 @@ std::string placeholder(const Parameter& parameter);
 /// "--output FILE" or, with its letter, "-o, --output FILE".
 std::string option_form(const Parameter& parameter);
 
-/// What a parameter may be: "at least 2", "one of a, b".
+/// What a parameter may be: "at least 2", "a, b".
 std::string allowed_values(const Parameter& parameter);
 
 /// The default as help shows it; empty where there is nothing to show.
@@ -64,7 +64,7 @@ std::string hexadecimal(std::uint64_t number);
 /// Seconds as 0:07, 12:34 or 1:02:03.
 std::string duration(double seconds);
 
-/// Seconds as measured: 0.0123 s, 12.3 s, or as duration() from two minutes on.
+/// Seconds as measured: 0.0123 s, 12.3 s, 1234 s.
 std::string measured(double seconds);
 
 }  // namespace popflow::text

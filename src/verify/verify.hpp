@@ -29,7 +29,7 @@ struct Check {
 struct VerifyOptions {
   bool thorough = false;   ///< more states, more samples, all methods
   std::uint64_t seed = 1;  ///< of samples and directions
-  /// Names of the checks that are made, by how they begin; empty: all.
+  /// Names of the checks that are made; empty: all.
   std::vector<std::string> only = {};
   /// Told how much is done, 0 to 1, and what is next.
   std::function<void(double, const std::string&)> progress = {};

@@ -40,11 +40,13 @@ def test_what_was_opened_stands_for_its_file():
 
 def test_axes():
     assert axes({"e0": linear(0.02, 2, 200), "learning_rate": logarithmic(1e-3, 1, 13),
-                 "problem_seed": range(1, 21), "bias": ["optimal", "free"], "w0": sampled(-2, 2),
-                 "text": ["a,b.txt"], "p": 0.5, "q": range(1, 9, 2)}) == [
+                 "problem_seed": range(1, 10**6 + 1), "bias": ["optimal", "free"],
+                 "w0": sampled(-2, 2), "text": ["a,b.txt"], "p": 0.5, "q": range(1, 9, 2),
+                 "b0": range(3, 0, -1), "steps": range(5, 6)}) == [
         "--over", "e0=0.02:2:200", "--over", "learning-rate=0.001:1:13:log",
-        "--over", "problem-seed=1..20", "--over", "bias=optimal,free", "--over", "w0=-2:2",
-        "--over", "text=a\\,b.txt", "--over", "p=0.5", "--over", "q=1,3,5,7"]
+        "--over", "problem-seed=1:1000000:1000000", "--over", "bias=optimal,free",
+        "--over", "w0=-2:2", "--over", "text=a\\,b.txt", "--over", "p=0.5", "--over", "q=1:7:4",
+        "--over", "b0=3,2,1", "--over", "steps=5"]
 
 
 def test_parameters_that_change_together():

@@ -1,6 +1,7 @@
 # label: long
 """Figures: what is drawn is what the file holds."""
 
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import xarray
 from figure_files import maker
 
 import popflow
-from popflow.figure import kinds
+from popflow.figure import Page, kinds
 from popflow.figure.choice import comparison
 from popflow.figure.choice_of_sweeps import turned
 from popflow.figure.command import run
@@ -376,7 +377,7 @@ def test_a_style_has_the_last_word(made, tmp_path):
         drawn(made, "chain", style=style)
 
 
-def test_the_command_and_its_script(made, tmp_path, monkeypatch, capsys, package_folder):
+def test_the_command_and_its_script(made, tmp_path, monkeypatch, package_folder):
     monkeypatch.chdir(tmp_path)
     words = [str(made("run").popflow.path), "--observable", "excess_loss", "-o", "a.png",
              "--script", "draw.py"]
@@ -388,21 +389,53 @@ def test_the_command_and_its_script(made, tmp_path, monkeypatch, capsys, package
     subprocess.run([sys.executable, "draw.py"], cwd=tmp_path, check=True,
                    env={"PYTHONPATH": package_folder})
     assert (tmp_path / "a.png").read_bytes() == picture
-    # A script that somebody has changed is not lost.
-    (tmp_path / "draw.py").write_text(script + "# mine\n")
-    assert run(words) == 2
-    assert "exists and differs" in capsys.readouterr().err
-    assert (tmp_path / "draw.py").read_text().endswith("# mine\n")
+
+
+LIMITED = """
+import resource, sys
+import matplotlib.font_manager  # whose cache is a file, too
+from popflow.figure.command import run
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("limit, figure, lost", [
+    (2000, "a.pdf", "a.pdf"), (2000, "a.svg", "a.svg"), (2000, "a.png", "a.png"),
+    (100, "a.pdf", "draw.py")])
+def test_what_cannot_be_written_leaves_what_was_there(made, tmp_path, package_folder, limit, figure,
+                                                      lost):
+    for name in (figure, "draw.py"):
+        (tmp_path / name).write_text("old")
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(limit), str(made("chain").popflow.path), "-o", figure,
+         "--script", "draw.py"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": package_folder})
+    assert ended.stderr == f"popflow: error: cannot write '{lost}': File too large\n"
+    assert ended.returncode == 5
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        figure: "old", "draw.py": "old"}
+
+
+def test_a_name_as_long_as_can_be(tmp_path):
+    path = tmp_path / (251 * "a" + ".png")
+    with Page(1, save=path) as page:
+        page[0].plot([1, 2])
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    (tmp_path / "b").touch()
+    assert path.stat().st_mode == (tmp_path / "b").stat().st_mode
 
 
 @pytest.mark.parametrize("words, code, said", [
     (["FILE", "-o", "a.jpg"], 2, "must end in .pdf, .svg or .png"),
-    (["FILE", "--nothing"], 2, "unrecognized arguments: --nothing"),
+    (["FILE", "-o", "a.png", "--nothing"], 2, "unrecognized arguments: --nothing"),
     (["FILE", "-o", "a.png", "--script", "draw.txt"], 2, "must end in .py"),
-    (["no.h5"], 3, "no.h5 cannot be read"),
-    (["odd.h5"], 3, "odd.h5 cannot be drawn: "),
-    (["nowhere.h5"], 3, "nowhere.h5 does not exist"),
-    (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5, "no/a.pdf cannot be written")])
+    (["FILE"], 2, "required: -o/--output"),
+    (["no.h5", "-o", "a.png"], 3, "no.h5 cannot be read"),
+    (["odd.h5", "-o", "a.png"], 3, "odd.h5 cannot be drawn: "),
+    (["nowhere.h5", "-o", "a.png"], 3, "nowhere.h5 does not exist"),
+    (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5,
+     "cannot write 'no/a.pdf': No such file or directory")])
 def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, said):
     path = str(made("chain").popflow.path)
     monkeypatch.chdir(tmp_path)

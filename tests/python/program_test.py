@@ -110,6 +110,18 @@ def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
     assert ended.value.path == tmp_path / "x.h5"
 
 
+@pytest.mark.parametrize("said, sentence", [
+    ("popflow: error: so it ends", "so it ends"),
+    ("warning: signals grow\nown-system: error: so it ends", "so it ends"),
+    ("own system: error: the solver: error: no root", "the solver: error: no root"),
+    ("ranks: error: one\nranks: error: two\n", "two"),
+    ("note\nwarning: one\nwarning: signals grow\n", "signals grow"),
+    (" killed \n", "killed")])
+def test_sentences(said, sentence):
+    """Of the last error, whatever the program is called."""
+    assert executable.sentence(said) == sentence
+
+
 VERIFIED = {
     "system": "toy", "holds": False, "table": "  check  measured\n  slope  0.5\n\n", "checks": [
         {"name": "slope", "verdict": "fails", "measured": 0.5, "allowed": 1e-6, "at_least": False,

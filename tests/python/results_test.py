@@ -123,6 +123,10 @@ def test_a_sweep():
     assert basins.time_of.loss_settled.dims == ("e0", "w0", "bias")
     together = popflow.sweep("markov", {"chain": {"p": [0.1, 0.2], "q": [0.3, 0.5]}})
     assert together.p.dims == ("chain",) and together.q[1] == 0.5
+    for parameter, values in (("w0", range(-1, 2)), ("problem_seed", range(2, 9, 3))):
+        ranged = popflow.sweep("scb" if parameter == "problem_seed" else "markov",
+                               {parameter: values}, t_end=1)
+        assert ranged[parameter].values.tolist() == list(values)
     one_word = popflow.sweep("markov", {"bias": ["free"]}, t_end=1)
     assert one_word.bias.values.tolist() == ["free"]
 

@@ -3,8 +3,9 @@
 """What the command line answers to words that are nearly right."""
 
 import os
+import subprocess
 
-from runs import Folder, check, popflow, run_all
+from runs import BINARY, Folder, check, popflow, run_all
 
 
 def said(*words, code, folder=None):
@@ -79,7 +80,46 @@ def test_what_is_read_is_not_replaced():
         check(before == after, "a file was replaced")
 
 
+def test_what_is_said_never_gets_into_files():
+    """A file that is opened takes the lowest free descriptor, that of a closed standard stream."""
+    with Folder() as folder:
+        for command in ("run markov --t-end 1", "sweep markov --over w0=-1,1 --t-end 1 --progress always",
+                        "compare markov --t-end 1 --runs 2", "run markov --mode sgd --runs 3 --steps 9"):
+            for streams in (">&-", "2>&-", "<&- >&- 2>&-"):
+                shell = f'"{BINARY}" {command} -o a.h5 --force {streams}'
+                code = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True).returncode
+                # What could not be said is a failure; what could not be warned of is none.
+                check(code == (0 if streams == "2>&-" else 5), f"{shell} ended with {code}")
+                popflow("info", "a.h5", folder=folder, code=0)
+
+
+def test_a_limit_of_file_sizes_is_a_failed_write():
+    with Folder() as folder:
+        popflow("run", "markov", "--saves", 1000, "-o", "a.h5", folder=folder, code=0)
+        shell = f'ulimit -f 1; "{BINARY}" info a.h5 --csv > a.csv'
+        ended = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True)
+        check(ended.returncode == 5 and "standard output can't be written" in ended.stderr, ended)
+
+
+def test_an_option_of_run_is_not_taken_for_a_slip():
+    for words in (["compare", "markov", "--method", "rk4"], ["sweep", "markov", "--first-run", 3]):
+        check("'run' has it, this command has not" in said(*words, code=2), words)
+
+
+def test_an_end_between_two_steps_is_said():
+    with Folder() as folder:
+        for words in (["run"], ["compare", "--rungs", "flow,sgd"]):
+            for rate, end, rounded in ((10, 1, 10), (0.3, 1, 0.9), (0.1, 1, None)):
+                err = said(words[0], "markov", *words[1:], *(["--mode", "sgd"] if words == ["run"] else []),
+                           "--learning-rate", rate, "--t-end", end, "-o", "a.h5", "--force",
+                           folder=folder, code=0)
+                told = f"--t-end {end} is no whole number of steps of {rate}: the end is t = {rounded}"
+                check((told in err) == (rounded is not None), err)
+
+
 if __name__ == "__main__":
     run_all([test_help_is_a_command_too, test_a_letter_may_begin_several_options,
              test_nothing_is_written_to_standard_output, test_a_quiet_dry_run_shows_its_result,
-             test_warnings_name_the_file, test_what_is_read_is_not_replaced])
+             test_warnings_name_the_file, test_what_is_read_is_not_replaced,
+             test_what_is_said_never_gets_into_files, test_a_limit_of_file_sizes_is_a_failed_write,
+             test_an_option_of_run_is_not_taken_for_a_slip, test_an_end_between_two_steps_is_said])

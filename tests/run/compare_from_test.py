@@ -157,6 +157,17 @@ def test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out():
         check(np.array_equal(ours[1, :3], its[1, :3]) and np.isnan(ours[1, 3:]).all(), ours)
 
 
+def test_a_flow_that_stopped_early_has_the_times_of_the_others():
+    with Folder() as folder:
+        flow = run(folder, "flow", "joma", "--t-end", 0.31, "--saves", 5, code=4)
+        sde = run(folder, "sde", "joma", "--mode", "sde", "--noise", "isotropic", "--noise-scale", 1e-6,
+                  "--runs", 4, "--t-end", 0.31, "--saves", 5)
+        path, _ = compared(folder, "compared", "--from", f"flow={flow},sde={sde}")
+        with h5py.File(path) as file:
+            check(list(file["comparison/diverged"]) == [1, 0], file["comparison/diverged"][()])
+            check(np.isfinite(file["comparison/loss_mean"][:, :4]).all(), "before it stopped")
+
+
 def test_a_rung_of_the_system_is_not_the_flow():
     with Folder() as folder:
         small = ["joma-joint", "--tokens", 6, "--classes", 3, "--t-end", 1, "--saves", 3]
@@ -187,4 +198,5 @@ if __name__ == "__main__":
     run_all([test_files_are_compared_like_what_was_run, test_files_that_cannot_be_compared,
              test_another_drawn_problem_is_refused,
              test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out,
+             test_a_flow_that_stopped_early_has_the_times_of_the_others,
              test_a_rung_of_the_system_is_not_the_flow, test_options_that_do_nothing_may_differ])

@@ -194,7 +194,8 @@ def test_divergence_is_reported():
     with Folder() as folder:
         path, ended = compare(folder, "scb", "--vocab-size", 3, "--context-length", 50,
                               "--learning-rate", 20, "--t-end", 2000, "--saves", 5, "--runs", 3,
-                              "--rungs", "flow,sgd")
+                              "--rungs", "flow,sgd", code=4)
+        check("sgd: 3 of 3 runs diverged" in ended.err, ended.err)
         check("3 of 3 runs diverged" in ended.out, ended.out)
         with h5py.File(path) as file:
             check((file["sgd/status"][()] == 3).all(), file["sgd/status"][()])
@@ -219,10 +220,51 @@ def test_the_start_is_saved_wherever_saves_begin():
             check(popflow("resume", path, code=0).err.count("finished"), "it is read again")
 
 
+def test_states_are_cut_where_those_of_all_rungs_are_too_many():
+    with Folder() as folder:
+        args = ["compare", "scb", "--rungs", "flow,sgd", "--vocab-size", 50, "--context-length", 1000,
+                "--dry-run"]
+        few = popflow(*args, "--runs", 8, "--saves", 101, folder=folder, code=0).out
+        check("MB" in few.splitlines()[-1], few)
+        # A third of 1 GiB for a rung, and three times that for the file.
+        many = popflow(*args, "--runs", 8, "--saves", 101, "--learning-rates", "0.1,0.05,0.025,0.0125",
+                       folder=folder, code=0).out
+        check("GB" not in many.splitlines()[-1], many)
+
+
+def test_a_flow_that_diverges_counts_as_diverged():
+    args = ["joma", "--rungs", "flow,sde", "--noise", "isotropic", "--runs", 8, "--saves", 5]
+    with Folder() as folder:
+        # The flow blows up a little before the end, and so do all runs, or none that is later.
+        for scale, end, shares, verdict in ((0.1, 5, [1, 8], "undecided"), (1e-6, 0.31, [1, 0], "differ")):
+            path, ended = compare(folder, *args, "--noise-scale", scale, "--t-end", end, code=4)
+            check("flow (1 diverged)" in ended.out, ended.out)
+            with h5py.File(path) as file:
+                check(list(file["comparison/diverged"]) == shares, file["comparison/diverged"][()])
+                words = file["comparison/loss_verdict"].attrs["flag_meanings"].split()
+                found = {words[file[f"comparison/{name}_verdict"][0]]
+                         for name in attribute(path, "observables", "flow").split()
+                         if file[f"comparison/{name}_verdict"][0] >= 0}
+                check(found == {verdict}, f"{scale}: {found}")
+
+
+def test_seeds_of_all_rungs_can_be_given_again():
+    with Folder() as folder:
+        path, _ = compare(folder, "markov", "--rungs", "flow,sde2,sgd", "--learning-rates", "0.1,0.05",
+                          "--runs", 4, "--t-end", 1)
+        seeds = set()
+        for rung in attribute(path, "run_groups").split():
+            with h5py.File(path) as file:
+                seed = int(file[rung + "/parameters"].attrs["seed"])
+                check(0 <= seed <= 2**53, f"{rung}: {seed}")
+                seeds.add(seed)
+        check(len(seeds) == 4, seeds)  # flow and sgd share one, at each rate
+
+
 def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
     with Folder() as folder:
         path, ended = compare(folder, "scb", "--rungs", "flow,sgd", "--learning-rate", 5, "--t-end", 50,
-                              "--runs", 12, "--saves", 11, "--state", "none")
+                              "--runs", 12, "--saves", 11, "--state", "none", code=4)
         check("12 of 12 runs diverged" in ended.out and "too few runs" not in ended.out, ended.out)
         with h5py.File(path) as file:
             words = file["comparison/loss_verdict"].attrs["flag_meanings"].split()
@@ -396,6 +438,8 @@ if __name__ == "__main__":
              test_what_is_kept_exactly_has_no_order,
              test_it_says_beforehand_that_a_file_will_be_large,
              test_killed_comparisons_resume, test_divergence_is_reported,
+             test_states_are_cut_where_those_of_all_rungs_are_too_many,
+             test_seeds_of_all_rungs_can_be_given_again, test_a_flow_that_diverges_counts_as_diverged,
              test_the_start_is_saved_wherever_saves_begin,
              test_a_rung_whose_runs_all_diverge_differs_from_the_flow,
              test_runs_that_did_not_come_beyond_the_start_decide_nothing,

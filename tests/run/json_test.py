@@ -41,12 +41,13 @@ def test_options_of_commands():
 def test_info():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
-        popflow("run", "markov", "--t-end", "40", "--saves", "5", "-o", path)
+        popflow("run", "markov", "--t-end", "40", "--save-at", "0,1.5,2,3,40", "-o", path)
         told = json.loads(popflow("info", path, "--json").out)
         check(told["path"] == path and told["attributes"]["system"] == "markov", "wrong root")
         check(told["variables"]["loss"]["shape"] == [5], f"{told['variables']['loss']}")
         check(told["variables"]["loss"]["dimensions"] == ["time"], "loss has no time")
         check(told["groups"]["parameters"]["attributes"]["t-end"] == 40, "wrong end")
+        check(told["groups"]["parameters"]["attributes"]["save-at"] == [0, 1.5, 2, 3, 40], "no list")
         check(all(set(event) == {"name", "time", "run"} for event in told["events"]),
               f"{told['events']}")
         # Other forms exclude it.

@@ -100,6 +100,77 @@ def test_sweeps_that_differ_along_one_axis_grow():
         check_same_file(in_folder("merged.h5"), in_folder("all.h5"))
 
 
+NODES = ["joma", "--activation", "nonlinear", "--t-end", 0.5, "--over", "temperature=0.8,1,1.5"]
+# Along these axes states, or passages, have other shapes or other names.
+SHAPES = [
+    (NODES, "nodes", [1, 2, 3], ("v", "time_to_90", "node", "token")),
+    (["scb", "--vocab-size", 4, "--context-length", 10, "--t-end", 1], "coordinates",
+     ["full", "support"], ("V", "A", "A_support", "position", "slot", "query")),
+    (["topic", "--t-end", 1], "train", ["joint", "embedding"],
+     ("value_mask", "key_block", "block_in")),
+    (["scb", "--context-length", 10, "--mode", "sgd", "--steps", 5, "--runs", 2, "--reduce",
+      "runs"], "vocab-size", [4, 6], ("V", "A")),
+]
+
+
+def test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole():
+    for args, axis, values, without in SHAPES:
+        with Folder() as folder:
+            def over(some, name, *more):
+                popflow("sweep", *args, "--over", f"{axis}={','.join(map(str, some))}", *more, "-o",
+                        name, "--quiet", folder=folder, code=0)
+
+            for value in values:
+                over([value], f"{value}.h5")
+            for turn, order in enumerate((values, values[::-1], values[1:] + values[:1])):
+                # Numbers are in their order, words as they came.
+                over(sorted(order) if isinstance(order[0], int) else order, f"whole-{turn}.h5")
+                popflow("merge", *(f"{value}.h5" for value in order), "-o", f"merged-{turn}.h5",
+                        folder=folder, code=0)
+                merged = os.path.join(folder, f"merged-{turn}.h5")
+                check_same_file(merged, os.path.join(folder, f"whole-{turn}.h5"))
+                there = set(datasets(merged)) & set(without)
+                check(not there, f"{axis}: {there} are there")
+                check(attribute(merged, "state_fields") == "", "state_fields")
+
+
+def test_a_merged_file_without_states_grows_and_is_resumed():
+    with Folder() as folder:
+        in_folder = lambda name: os.path.join(folder, name)
+
+        def over(nodes, name, *more):
+            popflow("sweep", *NODES, "--over", f"nodes={nodes}", *more, "-o", name, "--quiet",
+                    folder=folder, code=0)
+
+        over("1,2,3", "whole.h5")
+        over("1", "1.h5")
+        over("3", "3.h5")
+        for number in (1, 2):
+            over("2", f"2-{number}.h5", "--shard", f"{number}/2")
+        # Of the second number of nodes a part is late.
+        popflow("merge", "2-1.h5", "1.h5", "--allow-missing", "-o", "begun.h5", folder=folder,
+                code=0)
+        check("v" not in datasets(in_folder("begun.h5")), "states are there")
+        for name, late in (("merged.h5", "2-2.h5"), ("resumed.h5", None)):
+            files = ["3.h5", "begun.h5"] + ([late] if late else ["--allow-missing"])
+            popflow("merge", *files, "-o", name, folder=folder, code=0)
+            if late is None:
+                popflow("resume", name, "--quiet", folder=folder, code=0)
+            check_same_file(in_folder(name), in_folder("whole.h5"))
+        # Shards of one shape keep theirs.
+        popflow("merge", "2-2.h5", "2-1.h5", "-o", "2.h5", folder=folder, code=0)
+        over("2", "direct.h5")
+        check_same_file(in_folder("2.h5"), in_folder("direct.h5"))
+        check("v" in datasets(in_folder("2.h5")), "no states")
+        # Who asks for states is not given a file without them, as by a sweep of the whole.
+        for nodes in (1, 2):
+            over(nodes, f"asked-{nodes}.h5", "--state", "ends")
+        said = popflow("merge", "asked-1.h5", "asked-2.h5", "-o", "no.h5", folder=folder,
+                       code=3).err
+        check("--state ends needs states of one shape in all cells" in said, said)
+        check(not os.path.exists(in_folder("no.h5")), "a file is left behind")
+
+
 def test_shards_of_earlier_versions_go_with_new_ones():
     """They have variables for final values that no cell can have."""
     with Folder() as folder:
@@ -213,6 +284,8 @@ def test_shards_read_the_same_files_in_any_folder():
 
 run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
          test_sweeps_that_differ_along_one_axis_grow,
+         test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole,
+         test_a_merged_file_without_states_grows_and_is_resumed,
          test_shards_of_earlier_versions_go_with_new_ones,
          test_what_does_not_belong_together_is_refused,
          test_values_come_in_any_order, test_shards_read_the_same_files_in_any_folder])

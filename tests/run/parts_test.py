@@ -285,6 +285,21 @@ def test_ten_thousand_runs_in_forty_parts():
             check(len(np.unique(file["loss"][:, -1])) > 9990, "runs are copied twice")
 
 
+def test_a_merge_does_not_replace_what_is_being_written():
+    with Folder() as folder:
+        files = [run(folder, f"part{i}", "markov", "--mode", "sgd", "--steps", 3, "--state", "ends",
+                     "--runs", 2, "--first-run", 2 * i) for i in range(2)]
+        busy = os.path.join(folder, "busy.h5")
+        process = start("run", "scb", "--mode", "sgd", "--steps", 10_000_000, "-o", busy)
+        while not os.path.exists(busy):
+            time.sleep(0.01)
+        ended = popflow("merge", *files, "-o", busy, "--force", code=5)
+        check("another process" in ended.err, ended.err)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        check(process.returncode == 130, f"the run ended with {process.returncode}")
+
+
 def test_an_interrupted_merge_leaves_nothing():
     args = ["markov", "--mode", "sgd", "--learning-rate", 0.1, "--batch-size", 4, "--t-end", 300,
             "--saves", 3001, "--state", "all"]
@@ -315,4 +330,5 @@ if __name__ == "__main__":
              test_merging_again_changes_nothing, test_diverged_runs_are_merged,
              test_files_that_do_not_belong_together, test_another_problem_is_refused,
              test_first_runs_that_are_refused, test_ten_thousand_runs_in_forty_parts,
+             test_a_merge_does_not_replace_what_is_being_written,
              test_an_interrupted_merge_leaves_nothing])

@@ -56,6 +56,14 @@ def test_an_ensemble():
                 "-o", path, code=0)
         text = drawn(path)
         check("median" in text and "5% and 95% of 8 runs" in text, text)
+        popflow("run", "markov", "--mode", "sgd", "--learning-rate", "1.2", "--batch-size", "1", "--e0",
+                "1.6", "--w0", "1.8", "--runs", "12", "--t-end", "60", "--saves", "6", "-o", path,
+                "--force", code=0)
+        with h5py.File(path) as file:
+            left = 12 - (file["status"][()] == 3).sum()
+        check(0 < left < 12, "all diverged, or none")
+        text = drawn(path)
+        check(f"{left} of 12 runs, the others diverged" in text and "e+" not in text, text)
 
 
 def test_a_comparison():
@@ -148,7 +156,37 @@ def test_what_is_refused():
         check("is a file that plot reads" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
 
 
+def test_what_is_there_is_replaced_by_force_alone():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", "1", "-o", "run.h5", folder=folder, code=0)
+        # A file's name may be that which its figure would have.
+        os.symlink("run.h5", os.path.join(folder, "drawn.pdf"))
+        before = {"run.pdf": "old figure", "old.py": "old script"}
+        for name, text in before.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for words, name in ((["-o", "run.pdf"], "run.pdf"), (["--script", "new.py"], "run.pdf"),
+                            (["-o", "new.pdf", "--script", "old.py"], "old.py")):
+            err = popflow("plot", "run.h5", *words, folder=folder, code=2).err
+            check(f"the file {name} exists; --force replaces it" in err, err)
+        err = popflow("plot", "drawn.pdf", "--script", "new.py", "--force", folder=folder, code=2).err
+        check("the output drawn.pdf is a file that plot reads" in err, err)
+        check(sorted(os.listdir(folder)) == ["drawn.pdf", "old.py", "run.h5", "run.pdf"], "stubs")
+        for name, text in before.items():
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                check(file.read() == text, f"{name} was replaced")
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            return
+        popflow("plot", "run.h5", "--script", "old.py", "--force", folder=folder, code=0)
+        with open(os.path.join(folder, "run.pdf"), "rb") as file:
+            check(file.read(5) == b"%PDF-", "no figure")
+        with open(os.path.join(folder, "old.py"), encoding="utf-8") as file:
+            check("save=\"run.pdf\"" in file.read(), "no script")
+
+
 if __name__ == "__main__":
     run_all([test_a_run, test_an_ensemble, test_a_comparison,
              test_bands_and_margin_are_where_they_belong, test_a_sweep, test_a_comparison_of_sweeps,
-             test_what_is_refused])
+             test_what_is_refused, test_what_is_there_is_replaced_by_force_alone])

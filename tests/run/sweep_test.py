@@ -508,6 +508,39 @@ def test_what_is_refused():
         check("without effect in mode flow: --same-seed, --batch-size" in ended.err, ended.err)
 
 
+def test_a_sweep_that_is_refused_replaces_nothing():
+    with Folder() as folder:
+        path = sweep("markov", *over("w0=-1,1"), "--t-end", 1, folder=folder)
+        with open(path, "rb") as file:
+            before = file.read()
+        for words_of_it in (["markov", "--mode", "sde", *over("w0=-1,1"), "--runs", 3, "--t-end", 0],
+                            ["linear-attention", *over("method=rosenbrock4,dopri5")]):
+            popflow("sweep", *words_of_it, "-o", path, "--force", code=2)
+            with open(path, "rb") as file:
+                check(file.read() == before, "the file was replaced")
+
+
+def test_a_sweep_whose_file_is_removed_says_so():
+    with Folder() as folder:
+        path = os.path.join(folder, "sweep.h5")
+        process = start("sweep", "markov", *over("w0=-1.9:.9:60", "e0=.1:1:60"), "--rtol", "1e-12",
+                        "--t-end", 3000, "--kernel", "scalar", "-o", path)
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        os.remove(path)
+        process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=PATIENCE)[1]
+        check(process.returncode == 5 and "removed or replaced" in err, f"{process.returncode}: {err}")
+
+
+def test_samples_stand_where_they_are_given():
+    with Folder() as folder:
+        path = sweep("markov", *over("w0=1:2", "p=0.1,0.2", "e0=0.1:0.2"), "--samples", 4, "--t-end", 1,
+                     folder=folder)
+        with h5py.File(path) as file:
+            check(file["status"].shape == (4, 2), file["status"].shape)
+
+
 def test_an_interrupt_ends_with_130_and_says_how_to_resume():
     args = over("w0=-1.9:.9:50", "e0=.1:1:50") + ["--rtol", "1e-12", "--t-end", 3000,
                                                   "--kernel", "scalar"]
@@ -527,7 +560,9 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
 
 
 if __name__ == "__main__":
-    run_all([test_a_cell_is_the_run_that_info_prints,
+    run_all([test_a_cell_is_the_run_that_info_prints, test_samples_stand_where_they_are_given,
+             test_a_sweep_whose_file_is_removed_says_so,
+             test_a_sweep_that_is_refused_replaces_nothing,
              test_any_number_of_threads_gives_the_same_file,
              test_a_larger_sweep_agrees_where_they_meet,
              test_shards_hold_together_what_the_whole_has,

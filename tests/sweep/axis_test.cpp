@@ -114,7 +114,7 @@ TEST_CASE("whole numbers of a range are rounded, merged, and that is said", "[fa
   CHECK(read.axes[0].parameters[0].numbers == Numbers{1, 2, 3, 4});
   REQUIRE(read.remarks.size() == 1);
   CHECK(read.remarks[0] ==
-        "--over batch-size=1:4:13: of 13 values, rounded to whole numbers, 4 differ");
+        "--over batch-size=1:4:13: of 13 values, rounded to whole numbers, 4 are distinct");
   CHECK(axes({"batch-size=1:9:3"}).remarks.empty());
   CHECK(numbers("batch-size=1:1000:7:log") == Numbers{1, 3, 10, 32, 100, 316, 1000});
   CHECK_THAT(refusal({"w0=1:1.00000000000001:99"}), Contains("coincide to 15 digits"));
@@ -142,7 +142,7 @@ TEST_CASE("parameters of one label go together", "[fast][sweep]") {
 TEST_CASE("sampled axes share one dimension", "[fast][sweep]") {
   const Axes read = axes({"w0=-1:1", "p=.1,.2", "e0=1:100:log", "batch-size=1:3"}, {500, 1});
   REQUIRE(read.axes.size() == 2);
-  const Axis& sample = read.axes[1];
+  const Axis& sample = read.axes[0];  // where the first of them was given
   CHECK(sample.dimension == "sample");
   CHECK(sample.size() == 500);
   REQUIRE(sample.parameters.size() == 3);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "popflow/function_system.hpp"
+#include "popflow/pack.hpp"
 #include "support/program.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
@@ -156,6 +157,69 @@ TEST_CASE("a cell whose system fails is named, or refused while the others go on
     compute(2);
     CHECK(statuses == std::vector{CellStatus::complete, CellStatus::refused, CellStatus::complete});
     CHECK(std::isnan(of_runs[columns.of_run.width + columns.stop_time]));
+  }
+}
+
+namespace {
+
+/// Flows in lanes, where the event of the cells with --bad 1 fails when it is located, and that of
+/// those with --bad 2 from the start.
+FunctionSystem failing_in_lanes() {
+  FunctionSystem system = failing();
+  system.functions = [](const Parameters& own, const Setting&) {
+    constexpr auto decay = [](auto, auto x, auto out) { out[0] = -x[0]; };
+    constexpr auto below_half = [](auto, auto x, auto values) { values[0] = 0.5 - x[0]; };
+    const std::int64_t bad = own.integer("bad");
+    Functions f;
+    f.state = {{"x", {1}, "place"}};
+    f.rhs = alone(decay, {});
+    f.events = {{"half", "half is left", [bad](std::span<const double> x, double t) {
+                   if (bad == 2 || (bad == 1 && t > 0)) throw std::runtime_error("no such event");
+                   return 0.5 - x[0];
+                 }}};
+    f.lanes = Functions::Lanes{
+        .of = {}, .rhs = in_lanes(decay), .events = in_lanes(below_half), .passages = nullptr};
+    f.end = 2;
+    return f;
+  };
+  return system;
+}
+
+}  // namespace
+
+TEST_CASE("a cell that fails among others in lanes leaves these as they are alone",
+          "[fast][sweep][lanes]") {
+  const Catalogue catalogue(std::vector<CatalogueRow>{failing_in_lanes()});
+  Workers workers(1);
+  const auto computed = [&](const std::string& values, bool keep_going) {
+    Args words = over({"bad=" + values});
+    if (keep_going) words.emplace_back("--keep-going");
+    const Cells cells(parse_sweep(catalogue.info("failing"), words));
+    const Columns columns(cells, catalogue, workers);
+    std::vector<double> of_runs(cells.size() * columns.of_run.width),
+        of_cells(cells.size() * columns.of_cell.width);
+    std::vector<CellRun> runs;
+    for (std::uint64_t i = 0; i < cells.size(); ++i)
+      runs.push_back(
+          {i, 0, std::span(of_runs).subspan(i * columns.of_run.width, columns.of_run.width),
+           std::span(of_cells).subspan(i * columns.of_cell.width, columns.of_cell.width)});
+    CellRunner runner(cells, columns, catalogue, workers, {});
+    const std::size_t done = runner.compute(runs);
+    CHECK(done == runs.size());
+    std::vector<std::pair<CellStatus, double>> ends;
+    for (const CellRun& run : runs)
+      ends.emplace_back(static_cast<CellStatus>(run.run_row[columns.status]),
+                        run.run_row[columns.stop_time]);
+    return ends;
+  };
+  for (const std::string bad : {"1", "2"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_WITH(computed("0," + bad + ",3", false),
+                      Catch::Contains("the cell bad = " + bad) && Catch::Contains("no such event"));
+    const auto ends = computed("0," + bad + ",3", true);
+    CHECK(ends[1].first == CellStatus::refused);
+    CHECK(std::isnan(ends[1].second));
+    for (const std::size_t i : {0, 2}) CHECK(ends[i] == std::pair(CellStatus::complete, 2.0));
   }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,8 +24,8 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
                     allow_abbrev=False)
     parser.add_argument("file", metavar="FILE", type=Path, help="a run, an ensemble, a comparison "
                         "or a sweep")
-    parser.add_argument("-o", "--output", metavar="FIGURE", type=Path,
-                        help="FIGURE.pdf, .svg or .png (default: FILE's name with .pdf, here)")
+    parser.add_argument("-o", "--output", metavar="FIGURE", type=Path, required=True,
+                        help="FIGURE.pdf, .svg or .png")
     parser.add_argument("--observable", metavar="NAME,...", help="what to draw, a panel each")
     parser.add_argument("--against", metavar="NAME", help="over what: time, another observable, "
                         "an axis of a sweep")
@@ -62,11 +63,11 @@ def plot(given: argparse.Namespace) -> None:
                         "it is the package python3-matplotlib.") from missing
     from .make import drawn, planned
     from .page import check_kind
-    from .script import script, write_script
+    from .script import script, writing
 
-    output = given.output or Path(given.file.with_suffix(".pdf").name)
-    check_kind(output)
+    check_kind(given.output)
     plan, data = planned(given.file, given.observable, given.against, given.log)
-    if given.script is not None:
-        write_script(given.script, script(plan, given.file, output, given.style))
-    drawn(plan, data, given.style, output)
+    scripted = nullcontext() if given.script is None else \
+        writing(given.script, script(plan, given.file, given.output, given.style))
+    with scripted:
+        drawn(plan, data, given.style, given.output)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import OutputError, UsageError
+from ..errors import UsageError
+from .replacing import replacing
 from .style import settings
 
 TEXT_WIDTH = 5.5  # inches, of NeurIPS' and ICLR's pages; fits the others
@@ -16,6 +18,9 @@ COLUMN_WIDTH = 3.3
 PANEL_HEIGHT = 2.1
 LEAST_HEIGHT = 0.62  # of a panel, within its labels
 KINDS = (".pdf", ".svg", ".png")
+# Without the date, the same figure is the same file.
+UNDATED: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None},
+                                       ".png": {}}
 
 
 class Page:
@@ -157,10 +162,10 @@ def check_kind(path: str | os.PathLike[str]) -> None:
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    try:
-        # Without the date, the same figure is the same file.
-        figure.savefig(path, metadata={} if Path(path).suffix.lower() == ".png" else
-                       {"CreationDate" if Path(path).suffix.lower() == ".pdf" else "Date": None})
-    except OSError as problem:
-        raise OutputError(f"the figure {path} cannot be written: "
-                          f"{problem.strerror or problem}.") from problem
+    path = Path(path)
+    kind = path.suffix.lower()
+    # In memory first: on a full disk matplotlib fails with anything but an OSError.
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind[1:], metadata=UNDATED[kind])
+    with replacing(path, drawn.getvalue()):
+        pass

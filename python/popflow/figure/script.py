@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ..errors import OutputError, UsageError
+from ..errors import UsageError
 from .plan import Plan, python
+from .replacing import replacing
 
 
 def script(plan: Plan, path: Path, output: Path, style: str | os.PathLike[str] | None) -> str:
@@ -26,14 +28,8 @@ with Page({len(plan.panels)}{wide}{style}, save={python(os.fspath(output))}) as 
 '''
 
 
-def write_script(place: Path, text: str) -> None:
-    """Writes it, but never over one that somebody has changed."""
+def writing(place: Path, text: str) -> AbstractContextManager[None]:
+    """Puts a script in its place where the block succeeds."""
     if place.suffix != ".py":
         raise UsageError(f"the script {place} must end in .py.")
-    try:
-        if place.exists() and place.read_text() != text:
-            raise UsageError(f"the script {place} exists and differs; remove it, or name another.")
-        place.write_text(text)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise OutputError(f"the script {place} cannot be written: "
-                          f"{getattr(problem, 'strerror', problem)}.") from problem
+    return replacing(place, text.encode())
