@@ -105,7 +105,7 @@ void DiscreteDistribution::draw(std::size_t number, const std::uint32_t* words,
   std::size_t done = 0;
 #if POPFLOW_HAS_AVX
   static_assert(sizeof(Column) == sizeof(ColumnWords) && offsetof(Column, alias) == 8);
-  if (use_avx512(Lanes::best) && columns_.size() < std::uint64_t{1} << 32)
+  if (use_avx512(InstructionSet::best) && columns_.size() < std::uint64_t{1} << 32)
     done = draw_eights(columns_.size(), columns_.data(), number, words, indices);
 #endif
   for (; done < number; ++done)

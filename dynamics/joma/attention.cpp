@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
+#include "numerics/exponential.hpp"
 
 namespace popflow::joma {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
+#include "numerics/exponential.hpp"
 
 namespace popflow::joma {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
+#include "numerics/exponential.hpp"
 
 namespace popflow::joma {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow::joma {

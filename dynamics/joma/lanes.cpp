@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/token.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow::joma {

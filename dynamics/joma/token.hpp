@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/look.hpp"
+#include "numerics/exponential.hpp"
 
 /// The arithmetic of one token. Inlined, it is vectorised over tokens in `kernels` and over
 /// trajectories in `lanes`.

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma_joint/attention.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow::joma_joint {

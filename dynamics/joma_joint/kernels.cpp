@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 #define POPFLOW_INLINE inline __attribute__((always_inline))

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma_joint/kernels.hpp"
+#include "numerics/exponential.hpp"
 
 namespace popflow::joma_joint {
 namespace {

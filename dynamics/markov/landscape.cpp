@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/newton_root.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "numerics/newton_root.hpp"
 
 namespace popflow::markov {
 

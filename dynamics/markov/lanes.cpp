@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow::markov {

@@ -86,7 +86,7 @@ void AliasTable::draw(std::size_t number, const std::uint32_t* words,
                       std::uint16_t* outcomes) const {
   std::size_t done = 0;
 #if POPFLOW_HAS_AVX
-  if (use_avx512(Lanes::best))
+  if (use_avx512(InstructionSet::best))
     done = thresholds_.size() <= kFewPlaces
                ? draw_sixteens<Few>(thresholds_, aliases_, number, words, outcomes)
                : draw_sixteens<Many>(thresholds_, aliases_, number, words, outcomes);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dynamics/common/exponential.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow::topic {

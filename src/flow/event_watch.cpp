@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "flow/bracketed_root.hpp"
+#include "numerics/bracketed_root.hpp"
 
 namespace popflow {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "dynamics/common/newton_root.hpp"
+#include "numerics/newton_root.hpp"
 
 namespace popflow {
 

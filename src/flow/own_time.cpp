@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "flow/bracketed_root.hpp"
 #include "flow/interpolant.hpp"
+#include "numerics/bracketed_root.hpp"
 
 namespace popflow {
 

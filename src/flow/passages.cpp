@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
-#include "dynamics/common/newton_root.hpp"
 #include "flow/interpolant.hpp"
+#include "numerics/newton_root.hpp"
 
 namespace popflow {
 

@@ -61,29 +61,29 @@ POPFLOW_END_VERSION
 namespace {
 
 void write_groups(const PhiloxKey& key, std::uint64_t first, std::size_t groups, double* out,
-                  Lanes lanes) {
+                  InstructionSet set) {
 #if POPFLOW_HAS_AVX
-  if (use_avx512(lanes)) return avx512::normals_of_groups(key, first, groups, out);
-  if (use_avx2(lanes)) return avx2::normals_of_groups(key, first, groups, out);
+  if (use_avx512(set)) return avx512::normals_of_groups(key, first, groups, out);
+  if (use_avx2(set)) return avx2::normals_of_groups(key, first, groups, out);
 #else
-  (void)lanes;
+  (void)set;
 #endif
   baseline::normals_of_groups(key, first, groups, out);
 }
 
-void write_first(const PhiloxKey& key, std::uint64_t group, double* out, Lanes lanes) {
+void write_first(const PhiloxKey& key, std::uint64_t group, double* out, InstructionSet set) {
 #if POPFLOW_HAS_AVX
-  if (use_avx512(lanes)) return avx512::first_normals_of_group(key, group, out);
-  if (use_avx2(lanes)) return avx2::first_normals_of_group(key, group, out);
+  if (use_avx512(set)) return avx512::first_normals_of_group(key, group, out);
+  if (use_avx2(set)) return avx2::first_normals_of_group(key, group, out);
 #else
-  (void)lanes;
+  (void)set;
 #endif
   baseline::first_normals_of_group(key, group, out);
 }
 
 }  // namespace
 
-void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) const {
+void NormalPart::write(std::size_t first, std::span<double> out, InstructionSet set) const {
   if (out.empty()) return;
   if ((first + out.size() - 1) / kGroup >= kBlocksOfStream / kBlocksOfGroup)
     throw std::length_error("a part of a Brownian path is exhausted after 1.7e10 normals");
@@ -94,27 +94,28 @@ void NormalPart::write(std::size_t first, std::span<double> out, Lanes lanes) co
     const std::size_t count = std::min(kGroup - within, out.size() - done);
     const std::uint64_t number = (first + done) / kGroup;
     if (within + count <= kFirst)
-      write_first(key_, number, group, lanes);
+      write_first(key_, number, group, set);
     else
-      write_groups(key_, number, 1, group, lanes);
+      write_groups(key_, number, 1, group, set);
     std::copy_n(group + within, count, out.data() + done);
     done += count;
   };
   if (first % kGroup != 0) piece();
   const std::size_t groups = (out.size() - done) / kGroup;
-  write_groups(key_, (first + done) / kGroup, groups, out.data() + done, lanes);
+  write_groups(key_, (first + done) / kGroup, groups, out.data() + done, set);
   done += groups * kGroup;
   if (done < out.size()) piece();
 }
 
 void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
-                        std::uint64_t number, std::size_t variables, double* out, Lanes lanes) {
+                        std::uint64_t number, std::size_t variables, double* out,
+                        InstructionSet set) {
   const PhiloxKey key(seed, Purpose::noise, 0, number);
 #if POPFLOW_HAS_AVX
-  if (use_avx512(lanes)) return avx512::first_normals_of_runs(key, runs.data(), variables, out);
-  if (use_avx2(lanes)) return avx2::first_normals_of_runs(key, runs.data(), variables, out);
+  if (use_avx512(set)) return avx512::first_normals_of_runs(key, runs.data(), variables, out);
+  if (use_avx2(set)) return avx2::first_normals_of_runs(key, runs.data(), variables, out);
 #else
-  (void)lanes;
+  (void)set;
 #endif
   baseline::first_normals_of_runs(key, runs.data(), variables, out);
 }

@@ -29,7 +29,8 @@ class NormalPart {
       : key_(seed, Purpose::noise, run, number) {}
   /// Writes the elements first, ..., first + out.size() - 1. Throws std::length_error beyond the
   /// 1.7e10 that a part holds.
-  void write(std::size_t first, std::span<double> out, Lanes lanes = Lanes::best) const;
+  void write(std::size_t first, std::span<double> out,
+             InstructionSet set = InstructionSet::best) const;
 
  private:
   PhiloxKey key_;
@@ -39,7 +40,7 @@ class NormalPart {
 /// element j of run l in out[j kLanes + l].
 void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
                         std::uint64_t number, std::size_t variables, double* out,
-                        Lanes lanes = Lanes::best);
+                        InstructionSet set = InstructionSet::best);
 
 /// The first out.size() normals of a part, on all threads.
 void fill_normals(Workers& workers, std::uint64_t seed, std::uint32_t run, std::uint64_t number,

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "median.hpp"
+#include "numerics/median.hpp"
 #include "options/tokens.hpp"
 #include "plot/chart.hpp"
 #include "popflow/error.hpp"

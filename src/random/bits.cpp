@@ -56,10 +56,10 @@ void one_block(const PhiloxKey& key, std::uint64_t number, std::uint64_t step, s
 
 template <bool streams>
 void words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
-           [[maybe_unused]] Lanes lanes) {
+           [[maybe_unused]] InstructionSet set) {
 #if POPFLOW_HAS_AVX
-  if (use_avx512(lanes)) return avx512::words<streams>(key, first, blocks, out);
-  if (use_avx2(lanes)) return avx2::words<streams>(key, first, blocks, out);
+  if (use_avx512(set)) return avx512::words<streams>(key, first, blocks, out);
+  if (use_avx2(set)) return avx2::words<streams>(key, first, blocks, out);
 #endif
   return baseline::words<streams>(key, first, blocks, out);
 }
@@ -69,18 +69,19 @@ void words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::u
 std::uint64_t PhiloxKey::step() const { return counter[2] >> 8 << 32 | counter[0]; }
 
 void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
-                  Lanes lanes) {
+                  InstructionSet set) {
   if (first + blocks > kBlocksOfStream)
     throw std::length_error("a random stream is exhausted after 2^33 words");
-  words<false>(key, first, blocks, out, lanes);
+  words<false>(key, first, blocks, out, set);
 }
 
-void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out, Lanes lanes) {
+void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out,
+                 InstructionSet set) {
   if (key.step() + streams > kSteps)
     throw std::out_of_range("the step of a random stream must be below 2^56");
   // Vectors do not carry into the high half of the step.
   if (key.counter[0] + streams <= std::uint64_t{1} << 32)
-    return words<true>(key, 0, streams, out, lanes);
+    return words<true>(key, 0, streams, out, set);
   for (std::size_t stream = 0; stream < streams; ++stream)
     one_block(key, 0, key.step() + stream, out + 4 * stream);
 }

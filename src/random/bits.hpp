@@ -37,11 +37,11 @@ inline double uniform_of(std::uint64_t word) {
 /// Writes the 32-bit words of the blocks first, ..., first + blocks - 1 of a stream: the words
 /// 4 first, ..., 4 (first + blocks) - 1. Throws std::length_error beyond the stream's 2^32 blocks.
 void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
-                  Lanes lanes = Lanes::best);
+                  InstructionSet set = InstructionSet::best);
 
 /// Writes the four words of the first block of each of `streams` streams, whose steps are the key's
 /// and those that follow. Throws std::out_of_range where a step would be 2^56 or more.
 void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out,
-                 Lanes lanes = Lanes::best);
+                 InstructionSet set = InstructionSet::best);
 
 }  // namespace popflow

@@ -30,15 +30,16 @@
 namespace popflow {
 
 /// The widest version to run. For tests: everyone else takes the best that the machine has.
-enum class Lanes { baseline, avx2, best };
-inline constexpr Lanes kAllLanes[] = {Lanes::baseline, Lanes::avx2, Lanes::best};
+enum class InstructionSet { baseline, avx2, best };
+inline constexpr InstructionSet kAllInstructionSets[] = {
+    InstructionSet::baseline, InstructionSet::avx2, InstructionSet::best};
 
 #if POPFLOW_HAS_AVX
-inline bool use_avx2(Lanes lanes) {
-  return lanes != Lanes::baseline && __builtin_cpu_supports("avx2") != 0;
+inline bool use_avx2(InstructionSet set) {
+  return set != InstructionSet::baseline && __builtin_cpu_supports("avx2") != 0;
 }
-inline bool use_avx512(Lanes lanes) {
-  return lanes == Lanes::best && __builtin_cpu_supports("avx512f") != 0;
+inline bool use_avx512(InstructionSet set) {
+  return set == InstructionSet::best && __builtin_cpu_supports("avx512f") != 0;
 }
 #endif
 

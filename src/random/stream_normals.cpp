@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "dynamics/common/exponential.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow {

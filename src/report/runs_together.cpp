@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "median.hpp"
+#include "numerics/median.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 

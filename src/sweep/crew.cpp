@@ -20,23 +20,23 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Computes a stretch as far as patience lasts, at least what goes together.
-Batch compute(CellRunner& runner, const Crew& crew, Stretch stretch) {
+/// Computes a range as far as patience lasts, at least what goes together.
+Batch compute(CellRunner& runner, const Crew& crew, RunRange range) {
   const Cells& cells = crew.cells;
   const std::size_t width = crew.columns.of_run.width, cell_width = crew.columns.of_cell.width;
   const Clock::time_point begin = Clock::now();
   const auto cell_of = [&](std::uint64_t run) { return run / cells.runs(); };
-  const std::uint64_t first_cell = cell_of(stretch.first);
-  Batch batch{{stretch.first, 0}, {}, {}};
-  batch.run_rows.resize(stretch.count * width);
-  batch.cell_rows.resize((cell_of(stretch.end() - 1) - first_cell + 1) * cell_width);
+  const std::uint64_t first_cell = cell_of(range.first);
+  Batch batch{{range.first, 0}, {}, {}};
+  batch.run_rows.resize(range.count * width);
+  batch.cell_rows.resize((cell_of(range.end() - 1) - first_cell + 1) * cell_width);
   std::vector<CellRun> runs;
-  for (std::uint64_t run = stretch.first; run < stretch.end(); ++run)
+  for (std::uint64_t run = range.first; run < range.end(); ++run)
     runs.push_back(
         {cells.number(cell_of(run)), run % cells.runs(),
-         std::span(batch.run_rows).subspan((run - stretch.first) * width, width),
+         std::span(batch.run_rows).subspan((run - range.first) * width, width),
          std::span(batch.cell_rows).subspan((cell_of(run) - first_cell) * cell_width, cell_width)});
-  while (batch.runs.count < stretch.count) {
+  while (batch.runs.count < range.count) {
     const std::size_t done = runner.compute(std::span(runs).subspan(batch.runs.count));
     batch.runs.count += done;
     if (done == 0 || seconds_since(begin) > kPatience) break;
@@ -53,10 +53,10 @@ void work(Exchange& exchange, const Crew& crew, std::uint64_t fair) {
   CellRunner runner(crew.cells, crew.columns, crew.catalogue, crew.workers,
                     [&] { return exchange.stopped(); });
   std::uint64_t most = 1;
-  while (const auto stretch = exchange.claim(most)) {
+  while (const auto range = exchange.claim(most)) {
     const Clock::time_point begin = Clock::now();
-    Batch batch = compute(runner, crew, *stretch);
-    exchange.give_back({batch.runs.end(), stretch->end() - batch.runs.end()});
+    Batch batch = compute(runner, crew, *range);
+    exchange.give_back({batch.runs.end(), range->end() - batch.runs.end()});
     const double each = seconds_since(begin) / static_cast<double>(batch.runs.count + 1);
     most = static_cast<std::uint64_t>(
         std::clamp(kClaim / std::max(each, 1e-9), 1.0,

@@ -23,8 +23,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   /// Runs to be computed, `most` of them at most; none when all is done or has to stop.
-  virtual std::optional<Stretch> claim(std::uint64_t most) = 0;
-  virtual void give_back(Stretch stretch) = 0;
+  virtual std::optional<RunRange> claim(std::uint64_t most) = 0;
+  virtual void give_back(RunRange range) = 0;
   virtual void deliver(Batch batch) = 0;
   /// Nobody claims anything from now on: something went wrong.
   virtual void stop() = 0;

@@ -27,10 +27,10 @@ double seconds_since(Clock::time_point begin) {
 enum Tag : int {
   kRequest,  ///< to the first rank: work, please; about how many runs it can do in kGrant
   kResult,   ///< to the first rank: runs, and their rows
-  kReturn,   ///< to the first rank: stretches that nobody here has begun
+  kReturn,   ///< to the first rank: ranges that nobody here has begun
   kDone,     ///< to the first rank: there is nobody at work here any more
   kFailed,   ///< to the first rank: exit code and sentence, then kDone
-  kGrant,    ///< from the first rank: a stretch
+  kGrant,    ///< from the first rank: a range
   kRecall,   ///< from the first rank: give back what nobody has begun
   kEnd,      ///< from the first rank: all is done, or has to stop
 };
@@ -59,10 +59,10 @@ class Team : public Exchange {
  public:
   explicit Team(Ledger& ledger) : ledger_(ledger) {}
 
-  std::optional<Stretch> claim(std::uint64_t most) override {
+  std::optional<RunRange> claim(std::uint64_t most) override {
     for (;;) {
       if (stopped()) return std::nullopt;
-      if (auto stretch = ledger_.claim(most)) return stretch;
+      if (auto range = ledger_.claim(most)) return range;
       if (ended_.load()) return std::nullopt;
       std::unique_lock lock(mutex_);
       ++waiting_;
@@ -71,9 +71,9 @@ class Team : public Exchange {
       --waiting_;
     }
   }
-  void give_back(Stretch stretch) override {
-    ledger_.give_back(stretch);
-    if (stretch.count > 0) more_.notify_one();
+  void give_back(RunRange range) override {
+    ledger_.give_back(range);
+    if (range.count > 0) more_.notify_one();
   }
   void stop() override { stop_.store(true); }
   [[nodiscard]] bool stopped() const override {
@@ -85,8 +85,8 @@ class Team : public Exchange {
     ended_.store(true);
     more_.notify_all();
   }
-  void add(Stretch stretch) {
-    ledger_.add(stretch);
+  void add(RunRange range) {
+    ledger_.add(range);
     more_.notify_all();
   }
   [[nodiscard]] bool ended() const { return ended_.load(); }
@@ -216,11 +216,11 @@ class Service {
       if (other.wanted == 0 || other.done) continue;
       const std::uint64_t fair =
           ledger_.left() / (2 * static_cast<std::uint64_t>(ranks_.size())) + 1;
-      if (const auto stretch = ledger_.claim(std::min(other.wanted, fair))) {
-        const double grant[] = {static_cast<double>(stretch->first),
-                                static_cast<double>(stretch->count)};
+      if (const auto range = ledger_.claim(std::min(other.wanted, fair))) {
+        const double grant[] = {static_cast<double>(range->first),
+                                static_cast<double>(range->count)};
         ranks_.send(rank, kGrant, grant);
-        other.granted += stretch->count;
+        other.granted += range->count;
         other.wanted = 0;
         other.recalled = false;
       } else {
@@ -263,10 +263,10 @@ class Service {
       }
       case kReturn:
         for (std::size_t i = 0; i + 1 < message.numbers.size(); i += 2) {
-          const Stretch stretch{static_cast<std::uint64_t>(message.numbers[i]),
-                                static_cast<std::uint64_t>(message.numbers[i + 1])};
-          from.granted -= stretch.count;
-          team_.add(stretch);
+          const RunRange range{static_cast<std::uint64_t>(message.numbers[i]),
+                               static_cast<std::uint64_t>(message.numbers[i + 1])};
+          from.granted -= range.count;
+          team_.add(range);
         }
         break;
       case kFailed: {
@@ -409,16 +409,16 @@ void take_part(Ranks& ranks, const Crew& crew) {
       heard = true;
       if (message->tag == kGrant) {
         requested = false;
-        const Stretch stretch{static_cast<std::uint64_t>(message->numbers[0]),
-                              static_cast<std::uint64_t>(message->numbers[1])};
-        granted += stretch.count;
-        team.add(stretch);
+        const RunRange range{static_cast<std::uint64_t>(message->numbers[0]),
+                             static_cast<std::uint64_t>(message->numbers[1])};
+        granted += range.count;
+        team.add(range);
       } else if (message->tag == kRecall) {
         std::vector<double> back;
-        while (const auto stretch = ledger.claim(UINT64_MAX)) {
-          granted -= stretch->count;
+        while (const auto range = ledger.claim(UINT64_MAX)) {
+          granted -= range->count;
           back.insert(back.end(),
-                      {static_cast<double>(stretch->first), static_cast<double>(stretch->count)});
+                      {static_cast<double>(range->first), static_cast<double>(range->count)});
         }
         ranks.send(0, kReturn, back);
       } else if (message->tag == kEnd) {

@@ -4,33 +4,33 @@
 
 namespace popflow {
 
-void Ledger::add(Stretch stretch) {
-  if (stretch.count == 0) return;
+void Ledger::add(RunRange range) {
+  if (range.count == 0) return;
   const std::lock_guard lock(mutex_);
-  left_ += stretch.count;
-  const auto next = stretches_.find(stretch.end());
-  if (next != stretches_.end()) {
-    stretch.count += next->second;
-    stretches_.erase(next);
+  left_ += range.count;
+  const auto next = ranges_.find(range.end());
+  if (next != ranges_.end()) {
+    range.count += next->second;
+    ranges_.erase(next);
   }
-  const auto after = stretches_.upper_bound(stretch.first);
-  if (after != stretches_.begin()) {
+  const auto after = ranges_.upper_bound(range.first);
+  if (after != ranges_.begin()) {
     auto& [first, count] = *std::prev(after);
-    if (first + count == stretch.first) {
-      count += stretch.count;
+    if (first + count == range.first) {
+      count += range.count;
       return;
     }
   }
-  stretches_.emplace(stretch.first, stretch.count);
+  ranges_.emplace(range.first, range.count);
 }
 
-std::optional<Stretch> Ledger::claim(std::uint64_t most) {
+std::optional<RunRange> Ledger::claim(std::uint64_t most) {
   const std::lock_guard lock(mutex_);
-  if (stretches_.empty()) return std::nullopt;
-  const auto [first, count] = *stretches_.begin();
-  const Stretch claimed{first, std::min(std::max<std::uint64_t>(most, 1), count)};
-  stretches_.erase(stretches_.begin());
-  if (claimed.count < count) stretches_.emplace(claimed.end(), count - claimed.count);
+  if (ranges_.empty()) return std::nullopt;
+  const auto [first, count] = *ranges_.begin();
+  const RunRange claimed{first, std::min(std::max<std::uint64_t>(most, 1), count)};
+  ranges_.erase(ranges_.begin());
+  if (claimed.count < count) ranges_.emplace(claimed.end(), count - claimed.count);
   left_ -= claimed.count;
   return claimed;
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "median.hpp"
+#include "numerics/median.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "median.hpp"
+#include "numerics/median.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "sweep/cell_status.hpp"

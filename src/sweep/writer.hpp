@@ -14,7 +14,7 @@ namespace popflow {
 
 /// Runs that were computed: their rows, and those of the cells that they are of.
 struct Batch {
-  Stretch runs;
+  RunRange runs;
   std::vector<double> run_rows;
   std::vector<double> cell_rows;
 };

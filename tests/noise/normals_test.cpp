@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kGroup = 64;
 
 std::vector<double> normals(std::uint64_t number, std::size_t first, std::size_t count,
-                            Lanes lanes = Lanes::best) {
+                            InstructionSet set = InstructionSet::best) {
   std::vector<double> x(count);
-  NormalPart(3, 1, number).write(first, x, lanes);
+  NormalPart(3, 1, number).write(first, x, set);
   return x;
 }
 
@@ -42,9 +42,9 @@ TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random
         expected.push_back(static_cast<std::uint32_t>(word));
         expected.push_back(static_cast<std::uint32_t>(word >> 32));
       }
-      for (const Lanes lanes : kAllLanes) {
+      for (const InstructionSet set : kAllInstructionSets) {
         words.assign(words.size(), 0);
-        stream_words(key, first, blocks, words.data(), lanes);
+        stream_words(key, first, blocks, words.data(), set);
         CHECK(words == expected);
       }
     }
@@ -52,9 +52,9 @@ TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random
   // The last blocks of a stream, where a counter that had only 32 bits would start again.
   std::vector<std::uint32_t> end(4 * 16), again(4 * 16);
   stream_words(key, kBlocksOfStream - 16, 16, end.data());
-  for (const Lanes lanes : kAllLanes) {
+  for (const InstructionSet set : kAllInstructionSets) {
     again.assign(again.size(), 0);
-    stream_words(key, kBlocksOfStream - 16, 16, again.data(), lanes);
+    stream_words(key, kBlocksOfStream - 16, 16, again.data(), set);
     CHECK(end == again);
   }
   CHECK_THROWS_AS(stream_words(key, kBlocksOfStream - 1, 2, end.data()), std::length_error);
@@ -79,9 +79,9 @@ TEST_CASE("first words of successive streams are the streams', in every version"
         const std::uint64_t first = std::uint64_t{expected[4 * i + 1]} << 32 | expected[4 * i];
         CHECK(uniform_of(first) == again.uniform());
       }
-      for (const Lanes lanes : kAllLanes) {
+      for (const InstructionSet set : kAllInstructionSets) {
         words.assign(words.size(), 0);
-        first_words(key, streams, words.data(), lanes);
+        first_words(key, streams, words.data(), set);
         CHECK(words == expected);
       }
     }
@@ -120,15 +120,15 @@ TEST_CASE("normals are Box and Muller's of the documented bits", "[fast][noise][
 
 TEST_CASE("all versions of the normals are bit-for-bit identical", "[fast][noise][random]") {
   const std::vector<double> best = normals(5, 0, 10'000);
-  for (const Lanes lanes : kAllLanes) {
-    const std::vector<double> other = normals(5, 0, 10'000, lanes);
+  for (const InstructionSet set : kAllInstructionSets) {
+    const std::vector<double> other = normals(5, 0, 10'000, set);
     CHECK(std::memcmp(best.data(), other.data(), best.size() * sizeof(double)) == 0);
   }
   // Element j is the same from wherever one starts, and on any number of threads.
   for (const std::size_t first : {0, 1, 15, 63, 64, 70, 100, 1000}) {
     for (const std::size_t count : {1, 2, 16, 17, 30, 64, 65, 1000}) {
-      for (const Lanes lanes : kAllLanes) {
-        const std::vector<double> part = normals(5, first, count, lanes);
+      for (const InstructionSet set : kAllInstructionSets) {
+        const std::vector<double> part = normals(5, first, count, set);
         CHECK(std::memcmp(part.data(), best.data() + first, count * sizeof(double)) == 0);
       }
     }

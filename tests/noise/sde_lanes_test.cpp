@@ -52,7 +52,7 @@ TEST_CASE("normals for lanes are those of each run, in every version", "[fast][n
   std::array<std::uint64_t, kLanes> runs{};
   for (std::size_t lane = 0; lane < kLanes; ++lane) runs[lane] = 1 + lane * 0x0fff'ffff;
   const std::uint64_t number = 0x0070'7385'a308'd3u;
-  for (const Lanes version : kAllLanes) {
+  for (const InstructionSet version : kAllInstructionSets) {
     double got[8 * kLanes];
     write_lane_normals(9, runs, number, 8, got, version);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {

@@ -268,6 +268,23 @@ def test_a_map_of_series_is_that_of_their_end(tmp_path):
     assert "population loss at the end, in nats" in [axes.get_title("left") for axes in figure.axes]
 
 
+def test_flows_that_stopped_early_end_where_they_did(tmp_path):
+    cells = popflow.sweep("markov", over={"w0": [-1, 0.5, 1]}, stop_when="steady", t_end=1e5, saves=5,
+                          record="series", output=tmp_path / "cells.h5", show=False)
+    assert np.isnan(cells.loss.isel(save=-1) if "save" in cells.dims else cells.loss.isel(time=-1)).all()
+    figure = popflow.figure(cells, observable="loss", against="w0")
+    assert np.isfinite(curve_of(figure.axes[0])[1]).all()
+
+
+def test_what_has_no_number_at_all_says_so(tmp_path):
+    path = tmp_path / "reduced.h5"
+    with pytest.raises(popflow.Diverged):
+        popflow.sweep("joma", over={"seed": [1, 2, 3]}, mode="sde", noise="isotropic", noise_scale=3, runs=3,
+                      t_end=5, reduce="runs", output=path, show=False)
+    with pytest.raises(popflow.Error, match="no cell has a number"):
+        popflow.figure(path)
+
+
 def test_many_items_are_shaded(tmp_path):
     made = popflow.sweep("joma", over={"temperature": [0.5, 1, 2]}, activation="nonlinear",
                          tokens=12, output=tmp_path / "a.h5", show=False)
@@ -432,7 +449,7 @@ def test_a_name_as_long_as_can_be(tmp_path):
     (["FILE", "-o", "a.png", "--script", "draw.txt"], 2, "must end in .py"),
     (["FILE"], 2, "required: -o/--output"),
     (["no.h5", "-o", "a.png"], 3, "no.h5 cannot be read"),
-    (["odd.h5", "-o", "a.png"], 3, "odd.h5 cannot be drawn: "),
+    (["odd.h5", "-o", "a.png"], 3, "no record yet"),
     (["nowhere.h5", "-o", "a.png"], 3, "nowhere.h5 does not exist"),
     (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5,
      "cannot write 'no/a.pdf': No such file or directory")])

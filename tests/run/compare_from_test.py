@@ -112,7 +112,7 @@ def test_files_that_cannot_be_compared():
         refused("--from", f"{flow},{noisy}", words=["RUNG=FILE"], code=2)
         refused("--from", f"flow={flow},sgd={folder}/no.h5", words=["no.h5"])
         refused("scb", "--from", f"flow={flow},sgd={noisy}", words=["markov, not of scb"])
-        refused("--from", f"flow={flow},sgd={noisy}", "--t-end", 3, words=["--t-end says"], code=2)
+        refused("--from", f"flow={flow},sgd={noisy}", "--t-end", 3, words=["--t-end is for runs"], code=2)
         scb = run(folder, "scb", "scb", "--vocab-size", 3, "--context-length", 40, *SMALL, *sgd)
         refused("--from", f"flow={flow},sgd={scb}", words=["scb in sgd", "markov in flow"])
         again = run(folder, "svag", "markov", *SMALL, *sgd, "--svag", 2)
@@ -165,7 +165,7 @@ def test_a_flow_that_stopped_early_has_the_times_of_the_others():
         path, _ = compared(folder, "compared", "--from", f"flow={flow},sde={sde}")
         with h5py.File(path) as file:
             check(list(file["comparison/diverged"]) == [1, 0], file["comparison/diverged"][()])
-            check(np.isfinite(file["comparison/loss_mean"][:, :4]).all(), "before it stopped")
+            check(np.isfinite(file["comparison/attention_entropy_mean"][:, :4]).all(), "before it stopped")
 
 
 def test_a_rung_of_the_system_is_not_the_flow():

@@ -47,8 +47,17 @@ def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
     variable = of_those_well(data, name)
     for along in ("time", "save"):
         if along in variable.dims:
-            variable = variable.isel({along: -1})
+            last = variable.isel({along: -1})
+            if "status" in data and set(data.status.dims) <= set(last.dims):
+                # A run that stopped early has recorded nothing at the saves after that.
+                recorded = variable.isel({along: variable.notnull().cumsum(along).argmax(along)})
+                last = last.where(data.status == complete(data), recorded.drop_vars(along, errors="ignore"))
+            variable = last
     return variable
+
+
+def complete(data: xarray.Dataset) -> int:
+    return int(data.status.attrs["flag_meanings"].split().index("complete"))
 
 
 def meaning_of_finished(data: xarray.Dataset, name: str) -> str:

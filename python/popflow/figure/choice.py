@@ -30,7 +30,10 @@ def chosen(kind: int, data: xarray.Dataset, observable: Sequence[str] | None, ag
         return compared_sweeps(data, observable, against, log)
     if kind in (kinds.COMPARISON, kinds.RATES):
         return comparison(data, kind, observable, against, log)
-    return run(data, observable, against, log)
+    plan = run(data, observable, against, log)
+    if not plan.panels:
+        raise InputError("the run has nothing that could be drawn: no record yet.")
+    return plan
 
 
 def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,

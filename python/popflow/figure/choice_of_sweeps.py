@@ -78,7 +78,7 @@ def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, k
 def telling(data: xarray.Dataset) -> list[str]:
     """What the sweep is about: outcomes, else when events happened, and what the loss ended at."""
     fractions = [str(name) for name in data.data_vars if str(name).startswith("fraction_of_")
-                 and float(data[name].std()) > 0]
+                 and spread(data[name]) > 0]
     times = [str(name) for name in data.data_vars if "time_of_" in str(name)
              and spread(data[name]) > 0]
     ends_of = [name for name in ("excess_loss", "excess_loss_mean", "loss", "loss_mean")
@@ -92,7 +92,10 @@ def telling(data: xarray.Dataset) -> list[str]:
         return [max(fractions, key=lambda name: float(data[name].std()))]
     rest = [] if ends_of else [name for name in str(data.attrs["observables"]).split()
                                if name in data and spread(finished(data, name)) > ROUNDING][:1]
-    return [*times, *ends_of, *rest] or [str(data.attrs["observables"]).split()[0]]
+    if found := [*times, *ends_of, *rest]:
+        return found
+    first = str(data.attrs["observables"]).split()[0]
+    return [first if first in data else f"{first}_mean"]
 
 
 def spread(cells: xarray.DataArray) -> float:

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/exponential.hpp"
 #include "dynamics/joma/kernels.hpp"
+#include "numerics/exponential.hpp"
 #include "popflow/random.hpp"
 
 using namespace popflow;

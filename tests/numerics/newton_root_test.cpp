@@ -1,4 +1,4 @@
-#include "dynamics/common/newton_root.hpp"
+#include "numerics/newton_root.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
