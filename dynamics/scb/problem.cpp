@@ -73,7 +73,8 @@ std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
   // P has one added to each count: with fewer bigrams than entries it is mostly what was added.
   if (counts.count.sum() < tokens * tokens) {
     std::ostringstream text;
-    text << path << " has " << counts.count.sum() << " pairs of " << units << " for the "
+    text << path << " has " << counts.count.sum()
+         << (counts.count.sum() == 1 ? " pair of " : " pairs of ") << units << " for the "
          << tokens * tokens
          << " entries of P, each of which starts from a count of one: too few to estimate P";
     notes.push_back({text.str(), true});

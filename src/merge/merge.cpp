@@ -1,12 +1,10 @@
 #include "merge/merge.hpp"
 
-#include <filesystem>
-#include <system_error>
-
 #include "merge/ensemble.hpp"
 #include "merge/sweeps.hpp"
 #include "options/input_files.hpp"
 #include "popflow/data_file.hpp"
+#include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "sweep/sweep.hpp"
 

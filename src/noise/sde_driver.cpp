@@ -37,6 +37,10 @@ SdeDriver::Options checked(SdeDriver::Options options) {
   if (options.modified_equation != 1 && options.modified_equation != 2)
     throw UsageError("--modified-equation is " + std::to_string(options.modified_equation) +
                      "; it must be 1 or 2");
+  if (method == "gradient_descent" && options.modified_equation == 2)
+    throw UsageError(
+        "--modified-equation 2 corrects the SDE for the steps of SGD; --method gradient_descent "
+        "takes such steps itself");
   require_at_least("coarsen", 1, options.coarsen);
   return options;
 }

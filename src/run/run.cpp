@@ -12,6 +12,7 @@
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
+#include "run/modes.hpp"
 #include "run/resume_config.hpp"
 
 namespace popflow {

@@ -189,6 +189,8 @@ TEST_CASE("settings that no driver could use are refused, by the names of their 
   CHECK_THAT(said({.learning_rate = -1}), Contains("--learning-rate is -1"));
   CHECK_THAT(said({.batch_size = 0}), Contains("--batch-size is 0; it must be at least 1"));
   CHECK_THAT(said({.modified_equation = 3}), Contains("--modified-equation is 3"));
+  CHECK_THAT(said({.method = "gradient_descent", .modified_equation = 2}),
+             Contains("--modified-equation 2 corrects the SDE"));
   CHECK_THAT(said({.coarsen = 0}), Contains("--coarsen is 0"));
   CHECK(said({}) == "nothing");
   SdeDriver driver(system, workers, {.dt = 0.1, .noise = "isotropic"});

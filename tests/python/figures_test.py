@@ -269,9 +269,9 @@ def test_a_map_of_series_is_that_of_their_end(tmp_path):
 
 
 def test_flows_that_stopped_early_end_where_they_did(tmp_path):
-    cells = popflow.sweep("markov", over={"w0": [-1, 0.5, 1]}, stop_when="steady", t_end=1e5, saves=5,
-                          record="series", output=tmp_path / "cells.h5", show=False)
-    assert np.isnan(cells.loss.isel(save=-1) if "save" in cells.dims else cells.loss.isel(time=-1)).all()
+    cells = popflow.sweep("markov", over={"w0": [-1, 0.5, 1]}, stop_when="steady", t_end=1e5,
+                          saves=5, record="series", output=tmp_path / "cells.h5", show=False)
+    assert np.isnan(cells.loss.isel(time=-1)).all()
     figure = popflow.figure(cells, observable="loss", against="w0")
     assert np.isfinite(curve_of(figure.axes[0])[1]).all()
 
@@ -279,8 +279,8 @@ def test_flows_that_stopped_early_end_where_they_did(tmp_path):
 def test_what_has_no_number_at_all_says_so(tmp_path):
     path = tmp_path / "reduced.h5"
     with pytest.raises(popflow.Diverged):
-        popflow.sweep("joma", over={"seed": [1, 2, 3]}, mode="sde", noise="isotropic", noise_scale=3, runs=3,
-                      t_end=5, reduce="runs", output=path, show=False)
+        popflow.sweep("joma", over={"seed": [1, 2, 3]}, mode="sde", noise="isotropic", runs=3,
+                      noise_scale=3, t_end=5, reduce="runs", output=path, show=False)
     with pytest.raises(popflow.Error, match="no cell has a number"):
         popflow.figure(path)
 

@@ -47,17 +47,19 @@ def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
     variable = of_those_well(data, name)
     for along in ("time", "save"):
         if along in variable.dims:
-            last = variable.isel({along: -1})
-            if "status" in data and set(data.status.dims) <= set(last.dims):
-                # A run that stopped early has recorded nothing at the saves after that.
-                recorded = variable.isel({along: variable.notnull().cumsum(along).argmax(along)})
-                last = last.where(data.status == complete(data), recorded.drop_vars(along, errors="ignore"))
-            variable = last
+            variable = last_along(variable, along, data)
     return variable
 
 
-def complete(data: xarray.Dataset) -> int:
-    return int(data.status.attrs["flag_meanings"].split().index("complete"))
+def last_along(variable: xarray.DataArray, along: str, data: xarray.Dataset) -> xarray.DataArray:
+    """The last number; of a run that stopped early, which has none at later saves, the last one
+    that it recorded."""
+    last = variable.isel({along: -1})
+    if "status" not in data or not set(data.status.dims) <= set(last.dims):
+        return last
+    recorded = variable.isel({along: variable.notnull().cumsum(along).argmax(along)})
+    complete = data.status == data.status.attrs["flag_meanings"].split().index("complete")
+    return last.where(complete, recorded.drop_vars(along, errors="ignore"))
 
 
 def meaning_of_finished(data: xarray.Dataset, name: str) -> str:
