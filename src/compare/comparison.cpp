@@ -259,6 +259,8 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
     const std::vector<std::string> rungs = {"rung", "time"}, of_pairs = {"pair", "time"};
     add("_mean", rungs, "mean over runs");
     add("_mean_error", rungs, "standard error of the mean");
+    add("_mean_low", rungs, "lower end of the mean's confidence interval");
+    add("_mean_high", rungs, "upper end of the mean's confidence interval");
     add("_std", rungs, "standard deviation over runs");
     add("_std_low", rungs, "lower end of the standard deviation's confidence interval");
     add("_std_high", rungs, "upper end of the standard deviation's confidence interval");
@@ -301,6 +303,8 @@ void write_observable(const TrajectoryGroup& file, const ObservableComparison& o
     const Moments& m = one.moments[r];
     rows("_mean", r, m.mean);
     rows("_mean_error", r, m.mean_error);
+    rows("_mean_low", r, m.mean_low);
+    rows("_mean_high", r, m.mean_high);
     rows("_std", r, m.deviation);
     rows("_std_low", r, m.deviation_low);
     rows("_std_high", r, m.deviation_high);

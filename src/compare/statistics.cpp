@@ -185,17 +185,21 @@ Moments moments(const Paths& paths, double level) {
     m.mean.push_back(s.mean);
     if (paths.exact) {
       const double zero = std::isfinite(s.mean) ? 0 : kNone;
+      for (auto* values : {&m.mean_low, &m.mean_high}) values->push_back(s.mean);
       for (auto* values : {&m.mean_error, &m.deviation, &m.deviation_low, &m.deviation_high})
         values->push_back(zero);
       continue;
     }
     const double n = s.number;
     m.mean_error.push_back(std::sqrt(s.variance / n));
+    const double quantile = n < 2 ? kNone : student_quantile(level, n - 1);
+    m.mean_low.push_back(s.mean - quantile * m.mean_error.back());
+    m.mean_high.push_back(s.mean + quantile * m.mean_error.back());
     const double deviation = std::sqrt(s.variance);
     m.deviation.push_back(deviation);
     // Samples underestimate heavy tails: at least a Gaussian's.
     const double relative = 0.5 * std::sqrt((std::max(s.kurtosis, 3.0) - (n - 3) / (n - 1)) / n);
-    const double factor = n < 2 ? kNone : std::exp(student_quantile(level, n - 1) * relative);
+    const double factor = std::exp(quantile * relative);
     m.deviation_low.push_back(deviation / factor);
     m.deviation_high.push_back(deviation * factor);
   }

@@ -30,8 +30,9 @@ Paths finite_runs(const Paths& paths, std::size_t times);
 /// are too few.
 struct Moments {
   std::vector<double> mean;
-  std::vector<double> mean_error;  ///< standard error; 0 for exact values
-  std::vector<double> deviation;   ///< standard deviation (n - 1); 0 for exact values
+  std::vector<double> mean_error;           ///< standard error; 0 for exact values
+  std::vector<double> mean_low, mean_high;  ///< confidence interval, by Student's quantile
+  std::vector<double> deviation;            ///< standard deviation (n - 1); 0 for exact values
   std::vector<double> deviation_low, deviation_high;  ///< confidence interval of it
 };
 

@@ -39,6 +39,9 @@ TEST_CASE("moments are those of the definitions", "[fast][compare]") {
   CHECK(m.mean[0] == 3);
   CHECK(m.deviation[0] == Approx(std::sqrt(10.0 / 3)));
   CHECK(m.mean_error[0] == Approx(std::sqrt(10.0 / 3 / 4)));
+  // Student's quantile of 3 degrees of freedom.
+  CHECK(m.mean_low[0] == Approx(3 - 3.182446305284263 * std::sqrt(10.0 / 3 / 4)));
+  CHECK(m.mean_high[0] == Approx(3 + 3.182446305284263 * std::sqrt(10.0 / 3 / 4)));
   CHECK(m.deviation_low[0] < m.deviation[0]);
   CHECK(m.deviation_high[0] > m.deviation[0]);
   // Runs that agree to the last bit have no spread at all.
@@ -47,8 +50,11 @@ TEST_CASE("moments are those of the definitions", "[fast][compare]") {
   const Moments one = moments({1, 1, {2}, false}, 0.95);
   CHECK(one.mean[0] == 2);
   CHECK(std::isnan(one.mean_error[0]));
+  CHECK(std::isnan(one.mean_low[0]));
   const Moments exact = moments(constant(2, 1), 0.95);
   CHECK(exact.mean_error[0] == 0);
+  CHECK(exact.mean_low[0] == 2);
+  CHECK(exact.mean_high[0] == 2);
 }
 
 TEST_CASE("the confidence interval of a standard deviation covers it", "[fast][compare]") {
