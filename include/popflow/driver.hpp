@@ -111,8 +111,10 @@ class Driver {
 struct DriverHooks {
   /// Asked before every step; of large noisy states, every so many.
   std::function<bool()> interrupted = {};
-  std::function<void(double)> on_step = {};           ///< called with the time after every step
-  std::function<void(const std::string&)> warn = {};  ///< called with a sentence for the user
+  /// Called with the time after every step, of flows after every accepted one.
+  std::function<void(double)> on_step = {};
+  /// Called with a sentence for the user.
+  std::function<void(const std::string&)> warn = {};
 };
 
 }  // namespace popflow

@@ -35,10 +35,8 @@ class FlowDriver : public Driver {
     std::optional<double> steady_tolerance = {};  ///< stop when steady
     /// Where the whole run is to end: whether its pace leads there is looked at; none: it is not.
     std::optional<double> end = {};
-    bool stop_when_stuck = false;              ///< stop when it does not, rather than warn once
-    std::function<bool()> interrupted = {};    ///< asked before every step
-    std::function<void(double)> on_step = {};  ///< called with the time after every accepted step
-    std::function<void(const std::string&)> warn = {};  ///< called with a sentence for the user
+    bool stop_when_stuck = false;  ///< stop when it does not, rather than warn once
+    DriverHooks hooks = {};
   };
 
   /// Starts at the System's start and time 0.

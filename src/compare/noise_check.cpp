@@ -133,7 +133,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
   const SdeDriver::Options options = sde_options(experiment.config.options, 0, hooks);
   FlowDriver::Options of_flow;
-  of_flow.interrupted = hooks.interrupted;
+  of_flow.hooks.interrupted = hooks.interrupted;
   if (system.capabilities().proximal) {
     // Split from the smooth flow, it is followed in fixed steps: those of SGD.
     of_flow.method = "rk4";

@@ -143,7 +143,7 @@ Outcome FlowDriver::advance_to(double target) {
 
   while (t_ < target) {
     // Not between a trial step and its repetition, which share data that a restart does not keep.
-    if (!repeats && options_.interrupted && options_.interrupted())
+    if (!repeats && options_.hooks.interrupted && options_.hooks.interrupted())
       return interrupted_at(t_, at_time(t_));
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return too_many_steps(options_.max_steps, t_, at_time(t_));
@@ -194,7 +194,7 @@ Outcome FlowDriver::advance_to(double target) {
     repeats = rejected = false;
     finite = true;
     if (to_switch_) switch_now();
-    if (options_.on_step) options_.on_step(t_);
+    if (options_.hooks.on_step) options_.hooks.on_step(t_);
     if (at_rest()) t_ = target;
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t_ < target;
@@ -247,8 +247,8 @@ bool FlowDriver::stuck() {
     return false;
   if (options_.stop_when_stuck) return true;
   warned_ = true;
-  if (options_.warn)
-    options_.warn(in_->pace.sentence(*options_.end) + " (--stop-when stuck ends such a run)");
+  if (options_.hooks.warn)
+    options_.hooks.warn(in_->pace.sentence(*options_.end) + " (--stop-when stuck ends such a run)");
   return false;
 }
 

@@ -89,7 +89,7 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
 bool FlowLanes::Group::stop_if_interrupted() {
   const bool stop = interrupted_ && interrupted_();
   bank_->each([](const Trajectory& flow, double t) {
-    if (flow.options.on_step) flow.options.on_step(t);
+    if (flow.options.hooks.on_step) flow.options.hooks.on_step(t);
   });
   if (!stop) return false;
   bank_->leave();

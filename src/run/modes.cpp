@@ -63,9 +63,7 @@ FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
   if (stop == "steady" || stop == "either") options.steady_tolerance = o.real("steady-tolerance");
   options.stop_when_stuck = stop == "stuck" || stop == "either";
   if (o.has("t-end")) options.end = o.real("t-end");
-  options.interrupted = std::move(hooks.interrupted);
-  options.on_step = std::move(hooks.on_step);
-  options.warn = std::move(hooks.warn);
+  options.hooks = std::move(hooks);
   return options;
 }
 
@@ -220,7 +218,7 @@ std::unique_ptr<Driver> make_driver(const System& system, Workers& workers,
     FlowDriver::Options flow = flow_options(options, std::move(hooks));
     if (options.word("kernel") != "lanes")
       return std::make_unique<FlowDriver>(system, workers, std::move(flow));
-    const std::function<bool()> interrupted = flow.interrupted;
+    const std::function<bool()> interrupted = flow.hooks.interrupted;
     return std::move(FlowLanes({{&system, std::move(flow)}}, interrupted).drivers().front());
   }
   SdeDriver::Options sde = sde_options(options, run, std::move(hooks));

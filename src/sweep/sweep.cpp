@@ -192,7 +192,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
 
 // ---- what a sweep will need
 
-/// What a few cells that are spread over the map took.
+/// What a few cells that are spread over the map took, each with as many neighbours as go together.
 struct Estimate {
   std::uint64_t cells = 0;
   double seconds_a_run = 0;
@@ -210,15 +210,32 @@ Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
   };
   CellRunner runner(sweep.cells, sweep.columns, catalogue, alone,
                     [&] { return seconds() > kPatience || InterruptGuard::signal() != 0; });
-  std::vector<double> run_row(sweep.columns.of_run.width), cell_row(sweep.columns.of_cell.width);
+  // Computes up to `most` runs, the first of a cell and those that follow; how many it were.
+  const auto compute = [&](std::uint64_t cell, std::uint64_t most) {
+    const Columns& columns = sweep.columns;
+    const std::uint64_t each = sweep.cells.runs(), first = cell * each;
+    const std::uint64_t number = std::min(most, sweep.all_runs() - first);
+    std::vector<double> run_rows(number * columns.of_run.width),
+        cell_rows(number * columns.of_cell.width);
+    std::vector<CellRun> runs;
+    for (std::uint64_t i = 0; i < number; ++i)
+      runs.push_back(
+          {sweep.cells.number((first + i) / each), (first + i) % each,
+           std::span(run_rows).subspan(i * columns.of_run.width, columns.of_run.width),
+           std::span(cell_rows).subspan(i * columns.of_cell.width, columns.of_cell.width)});
+    begin = std::chrono::steady_clock::now();
+    return runner.compute(runs);
+  };
   const std::uint64_t count = std::min(kCells, sweep.cells.size());
   double sum = 0;
   for (std::uint64_t i = 0; i < count && InterruptGuard::signal() == 0; ++i) {
     const std::uint64_t cell = count == 1 ? 0 : i * (sweep.cells.size() - 1) / (count - 1);
-    begin = std::chrono::steady_clock::now();
-    const CellRun run{sweep.cells.number(cell), 0, run_row, cell_row};
-    if (runner.compute({&run, 1}) == 0) result.cut = true;
-    sum += seconds();
+    std::size_t computed = compute(cell, 1);
+    const std::size_t together = runner.together();
+    if (computed > 0 && together > 1 && seconds() * static_cast<double>(together) < kPatience)
+      computed = compute(cell, together);
+    if (computed == 0) result.cut = true;
+    sum += seconds() / static_cast<double>(std::max<std::size_t>(computed, 1));
     ++result.cells;
   }
   result.seconds_a_run = sum / static_cast<double>(std::max<std::uint64_t>(result.cells, 1));

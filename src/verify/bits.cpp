@@ -190,7 +190,7 @@ Checks check_resuming(const Subject& subject) {
           FlowDriver::Options options = subject.flow_options();
           if (method != options.method) options = subject.tolerance(1e-8);
           options.method = method;
-          options.interrupted = std::move(hooks.interrupted);
+          options.hooks.interrupted = std::move(hooks.interrupted);
           options.max_steps = 2000;
           return std::make_unique<FlowDriver>(subject.system(), subject.workers(), options);
         },

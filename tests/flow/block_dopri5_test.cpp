@@ -122,7 +122,7 @@ TEST_CASE("blocks in steps of their own resume bit for bit from wherever they ar
   for (const int stop : {3, 8, 15}) {
     CAPTURE(stop);
     int looks = 0;
-    FlowDriver first(system, workers, {.interrupted = [&] { return ++looks > stop; }});
+    FlowDriver first(system, workers, {.hooks = {.interrupted = [&] { return ++looks > stop; }}});
     Outcome::Kind kind = Outcome::Kind::reached;
     for (const double t : {0.5, 20.0})
       if (kind == Outcome::Kind::reached) kind = first.advance(t).kind;

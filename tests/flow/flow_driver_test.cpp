@@ -77,10 +77,12 @@ TEST_CASE("statistics count all work", "[fast][flow]") {
   INFO(method);
   std::vector<double> steps;
   double last = 0;
-  Run run(toy, {.method = method, .dt = 1.0, .steady_tolerance = 1e-12, .on_step = [&](double t) {
-                  steps.push_back(t - last);
-                  last = t;
-                }});
+  Run run(
+      toy,
+      {.method = method, .dt = 1.0, .steady_tolerance = 1e-12, .hooks = {.on_step = [&](double t) {
+                                                                 steps.push_back(t - last);
+                                                                 last = t;
+                                                               }}});
   run.driver.advance(5);
   const std::size_t first = steps.size();
   run.driver.advance(20);
@@ -281,7 +283,7 @@ TEST_CASE("a run that needs all the steps it may take arrives", "[fast][flow]") 
 
 TEST_CASE("an interruption ends the run before its next step", "[fast][flow]") {
   int asked = 0;
-  Run run(oscillator(), {.interrupted = [&asked] { return ++asked > 7; }});
+  Run run(oscillator(), {.hooks = {.interrupted = [&asked] { return ++asked > 7; }}});
   const Outcome outcome = run.driver.advance(1e6);
   CHECK(outcome.kind == Kind::interrupted);
   CHECK(run.driver.statistics().accepted == 7);

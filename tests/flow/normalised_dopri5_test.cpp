@@ -192,7 +192,7 @@ TEST_CASE("blocks in a time of their own give the same bits on any number of thr
   for (const int stop : {2, 5, 9}) {
     CAPTURE(stop);
     int looks = 0;
-    FlowDriver first(system, workers, {.interrupted = [&] { return ++looks > stop; }});
+    FlowDriver first(system, workers, {.hooks = {.interrupted = [&] { return ++looks > stop; }}});
     Outcome::Kind kind = Outcome::Kind::reached;
     for (const double t : targets)
       if (kind == Outcome::Kind::reached) kind = first.advance(t).kind;

@@ -76,7 +76,7 @@ TEST_CASE("a resumed driver resumes bit for bit", "[fast][flow]") {
   for (std::int64_t cut = 0; cut <= most; cut += 10 / kOfTen) {
     std::int64_t asked = 0;
     FlowDriver::Options cut_options = options;
-    cut_options.interrupted = [&] { return asked++ == cut; };
+    cut_options.hooks.interrupted = [&] { return asked++ == cut; };
     FlowDriver begun(system, workers, cut_options);
     std::size_t next = 0;
     while (next < kTargets.size() && begun.advance(kTargets[next]).kind == Outcome::Kind::reached)

@@ -103,7 +103,7 @@ double strong_order(const ToySystem& system, const SdeDriver::Options& options) 
   return log_log_slope(steps, errors);
 }
 
-TEST_CASE("strong orders on shared Brownian paths", "[fast][noise]") {
+TEST_CASE("strong orders on shared Brownian paths", "[fast][numbers][noise]") {
   // A drift with all derivatives.
   Toy toy = one(1, [](double x, double) { return std::sin(3 * x) - x; });
   toy.sample = noisy_growth(0, 1).sample;

@@ -329,6 +329,9 @@ def test_variables_of_other_lengths():
             with h5py.File(os.path.join(folder, name)) as file:
                 file.visititems(lambda name, item: variables.append(name)
                                 if isinstance(item, h5py.Dataset) and item.dtype.kind in "if" else None)
+            # Of the observables of a comparison, which are all alike, one.
+            variables = [variable for variable in variables if not variable.startswith("comparison/")
+                         or "_" not in variable or variable.startswith("comparison/loss_")]
             for place, variable in enumerate(variables):
                 for turn, change in enumerate(("empty", "short", "wild"), place):
                     path = shutil.copy(os.path.join(folder, name), os.path.join(folder, "bad.h5"))

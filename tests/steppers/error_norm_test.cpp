@@ -94,7 +94,7 @@ double steps(const std::string& method, std::size_t moving, ErrorNorm norm) {
 }
 
 TEST_CASE("by the root of the mean square, steps are as long as the entries that move are few",
-          "[fast][steppers]") {
+          "[fast][numbers][steppers]") {
   struct Case {
     std::string method;
     double order;  // of the error of a step

@@ -104,7 +104,7 @@ TEST_CASE("adaptive splitting takes no entry beyond zero by more than its tolera
   const FlowDriver* running = nullptr;
   double lowest = 1;
   FlowDriver::Options options{.rtol = 1e-4, .atol = 1e-6};
-  options.on_step = [&](double) {
+  options.hooks.on_step = [&](double) {
     lowest = std::min(lowest, *std::min_element(running->state().begin(), running->state().end()));
   };
   FlowDriver driver(system, workers, options);

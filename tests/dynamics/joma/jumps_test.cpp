@@ -165,7 +165,7 @@ TEST_CASE("A run that is interrupted within a jump resumes bit for bit",
   std::int64_t steps = 0;
   double last = 0;
   FlowDriver::Options listening = options;
-  listening.on_step = [&](double t) {
+  listening.hooks.on_step = [&](double t) {
     ++steps;
     if (t == last) unmoved.push_back(steps);
     last = t;
@@ -178,7 +178,7 @@ TEST_CASE("A run that is interrupted within a jump resumes bit for bit",
     const std::int64_t cut = unmoved[i];
     std::int64_t asked = 0;
     FlowDriver::Options cut_options = options;
-    cut_options.interrupted = [&] { return asked++ == cut; };
+    cut_options.hooks.interrupted = [&] { return asked++ == cut; };
     FlowDriver begun(*jumps.system, workers, cut_options);
     CHECK(begun.advance(jumps.end).kind == Outcome::Kind::interrupted);
     const ResumePoint point = begun.resume_point();

@@ -87,7 +87,7 @@ class Watched {
  private:
   FlowDriver::Options with_hook(FlowDriver::Options options) {
     options.max_steps = 1'000'000;
-    options.on_step = [this](double t) {
+    options.hooks.on_step = [this](double t) {
       std::vector<int> now = signs();
       const auto groups = static_cast<std::size_t>(system_.data().Q.slots()) + 1;
       for (std::size_t i = 0; i < before_.size(); ++i)
@@ -563,8 +563,9 @@ TEST_CASE("Runs with l1 that are cut resume bit for bit", "[fast][scb][l1]") {
       for (int cut = 1; cut < steps; cut += 1 + static_cast<int>(steps / 12)) {
         INFO(describe(coordinates) << ", " << method << ", cut at step " << cut);
         int asked = 0;
-        FlowDriver begun(*system, workers,
-                         {.method = method, .interrupted = [&] { return ++asked == cut; }});
+        FlowDriver begun(
+            *system, workers,
+            {.method = method, .hooks = {.interrupted = [&] { return ++asked == cut; }}});
         const std::vector<double> targets = {1.45, 5.0, 60.0};
         std::size_t next = 0;
         while (next < 3 && begun.advance(targets[next]).kind == Outcome::Kind::reached) ++next;

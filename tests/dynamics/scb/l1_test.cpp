@@ -140,7 +140,7 @@ TEST_CASE("The splitting is of order 1", "[slow][scb]") {
   CHECK(order < 1.25);
 }
 
-TEST_CASE("With l1 the second modified equation is of order 2", "[fast][scb][noise]") {
+TEST_CASE("With l1 the second modified equation is of order 2", "[fast][numbers][scb][noise]") {
   // Against gradient descent, without noise, in steps far below the learning rate.
   const bool project = GENERATE(false, true);
   const bool inverse_frequency = GENERATE(true, false);

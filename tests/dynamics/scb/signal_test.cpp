@@ -157,7 +157,8 @@ TEST_CASE("The default end is past the fast phase", "[fast][scb]") {
   CHECK(flow.event("fast_phase_end") < system->default_end());
 }
 
-TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_P", "[fast][scb]") {
+TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_P",
+          "[fast][numbers][scb]") {
   const std::uint64_t seed = GENERATE(1, 2);
   for (const std::int64_t T : {3, 10, 1000, 1'000'000'000}) {
     for (const double signal : {1.0, 1e-2, 1e-4}) {

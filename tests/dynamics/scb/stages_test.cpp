@@ -497,7 +497,7 @@ TEST_CASE("Runs in stages that are cut resume bit for bit", "[fast][scb][stages]
     const auto make = [&](DriverHooks hooks) -> std::unique_ptr<Driver> {
       if (kind == 0) {
         FlowDriver::Options options{.dt = 0.05};
-        options.interrupted = hooks.interrupted;
+        options.hooks.interrupted = hooks.interrupted;
         return std::make_unique<FlowDriver>(*system, workers, options);
       }
       if (kind == 1)
