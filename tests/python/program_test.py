@@ -169,9 +169,10 @@ def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
     """Who interrupts means what comes after it, too."""
     stand_in("""
     import signal
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    # Blocked, the signal waits to be waited for, however soon it comes.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     print("ready", file=sys.stderr, flush=True)
-    signal.pause()
+    signal.sigwait([signal.SIGINT])
     """)
     heard = executable.listen
 
