@@ -2,10 +2,10 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include <functional>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <sstream>
 
 #include "compare/comparison.hpp"

@@ -18,27 +18,18 @@ bool ignores_hangup() {
   }();
   return ignores;
 }
-
-struct sigaction handled_by(void (*handler)(int), int flags) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  sigemptyset(&action.sa_mask);
-  return action;
-}
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   noted = 0;
+  struct sigaction noting {};
+  noting.sa_handler = note;
+  noting.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&noting.sa_mask);
   const bool keeps_hangup = ignores_hangup();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
-    if (kSignals[i] == SIGHUP && keeps_hangup) continue;
-    // A file-size limit is then a failed write, with its reason.
-    const struct sigaction action = kSignals[i] == SIGXFSZ
-                                        ? handled_by(SIG_IGN, 0)
-                                        : handled_by(note, static_cast<int>(SA_RESETHAND));
-    sigaction(kSignals[i], &action, nullptr);
+    const bool kept = kSignals[i] == SIGHUP && keeps_hangup;
+    sigaction(kSignals[i], kept ? nullptr : &noting, &before_[i]);
   }
 }
 
