@@ -337,22 +337,25 @@ std::size_t least_runs(bool against_exact, double level) {
 Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
                 std::size_t least) {
   Verdict v;
-  bool within = true, inside = true;
-  double for_agree = 0, for_differ = kInfinite;  // times the runs there are
+  // Where nothing changes along the flow there is no margin, and any difference is beyond it.
+  const double allowed = std::isnan(margin) ? 0 : margin;
+  bool within = true, beyond = false, inside = true;
+  double for_agree = 0, for_differ = kInfinite;  // times the width that the bands may have
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
     if (!(size + d.band[t] <= margin)) within = false;
+    if (size - d.band[t] > allowed) beyond = true;
     if (!(size < margin)) {
       inside = false;
-      for_differ = std::min(for_differ, d.band[t] / size);
+      for_differ = std::min(for_differ, d.band[t] / (size - allowed));
     } else {
       for_agree = std::max(for_agree, d.band[t] / (margin - size));
     }
   }
   const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
-  if (within || d.nothing) {  // where nothing changes along the flow there is no margin
+  if (within || d.nothing) {
     v.kind = Verdict::Kind::agree;
-  } else if (exact || rejects(d.p_value, level)) {
+  } else if (exact || (beyond && rejects(d.p_value, level))) {
     v.kind = Verdict::Kind::differ;
   } else {
     const double factor = inside ? for_agree : for_differ;

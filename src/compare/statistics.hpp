@@ -78,9 +78,10 @@ struct Verdict {
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
 
-/// agree: the simultaneous band of the difference lies within +-margin at all times. differ: else,
-/// and equal means are rejected at the level. undecided: neither; `runs` is the number at hand, and
-/// no test of fewer than `least` could reject.
+/// agree: the simultaneous band of the difference lies within +-margin at all times. differ: at
+/// some time it lies beyond, and equal means are rejected at the level (bands of a few runs can be
+/// too narrow, the test is not). undecided: neither; `runs` is the number at hand, and no test of
+/// fewer than `least` could reject. A margin of NaN, where the observable has no range, is 0.
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 

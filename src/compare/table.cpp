@@ -163,7 +163,12 @@ class Section {
     const std::string word = verdict_word(name, pair), size = certain_difference(name, pair);
     if (word.empty()) return "-";
     if (word == "differ") return word + (size.empty() ? "" : " by " + size);
-    if (word == "agree") return word + (size.empty() ? "" : ", differs by " + size);
+    return (word == "agree" ? word : open_verdict(name, pair)) +
+           (size.empty() ? "" : ", differs by " + size);
+  }
+
+  /// What would decide.
+  [[nodiscard]] std::string open_verdict(const std::string& name, std::size_t pair) const {
     const double needed = of_pairs(name + "_runs_needed")[pair];
     if (!std::isfinite(needed) || needed > 1e7)
       return ended_early({name}, pair) ? "undecided" : "too few runs";
@@ -298,16 +303,18 @@ class Section {
     std::string page =
         "\n" +
         text::paragraph(
-            "agree: the difference of the means stays within " + shortest(100 * delta()) +
+            "agree: the difference of the means stays within " + rounded(100 * delta()) +
             "% of the observable's range over the flow at all times, at level " +
             shortest(level()) +
-            ". differ: it does not, and equal means are rejected at that level. "
-            "'agree, differs by' is both: there is a difference, and it is small; the "
-            "number is the largest over time, in % of the range. " +
-            (tests == 0 ? ""
-                        : "Each verdict holds individually: of " + std::to_string(tests) +
-                              " about " + rounded(static_cast<double>(tests) * (1 - level())) +
-                              " would find a difference by chance alone. ") +
+            ". differ: at some time it certainly does not. 'differs by' is another statement, "
+            "that equal means are rejected at that level, however small the difference is: 'agree, "
+            "differs by' is both. The number is the largest difference over time, in % of the "
+            "range. " +
+            (tests == 0
+                 ? ""
+                 : "Each statement holds individually: of " + std::to_string(tests) +
+                       " tests about " + rounded(static_cast<double>(tests) * (1 - level())) +
+                       " would reject equal means by chance alone. ") +
             "Errors are standard errors.");
     for (std::size_t r = 0; r < words_.size(); ++r)
       if (diverged_[r] > 0)
@@ -425,7 +432,7 @@ class Section {
         parts.push_back(
             use_of(names, p, pairs_[p].first == middle ? pairs_[p].second : pairs_[p].first));
     if (parts.empty()) return "";
-    return text::paragraph("In place of " + words_[middle] + ", within " + shortest(100 * delta()) +
+    return text::paragraph("In place of " + words_[middle] + ", within " + rounded(100 * delta()) +
                            "% of the range: " + text::join(parts, ". ") + ".");
   }
 

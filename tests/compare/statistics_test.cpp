@@ -159,9 +159,16 @@ TEST_CASE("verdicts", "[fast][compare]") {
   d.band = {0, 0.05};
   d.p_value = 0.001;
   using Kind = Verdict::Kind;
-  // Significantly different from zero, yet within the margin.
+  // Significantly different from zero: within the margin, beyond it, and neither.
   CHECK(verdict(d, 0.2, 0.95, 32).kind == Kind::agree);
-  CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::differ);
+  CHECK(verdict(d, 0.04, 0.95, 32).kind == Kind::differ);
+  CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::differ);
+  const Verdict large = verdict(d, 0.08, 0.95, 32);
+  CHECK(large.kind == Kind::undecided);
+  CHECK(large.runs_needed == Approx(32 * 2.5 * 2.5));  // until 0.05/sqrt(k) is 0.02
+  CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::undecided);
+  CHECK(verdict(d, 0.1, 0.95, 32).kind == Kind::undecided);
+  CHECK(std::isnan(verdict(d, 0.1, 0.95, 32).runs_needed));  // it may be either
   d.p_value = 0.2;
   const Verdict open = verdict(d, 0.12, 0.95, 32);
   CHECK(open.kind == Kind::undecided);
@@ -169,6 +176,27 @@ TEST_CASE("verdicts", "[fast][compare]") {
   const Verdict beyond = verdict(d, 0.05, 0.95, 32);
   CHECK(beyond.runs_needed == 33);  // the difference already leaves its band
   CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::undecided);
+}
+
+TEST_CASE("a difference of just the margin is seldom called one within it or beyond",
+          "[slow][compare]") {
+  // 400 trials of 12 runs each, whose means differ by the margin at the end: a band that covers the
+  // truth decides nothing. It leaves it out to one side in 2.5%, and may in as much again, being
+  // asymptotic; 4 binomial standard errors are 4%.
+  Workers workers(1);
+  constexpr int kTrials = 400;
+  constexpr double kShift = 0.3;
+  constexpr std::size_t kSaves = 20;
+  int agree = 0, differ = 0;
+  for (int i = 0; i < kTrials; ++i) {
+    const Difference d = difference(walks(12, kSaves, 2 * i, 0, normal),
+                                    walks(12, kSaves, 2 * i + 1, kShift, normal), 0.95, 5, workers);
+    const Verdict v = verdict(d, kShift * (kSaves - 1), 0.95, 12);
+    agree += v.kind == Verdict::Kind::agree ? 1 : 0;
+    differ += v.kind == Verdict::Kind::differ ? 1 : 0;
+  }
+  CHECK(agree < 0.09 * kTrials);
+  CHECK(differ < 0.09 * kTrials);
 }
 
 TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {

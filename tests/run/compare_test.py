@@ -50,33 +50,47 @@ def test_a_group_per_rung_and_one_that_compares():
         check(popflow("info", path, code=0).out == said, "info shows another table")
 
 
+def verdicts(folder, name, delta, rungs="flow,sde,sgd"):
+    """A comparison's output, and (word, whether equal means are rejected) of each sgd-flow verdict, all
+    of which are held against the stored differences and bands."""
+    path, ended = compare(folder, "markov", "--learning-rate", 0.2, "--batch-size", 4, "--t-end", 8,
+                          "--saves", 5, "--runs", 16, "--delta", delta, "--rungs", rungs, name=name)
+    with h5py.File(path) as file:
+        group = file["comparison"]
+        words = group.attrs["rungs"]
+        words = (words.decode() if isinstance(words, bytes) else words).split()
+        pairs = [(words[b], words[a]) for a, b in zip(group["first"][()], group["second"][()])]
+        pair = pairs.index(("sgd", "flow"))
+        lines = ended.out.splitlines()
+        head = next(i for i, line in enumerate(lines) if "in % of the range" in line)
+        column = lines[head].index("sgd-flow")
+        seen = set()
+        for line in lines[head + 1:lines.index("", head)]:
+            name, said = line.split()[0], line[column:].split("  ")[0].strip()
+            size, band = np.abs(group[name + "_difference"][pair]), group[name + "_band"][pair]
+            margin = group[name + "_margin"][()]
+            certain = group[name + "_p_value"][pair] <= 0.05
+            word = ("agree", "differ", "needs")[group[name + "_verdict"][pair]]
+            expected = ("agree" if np.all(size + band <= margin) else
+                        "differ" if certain and np.any(size - band > margin) else "needs")
+            check(word == expected, f"{name}: {word}, not {expected}")
+            check(said.startswith(word), f"{name}: {said}, not {word}")
+            check(("by" in said) == certain, f"{name}: {said}")
+            if "by" in said:
+                percent = 100 * delta * size.max() / margin
+                check(said.endswith(f" {percent:.2g}%"), f"{name}: {said}, not {percent}")
+            seen.add((word, bool(certain)))
+    return ended.out, seen
+
+
 def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for():
     with Folder() as folder:
-        path, ended = compare(folder, "markov", "--learning-rate", 0.2, "--batch-size", 4, "--t-end", 8,
-                              "--saves", 5, "--runs", 16)
-        with h5py.File(path) as file:
-            group = file["comparison"]
-            words = group.attrs["rungs"]
-            words = (words.decode() if isinstance(words, bytes) else words).split()
-            pairs = [(words[b], words[a]) for a, b in zip(group["first"][()], group["second"][()])]
-            pair = pairs.index(("sgd", "flow"))
-            lines = ended.out.splitlines()
-            head = next(i for i, line in enumerate(lines) if "in % of the range" in line)
-            column = lines[head].index("sgd-flow")
-            seen = set()
-            for line in lines[head + 1:lines.index("", head)]:
-                name, said = line.split()[0], line[column:].split("  ")[0].strip()
-                size = np.abs(group[name + "_difference"][pair]).max() / group[name + "_margin"][()]
-                certain = group[name + "_p_value"][pair] <= 0.05
-                word = ("agree", "differ", "needs")[group[name + "_verdict"][pair]]
-                check(said.startswith(word), f"{name}: {said}, not {word}")
-                check(("by" in said) == (certain and word != "needs"), f"{name}: {said}")
-                if "by" in said:
-                    check(said.endswith(f" {5 * size:.2g}%"), f"{name}: {said}, not {5 * size}")
-                seen.add((word, certain))
-        # This is what the two statements are for: a small difference that is certain.
+        out, seen = verdicts(folder, "compare.h5", 0.05)
+        # This is what the two statements are for: a small difference that is certain; and one that is
+        # certain, while it is open whether it is small.
         check({("agree", True), ("differ", True)} <= seen, seen)
-        told = " ".join(ended.out.split())
+        check(("needs", True) in verdicts(folder, "wide.h5", 0.07, "flow,sgd")[1], "nothing is open")
+        told = " ".join(out.split())
         check("drifts, z = " in told and ": no drift shown" in told, "the invariant has verdicts")
         last = told[told.index("In place of sgd, within 5% of the range: "):]
         for part in ("flow is good enough for the mean of gradient_norm; too far off in the "
