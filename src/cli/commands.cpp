@@ -12,6 +12,7 @@
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
 #include "compare/sweeps.hpp"
+#include "file/output.hpp"
 #include "merge/merge.hpp"
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
@@ -411,15 +412,13 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   const std::string figure = given("output").value_or(
       std::filesystem::path(path).filename().replace_extension(".pdf").string());
   const std::optional<std::string> script = given("script");
-  const auto require_free = [&, &options = options](const std::string& place,
-                                                    const std::string& option) {
+  const auto require_place = [&, &options = options](const std::string& place,
+                                                     const std::string& option) {
     refuse_input_as_output(place, inputs, option);
-    std::error_code unknown;  // writing it will say why
-    if (!options.flag("force") && std::filesystem::exists(place, unknown))
-      throw UsageError("the file " + place + " exists; --force replaces it");
+    require_free(place, options.flag("force"));
   };
-  require_free(figure, "--output");
-  if (script) require_free(*script, "--script");
+  require_place(figure, "--output");
+  if (script) require_place(*script, "--script");
   return make_figure({path, what, figure, given("style"), script});
 }
 

@@ -13,6 +13,7 @@
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
 #include "compare/sweeps.hpp"
+#include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
@@ -360,7 +361,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   const std::string path =
       options.has("output") ? options.word("output") : config.system + "-compare.h5";
   refuse_input_as_output(path, input_files(config));
-  refuse_existing(path, options);
+  require_free(path, options);
   Workers workers(threads_of(options));
   ComparisonPlan plan(config, catalogue, workers);
   const GroupSpec layout = plan.layout();

@@ -11,6 +11,7 @@
 #include "compare/rungs.hpp"
 #include "compare/sweeps.hpp"
 #include "file/copy_numbers.hpp"
+#include "file/output.hpp"
 #include "file/structure.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
@@ -348,7 +349,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   check_rungs(words, "--from", system);
   const std::string path =
       options.has("output") ? options.word("output") : first_system + "-compare.h5";
-  refuse_existing(path, options);
+  require_free(path, options);
   std::vector<InputFile> inputs;
   inputs.reserve(files.size());
   for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});

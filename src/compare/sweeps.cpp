@@ -12,6 +12,7 @@
 
 #include "compare/comparison.hpp"
 #include "compare/rungs.hpp"
+#include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"

@@ -18,6 +18,7 @@
 #include "file/attribute.hpp"
 #include "file/examine.hpp"
 #include "file/hdf5.hpp"
+#include "file/output.hpp"
 #include "file/raw_io.hpp"
 #include "file/scales.hpp"
 #include "file/structure.hpp"
@@ -298,73 +299,6 @@ class Filler {
   std::vector<char> together_;
 };
 
-/// The folder of a path with its slash; empty for the working folder.
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
-}
-
-/// A new hidden file next to `path`, with a name that identifies its process.
-std::pair<int, std::string> open_temporary(const std::string& path) {
-  const std::string folder = folder_of(path);
-  const std::string name = path.substr(folder.size());
-  if (name.empty()) throw cannot_write(path, "the name of a file is missing");
-  // Room for what is added: a name has at most 255 bytes.
-  const std::string stem = folder + "." + name.substr(0, 200) + ".tmp-" + std::to_string(getpid());
-  for (int attempt = 0;; ++attempt) {
-    const std::string temporary = attempt == 0 ? stem : stem + "-" + std::to_string(attempt);
-    const int descriptor = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return {descriptor, temporary};
-    if (errno == ENOENT) throw cannot_write(path, "the folder '" + folder + "' does not exist");
-    if (errno != EEXIST) throw cannot_write(path, system_reason(errno));
-  }
-}
-
-UsageError exists_already(const std::string& path) {
-  return UsageError("the output " + path + " exists; --force replaces it");
-}
-
-/// Refuses a target that must not be replaced.
-void check_target(const std::string& path, bool force) {
-  struct stat target {};
-  if (stat(path.c_str(), &target) == 0) {
-    if (S_ISDIR(target.st_mode)) throw cannot_write(path, "it is a folder");
-    if (!S_ISREG(target.st_mode)) throw cannot_write(path, "it is not a regular file");
-    if (!force) throw exists_already(path);
-  }
-}
-
-/// Renames for file systems that cannot refuse to replace: claims the name first, by a second link
-/// or, where there are no links, by an empty file.
-bool claim_and_rename(const std::string& from, const std::string& to) {
-  if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
-  if (errno == EEXIST) return false;
-  const int claimed = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (claimed < 0) return false;
-  close(claimed);
-  if (std::rename(from.c_str(), to.c_str()) == 0) return true;
-  const int error = errno;
-  unlink(to.c_str());
-  errno = error;
-  return false;
-}
-
-/// Renames without ever replacing. Returns false with errno, EEXIST if `to` exists.
-bool rename_to_new(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-  return unsupported && claim_and_rename(from, to);
-}
-
-/// Makes the rename itself durable. Some file systems cannot; the file is complete all the same.
-void sync_folder(const std::string& path) {
-  const std::string folder = folder_of(path);
-  const int descriptor =
-      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 /// Takes the disk space of the whole file at once, where the file system can; where it cannot,
 /// filling the file takes it.
 void reserve_space(int descriptor, const std::string& path) {
@@ -382,7 +316,7 @@ void reserve_space(int descriptor, const std::string& path) {
 }  // namespace
 
 TrajectoryFile TrajectoryFile::create(const std::string& path, const GroupSpec& root, bool force) {
-  check_target(path, force);
+  require_replaceable(path, force);
   TrajectoryFile file = create_unpublished(path, root);
   file.publish(force);
   return file;
@@ -423,15 +357,11 @@ void TrajectoryFile::publish(bool force) {
 }
 
 void TrajectoryFile::publish_meanwhile(bool force) {
-  check_target(path_, force);
+  require_replaceable(path_, force);
   const bool unsynced = unsynced_.exchange(false);  // but for what is written from here on
   const auto publication = [=, descriptor = descriptor_, from = temporary_, to = path_] {
     if (unsynced) put_on_disk(descriptor, to);
-    const bool renamed =
-        force ? std::rename(from.c_str(), to.c_str()) == 0 : rename_to_new(from, to);
-    if (!renamed && errno == EEXIST) throw exists_already(to);
-    if (!renamed) throw cannot_write(to, system_reason(errno));
-    sync_folder(to);
+    give_name(from, to, force);
   };
   try {
     publication_ = std::async(std::launch::async, publication);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "file/copy_numbers.hpp"
+#include "file/output.hpp"
 #include "file/trajectory_file.hpp"
 #include "merge/origins.hpp"
 #include "merge/parts.hpp"

@@ -1,10 +1,10 @@
 #include "merge/merge.hpp"
 
+#include "file/output.hpp"
 #include "merge/ensemble.hpp"
 #include "merge/sweeps.hpp"
 #include "options/input_files.hpp"
 #include "popflow/data_file.hpp"
-#include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "sweep/sweep.hpp"
 
@@ -24,7 +24,7 @@ void check_output(const MergeOptions& options) {
   std::vector<InputFile> inputs;
   for (const std::string& file : options.files) inputs.push_back({file, "merge"});
   refuse_input_as_output(options.output, inputs);
-  refuse_existing(options.output, options.force);
+  require_free(options.output, options.force);
 }
 
 }  // namespace

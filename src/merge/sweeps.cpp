@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "file/copy_numbers.hpp"
+#include "file/output.hpp"
 #include "file/structure.hpp"
 #include "file/trajectory_file.hpp"
 #include "merge/origins.hpp"

@@ -1,13 +1,9 @@
 #include "run/experiment.hpp"
 
-#include <sys/statvfs.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
-#include <system_error>
 
-#include "file/raw_io.hpp"
+#include "file/output.hpp"
 #include "options/tokens.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
@@ -166,36 +162,14 @@ unsigned threads_of(const Parameters& options) {
   return options.has("threads") ? static_cast<unsigned>(options.integer("threads")) : 0;
 }
 
-void refuse_existing(const std::string& path, const Parameters& options) {
-  if (!options.flag("dry-run")) refuse_existing(path, options.flag("force"));
-}
-
-void refuse_existing(const std::string& path, bool force) {
-  std::error_code unknown;  // making the file will say why
-  if (!std::filesystem::exists(path, unknown)) return;
-  if (!force)
-    throw UsageError("the output " + path +
-                     (std::filesystem::is_directory(path, unknown)
-                          ? " is a folder"
-                          : " exists; --force replaces it"));
-  require_unclaimed(path);
+void require_free(const std::string& path, const Parameters& options) {
+  if (!options.flag("dry-run")) require_free(path, options.flag("force"));
 }
 
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
                           const std::string& path) {
   return outcome.message + "; what was recorded is kept, and '" + program + " resume " +
          options::shell_quoted(path) + "' continues from there";
-}
-
-void require_disk(const std::string& path, double bytes, const std::string& advice) {
-  struct statvfs disk {};
-  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
-  if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will say why
-  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-  if (bytes > free)
-    throw UsageError("the file " + path + " would need " + describe_bytes(bytes) +
-                     " of disk; there are " + describe_bytes(free) + " free" +
-                     (advice.empty() ? "" : ". " + advice));
 }
 
 ExitCode exit_code(Outcome::Kind kind) {

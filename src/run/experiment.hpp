@@ -147,13 +147,8 @@ ExitCode exit_code(Outcome::Kind kind);
 Outcome recorded_outcome(const DataFile& file);
 /// Threads that the options request; 0: as many as the process may use.
 unsigned threads_of(const Parameters& options);
-/// UsageError when the output is there and is not to be replaced, OutputError when another process
-/// is writing it.
-void refuse_existing(const std::string& path, bool force);
-void refuse_existing(const std::string& path, const Parameters& options);
-/// UsageError that states the need when a file would not fit, and what makes it smaller.
-void require_disk(const std::string& path, double bytes,
-                  const std::string& advice = "Fewer --saves or --state ends make it smaller");
+/// require_free() of file/output.hpp by the options; a --dry-run writes nothing.
+void require_free(const std::string& path, const Parameters& options);
 /// The message for a run or comparison that was interrupted. `program` is the name of this one.
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
                           const std::string& path);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
@@ -90,7 +91,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
     throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
                      screen.program() + " info " + path + " --json)");
   refuse_input_as_output(path, input_files(config));
-  refuse_existing(path, config.options);
+  require_free(path, config.options);
   Workers workers(threads_of(config.options));
   if (threads_of(config.options) > workers.threads())
     screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cores.hpp"
+#include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
@@ -386,7 +387,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     const auto sweep = on_all(ranks, [&] {
       const Cells cells(config);
       refuse_output_among_read(path, cells);
-      if (ranks.first()) refuse_existing(path, config.options);
+      if (ranks.first()) require_free(path, config.options);
       require_files(cells, "--keep-going marks its cells 'refused' and goes on");
       return std::make_unique<Sweep>(config, catalogue, *workers);
     });

@@ -168,7 +168,7 @@ def test_what_is_there_is_replaced_by_force_alone():
         for words, name in ((["-o", "run.pdf"], "run.pdf"), (["--script", "new.py"], "run.pdf"),
                             (["-o", "new.pdf", "--script", "old.py"], "old.py")):
             err = popflow("plot", "run.h5", *words, folder=folder, code=2).err
-            check(f"the file {name} exists; --force replaces it" in err, err)
+            check(f"the output {name} exists; --force replaces it" in err, err)
         err = popflow("plot", "drawn.pdf", "--script", "new.py", "--force", folder=folder, code=2).err
         check("the output drawn.pdf is a file that plot reads" in err, err)
         check(sorted(os.listdir(folder)) == ["drawn.pdf", "old.py", "run.h5", "run.pdf"], "stubs")
