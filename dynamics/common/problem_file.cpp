@@ -35,7 +35,7 @@ const char* probability_fault(double value) {
 
 ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>& any_of)
     : file_(path) {
-  if (is_sweep(file_))
+  if (kind_of(file_) == FileKind::sweep)
     throw wrong(
         "holds a sweep, whose cells have no problem of one kind; give the file of a run: "
         "'popflow info " +

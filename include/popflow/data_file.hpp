@@ -93,7 +93,9 @@ class DataFile {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Was the file written by a sweep?
-bool is_sweep(const DataFile& file);
+/// What a file holds: a run or an ensemble (as which also counts what another program wrote), a
+/// comparison of these, a sweep, a comparison of sweeps.
+enum class FileKind { run, comparison, sweep, comparison_of_sweeps };
+FileKind kind_of(const DataFile& file);
 
 }  // namespace popflow

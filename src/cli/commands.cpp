@@ -335,7 +335,8 @@ ExitCode verify_one(const Program& program, const std::vector<std::string>& args
 ExitCode info(const Program& program, const std::vector<std::string>& args) {
   const auto [path, options] = parse(program, find_command("info"), args, "the name of one file");
   const DataFile file(path);
-  const bool swept = is_sweep(file);
+  const FileKind kind = kind_of(file);
+  const bool swept = kind == FileKind::sweep;
   for (const char* name : {"cell", "of"})
     if (options.has(name) && !swept)
       throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
@@ -352,12 +353,12 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   } else if (swept) {
     std::cout << describe_sweep(file, program.catalogue,
                                 options.has("of") ? options.word("of") : "");
-  } else if (is_comparison_of_sweeps(file)) {
+  } else if (kind == FileKind::comparison_of_sweeps) {
     if (options.flag("csv"))
       throw UsageError("--csv is for files of runs and sweeps; " + path +
                        " is a comparison of sweeps, whose maps are variables over the axes");
     std::cout << describe_verdicts(file);
-  } else if (is_comparison(file)) {
+  } else if (kind == FileKind::comparison) {
     if (options.flag("csv"))
       write_comparison_csv(file, std::cout);
     else
@@ -379,16 +380,16 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   if (options.has("checkpoint-every")) changes.checkpoint_every = options.real("checkpoint-every");
   changes.command_line = as_typed(program, "resume", args);
   Screen screen = screen_for(program, options);
-  const bool swept = is_sweep(DataFile(path));
+  const FileKind kind = kind_of(DataFile(path));
+  const bool swept = kind == FileKind::sweep;
   if (options.has("retry") && !swept)
     throw UsageError("--retry is for files of sweeps; " + path + " is not one");
   if (swept)
     return resume_sweep(path, changes, options.has("retry") ? options.word("retry") : "",
                         program.catalogue, screen);
   require_one_process("a run");
-  return is_comparison(DataFile(path))
-             ? resume_comparison(path, changes, program.catalogue, screen)
-             : resume_experiment(path, changes, program.catalogue, screen);
+  return kind == FileKind::run ? resume_experiment(path, changes, program.catalogue, screen)
+                               : resume_comparison(path, changes, program.catalogue, screen);
 }
 
 ExitCode plot(const Program& program, const std::vector<std::string>& args) {

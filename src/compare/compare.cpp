@@ -351,11 +351,6 @@ std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config)
 
 }  // namespace
 
-bool is_comparison(const DataFile& file) {
-  return file.text_attribute("", "format") == "popflow" &&
-         file.text_attribute("", "mode") == "compare";
-}
-
 ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   const Parameters& options = config.options;
   const std::string path =
@@ -419,7 +414,7 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   const auto say_finished = [&] {
     screen.message(path + " is finished (complete): nothing to do");
     const DataFile finished(path);
-    if (is_comparison_of_sweeps(finished)) {
+    if (kind_of(finished) == FileKind::comparison_of_sweeps) {
       screen.result(describe_verdicts(finished));
       return ExitCode::success;
     }

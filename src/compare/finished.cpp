@@ -43,9 +43,10 @@ struct FinishedRung {
 
 FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   const DataFile file(finished.path);
-  if (is_sweep(file))
+  const FileKind kind = kind_of(file);
+  if (kind == FileKind::sweep)
     throw InputError(finished.path + " is the file of a sweep, and the others are not");
-  if (is_comparison(file))
+  if (kind != FileKind::run)
     throw InputError(finished.path + " is a comparison; --from takes files of runs");
   FinishedRung rung{finished, recorded_config(file, catalogue), {}};
   // Those that were planned: a flow that stopped early has its last time among those in the file.
@@ -354,7 +355,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   inputs.reserve(files.size());
   for (const FinishedFile& file : files) inputs.push_back({file.path, "--from"});
   refuse_input_as_output(path, inputs);
-  const bool of_sweeps = is_sweep(DataFile(files.front().path));
+  const bool of_sweeps = kind_of(DataFile(files.front().path)) == FileKind::sweep;
   if (!system_name.empty() && first_system != system_name)
     throw InputError(files.front().path + " holds a " + (of_sweeps ? "sweep" : "run") + " of " +
                      first_system + ", not of " + system_name);

@@ -49,7 +49,7 @@ struct SweptRung {
 SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
                   const SystemInfo& system) {
   SweptRung rung{finished.word, finished.path, nullptr, std::make_unique<DataFile>(finished.path)};
-  if (!is_sweep(*rung.file))
+  if (kind_of(*rung.file) != FileKind::sweep)
     throw InputError(finished.path + " is not a file of a sweep, as the other is");
   rung.cells = std::make_unique<Cells>(sweep_config(*rung.file, catalogue));
   const Cells& cells = *rung.cells;
@@ -321,10 +321,6 @@ class CellComparison {
 };
 
 }  // namespace
-
-bool is_comparison_of_sweeps(const DataFile& file) {
-  return file.text_attribute("", "mode") == "compare" && file.has_dataset("verdict");
-}
 
 std::string describe_verdicts(const DataFile& file) {
   const auto attribute = [&](const char* name) {

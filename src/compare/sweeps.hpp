@@ -15,8 +15,7 @@ ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters
                         const std::string& command_line, const Catalogue& catalogue,
                         Screen& screen);
 
-/// Was the file written by it? Then, in words, how many cells have which verdict.
-bool is_comparison_of_sweeps(const DataFile& file);
+/// Of such a file, in words, how many cells have which verdict.
 std::string describe_verdicts(const DataFile& file);
 
 }  // namespace popflow

@@ -153,8 +153,11 @@ std::vector<std::string> DataFile::dimensions(const std::string& name) const {
   return impl_->with(full, [&](const auto& r) { return r.dimensions(full); });
 }
 
-bool is_sweep(const DataFile& file) {
-  return file.text_attribute("", "format") == "popflow" && file.has_group("sweep");
+FileKind kind_of(const DataFile& file) {
+  if (file.text_attribute("", "format") != "popflow") return FileKind::run;
+  if (file.has_group("sweep")) return FileKind::sweep;
+  if (file.text_attribute("", "mode") != "compare") return FileKind::run;
+  return file.has_dataset("verdict") ? FileKind::comparison_of_sweeps : FileKind::comparison;
 }
 
 }  // namespace popflow

@@ -32,7 +32,8 @@ void check_output(const MergeOptions& options) {
 ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
   check_output(options);
   const InterruptGuard guard;
-  if (is_sweep(DataFile(options.files.front()))) return merge_sweeps(options, catalogue, screen);
+  if (kind_of(DataFile(options.files.front())) == FileKind::sweep)
+    return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)
     throw UsageError("--allow-missing is for files of sweeps; " + options.files.front() +
                      " is not one");

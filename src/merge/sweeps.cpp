@@ -161,7 +161,7 @@ std::vector<Source> read_sources(const std::vector<std::string>& files,
   for (const std::string& path : files) {
     look_for_signals();
     const DataFile file(path);
-    if (!is_sweep(file))
+    if (kind_of(file) != FileKind::sweep)
       throw InputError("'" + path + "' is not a file of a popflow sweep, as '" + files.front() +
                        "' is");
     Source& source = sources.emplace_back();

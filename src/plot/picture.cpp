@@ -1,7 +1,5 @@
 #include "plot/picture.hpp"
 
-#include "compare/compare.hpp"
-#include "compare/sweeps.hpp"
 #include "plot/maps.hpp"
 #include "plot/rungs.hpp"
 #include "plot/trajectories.hpp"
@@ -11,11 +9,19 @@ namespace popflow {
 
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look) {
-  if (options.against != "time" && (is_sweep(file) || is_comparison(file)))
+  const FileKind kind = kind_of(file);
+  if (options.against != "time" && kind != FileKind::run)
     throw UsageError("--against is for files of runs; " + file.path() + " is not one");
-  if (is_sweep(file)) return picture_of_sweep(file, options, catalogue, look);
-  if (is_comparison_of_sweeps(file)) return picture_of_compared_sweeps(file, options, look);
-  if (is_comparison(file)) return picture_of_comparison(file, options, look);
+  switch (kind) {
+    case FileKind::run:
+      break;
+    case FileKind::sweep:
+      return picture_of_sweep(file, options, catalogue, look);
+    case FileKind::comparison_of_sweeps:
+      return picture_of_compared_sweeps(file, options, look);
+    case FileKind::comparison:
+      return picture_of_comparison(file, options, look);
+  }
   return picture_of_run(file, options, look);
 }
 

@@ -12,9 +12,10 @@ namespace popflow {
 
 LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers) {
   const DataFile file(path);
-  if (file.text_attribute("", "mode") == "compare")
+  const FileKind kind = kind_of(file);
+  if (kind == FileKind::comparison || kind == FileKind::comparison_of_sweeps)
     throw InputError(path + " holds a comparison, not a run: it has no single last state");
-  if (is_sweep(file))
+  if (kind == FileKind::sweep)
     throw InputError(path +
                      " holds a sweep, not a run: it has no single last state; 'popflow info " +
                      path + " --cell ...' prints the command that runs one of its cells");

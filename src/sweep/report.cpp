@@ -150,7 +150,8 @@ void settle_kernel_of(RunConfig& config, const Catalogue& catalogue) {
 
 std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
                            const std::string& of) {
-  if (!is_sweep(file)) throw InputError("'" + file.path() + "' is not a file of a popflow sweep");
+  if (kind_of(file) != FileKind::sweep)
+    throw InputError("'" + file.path() + "' is not a file of a popflow sweep");
   const Cells cells(sweep_config(file, catalogue));
   const auto attribute = [&](const char* object, const char* name) {
     return file.text_attribute(object, name).value_or("");
@@ -179,7 +180,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
 
 std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
                           const std::string& program, const std::string& words) {
-  if (!is_sweep(file))
+  if (kind_of(file) != FileKind::sweep)
     throw UsageError("--cell is for files of sweeps; " + file.path() + " is not one");
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
