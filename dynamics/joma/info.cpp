@@ -72,9 +72,11 @@ others follow at a rate of about exp(-S/(2 tau^2)) with the first token's S, whi
 nodes: with the default targets and five nodes or more the entropy falls below 1e-5 and is still
 there at t = 1e6. With drives of one sign from equal small starts it only falls.
 
-Targets with S/(2 tau^2) above 33 (exp attention). Such a token comes from 8 tau to its target in
-less time than the rounding of t. Its rate is then held at e^27, which moves time_to_90 by less than
-4e-12 mu/tau of itself: by 2e-8 for a target of 5000 tau. Held tokens are left out of clock_spread.
+Targets with S/(2 tau^2) above 33 (exp attention). From a small start such a token comes from 8 tau
+to its target in less time than the rounding of t. Its rate is then held at e^27, or, where tokens
+start with an S0 of that size, at e^(27 + S0/(2 tau^2)) for the largest of these, but at e^130 at most
+(from 14 tau on). That moves time_to_90 by less than 4e-12 mu/tau of itself: by 2e-8 for a target of
+5000 tau. Held tokens are left out of clock_spread.
 So are, in full coordinates, tokens within 1e-6 of the way of their target: that far v no longer
 tells their clock, and late in a run clock_spread is that of the slowest tokens. reduced has no such
 end.)";

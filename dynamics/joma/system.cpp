@@ -91,14 +91,29 @@ double Joma::peak_exponent() const {
   return peak;
 }
 
+/// Where the slowest token is slowest on its way to a target: the largest of the tokens' least
+/// S/(2 tau^2).
+double Joma::slowest_exponent() const {
+  double slowest = 0;
+  for (std::size_t l = 0; l < tokens(); ++l) {
+    const Line line = lines_.at(l);
+    if (line.length == 0) continue;  // it stays
+    const bool through_0 = (line.along < 0) != (line.end() < 0);
+    const double y = through_0 ? 0 : std::min(std::abs(line.along), std::abs(line.end()));
+    slowest = std::max(slowest, (y * y + line.across) * attention_.inverse());
+  }
+  return slowest;
+}
+
 /// A target far beyond 8 tau is reached in less time than the rounding of the time it took to reach
-/// 8 tau. Such rates are held at e^27: the token then still passes 90% of its target within 4e-12
-/// mu/tau of the right time, and in steps that can be taken.
+/// 8 tau. Such rates are held at e^27 times those where a token is slowest: it then still passes
+/// 90% of its target within 4e-12 mu/tau of the right time, and in steps that can be taken.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
   if (problem_.has_target) {
-    if (peak > kJumpsBeyond) attention_.highest_exponent = 27;
+    constexpr double kMost = 130;  // progress e^130 t is followed well, that of e^170 t is not
+    if (peak > kJumpsBeyond) attention_.highest_exponent = std::min(27 + slowest_exponent(), kMost);
   } else if (peak > 300) {
     throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
                      ": the flow blows up at a time indistinguishable from 0; use a smaller "
@@ -402,8 +417,9 @@ std::vector<Note> Joma::notes() const {
   if (std::isfinite(attention_.highest_exponent))
     notes.push_back(
         {"some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
-         "e^27, which moves a jump by less than 2e-8 of its time for targets up to 5000 times "
-         "that, "
+         "e^" +
+         shortest(two_digits(attention_.highest_exponent)) +
+         ", which moves a jump by less than 2e-8 of its time for targets up to 5000 times that, "
          "and such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;

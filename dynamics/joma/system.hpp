@@ -64,6 +64,7 @@ class Joma : public System,
   void describe();
   [[nodiscard]] double scale() const;
   [[nodiscard]] double peak_exponent() const;
+  [[nodiscard]] double slowest_exponent() const;
   [[nodiscard]] double first_blow_up() const;
   [[nodiscard]] AttentionEntropy attention_entropy() const {
     return {*coordinates_, attention_, tokens(), workers_};

@@ -90,7 +90,7 @@ Chain::Chain(double p_, double q_)
       correlation(correlation_of(p, q)),
       best_slope(best_slope_of(p, q, correlation)),
       entropy_rate(pi0 * coin_entropy(p) + pi1 * coin_entropy(q)),
-      entropy(-pi0 * std::log(pi0) - pi1 * std::log(pi1)),
+      entropy(coin_entropy(std::min(pi0, pi1))),
       pair_change(pi1 * q),
       pair_stay(pi0 * (1 - p) * pi1 * (1 - q)),
       slope_at_line(-pi0 * pi1 * correlation),

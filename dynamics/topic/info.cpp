@@ -30,7 +30,8 @@ and the population loss is a finite sum over what the selected position shows: [
 the document's topics (the true one, or a random one that is there); a word outside of them.
 
 Symmetric coordinates. From a start that no permutation of words within topics, or of topics,
-changes, the flow stays so, exactly. Entries of W_V, with their multiplicities: d same word (n),
+changes, the flow stays so, exactly. (Where other starts lead away from there, full matrices leave it
+by their rounding, in time; reduced ones cannot.) Entries of W_V, with their multiplicities: d same word (n),
 s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n). Entries of Lambda: query a word:
 a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k mask key (n); query [MASK]:
 e word key (n), f mask key (1). Gradient descent of the matrices is
@@ -194,7 +195,7 @@ ParameterTable parameters() {
 }
 
 std::vector<FieldInfo> fields() {
-  const std::string source = "exact reduction of the flow, arXiv 2303.04245";
+  std::string source = "exact reduction of the flow, arXiv 2303.04245";
   const std::string attends = "train joint or attention";
   const std::string embeds = "train embedding";
   const std::string factored = attends + ", factored";
@@ -227,6 +228,7 @@ std::vector<FieldInfo> fields() {
   add("embedding_between", "W_E", "W_E on vectors constant within topics that sum to 0", embeds);
   add("embedding_block", "W_E", "W_E on the constant vector and [MASK]", embeds,
       {"block_out", "block_in"});
+  source = "arXiv 2303.04245";
   const std::string full = "full matrices";
   add("W_V", "W_V", "value matrix; row 0 stays 0", full + ", not embedding", {"word", "word_key"});
   add("Lambda", "Lambda", "logits of the attention", full + ", " + attends + ", direct",

@@ -275,7 +275,9 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
     add("_energy_p_value", {"pair"}, "p-value of equality in law at the last time");
     add("_margin", {}, "equivalence margin");
     group.variables.push_back(flags(info.name + "_verdict", {"pair"},
-                                    info.name + ": do the two rungs agree within the margin",
+                                    info.name +
+                                        ": do the two rungs agree within the margin (-1: it is "
+                                        "not defined)",
                                     verdict_words));
     add("_runs_needed", {"pair"},
         "estimated number of runs needed for a verdict, where it is undecided");
@@ -362,7 +364,8 @@ GroupSpec orders_group(const std::vector<Ladder>& ladders, double level) {
       group.variables.push_back(
           variable(name + "_weak_error_std", {"rung", "learning_rate"}, of + "its standard error"));
       group.variables.push_back(flags(name + "_fit", {"rung"},
-                                      of + "does a power of the learning rate fit", order_words));
+                                      of + "does a power of the learning rate fit (-1: not asked)",
+                                      order_words));
       group.variables.push_back(variable(name + "_order", {"rung"}, of + "fitted order"));
       group.variables.push_back(
           variable(name + "_order_low", {"rung"}, of + "lower end of the order's interval"));

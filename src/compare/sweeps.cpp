@@ -215,7 +215,9 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
     add(kMargin, axes,
         "equivalence margin, delta times the range along the first rung or the flow");
     root.variables.push_back(flags(info.name + kVerdict, of_pairs,
-                                   info.name + ": do the two rungs agree within the margin",
+                                   info.name +
+                                       ": do the two rungs agree within the margin (-1: it is not "
+                                       "defined, or a run is missing)",
                                    verdict_words));
     add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
   }

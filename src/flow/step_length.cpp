@@ -19,7 +19,8 @@ std::string at_time(double t) {
 double first_step(const Tolerance& tolerance, std::span<const double> x,
                   std::span<const double> dxdt, std::span<const double> regime, double remaining) {
   // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
-  // small in units of the tolerance. Wrong guesses cost a few rejections.
+  // small in units of the tolerance, if it moves no entry by more than its natural scale: what is
+  // beyond would not be seen. Other wrong guesses cost a few rejections.
   double size = 0;
   double speed = 0;
   tolerance.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
@@ -34,7 +35,8 @@ double first_step(const Tolerance& tolerance, std::span<const double> x,
     size =
         std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
   if (!(speed > 0) || !std::isfinite(speed)) return remaining;
-  return size > 1e-5 ? 0.01 * size / speed : std::pow(0.01 / speed, 0.2);
+  if (size > 1e-5) return 0.01 * size / speed;
+  return std::min(std::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed));
 }
 
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

@@ -110,9 +110,17 @@ std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
   return found;
 }
 
-/// "population loss at the end, in nats": what a meaning adds comes after.
+/// "population loss at the end, in nats", "distance of (u, U) at the end (NaN: none)": what a
+/// meaning adds comes after.
 std::string at_the_end(const std::string& meaning) {
-  const std::size_t rest = std::min(meaning.find_first_of(",;"), meaning.size());
+  std::size_t rest = 0, opened = 0, depth = 0;
+  for (; rest < meaning.size(); ++rest) {
+    const char c = meaning[rest];
+    if (c == '(' && depth++ == 0) opened = rest;
+    if (c == ')' && depth > 0) --depth;
+    if ((c == ',' || c == ';') && depth == 0) break;
+  }
+  if (opened > 1 && meaning[opened - 1] == ' ' && meaning[rest - 1] == ')') rest = opened - 1;
   return meaning.substr(0, rest) + " at the end" + meaning.substr(rest);
 }
 
@@ -176,7 +184,8 @@ void Columns::add_ends() {
   if (!info.outcomes.empty()) {
     std::vector<std::string> words = {"undecided"};
     for (const OutcomeInfo& one : info.outcomes) words.push_back(one.word);
-    outcome = of_run.add(flags("outcome", {}, "where the run has ended", words));
+    outcome =
+        of_run.add(flags("outcome", {}, "where the run has ended (-1: it is missing)", words));
   }
   observables = of_run.width;
   for (const ObservableInfo& one : info.observables)

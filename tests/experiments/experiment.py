@@ -97,6 +97,10 @@ class Comparison:
         place, sign = self.pair(one, other)
         return sign * self.data[name + "_difference"][place]
 
+    def p_value(self, one, other, name):
+        """Of equal means at all times."""
+        return self.data[name + "_p_value"][self.pair(one, other)[0]]
+
     def verdict(self, one, other, name):
         return self.VERDICTS[self.data[name + "_verdict"][self.pair(one, other)[0]]]
 

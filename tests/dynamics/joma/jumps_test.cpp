@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -16,7 +17,7 @@ using namespace popflow::joma::test;
 
 namespace {
 
-constexpr double kStart = 0.05, kHeld = 27;
+constexpr double kStart = 0.05;
 
 /// When the token passes 90% of its target: its clock, as long as its rate is not held.
 double exact_time(double mu, double tau) {
@@ -24,9 +25,10 @@ double exact_time(double mu, double tau) {
   attention.temperature = tau;
   const Line line{kStart, mu - kStart, 0};
   const double s = std::log((mu - kStart) / (0.1 * mu));
-  const double held_from = tau * std::sqrt(2 * kHeld);
+  const double held = 27 + kStart * kStart * attention.inverse();
+  const double held_from = tau * std::sqrt(2 * held);
   const double free = mu > held_from ? std::log((mu - kStart) / (mu - held_from)) : s;
-  return clock_of(attention, line, std::min(s, free)) + std::max(0.0, s - free) * std::exp(-kHeld);
+  return clock_of(attention, line, std::min(s, free)) + std::max(0.0, s - free) * std::exp(-held);
 }
 
 struct Jumps : Case {
@@ -117,6 +119,35 @@ TEST_CASE("A held rate moves the time of a jump by less than 4e-12 mu/tau of its
     INFO("mu = " << mu);
     CHECK(std::abs(exact_time(mu, 1) / free - 1) < 4e-12 * mu);
     if (mu > 100) CHECK(exact_time(mu, 1) / free - 1 > 3e-12 * mu);
+  }
+}
+
+TEST_CASE("Tokens jump at the right time from wherever they start", "[fast][joma][flow][lanes]") {
+  // From several tau on they spend a large part of their time, or all, where rates exceed e^27.
+  const auto check = [](const Case& made, const std::vector<double>& exact) {
+    const std::vector<FlowLanes::Flow> one = {{made.system.get(), within(1e-10)}};
+    FlowLanes lanes(one, {});
+    lanes.advance(std::vector<double>{made.end});
+    const std::unique_ptr<Driver> in_lanes = std::move(lanes.drivers()[0]);
+    FlowDriver alone(*made.system, const_cast<Workers&>(made.workers), within(1e-10));
+    for (Driver* driver : {in_lanes.get(), static_cast<Driver*>(&alone)}) {
+      CHECK(driver->advance(made.end).kind == Outcome::Kind::reached);
+      for (std::size_t l = 0; l < exact.size(); ++l)
+        CHECK(driver->passages()[l] / exact[l] == Approx(1).epsilon(1e-9));
+    }
+  };
+  for (const double start : {5.0, 6.0, 8.0, 12.0, 14.0, -3.0, -9.0}) {
+    INFO("from " << start << " tau to 20 tau");
+    const Case made({"--activation", "nonlinear", "--target-min", "20", "--target-max", "20",
+                     "--tokens", "2", "--init", shortest(start)});
+    // The clock at 90%, in units of its slowest part.
+    const double slowest = start > 0 ? start : 0;
+    const double exact =
+        std::exp(-slowest * slowest / 2) *
+        boost::math::quadrature::gauss_kronrod<double, 61>::integrate(
+            [&](double u) { return std::exp((slowest * slowest - u * u) / 2) / (20 - u); }, start,
+            18.0, 15, 1e-13);
+    check(made, {exact, exact});
   }
 }
 

@@ -192,6 +192,15 @@ TEST_CASE("markov: the curve s = s* is the global minimum, at the entropy rate",
   }
 }
 
+TEST_CASE("markov: the entropy of pi holds for the rarest symbols", "[fast][markov]") {
+  // -pi log pi - (1 - pi) log(1 - pi) in 80 digits: where 1 - pi rounds to 1, the second part is
+  // pi.
+  CHECK(Chain(1e-17, 0.9).entropy == Approx(4.4487317850267724e-16).epsilon(1e-14));
+  CHECK(Chain(0.9, 1e-17).entropy == Approx(4.4487317850267724e-16).epsilon(1e-14));
+  CHECK(Chain(1e-50, 0.5).entropy == Approx(2.30872214938e-48).epsilon(1e-11));
+  CHECK(Chain(1e-30, 1e-12).entropy == Approx(4.24465316739e-17).epsilon(1e-11));
+}
+
 TEST_CASE("markov: for independent symbols there is nothing to learn", "[fast][markov]") {
   for (const PQ& of : {PQ{0.3, 0.7}, PQ{0.2, 0.8}, PQ{0.5, 0.5}, PQ{0.1, 0.9}}) {
     const Chain chain(of.p, of.q);
