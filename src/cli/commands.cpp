@@ -56,6 +56,10 @@ ParameterTable resume_options() {
                    .meaning =
                        "of a sweep: compute runs with these statuses again, too, separated by "
                        "commas (diverged, step_limit, ...)"});
+  table.push_back({.name = "keep-going",
+                   .kind = Kind::flag,
+                   .default_text = "",
+                   .meaning = "of a sweep: mark cells that are refused and go on, as in 'sweep'"});
   for (auto& row : table) {
     if (row.name == "t-end") {
       row.meaning = "extend the run to this flow time";
@@ -382,10 +386,14 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   Screen screen = screen_for(program, options);
   const FileKind kind = kind_of(DataFile(path));
   const bool swept = kind == FileKind::sweep;
-  if (options.has("retry") && !swept)
-    throw UsageError("--retry is for files of sweeps; " + path + " is not one");
+  for (const char* name : {"retry", "keep-going"})
+    if (options.given(name) && !swept)
+      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
+                       " is not one");
   if (swept)
-    return resume_sweep(path, changes, options.has("retry") ? options.word("retry") : "",
+    return resume_sweep(path, changes,
+                        {.retry = options.has("retry") ? options.word("retry") : "",
+                         .keep_going = options.flag("keep-going")},
                         program.catalogue, screen);
   require_one_process("a run");
   return kind == FileKind::run ? resume_experiment(path, changes, program.catalogue, screen)

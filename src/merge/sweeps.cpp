@@ -91,6 +91,8 @@ RunConfig whole_sweep(const std::vector<Source>& sources) {
   std::optional<std::size_t> grows;
   for (const Source& other : sources) {
     require_same_sweep(first, other);
+    // Whoever resumes the whole may come to cells that one part could do without.
+    if (other.cells->sweep().options.flag("keep-going")) config.options.resolve("keep-going", true);
     const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
     if (ours.size() != its.size() ||
         !std::equal(ours.begin(), ours.end(), its.begin(), same_parameters))

@@ -25,7 +25,8 @@ auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
     const std::string cell = cells.describe(number);
     if (cell.empty() || !is_refusal(error)) throw;
     throw Error(error.code(), "the cell " + cell + ": " + error.what() +
-                                  "; --keep-going marks such cells 'refused' and goes on");
+                                  "; --keep-going marks such cells 'refused' and goes on, also in "
+                                  "'resume' of what was computed");
   }
 }
 

@@ -426,7 +426,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
 }
 
 ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
-                      const std::string& retry, const Catalogue& catalogue, Screen& screen) {
+                      const ResumeCells& cells, const Catalogue& catalogue, Screen& screen) {
   if (options.t_end)
     throw UsageError("--t-end: " + path +
                      " holds a sweep, which cannot be extended; sweep again to the later end");
@@ -439,6 +439,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
       if (options.checkpoint_every)
         config.options.resolve("checkpoint-every", *options.checkpoint_every);
+      if (cells.keep_going) config.options.resolve("keep-going", true);
       require_files(Cells(config), "resume where the sweep was begun, or where its files are");
       Workers alone(1);  // how many are wanted is in the file
       auto made =
@@ -462,7 +463,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     // Who was killed between the last cell and the file's end still has that to do.
     const bool closed = before->text_attribute("", "status") != "running";
     const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
-      const std::vector<bool> again = statuses_again(retry);
+      const std::vector<bool> again = statuses_again(cells.retry);
       const GroupSpec layout = sweep->layout(workers->threads());
       FileContents contents(sweep->cells, before->text_attribute("sweep", "files").value_or(""),
                             "when the sweep was begun");

@@ -16,10 +16,14 @@ class Screen;
 /// InputError or OutputError, and then leaves no new file unless it had begun.
 ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 
-/// Computes what is missing in the file of a sweep, and the runs whose status is one of `retry`
-/// (words separated by commas). Throws like run_sweep().
+struct ResumeCells {
+  std::string retry = {};   ///< statuses of runs that are computed again, separated by commas
+  bool keep_going = false;  ///< mark cells that are refused, also where the sweep did not
+};
+
+/// Computes what is missing in the file of a sweep. Throws like run_sweep().
 ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
-                      const std::string& retry, const Catalogue& catalogue, Screen& screen);
+                      const ResumeCells& cells, const Catalogue& catalogue, Screen& screen);
 
 /// The sweep's own configuration, as its file records it. Throws InputError.
 RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue);

@@ -263,6 +263,17 @@ def test_refused_cells_are_marked_or_end_the_sweep():
             check(np.all(status[0] == refused) and not np.any(status[1:] == refused), f"{status}")
             check(np.all(outcome[0] == -1) and np.all(outcome[1:] > 0), f"{outcome}")
             check(np.all(np.isnan(file["loss"][0])), "loss of a refused cell")
+        # A sweep that ended there keeps what it has, and goes on without those cells.
+        late = [*over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,10,3"), "--t-end", 1]
+        ended = popflow("sweep", "scb", *late, "-o", "d.h5", folder=folder, code=2)
+        check("also in 'resume'" in " ".join(ended.err.split()), ended.err)
+        popflow("resume", "d.h5", folder=folder, code=2)
+        popflow("resume", "d.h5", "--keep-going", folder=folder, code=0)
+        path = sweep("scb", *late, "--keep-going", folder=folder, name="e.h5")
+        check_same_data(os.path.join(folder, "d.h5"), path)
+        popflow("run", "markov", "--t-end", "1", "-o", "run.h5", folder=folder, code=0)
+        check("is for files of sweeps" in
+              popflow("resume", "run.h5", "--keep-going", folder=folder, code=2).err, "of a run")
         # What only the integrator refuses, too.
         path = sweep("scb", *over("method=dopri5,rosenbrock4"), *SCB, "--t-end", 1, "--keep-going",
                      folder=folder, name="b.h5")
