@@ -30,11 +30,11 @@ and the population loss is a finite sum over what the selected position shows: [
 the document's topics (the true one, or a random one that is there); a word outside of them.
 
 Symmetric coordinates. From a start that no permutation of words within topics, or of topics,
-changes, the flow stays so, exactly. (Where other starts lead away from there, full matrices leave it
-by their rounding, in time; reduced ones cannot.) Entries of W_V, with their multiplicities: d same word (n),
-s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n). Entries of Lambda: query a word:
-a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k mask key (n); query [MASK]:
-e word key (n), f mask key (1). Gradient descent of the matrices is
+changes, the flow stays so, exactly. (Where nearby starts lead away from there, full matrices leave
+it by their rounding, in time; reduced ones cannot.) Entries of W_V, with their multiplicities:
+d same word (n), s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n). Entries of Lambda:
+query a word: a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k mask key (n); query
+[MASK]: e word key (n), f mask key (1). Gradient descent of the matrices is
   dc/dt = -(1/multiplicity of c) dL/dc
 
 Factors. dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda. Factors that start as multiples
@@ -228,7 +228,7 @@ std::vector<FieldInfo> fields() {
   add("embedding_between", "W_E", "W_E on vectors constant within topics that sum to 0", embeds);
   add("embedding_block", "W_E", "W_E on the constant vector and [MASK]", embeds,
       {"block_out", "block_in"});
-  source = "arXiv 2303.04245";
+  source = "arXiv 2303.04245";  // the paper's own matrices
   const std::string full = "full matrices";
   add("W_V", "W_V", "value matrix; row 0 stays 0", full + ", not embedding", {"word", "word_key"});
   add("Lambda", "Lambda", "logits of the attention", full + ", " + attends + ", direct",

@@ -337,17 +337,16 @@ std::size_t least_runs(bool against_exact, double level) {
 Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
                 std::size_t least) {
   Verdict v;
-  // Where nothing changes along the flow there is no margin, and any difference is beyond it.
-  const double allowed = std::isnan(margin) ? 0 : margin;
+  if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
   bool within = true, beyond = false, inside = true;
   double for_agree = 0, for_differ = kInfinite;  // times the width that the bands may have
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
     if (!(size + d.band[t] <= margin)) within = false;
-    if (size - d.band[t] > allowed) beyond = true;
+    if (size - d.band[t] > margin) beyond = true;
     if (!(size < margin)) {
       inside = false;
-      for_differ = std::min(for_differ, d.band[t] / (size - allowed));
+      for_differ = std::min(for_differ, d.band[t] / (size - margin));
     } else {
       for_agree = std::max(for_agree, d.band[t] / (margin - size));
     }

@@ -124,18 +124,6 @@ TEST_CASE("A held rate moves the time of a jump by less than 4e-12 mu/tau of its
 
 TEST_CASE("Tokens jump at the right time from wherever they start", "[fast][joma][flow][lanes]") {
   // From several tau on they spend a large part of their time, or all, where rates exceed e^27.
-  const auto check = [](const Case& made, const std::vector<double>& exact) {
-    const std::vector<FlowLanes::Flow> one = {{made.system.get(), within(1e-10)}};
-    FlowLanes lanes(one, {});
-    lanes.advance(std::vector<double>{made.end});
-    const std::unique_ptr<Driver> in_lanes = std::move(lanes.drivers()[0]);
-    FlowDriver alone(*made.system, const_cast<Workers&>(made.workers), within(1e-10));
-    for (Driver* driver : {in_lanes.get(), static_cast<Driver*>(&alone)}) {
-      CHECK(driver->advance(made.end).kind == Outcome::Kind::reached);
-      for (std::size_t l = 0; l < exact.size(); ++l)
-        CHECK(driver->passages()[l] / exact[l] == Approx(1).epsilon(1e-9));
-    }
-  };
   for (const double start : {5.0, 6.0, 8.0, 12.0, 14.0, -3.0, -9.0}) {
     INFO("from " << start << " tau to 20 tau");
     const Case made({"--activation", "nonlinear", "--target-min", "20", "--target-max", "20",
@@ -147,7 +135,17 @@ TEST_CASE("Tokens jump at the right time from wherever they start", "[fast][joma
         boost::math::quadrature::gauss_kronrod<double, 61>::integrate(
             [&](double u) { return std::exp((slowest * slowest - u * u) / 2) / (20 - u); }, start,
             18.0, 15, 1e-13);
-    check(made, {exact, exact});
+    const std::vector<FlowLanes::Flow> one = {{made.system.get(), within(1e-10)}};
+    FlowLanes lanes(one, {});
+    lanes.advance(std::vector<double>{made.end});
+    const std::unique_ptr<Driver> in_lanes = std::move(lanes.drivers()[0]);
+    FlowDriver alone(*made.system, const_cast<Workers&>(made.workers), within(1e-10));
+    for (Driver* driver : {in_lanes.get(), static_cast<Driver*>(&alone)}) {
+      CHECK(driver->advance(made.end).kind == Outcome::Kind::reached);
+      CHECK(driver->passages().size() == 2);
+      for (const double passage : driver->passages())
+        CHECK(passage / exact == Approx(1).epsilon(1e-9));
+    }
   }
 }
 
