@@ -11,7 +11,7 @@
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
-#include "compare/sweeps.hpp"
+#include "compare/table.hpp"
 #include "file/output.hpp"
 #include "merge/merge.hpp"
 #include "options/config_file.hpp"
@@ -257,8 +257,8 @@ Addressed address(const Program& program, const std::string& command,
 
 /// Says what in the configuration is passed over.
 void remark(Screen& screen, const RunConfig& config, const std::string& command) {
-  const std::string keys = remark_on_config(config, command);
-  if (!keys.empty() && !config.options.flag("quiet")) screen.message(keys);
+  if (config.options.flag("quiet")) return;
+  for (const std::string& remark : remarks_on_config(config, command)) screen.message(remark);
 }
 
 ExitCode run(const Program& program, const std::vector<std::string>& args) {
@@ -361,7 +361,7 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
     if (options.flag("csv"))
       throw UsageError("--csv is for files of runs and sweeps; " + path +
                        " is a comparison of sweeps, whose maps are variables over the axes");
-    std::cout << describe_verdicts(file);
+    std::cout << describe_comparison(file);
   } else if (kind == FileKind::comparison) {
     if (options.flag("csv"))
       write_comparison_csv(file, std::cout);

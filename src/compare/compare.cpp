@@ -12,7 +12,7 @@
 #include "compare/noise_check.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
-#include "compare/sweeps.hpp"
+#include "compare/table.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
@@ -414,10 +414,6 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   const auto say_finished = [&] {
     screen.message(path + " is finished (complete): nothing to do");
     const DataFile finished(path);
-    if (kind_of(finished) == FileKind::comparison_of_sweeps) {
-      screen.result(describe_verdicts(finished));
-      return ExitCode::success;
-    }
     screen.result(describe_comparison(finished));
     Outcome runs;
     // Whoever compared finished files knew how they ended.

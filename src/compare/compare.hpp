@@ -17,8 +17,4 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
 ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
                            const Catalogue& catalogue, Screen& screen);
 
-/// What a comparison's file says, for people, from the file alone: per observable the largest
-/// deviation from the flow and the end, means with errors, verdicts; and the caveats.
-std::string describe_comparison(const DataFile& file);
-
 }  // namespace popflow

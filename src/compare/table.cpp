@@ -1,12 +1,14 @@
+#include "compare/table.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "compare/compare.hpp"
 #include "compare/comparison.hpp"
 #include "compare/rungs.hpp"
+#include "compare/verdict_maps.hpp"
 #include "report/told.hpp"
 #include "text/text.hpp"
 
@@ -551,6 +553,7 @@ std::string noise(const DataFile& file) {
 }  // namespace
 
 std::string describe_comparison(const DataFile& file) {
+  if (kind_of(file) == FileKind::comparison_of_sweeps) return describe_verdicts(file);
   std::string page = text::paragraph(attribute(file, "", "title"));
   const std::string status = attribute(file, "", "status");
   page += "  " + attribute(file, "", "system") + ", " + status + ": " +

@@ -115,12 +115,11 @@ H5O_type_t Reader::type_at(const std::string& name) const {
 }
 
 H5O_type_t Reader::find_type(const std::string& name) const {
-  // HDF5 wants every part of the path to exist before it asks for the next.
+  // Every link on the way is looked at before it is followed.
   for (std::size_t end = 0; end != std::string::npos;) {
     end = name.find('/', end + 1);
     const std::string part = name.substr(0, end);
     if (part.empty() || part == "/" || types_.contains(part)) continue;
-    if (H5Lexists(file_, part.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
     H5L_info_t link;
     if (H5Lget_info(file_, part.c_str(), &link, H5P_DEFAULT) < 0) return H5O_TYPE_UNKNOWN;
     if (link.type >= H5L_TYPE_UD_MIN) throw leads_elsewhere(part, link.type);
@@ -137,12 +136,20 @@ H5O_type_t Reader::find_type(const std::string& name) const {
   return info.type;
 }
 
-Handle Reader::object(const std::string& name) const {
+const Handle& Reader::object(const std::string& name) const {
+  if (object_ && object_->first == name) return object_->second;
   const H5O_type_t type = type_at(name);
   if (type != H5O_TYPE_GROUP && type != H5O_TYPE_DATASET) {
     throw error("there is no '" + in_sentence(name) + "' in it");
   }
-  return open_object(file_, name);
+  return object_.emplace(name, open_object(file_, name)).second;
+}
+
+std::optional<OpenAttribute> Reader::attribute(const std::string& object_name,
+                                               const std::string& name) const {
+  const Handle& owner = object(object_name);
+  if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
+  return std::optional<OpenAttribute>(std::in_place, owner, name);
 }
 
 const Dataset& Reader::dataset(const std::string& name) const {
@@ -319,10 +326,10 @@ void Reader::read_rows(const std::string& name, const std::vector<std::size_t>& 
 
 std::optional<std::string> Reader::text_attribute(const std::string& object_name,
                                                   const std::string& name) const {
-  const Handle owner = object(object_name);
-  if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
+  const auto found = attribute(object_name, name);
+  if (!found) return std::nullopt;
   const auto [most, refuses] = most_text(name);
-  const std::string text = text_of(OpenAttribute(owner, name), object_name, name);
+  const std::string text = text_of(*found, object_name, name);
   if (text.size() <= most) return printable(text);
   if (refuses) {
     throw error(attribute_label(object_name, name) + " holds " + std::to_string(text.size()) +
@@ -333,22 +340,21 @@ std::optional<std::string> Reader::text_attribute(const std::string& object_name
 
 std::optional<double> Reader::number_attribute(const std::string& object_name,
                                                const std::string& name) const {
-  const Handle owner = object(object_name);
-  if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
-  return number_of(OpenAttribute(owner, name), object_name, name);
+  const auto found = attribute(object_name, name);
+  if (!found) return std::nullopt;
+  return number_of(*found, object_name, name);
 }
 
 std::optional<std::vector<double>> Reader::numbers_attribute(const std::string& object_name,
                                                              const std::string& name) const {
-  const Handle owner = object(object_name);
-  if (check(H5Aexists(owner, name.c_str())) == 0) return std::nullopt;
-  const OpenAttribute attribute(owner, name);
-  if (!is_plain_number(attribute.type))
+  const auto found = attribute(object_name, name);
+  if (!found) return std::nullopt;
+  if (!is_plain_number(found->type))
     throw error(attribute_label(object_name, name) + " is not a list of numbers");
   // They are part of the file.
-  if (static_cast<double>(attribute.count) > bytes_) throw too_large(name);
-  std::vector<double> numbers(static_cast<std::size_t>(attribute.count));
-  if (!numbers.empty()) check(H5Aread(attribute.id, H5T_NATIVE_DOUBLE, numbers.data()));
+  if (static_cast<double>(found->count) > bytes_) throw too_large(name);
+  std::vector<double> numbers(static_cast<std::size_t>(found->count));
+  if (!numbers.empty()) check(H5Aread(found->id, H5T_NATIVE_DOUBLE, numbers.data()));
   return numbers;
 }
 

@@ -43,6 +43,7 @@ class Reader {
 
   [[nodiscard]] hid_t file() const { return file_; }
   void close() noexcept {
+    object_.reset();
     dataset_.reset();
     file_ = Handle();
   }
@@ -113,7 +114,11 @@ class Reader {
   [[nodiscard]] InputError too_large(const std::string& name) const;
   [[nodiscard]] LeadsElsewhere leads_elsewhere(const std::string& name, H5L_type_t type) const;
   [[nodiscard]] H5O_type_t find_type(const std::string& name) const;
-  [[nodiscard]] Handle object(const std::string& name) const;
+  /// It stays open until another is asked for, as datasets do.
+  [[nodiscard]] const Handle& object(const std::string& name) const;
+  /// Of a group or dataset that must be there; nothing if it has no such attribute.
+  [[nodiscard]] std::optional<OpenAttribute> attribute(const std::string& object,
+                                                       const std::string& name) const;
   void require_numbers(const Dataset& data, const std::string& name) const;
   [[nodiscard]] std::string text_of(const OpenAttribute& attribute, const std::string& owner,
                                     const std::string& name) const;
@@ -136,8 +141,10 @@ class Reader {
   Handle file_;
   // What has been found: every path is asked for many times over.
   mutable std::optional<std::vector<Object>> objects_;
-  mutable std::map<std::string, H5O_type_t> types_;                 ///< of the paths that exist
-  mutable std::optional<std::pair<std::string, Dataset>> dataset_;  ///< the last one, by its path
+  mutable std::map<std::string, H5O_type_t> types_;  ///< of the paths that exist
+  // The last ones, by their paths.
+  mutable std::optional<std::pair<std::string, Handle>> object_;
+  mutable std::optional<std::pair<std::string, Dataset>> dataset_;
 };
 
 /// A reader whose constructor's failures are sentences.

@@ -1,15 +1,14 @@
 #include "merge/origins.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include "run/layout.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
 void Origins::Lines::add(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : text::lines(text))
     if (seen_.insert(line).second) text_ += (text_.empty() ? "" : "\n") + line;
 }
 

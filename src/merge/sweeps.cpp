@@ -8,7 +8,6 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "file/copy_numbers.hpp"
 #include "file/output.hpp"
@@ -112,10 +111,9 @@ RunConfig whole_sweep(const std::vector<Source>& sources) {
     }
   }
   if (!grows) return config;
-  std::istringstream lines(config.options.text("over"));
   std::string over;
   const std::string name = first.cells->axes()[*grows].parameters.front().name();
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : text::lines(config.options.text("over"))) {
     std::string parameter = line.substr(0, line.find('='));
     if (parameter.starts_with("--")) parameter = parameter.substr(2);
     over += (over.empty() ? "" : "\n") + (parameter == name ? all_values(sources, *grows) : line);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 
 #include "options/alternatives.hpp"
@@ -247,6 +246,8 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
                std::filesystem::path(path).parent_path());
   }
   for (const auto& [key, value] : words.options) {
+    if (key == "over" && config.options.origin("over") == Origin::config)
+      config.replaced_axes = text::lines(config.options.text("over"));
     owner(config, key)->set(key, value, Origin::command_line);
   }
   options::settle_alternatives(config.options, config.own);
@@ -303,10 +304,17 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
   return config;
 }
 
-std::string remark_on_config(const RunConfig& config, const std::string& command) {
-  if (config.passed_over.empty()) return "";
-  return "the configuration " + config.options.word("config") + " also has " +
-         text::join(config.passed_over, ", ") + ", which '" + command + "' has no use for";
+std::vector<std::string> remarks_on_config(const RunConfig& config, const std::string& command) {
+  std::vector<std::string> remarks;
+  if (!config.passed_over.empty())
+    remarks.push_back("the configuration " + config.options.word("config") + " also has " +
+                      text::join(config.passed_over, ", ") + ", which '" + command +
+                      "' has no use for");
+  if (!config.replaced_axes.empty())
+    remarks.push_back(
+        "--over on the command line takes the place of all axes of the configuration " +
+        config.options.word("config") + ": " + text::join(config.replaced_axes, ", "));
+  return remarks;
 }
 
 bool acts(const Parameter& option, const Parameters& options_of_run) {
@@ -367,8 +375,7 @@ std::string config_text(const RunConfig& config) {
         text += parameter.name + " = " + config_value(*parameters, parameter) + "\n";
         continue;
       }
-      std::istringstream lines(parameters->text(parameter.name));
-      for (std::string line; std::getline(lines, line);)
+      for (const std::string& line : text::lines(parameters->text(parameter.name)))
         text += parameter.name + " = " + options::config_quoted(line) + "\n";
     }
   }

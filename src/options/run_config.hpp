@@ -20,6 +20,8 @@ struct RunConfig {
   std::string command_line;  ///< as a shell would take it, for the file's history
   /// Keys of the configuration file that only another command has a use for.
   std::vector<std::string> passed_over = {};
+  /// Its axes, where others on the command line take their place.
+  std::vector<std::string> replaced_axes = {};
 };
 
 /// The options of `popflow run` that every system shares, in the order in which help lists them.
@@ -68,8 +70,9 @@ RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& 
 /// parse_run() does in the end. Throws UsageError.
 void settle_run(Parameters& options);
 
-/// Says which keys of the configuration file `command` has no use for; empty if it has for all.
-std::string remark_on_config(const RunConfig& config, const std::string& command);
+/// Sentences: which keys of the configuration file `command` has no use for, and which of its axes
+/// have been replaced.
+std::vector<std::string> remarks_on_config(const RunConfig& config, const std::string& command);
 
 /// Has an option of a run's any effect in its mode, and with its method?
 bool acts(const Parameter& option, const Parameters& options_of_run);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +39,7 @@ std::vector<std::string> words_of_runs(const DataFile& file, const std::string& 
 NamedValues parameters(const DataFile& file) {
   NamedValues found;
   const auto changed = text::split_words(attribute(file, "parameters", "not_default"));
-  std::istringstream lines(attribute(file, "parameters", "config"));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : text::lines(attribute(file, "parameters", "config"))) {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);

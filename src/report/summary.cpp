@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -98,8 +97,7 @@ std::string parameters(const DataFile& file) {
   const auto names = file.text_attribute("parameters", "not_default");
   const std::vector<std::string> changed = text::split_words(names.value_or(""));
   std::vector<std::string> words;
-  std::istringstream lines(attribute(file, "parameters", "config"));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : text::lines(attribute(file, "parameters", "config"))) {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);

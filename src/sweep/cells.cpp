@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
@@ -19,14 +18,6 @@ namespace popflow {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
-
-/// What --over says, an axis each.
-std::vector<std::string> axis_words(const Parameters& options) {
-  std::vector<std::string> words;
-  std::istringstream lines(options.text("over"));
-  for (std::string line; std::getline(lines, line);) words.push_back(line);
-  return words;
-}
 
 /// A configuration of `run` with all that a sweep's says.
 RunConfig of_run(const RunConfig& sweep) {
@@ -152,7 +143,7 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
   const Parameters& options = sweep_.options;
   const Sampling sampling{options.has("samples") ? options.integer("samples") : 0,
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
-  Axes read = parse_axes(axis_words(options), sweep_, sampling);
+  Axes read = parse_axes(text::lines(options.text("over")), sweep_, sampling);
   axes_ = std::move(read.axes);
   remarks_ = std::move(read.remarks);
   double cells = 1;
@@ -307,8 +298,7 @@ bool Cells::is_coordinate(std::string_view variable) const {
 
 std::string Cells::hash() const {
   std::string all = sweep_.system + "\n";
-  std::istringstream lines(config_text(sweep_));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : text::lines(config_text(sweep_))) {
     const std::string option = line.substr(0, line.find(' '));
     // So that sweeps keep the hash that they began with.
     const auto before = before_there_was_a_choice().find(option);

@@ -312,6 +312,28 @@ void require_files(const Cells& cells, const std::string& way_out) {
                            "' does not exist; " + way_out);
 }
 
+/// What a system refuses lies mostly beyond some value, at a corner of the grid: found before hours
+/// are spent on the cells that come first. Tries as many corners as a second is enough for, the
+/// first cell among them.
+void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
+  constexpr std::chrono::seconds kPatience(1);
+  const std::vector<Axis>& axes = sweep.cells.axes();
+  if (sweep.cells.sweep().options.flag("keep-going")) return;
+  CellRunner runner(sweep.cells, sweep.columns, catalogue, workers, {});
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t corners = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 16);
+  for (std::uint64_t corner = 0; corner < corners; ++corner) {
+    std::uint64_t number = 0;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const bool last = axis < 16 && (corner >> axis) % 2 == 1;
+      number = number * axes[axis].size() + (last ? axes[axis].size() - 1 : 0);
+    }
+    runner.require({number, 0, {}, {}});
+    const bool patient = std::chrono::steady_clock::now() - begin < kPatience;
+    if (!patient || InterruptGuard::signal() != 0) return;
+  }
+}
+
 /// What an option that is given does not change.
 std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells) {
   std::vector<std::string> remarks = cells.remarks();
@@ -401,6 +423,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     }
     for (const std::string& remark : remarks_on(config, sweep->cells)) screen.message(remark);
     if (dry) {
+      require_corners(*sweep, catalogue, *workers);
       screen.result(dry_run(*sweep, catalogue, workers->threads(), screen.program(), path));
       return ExitCode::success;
     }
@@ -410,10 +433,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
       require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
       const GroupSpec layout = sweep->layout(workers->threads());
       require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
-      // What is wrong with every cell is found with the first: the file that is there is kept.
-      if (std::error_code unknown; std::filesystem::exists(path, unknown))
-        CellRunner(sweep->cells, sweep->columns, catalogue, *workers, {})
-            .require({sweep->cells.number(0), 0, {}, {}});
+      require_corners(*sweep, catalogue, *workers);
       auto created =
           std::make_unique<TrajectoryFile>(TrajectoryFile::create_unpublished(path, layout));
       created->publish_meanwhile(config.options.flag("force"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
 namespace popflow::text {
 namespace {
@@ -77,6 +78,13 @@ std::vector<std::string> split_words(std::string_view text) {
     at = end;
   }
   return words;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> found;
+  for (std::string line; std::getline(stream, line);) found.push_back(line);
+  return found;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

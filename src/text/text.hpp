@@ -42,6 +42,8 @@ std::string escaped(std::string_view part, char separator);
 
 /// The parts of `text` between blanks.
 std::vector<std::string> split_words(std::string_view text);
+/// The lines of a text, without their ends.
+std::vector<std::string> lines(const std::string& text);
 
 /// The placeholder of an option's value: N, X, WORD, FILE, TEXT, X,Y,...; empty for a flag.
 std::string placeholder(const Parameter& parameter);

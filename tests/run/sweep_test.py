@@ -181,6 +181,10 @@ def test_a_configuration_of_run_serves():
             file.write("over = w0=-1,1\nover = e0=0.5,1  # starts\n")
         path = sweep("markov", "--config", config, folder=folder)
         check(datasets(path)["loss"].shape == (2, 2), "axes of the configuration")
+        ended = popflow("sweep", "markov", "--config", config, *over("w0=-1,0,1"), "-o", "other.h5",
+                        folder=folder, code=0)
+        check("takes the place of all axes of the configuration" in " ".join(ended.err.split()), ended.err)
+        check(datasets(os.path.join(folder, "other.h5"))["loss"].shape == (3,), "axes of the command line")
 
 
 def test_readers_see_labels():
@@ -263,8 +267,13 @@ def test_refused_cells_are_marked_or_end_the_sweep():
             check(np.all(status[0] == refused) and not np.any(status[1:] == refused), f"{status}")
             check(np.all(outcome[0] == -1) and np.all(outcome[1:] > 0), f"{outcome}")
             check(np.all(np.isnan(file["loss"][0])), "loss of a refused cell")
-        # A sweep that ended there keeps what it has, and goes on without those cells.
-        late = [*over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,10,3"), "--t-end", 1]
+        # One at a corner of the grid before anything is computed.
+        corner = over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,10,3")
+        ended = popflow("sweep", "scb", *corner, "--t-end", 1, "-o", "late.h5", folder=folder, code=2)
+        check("context-length = 3" in ended.err, ended.err)
+        check(not os.path.exists(os.path.join(folder, "late.h5")), "computed before the corner")
+        # A sweep that ended elsewhere keeps what it has, and goes on without those cells.
+        late = [*over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,3,10"), "--t-end", 1]
         ended = popflow("sweep", "scb", *late, "-o", "d.h5", folder=folder, code=2)
         check("also in 'resume'" in " ".join(ended.err.split()), ended.err)
         popflow("resume", "d.h5", folder=folder, code=2)

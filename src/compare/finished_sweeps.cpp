@@ -1,22 +1,18 @@
-#include "compare/sweeps.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
+#include <utility>
 
 #include "compare/comparison.hpp"
-#include "compare/rungs.hpp"
-#include "file/output.hpp"
+#include "compare/finished.hpp"
+#include "compare/verdict_maps.hpp"
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"
-#include "plot/picture.hpp"
 #include "popflow/data_file.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
@@ -35,20 +31,19 @@ namespace {
 
 /// A rung that was swept before.
 struct SweptRung {
-  std::string word;
-  std::string path;
+  FinishedFile of;
   std::unique_ptr<Cells> cells;
   std::unique_ptr<DataFile> file;
   std::size_t runs = 1;
   std::size_t saves = 0;
 
   [[nodiscard]] bool exact() const { return !cells->noisy(); }
-  [[nodiscard]] std::string name() const { return word + " (" + path + ")"; }
+  [[nodiscard]] std::string name() const { return of.name(); }
 };
 
 SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
                   const SystemInfo& system) {
-  SweptRung rung{finished.word, finished.path, nullptr, std::make_unique<DataFile>(finished.path)};
+  SweptRung rung{finished, nullptr, std::make_unique<DataFile>(finished.path)};
   if (kind_of(*rung.file) != FileKind::sweep)
     throw InputError(finished.path + " is not a file of a sweep, as the other is");
   rung.cells = std::make_unique<Cells>(sweep_config(*rung.file, catalogue));
@@ -60,8 +55,7 @@ SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
     throw InputError(finished.path +
                      " does not hold the times of every run; sweeps are compared that were run "
                      "with --record series, without --reduce");
-  const RunConfig first = cells.config(0);
-  if (!fits_rung(finished.word, first, system)) throw not_of_rung(finished, first, system);
+  require_rung(finished, cells.config(0), system);
   rung.runs = static_cast<std::size_t>(cells.runs());
   rung.saves = rung.file->shape(rung.file->has_dataset("save") ? "save" : "time").at(0);
   return rung;
@@ -109,7 +103,7 @@ std::string shared_numbers(const std::vector<SweptRung>& rungs) {
       const Parameters& b = rungs[j].cells->base().options;
       if (rungs[i].exact() || rungs[j].exact() || a.word("mode") != b.word("mode")) continue;
       if (a.integer("seed") == b.integer("seed") || rungs[i].cells->sweeps("seed"))
-        return said_of_shared_numbers(rungs[i].name(), rungs[j].name(), a.text("seed"));
+        return said_of_shared_numbers(rungs[i].of, rungs[j].of, a.text("seed"));
     }
   return "";
 }
@@ -122,7 +116,7 @@ std::vector<std::size_t> places_in_file(const SweptRung& rung, std::uint64_t cel
 void require_size(const SweptRung& rung, const std::string& name, std::size_t size,
                   std::size_t wanted) {
   if (size == wanted) return;
-  throw InputError("'" + rung.path + "' is damaged: " + name + " has " + std::to_string(size) +
+  throw InputError("'" + rung.of.path + "' is damaged: " + name + " has " + std::to_string(size) +
                    " elements of a cell, not " + std::to_string(wanted));
 }
 
@@ -162,22 +156,14 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
   return true;
 }
 
-/// What the maps hold of one observable.
-constexpr const char* kDifference = "_difference";
-constexpr const char* kError = "_difference_error";
-constexpr const char* kPValue = "_p_value";
-constexpr const char* kMargin = "_margin";
-constexpr const char* kVerdict = "_verdict";
-constexpr const char* kRunsNeeded = "_runs_needed";
-
 GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config,
                     const SystemInfo& system, unsigned threads) {
   GroupSpec root;
   const Cells& cells = *rungs.front().cells;
   std::vector<std::string> words, files;
   for (const SweptRung& rung : rungs) {
-    words.push_back(rung.word);
-    files.push_back(std::filesystem::absolute(rung.path).lexically_normal().string());
+    words.push_back(rung.of.word);
+    files.push_back(std::filesystem::absolute(rung.of.path).lexically_normal().string());
   }
   root.attributes =
       file_attributes(system, "comparison of sweeps: " + system.title, "compare", config);
@@ -192,37 +178,8 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
                                                  {"delta", config.options.real("delta")},
                                                  {"level", config.options.real("level")}});
   add_axes(root, cells);
-  const std::vector<std::string> axes = cell_dimensions(cells);
-  std::vector<std::string> of_pairs = axes;
-  if (rungs.size() > 2) {
-    root.dimensions.push_back(places("pair", pairs_of(rungs.size()).size(),
-                                     "two rungs; a difference is second minus first"));
-    of_pairs.push_back("pair");
-  }
-  root.variables.push_back(flags("verdict", of_pairs,
-                                 "do the rungs agree within the margins in all observables but "
-                                 "invariants (-1: a run is missing or was refused)",
-                                 verdict_words));
-  for (const ObservableInfo& info : system.observables) {
-    const auto add = [&](const char* suffix, const std::vector<std::string>& dimensions,
-                         const std::string& meaning) {
-      root.variables.push_back(
-          variable(info.name + suffix, dimensions, info.name + ": " + meaning));
-    };
-    add(kDifference, of_pairs, "difference of the means where it is largest along time");
-    add(kError, of_pairs, "standard error of that difference");
-    add(kPValue, of_pairs, "p-value of equal means at all times");
-    add(kMargin, axes,
-        "equivalence margin, delta times the range along the first rung or the flow");
-    root.variables.push_back(flags(info.name + kVerdict, of_pairs,
-                                   info.name +
-                                       ": do the two rungs agree within the margin (-1: it is not "
-                                       "defined, or a run is missing)",
-                                   verdict_words));
-    add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
-  }
+  add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system);
   root.groups = {parameters_group(config), provenance_group(threads)};
-  *find_attribute(root.groups.back(), "ended") = {"ended", timestamp(), 32};
   return root;
 }
 
@@ -258,7 +215,7 @@ class CellComparison {
       for (const Paths& one : paths) of_rungs.push_back(&one);
       const ObservableComparison one =
           compare_observable(info.name, runs, of_rungs, options_, alone);
-      write(one, cell, pairs);
+      write_verdicts(file_, cell, one);
       // What should not move is no observable to be described; what has no value none at all.
       if (is_invariant(info.name) || !one.is_defined()) continue;
       for (std::size_t p = 0; p < pairs; ++p) {
@@ -266,11 +223,10 @@ class CellComparison {
         all = worse(all.value_or(Verdict::Kind::agree), one.verdicts[p].kind);
       }
     }
-    for (std::size_t p = 0; p < pairs; ++p) {
-      const auto& all = moving[p] ? moving[p] : still[p];
-      file_.write("verdict", cell * pairs + p,
-                  static_cast<std::int8_t>(all.value_or(Verdict::Kind::undecided)));
-    }
+    std::vector<Verdict::Kind> verdicts(pairs);
+    for (std::size_t p = 0; p < pairs; ++p)
+      verdicts[p] = (moving[p] ? moving[p] : still[p]).value_or(Verdict::Kind::undecided);
+    write_verdicts(file_, cell, verdicts);
   }
 
  private:
@@ -299,22 +255,6 @@ class CellComparison {
     }
   }
 
-  void write(const ObservableComparison& one, std::uint64_t cell, std::size_t pairs) {
-    file_.write(one.name + kMargin, cell, one.margin);
-    for (std::size_t p = 0; p < pairs; ++p) {
-      const Difference& d = one.differences[p];
-      const std::size_t at = cell * pairs + p;
-      const bool any = d.largest < d.difference.size();
-      file_.write(one.name + kDifference, at, any ? d.difference[d.largest] : std::nan(""));
-      file_.write(one.name + kError, at, any ? d.error[d.largest] : std::nan(""));
-      file_.write(one.name + kPValue, at, d.p_value);
-      if (std::isnan(one.margin)) continue;
-      file_.write(one.name + kVerdict, at, static_cast<std::int8_t>(one.verdicts[p].kind));
-      if (one.verdicts[p].kind == Verdict::Kind::undecided)
-        file_.write(one.name + kRunsNeeded, at, one.verdicts[p].runs_needed);
-    }
-  }
-
   const std::vector<SweptRung>& rungs_;
   const SystemInfo& system_;
   ComparisonOptions options_;
@@ -322,87 +262,61 @@ class CellComparison {
   std::vector<std::vector<std::int64_t>> status_;
 };
 
-}  // namespace
+/// They belong together.
+class Sweeps : public FinishedRungs {
+ public:
+  Sweeps(std::vector<SweptRung> rungs, const SystemInfo& system)
+      : rungs_(std::move(rungs)), system_(system) {}
 
-std::string describe_verdicts(const DataFile& file) {
-  const auto attribute = [&](const char* name) {
-    return file.text_attribute("", name).value_or("");
-  };
-  std::vector<std::vector<std::string>> rows = {
-      {"sweeps", attribute("rungs") + " of " + attribute("system") + " over " + attribute("axes")},
-      {"margin", shortest(file.number_attribute("", "delta").value_or(0)) +
-                     " of an observable's range, at level " +
-                     shortest(file.number_attribute("", "level").value_or(0))}};
-  const auto counted = [&](const std::string& name) {
-    std::vector<std::string> words(verdict_words.begin(), verdict_words.end());
-    words.emplace_back("without a verdict");
-    std::vector<std::uint64_t> counts(words.size());
-    for (const std::int64_t verdict : file.read(name).integers)
-      ++counts[verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())
-                   ? verdict_words.size()
-                   : static_cast<std::size_t>(verdict)];
-    return text::counted(counts, words);
-  };
-  rows.push_back({"verdict", counted("verdict")});
-  for (const std::string& name : file.members("/"))
-    if (name.ends_with(kVerdict))
-      rows.push_back({"  " + name.substr(0, name.size() - 8), counted(name)});
-  rows.push_back({"file", file.path()});
-  return text::columns(rows, 0);
-}
-
-ExitCode compare_sweeps(const std::vector<FinishedFile>& files, const Parameters& options,
-                        const std::string& command_line, const Catalogue& catalogue,
-                        Screen& screen) {
-  const InterruptGuard guard;
-  Workers workers(threads_of(options));
-  const std::string system_name =
-      DataFile(files.front().path).text_attribute("", "system").value_or("");
-  const SystemInfo& system = catalogue.info(system_name);
-  const std::string path =
-      options.has("output") ? options.word("output") : system_name + "-compare.h5";
-  const auto interrupted = unless_interrupted(screen, [&] {
-    std::vector<SweptRung> rungs;
-    rungs.reserve(files.size());
-    for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
-    for (const SweptRung& other : rungs)
-      if (other.cells->sweep().system != system_name)
-        throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +
-                         rungs.front().name() + " of " + system_name);
-    for (const SweptRung& other : rungs) {
-      require_same_axes(rungs.front(), other);
-      require_same_options(rungs.front(), other, system);
-      require_same_options(noisy_one(rungs), other, system);
-    }
-    if (const std::string warning = shared_numbers(rungs); !warning.empty())
-      screen.warning(warning);
-    RunConfig config{system_name, options, rungs.front().cells->base().own, command_line};
-    const GroupSpec layout = layout_of(rungs, config, system, workers.threads());
-    require_disk(path, file_bytes(layout));
-    TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
-    CellComparison compare(rungs, system,
-                           {options.real("delta"), options.real("level"),
-                            static_cast<std::uint64_t>(options.integer("seed"))},
-                           file);
-    const std::uint64_t cells = rungs.front().cells->whole();
+  [[nodiscard]] std::string shared_numbers() const override {
+    return popflow::shared_numbers(rungs_);
+  }
+  [[nodiscard]] GroupSpec layout(const Parameters& options, const std::string& command_line,
+                                 unsigned threads) const override {
+    const Cells& cells = *rungs_.front().cells;
+    return layout_of(rungs_, {cells.sweep().system, options, cells.base().own, command_line},
+                     system_, threads);
+  }
+  void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
+               Screen& screen) const override {
+    CellComparison compare_cell(rungs_, system_, options, file);
+    const std::uint64_t cells = rungs_.front().cells->whole();
     std::atomic<std::uint64_t> done = 0;
     std::mutex mutex;
     workers.run(static_cast<std::size_t>(cells), [&](std::size_t cell) {
       look_for_signals();
-      compare(cell);
+      compare_cell(cell);
       const std::uint64_t now = ++done;
       if (const std::unique_lock lock(mutex, std::try_to_lock); lock)
         screen.progress(static_cast<double>(now) / static_cast<double>(cells),
                         std::to_string(now) + " of " + std::to_string(cells) + " cells");
     });
-    file.sync();
-    look_for_signals();
-    file.publish(options.flag("force"));
-  });
-  if (interrupted) return *interrupted;
-  screen.result(describe_verdicts(DataFile(path)));
-  show_picture(path, options, catalogue, screen);
-  return ExitCode::success;
+  }
+
+ private:
+  std::vector<SweptRung> rungs_;
+  const SystemInfo& system_;
+};
+
+}  // namespace
+
+std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& files,
+                                               const Catalogue& catalogue) {
+  const std::string name = DataFile(files.front().path).text_attribute("", "system").value_or("");
+  const SystemInfo& system = catalogue.info(name);
+  std::vector<SweptRung> rungs;
+  rungs.reserve(files.size());
+  for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
+  for (const SweptRung& other : rungs)
+    if (other.cells->sweep().system != name)
+      throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +
+                       rungs.front().name() + " of " + name);
+  for (const SweptRung& other : rungs) {
+    require_same_axes(rungs.front(), other);
+    require_same_options(rungs.front(), other, system);
+    require_same_options(noisy_one(rungs), other, system);
+  }
+  return std::make_unique<Sweeps>(std::move(rungs), system);
 }
 
 }  // namespace popflow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "options/run_config.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/system_info.hpp"
+
+namespace popflow {
+
+/// A rung that was run before, with its file: of a run, or of a sweep.
+struct FinishedFile {
+  std::string word;
+  std::string path;
+
+  /// "sgd (a.h5)".
+  [[nodiscard]] std::string name() const { return word + " (" + path + ")"; }
+};
+
+/// Takes "RUNG=FILE,RUNG=FILE" apart; a comma in a path is written "\,". Throws UsageError.
+std::vector<FinishedFile> finished_files(const std::string& text);
+
+/// Throws InputError unless the file's runs, of these options, are what its rung's word says.
+void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
+
+/// Options of the system in which its rungs may differ: reductions, which are exact, and what makes
+/// the rung. What the problem was made from shows in the problem itself.
+bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& system);
+
+/// A sentence for two rungs whose random numbers are the same.
+std::string said_of_shared_numbers(const FinishedFile& first, const FinishedFile& second,
+                                   const std::string& seed);
+
+/// The one of some rungs whose noise a comparison is about; the first if none has any.
+template <class Rung>
+const Rung& noisy_one(const std::vector<Rung>& rungs) {
+  const auto found =
+      std::find_if(rungs.begin(), rungs.end(), [](const Rung& rung) { return !rung.exact(); });
+  return found == rungs.end() ? rungs.front() : *found;
+}
+
+}  // namespace popflow

@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "compare/comparison.hpp"
+#include "compare/finished.hpp"
+#include "compare/rungs.hpp"
+#include "file/copy_numbers.hpp"
+#include "file/stored_file.hpp"
+#include "file/structure.hpp"
+#include "run/experiment.hpp"
+#include "run/interrupt.hpp"
+#include "run/modes.hpp"
+#include "run/resume_config.hpp"
+#include "run/schedule.hpp"
+#include "run/specs.hpp"
+#include "run/status.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// A finished file of a run, looked at.
+struct FinishedRung {
+  FinishedFile file;
+  RunConfig config;
+  std::vector<double> times;
+  std::size_t runs = 1;
+
+  [[nodiscard]] bool exact() const { return !is_ensemble(config.options); }
+  [[nodiscard]] std::string group() const { return rung_group(file.word); }
+};
+
+FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
+  const DataFile file(finished.path);
+  const FileKind kind = kind_of(file);
+  if (kind == FileKind::sweep)
+    throw InputError(finished.path + " is the file of a sweep, and the others are not");
+  if (kind != FileKind::run)
+    throw InputError(finished.path + " is a comparison; --from takes files of runs");
+  FinishedRung rung{finished, recorded_config(file, catalogue), {}};
+  // Those that were planned: a flow that stopped early has its last time among those in the file.
+  rung.times = blaming_file(finished.path, [&] {
+    return make_schedule(rung.config.options, rung.config.options.real("t-end"));
+  });
+  const std::string status = file.text_attribute("", "status").value_or("");
+  if (status == status_word(Status::running) || status == status_word(Status::interrupted))
+    throw InputError(finished.path + " is not finished (" + status +
+                     "); 'resume' ends what was interrupted or killed");
+  if (file.has_dataset("run")) rung.runs = file.shape("run").at(0);
+  const SystemInfo& system = catalogue.info(rung.config.system);
+  require_rung(finished, rung.config, system);
+  return rung;
+}
+
+// ---- Do the files belong together?
+
+InputError differ(const FinishedRung& first, const FinishedRung& other, const std::string& what,
+                  const std::string& ours, const std::string& its, const std::string& same) {
+  return InputError("the files differ in " + what + ": " + its + " in " + other.file.name() + ", " +
+                    ours + " in " + first.file.name() + "; what is compared has the same " + same);
+}
+
+std::string shown(const std::string& value) { return value.empty() ? "none" : value; }
+
+void require_same_start(const FinishedRung& first, const FinishedRung& other,
+                        const SystemInfo& system) {
+  for (const Parameter& parameter : first.config.own.table()) {
+    if (may_differ_between_rungs(parameter, system)) continue;
+    if (!acts(parameter, first.config.options) || !acts(parameter, other.config.options)) continue;
+    const std::string ours = first.config.own.text(parameter.name),
+                      its = other.config.own.text(parameter.name);
+    if (ours != its)
+      throw differ(first, other, "--" + parameter.name, shown(ours), shown(its),
+                   "problem and start");
+  }
+  for (const char* option : {"problem-seed", "init-from"}) {
+    const std::string ours = first.config.options.text(option),
+                      its = other.config.options.text(option);
+    if (ours != its)
+      throw differ(first, other, std::string("--") + option, shown(ours), shown(its),
+                   "problem and start");
+  }
+}
+
+void require_same_problem(const FinishedRung& first, const FinishedRung& other) {
+  const StoredFile a(first.file.path), b(other.file.path);
+  const std::vector<PlacedVariable> its = variables_of(b.layout());
+  for (const PlacedVariable& variable : variables_of(a.layout())) {
+    if (!variable.path.starts_with("problem/")) continue;
+    const auto found = std::find_if(
+        its.begin(), its.end(), [&](const PlacedVariable& v) { return v.path == variable.path; });
+    if (found == its.end()) continue;  // reductions do not need all of it
+    if (found->shape == variable.shape && found->variable->type == variable.variable->type &&
+        same_numbers(a, {variable.path}, b, {variable.path}, variable.count(),
+                     variable.variable->type, look_for_signals))
+      continue;
+    throw InputError("the problems differ: '" + variable.path + "' of " + other.file.name() +
+                     " is not that of " + first.file.name());
+  }
+}
+
+void require_same_times(const FinishedRung& first, const FinishedRung& other) {
+  if (first.times.size() != other.times.size())
+    throw differ(first, other, "their number of save times", std::to_string(first.times.size()),
+                 std::to_string(other.times.size()), "times (--save-at, or --saves and --t-end)");
+  for (std::size_t i = 0; i < first.times.size(); ++i)
+    if (!(std::abs(first.times[i] - other.times[i]) <= kSameTime * std::abs(first.times.back())))
+      throw differ(first, other, "save time " + std::to_string(i), shortest(first.times[i]),
+                   shortest(other.times[i]), "times (--save-at, or --saves and --t-end)");
+}
+
+void require_same_noise(const FinishedRung& first, const FinishedRung& other) {
+  for (const char* option : {"learning-rate", "batch-size"}) {
+    const std::string ours = first.config.options.text(option),
+                      its = other.config.options.text(option);
+    if (ours != its) throw differ(first, other, std::string("--") + option, ours, its, option);
+  }
+}
+
+/// Runs with the same seed and number share their random numbers, if they are of the same kind.
+std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
+  for (std::size_t j = 0; j < rungs.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i) {
+      const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
+      if (rungs[i].exact() || a.word("mode") != b.word("mode") ||
+          a.integer("seed") != b.integer("seed"))
+        continue;
+      const std::int64_t from = std::max(a.integer("first-run"), b.integer("first-run"));
+      const std::int64_t to = std::min(a.integer("first-run") + a.integer("runs"),
+                                       b.integer("first-run") + b.integer("runs"));
+      if (from < to) return said_of_shared_numbers(rungs[i].file, rungs[j].file, a.text("seed"));
+    }
+  return "";
+}
+
+std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
+                                      const Catalogue& catalogue) {
+  std::vector<FinishedRung> rungs;
+  rungs.reserve(files.size());
+  for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue));
+  const FinishedRung& first = rungs.front();
+  const SystemInfo& system = catalogue.info(first.config.system);
+  for (const FinishedRung& other : rungs)
+    if (other.config.system != first.config.system)
+      throw differ(first, other, "the system", first.config.system, other.config.system, "system");
+  for (const FinishedRung& other : rungs) {
+    if (!other.exact()) require_same_noise(noisy_one(rungs), other);
+    require_same_times(first, other);
+    require_same_start(first, other, system);
+    require_same_start(noisy_one(rungs), other, system);
+    if (&other != &first) require_same_problem(first, other);
+  }
+  return rungs;
+}
+
+// ---- The file.
+
+/// The options of the comparison, as they were settled by the files.
+RunConfig settled(const Parameters& options, const std::vector<FinishedRung>& rungs,
+                  const std::string& command_line) {
+  RunConfig config{rungs.front().config.system, options, rungs.front().config.own, command_line};
+  std::string words, files;
+  for (const FinishedRung& rung : rungs) {
+    words += (words.empty() ? "" : ",") + rung.file.word;
+    const std::string path = std::filesystem::absolute(rung.file.path).lexically_normal().string();
+    files += (files.empty() ? "" : ",") + rung.file.word + "=" + text::escaped(path, ',');
+  }
+  config.options.resolve("rungs", words);
+  config.options.resolve("from", files);
+  const Parameters& noisy = noisy_one(rungs).config.options;
+  for (const char* name : {"learning-rate", "batch-size", "t-end", "problem-seed"})
+    config.options.resolve(name, noisy.value(name));
+  return config;
+}
+
+GroupSpec layout_of(const std::vector<FinishedRung>& rungs, const RunConfig& config,
+                    const SystemInfo& system, unsigned threads) {
+  GroupSpec root;
+  std::vector<std::string> words, groups;
+  for (const FinishedRung& rung : rungs) {
+    words.push_back(rung.file.word);
+    groups.push_back(rung.group());
+    GroupSpec group = StoredFile(rung.file.path).layout();
+    group.name = rung.group();
+    group.attributes.push_back({"rung", rung.file.word});
+    root.groups.push_back(std::move(group));
+  }
+  const Parameters& options = config.options;
+  root.groups.push_back(comparison_group(system, words, options.real("learning-rate"),
+                                         rungs.front().times, options.real("delta"),
+                                         options.real("level")));
+  root.attributes = file_attributes(system, "comparison: " + system.title, "compare", config);
+  // Nothing is run, and the file gets its name when it is whole.
+  *find_attribute(root, "status") = {"status", status_word(Status::complete), 16};
+  *find_attribute(root, "status_message") = {"status_message",
+                                             std::string("all rungs were compared"), 512};
+  root.attributes.insert(root.attributes.end(), {{"rungs", joined(words)},
+                                                 {"settings", std::int64_t{1}},
+                                                 {"run_groups", joined(groups)},
+                                                 {"problem", groups.front() + "/problem"}});
+  root.groups.push_back(parameters_group(config));
+  root.groups.push_back(provenance_group(threads));
+  return root;
+}
+
+void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
+  const StoredFile from(rung.file.path);
+  for (const PlacedVariable& variable : variables_of(from.layout()))
+    copy_numbers(from, {variable.path}, file, {join(rung.group(), variable.path)}, variable.count(),
+                 variable.variable->type, look_for_signals);
+}
+
+/// One observable at a time: those of all runs together may be more than the memory holds.
+void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& system,
+                 const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
+                 Screen& screen) {
+  const TrajectoryGroup group(file, "comparison");
+  std::vector<DataFile> files;
+  std::vector<RungRuns> runs;
+  for (const FinishedRung& rung : rungs) {
+    files.emplace_back(rung.file.path);
+    runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
+    write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
+  }
+  for (std::size_t o = 0; o < system.observables.size(); ++o) {
+    look_for_signals();
+    const std::string& name = system.observables[o].name;
+    std::vector<Paths> paths;
+    for (std::size_t r = 0; r < rungs.size(); ++r)
+      paths.push_back(read_observable(files[r], name, runs[r], rungs[r].times));
+    std::vector<const Paths*> of_rungs;
+    of_rungs.reserve(paths.size());
+    for (const Paths& one : paths) of_rungs.push_back(&one);
+    write_observable(group, compare_observable(name, runs, of_rungs, options, workers));
+    screen.progress(static_cast<double>(o + 1) / static_cast<double>(system.observables.size()),
+                    name);
+  }
+}
+
+/// They belong together.
+class Runs : public FinishedRungs {
+ public:
+  Runs(std::vector<FinishedRung> rungs, const SystemInfo& system)
+      : rungs_(std::move(rungs)), system_(system) {}
+
+  [[nodiscard]] std::string shared_numbers() const override {
+    return popflow::shared_numbers(rungs_);
+  }
+  [[nodiscard]] GroupSpec layout(const Parameters& options, const std::string& command_line,
+                                 unsigned threads) const override {
+    return layout_of(rungs_, settled(options, rungs_, command_line), system_, threads);
+  }
+  void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
+               Screen& screen) const override {
+    for (const FinishedRung& rung : rungs_) copy_rung(rung, file);
+    compare_all(rungs_, system_, options, file, workers, screen);
+  }
+
+ private:
+  std::vector<FinishedRung> rungs_;
+  const SystemInfo& system_;
+};
+
+}  // namespace
+
+std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
+                                             const Catalogue& catalogue) {
+  std::vector<FinishedRung> rungs = look_at_all(files, catalogue);
+  const SystemInfo& system = catalogue.info(rungs.front().config.system);
+  return std::make_unique<Runs>(std::move(rungs), system);
+}
+
+}  // namespace popflow

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "popflow/data_file.hpp"
+
+namespace popflow {
+
+/// What a comparison's file says, for people, from the file alone: per observable the largest
+/// deviation from the flow and the end, means with errors, verdicts; and the caveats. Of a
+/// comparison of sweeps, how many cells have which verdict.
+std::string describe_comparison(const DataFile& file);
+
+}  // namespace popflow

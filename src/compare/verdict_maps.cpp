@@ -1,0 +1,107 @@
+#include "compare/verdict_maps.hpp"
+
+#include <cmath>
+#include <string_view>
+
+#include "run/specs.hpp"
+#include "sweep/layout.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// What the maps hold of one observable.
+constexpr const char* kDifference = "_difference";
+constexpr const char* kError = "_difference_error";
+constexpr const char* kPValue = "_p_value";
+constexpr const char* kMargin = "_margin";
+constexpr const char* kVerdict = "_verdict";
+constexpr const char* kRunsNeeded = "_runs_needed";
+
+}  // namespace
+
+void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std::size_t rungs,
+                      const SystemInfo& system) {
+  std::vector<std::string> of_pairs = axes;
+  if (rungs > 2) {
+    root.dimensions.push_back(
+        places("pair", pairs_of(rungs).size(), "two rungs; a difference is second minus first"));
+    of_pairs.push_back("pair");
+  }
+  root.variables.push_back(flags("verdict", of_pairs,
+                                 "do the rungs agree within the margins in all observables but "
+                                 "invariants (-1: a run is missing or was refused)",
+                                 verdict_words));
+  for (const ObservableInfo& info : system.observables) {
+    const auto add = [&](const char* suffix, const std::vector<std::string>& dimensions,
+                         const std::string& meaning) {
+      root.variables.push_back(
+          variable(info.name + suffix, dimensions, info.name + ": " + meaning));
+    };
+    add(kDifference, of_pairs, "difference of the means where it is largest along time");
+    add(kError, of_pairs, "standard error of that difference");
+    add(kPValue, of_pairs, "p-value of equal means at all times");
+    add(kMargin, axes,
+        "equivalence margin, delta times the range along the first rung or the flow");
+    root.variables.push_back(flags(info.name + kVerdict, of_pairs,
+                                   info.name +
+                                       ": do the two rungs agree within the margin (-1: it is not "
+                                       "defined, or a run is missing)",
+                                   verdict_words));
+    add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
+  }
+}
+
+void write_verdicts(TrajectoryFile& file, std::uint64_t cell, const ObservableComparison& of) {
+  const std::size_t pairs = of.differences.size();
+  file.write(of.name + kMargin, cell, of.margin);
+  for (std::size_t p = 0; p < pairs; ++p) {
+    const Difference& d = of.differences[p];
+    const std::size_t at = cell * pairs + p;
+    const bool any = d.largest < d.difference.size();
+    file.write(of.name + kDifference, at, any ? d.difference[d.largest] : std::nan(""));
+    file.write(of.name + kError, at, any ? d.error[d.largest] : std::nan(""));
+    file.write(of.name + kPValue, at, d.p_value);
+    if (std::isnan(of.margin)) continue;
+    file.write(of.name + kVerdict, at, static_cast<std::int8_t>(of.verdicts[p].kind));
+    if (of.verdicts[p].kind == Verdict::Kind::undecided)
+      file.write(of.name + kRunsNeeded, at, of.verdicts[p].runs_needed);
+  }
+}
+
+void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
+                    const std::vector<Verdict::Kind>& of_pairs) {
+  for (std::size_t p = 0; p < of_pairs.size(); ++p)
+    file.write("verdict", cell * of_pairs.size() + p, static_cast<std::int8_t>(of_pairs[p]));
+}
+
+std::string describe_verdicts(const DataFile& file) {
+  const auto attribute = [&](const char* name) {
+    return file.text_attribute("", name).value_or("");
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"sweeps", attribute("rungs") + " of " + attribute("system") + " over " + attribute("axes")},
+      {"margin", shortest(file.number_attribute("", "delta").value_or(0)) +
+                     " of an observable's range, at level " +
+                     shortest(file.number_attribute("", "level").value_or(0))}};
+  const auto counted = [&](const std::string& name) {
+    std::vector<std::string> words(verdict_words.begin(), verdict_words.end());
+    words.emplace_back("without a verdict");
+    std::vector<std::uint64_t> counts(words.size());
+    for (const std::int64_t verdict : file.read(name).integers)
+      ++counts[verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())
+                   ? verdict_words.size()
+                   : static_cast<std::size_t>(verdict)];
+    return text::counted(counts, words);
+  };
+  rows.push_back({"verdict", counted("verdict")});
+  for (const std::string& name : file.members("/"))
+    if (name.ends_with(kVerdict))
+      rows.push_back(
+          {"  " + name.substr(0, name.size() - std::string_view(kVerdict).size()), counted(name)});
+  rows.push_back({"file", file.path()});
+  return text::columns(rows, 0);
+}
+
+}  // namespace popflow
