@@ -47,9 +47,12 @@ class File:
     @property
     def parameters(self) -> dict[str, Any]:
         """Every option, as resolved."""
-        attributes = self.group("parameters").attrs
-        return {name.replace("-", "_"): value for name, value in attributes.items()
-                if name not in ("path", "group")}
+        # Not by xarray, which takes an attribute `coordinates` for a note of its own.
+        with h5py.File(self.path, "r") as file:
+            inside = self._inside("parameters")
+            found = dict(file[inside if inside in file else "parameters"].attrs)
+        return {name.replace("-", "_"): value.decode() if isinstance(value, bytes) else value
+                for name, value in found.items()}
 
     def words(self, name: str) -> xarray.DataArray:
         """A variable with its words in place of their numbers: `status`, `outcome`, ..."""

@@ -4,12 +4,13 @@
 #include <array>
 #include <cctype>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "options/config_file.hpp"
 #include "options/run_config.hpp"
+#include "popflow/error.hpp"
 
 namespace popflow {
 
@@ -40,12 +41,19 @@ class Description {
       if (own.letter != 0 && !letters.insert(own.letter).second)
         wrong("it has two options '-" + std::string(1, own.letter) + "'");
     }
+    try {
+      const Parameters defaults(info_.parameters);
+    } catch (const Error& error) {
+      wrong(std::string("a default is wrong: ") + error.what());
+    }
     require_data();
+    require_words();
+    require_settings();
   }
 
  private:
   [[noreturn]] void wrong(const std::string& sentence) const {
-    throw std::invalid_argument("the system " + info_.name + ": " + sentence);
+    throw SystemError("the system " + info_.name + ": " + sentence);
   }
 
   /// Letters, digits and `others`, not one of these first.
@@ -57,9 +65,12 @@ class Description {
   }
 
   void require_option(const Parameter& own) const {
-    if (!is_word(own.name, "-_"))
+    if (!is_word(own.name, "-"))
       wrong("it has an option '" + own.name +
-            "'; names of options have letters, digits, '-' and '_' alone");
+            "'; names of options have letters, digits and '-' alone (in Python a '_' stands for "
+            "'-')");
+    if (own.name == "show" || own.name == "command")
+      wrong("it has an option '" + own.name + "', which the Python package's functions have");
     if (own.name == options::system_key)
       wrong("it has an option '" + own.name + "', by which configurations name their system");
     if (own.name == "help" || own.name == "version" || own.letter == 'h')
@@ -103,12 +114,79 @@ class Description {
     claim("a passage", info_.passages);
     claim("a constant", info_.constants);
     claim("a final value", info_.finals);
-    names.clear();
+    const std::set<std::string> in_files = std::exchange(names, {});
     claim("an event", info_.events);
-    for (const EventInfo& event : info_.events)
-      for (const ObservableInfo& observable : info_.observables)
-        if (observable.name == "time_of_" + event.name)
-          wrong("its observable '" + observable.name + "' has the name of its event's time");
+    for (const EventInfo& event : info_.events) {
+      if (in_files.contains("time_of_" + event.name))
+        wrong("its 'time_of_" + event.name + "' has the name of its event's time");
+      if (!event.after.empty() && !names.contains(event.after))
+        wrong("its event '" + event.name + "' comes after '" + event.after +
+              "', which is no event of it");
+    }
+    for (const FieldInfo& field : info_.fields) require_axes(field.name, field.dimensions);
+    for (const PassageInfo& passage : info_.passages)
+      require_axes(passage.name, passage.dimensions);
+    for (const InvariantInfo& invariant : info_.invariants)
+      if (std::ranges::find(info_.observables, invariant.observable, &ObservableInfo::name) ==
+          info_.observables.end())
+        wrong("its invariant is shown by '" + invariant.observable +
+              "', which is no observable of it");
+  }
+
+  void require_axes(const std::string& name, const std::vector<std::string>& axes) const {
+    std::set<std::string> seen;
+    for (const std::string& axis : axes) {
+      if (std::ranges::find(info_.dimensions, axis, &DimensionInfo::name) == info_.dimensions.end())
+        wrong("its '" + name + "' has the axis '" + axis + "', which it does not describe");
+      if (!seen.insert(axis).second) wrong("its '" + name + "' has the axis '" + axis + "' twice");
+    }
+  }
+
+  /// What stands in lists of words.
+  void require_words() const {
+    constexpr std::size_t kLongestOutcome = 16;  // the room in a run's file
+    std::set<std::string> outcomes = {"undecided"}, stages;
+    for (const OutcomeInfo& outcome : info_.outcomes) {
+      if (!is_word(outcome.word, "-_") || outcome.word.size() > kLongestOutcome)
+        wrong("it has an outcome '" + outcome.word +
+              "'; outcomes are words of up to 16 letters, digits, '-' and '_'");
+      if (!outcomes.insert(outcome.word).second)
+        wrong("it has the outcome '" + outcome.word + "' twice (every system has 'undecided')");
+    }
+    for (const StageInfo& stage : info_.stages)
+      if (!is_word(stage.word, "-_") || !stages.insert(stage.word).second)
+        wrong("it has a stage '" + stage.word +
+              "'; stages are different words of letters, digits, '-' and '_'");
+  }
+
+  /// Words of its options that say what it is to be made with.
+  void require_settings() const {
+    std::set<std::string> rungs = {"flow", "sde", "sde2", "gd", "sgd"};
+    for (const RungInfo& rung : info_.rungs) {
+      if (!is_word(rung.word, "-_") || !rungs.insert(rung.word).second)
+        wrong("it has a rung '" + rung.word +
+              "'; rungs are different words of letters, digits, '-' and '_', none of them flow, "
+              "sde, sde2, gd or sgd");
+      if (rung.settings.empty()) wrong("its rung '" + rung.word + "' is made by no option");
+      for (const OptionSetting& setting : rung.settings)
+        require_setting("its rung '" + rung.word + "'", setting);
+    }
+    for (const OptionSetting& setting : info_.unreduced)
+      require_setting("its unreduced form", setting);
+    for (const OptionSetting& setting : info_.finals_with)
+      require_setting("its final values", setting);
+  }
+
+  void require_setting(const std::string& what, const OptionSetting& setting) const {
+    Parameters own(info_.parameters);
+    if (own.find(setting.option) == nullptr)
+      wrong(what + " needs --" + setting.option + ", which is no option of it");
+    if (setting.word.empty()) return;  // any value
+    try {
+      own.set(setting.option, setting.word, Origin::command_line);
+    } catch (const Error& error) {
+      wrong(what + ": " + error.what());
+    }
   }
 
   const SystemInfo& info_;
@@ -117,5 +195,28 @@ class Description {
 }  // namespace
 
 void require_description(const SystemInfo& info) { Description(info).require(); }
+
+void require_shape(const System& system) {
+  const SystemInfo& info = system.info();
+  const Shape& shape = system.shape();
+  const auto require = [&](const char* what, const std::string& name, const auto& described,
+                           auto named) {
+    if (std::ranges::find(described, name, named) == described.end())
+      throw SystemError("the system " + info.name + ": its shape has the " + what + " '" + name +
+                        "', which its description has not");
+  };
+  for (const DimensionSpec& dimension : shape.dimensions)
+    require("axis", dimension.name, info.dimensions, &DimensionInfo::name);
+  for (const std::string& field : shape.fields)
+    require("field", field, info.fields, &FieldInfo::name);
+  for (const std::string& invariant : shape.invariants)
+    require("invariant", invariant, info.invariants, &InvariantInfo::observable);
+  for (const std::string& event : shape.events)
+    require("event", event, info.events, &EventInfo::name);
+  for (const std::string& passage : shape.passages)
+    require("passage", passage, info.passages, &PassageInfo::name);
+  for (const auto& [constant, value] : shape.constants)
+    require("constant", constant, info.constants, &ConstantInfo::name);
+}
 
 }  // namespace popflow

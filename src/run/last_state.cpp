@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "options/description.hpp"
 #include "popflow/error.hpp"
 #include "run/modes.hpp"
 #include "run/restart.hpp"
@@ -72,8 +73,10 @@ std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& confi
 }
 
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers) {
-  return catalogue.make(config.system, config.own,
-                        settle_circumstances(config, catalogue, workers)->setting, workers);
+  Made made = catalogue.make(config.system, config.own,
+                             settle_circumstances(config, catalogue, workers)->setting, workers);
+  require_shape(*made.system);
+  return made;
 }
 
 }  // namespace popflow

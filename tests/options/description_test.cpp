@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "popflow/error.hpp"
 #include "popflow/systems.hpp"
 
 namespace popflow::test {
@@ -24,7 +25,7 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
     change(bad);
     try {
       require_description(bad);
-    } catch (const std::invalid_argument& error) {
+    } catch (const SystemError& error) {
       return std::string(error.what());
     }
     return std::string("nothing");
@@ -51,6 +52,38 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
     CHECK_THAT(observable(name), Contains("neither blanks nor '/'"));
   CHECK_THAT(observable("time_of_settled"), Contains("its event's time"));
   CHECK_THAT(observable("time"), Contains("the system toy-1:"));
+  CHECK_THAT(option({"my_rate", Kind::real, "2", ""}), Contains("in Python"));
+  CHECK_THAT(option({"show", Kind::real, "2", ""}), Contains("the Python package"));
+  CHECK_THAT(option({"size", Kind::integer, "abc", ""}), Contains("a default is wrong: --size"));
+  const auto half = [](const std::string& name, std::vector<std::string> axes) {
+    return [=](SystemInfo& bad) { bad.passages.push_back({name, axes, "", "", ""}); };
+  };
+  CHECK_THAT(said(half("time_of_settled", {})), Contains("its event's time"));
+  CHECK_THAT(said(half("half", {"token", "token"})), Contains("the axis 'token' twice"));
+  CHECK_THAT(said(half("half", {"word"})), Contains("which it does not describe"));
+  CHECK_THAT(said([](SystemInfo& bad) { bad.events[0].after = "begun"; }),
+             Contains("comes after 'begun', which is no event"));
+  CHECK_THAT(said([](SystemInfo& bad) {
+               bad.invariants = {{"energy", InvariantInfo::Form::constant, ""}};
+             }),
+             Contains("'energy', which is no observable"));
+  const auto outcome = [&](const std::string& word) {
+    return said([&](SystemInfo& bad) { bad.outcomes = {{"well", ""}, {word, ""}}; });
+  };
+  for (const char* word : {"", "le arned", "an_outcome_of_more"})
+    CHECK_THAT(outcome(word), Contains("outcomes are words"));
+  for (const char* word : {"well", "undecided"}) CHECK_THAT(outcome(word), Contains("twice"));
+  const auto rung = [&](const std::string& word, const OptionSetting& setting) {
+    return said([&](SystemInfo& bad) { bad.rungs = {{word, "", {setting}}}; });
+  };
+  CHECK(rung("slow", {"rate", "0.5"}) == "nothing");
+  CHECK_THAT(rung("sgd", {"rate", "0.5"}), Contains("rungs are different words"));
+  CHECK_THAT(rung("slow", {"rat", "0.5"}), Contains("which is no option of it"));
+  CHECK_THAT(rung("slow", {"rate", "half"}), Contains("its rung 'slow': --rate is 'half'"));
+  CHECK_THAT(said([](SystemInfo& bad) {
+               bad.stages = {{"first stage", ""}};
+             }),
+             Contains("stages are different words"));
 }
 
 TEST_CASE("The systems here are described well", "[fast]") {

@@ -16,7 +16,7 @@ from popflow.figure import Page, kinds
 from popflow.figure.choice import comparison
 from popflow.figure.choice_of_sweeps import turned
 from popflow.figure.command import run
-from popflow.figure.symbols import converted, prose
+from popflow.figure.symbols import converted, mathematics, prose
 
 pytest.importorskip("matplotlib")
 
@@ -475,6 +475,17 @@ def test_matplotlib_is_loaded_for_figures_alone(package_folder):
     subprocess.run([sys.executable, "-c", "import sys, popflow; "
                     "assert 'matplotlib' not in sys.modules and callable(popflow.figure)"],
                    check=True, env={"PYTHONPATH": package_folder})
+
+
+def test_what_is_no_symbol_is_written_as_it_is():
+    assert mathematics("\\lambda") == "\\lambda" and mathematics("x_{i") == "x_{i"
+    assert mathematics("mu_k") == "$\\mu _{k}$"
+
+
+def test_lists_of_numbers_in_each_cell_are_refused_by_name():
+    swept = popflow.sweep("deep-linear", {"problem_seed": [1, 2], "t_end": [5, 6, 7]})
+    with pytest.raises(popflow.UsageError, match="half_time.*an axis of its own in each cell, mode"):
+        popflow.figure(swept, observable="half_time")
 
 
 def test_symbols():

@@ -40,6 +40,11 @@ def test_a_run(folder):
     assert run.identical(again)
 
 
+def test_options_that_xarray_takes_for_its_own_are_there():
+    assert popflow.run("scb", vocab_size=5, t_end=0,
+                       coordinates="support").popflow.parameters["coordinates"] == "support"
+
+
 def test_events_by_name():
     run = popflow.run("scb", **SMALL, t_end=40)
     reached = float(run.time[np.argmax((run.signal_V * run.signal_A).values >= 0.5)])

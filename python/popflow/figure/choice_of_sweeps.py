@@ -26,10 +26,15 @@ def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str |
     axes = [axis for axis in axes if data.sizes[axis] > 1] or axes[:1]
     if len(axes) > 3:
         raise InputError(f"the sweep has {len(axes)} axes, and a figure shows three at most.")
+    cells = {*axes_of(data), "run", "time", "save"}
     known = [str(name) for name, variable in data.data_vars.items()
              if set(axes) & set(variable.dims) and "option" not in variable.attrs
-             and "status_word" not in variable.dims]
+             and set(variable.dims) <= cells]
     for name in observable or []:
+        if name in data and not set(data[name].dims) <= cells:
+            beside = ", ".join(str(dim) for dim in data[name].dims if dim not in cells)
+            raise UsageError(f"--observable is '{name}', which has an axis of its own in each cell, "
+                             f"{beside}; this file has single numbers: {', '.join(known)}.")
         if name not in known:
             raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
     if against is not None and against not in axes:

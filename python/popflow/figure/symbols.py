@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 GREEK = set("alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi rho sigma tau phi "
             "chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega".split())
@@ -12,9 +13,17 @@ SYMBOL = re.compile(r"(?<=\w)(_([A-Z0-9{]|\w\b)|\^[\w{])|^\|.*\|$|^\w'$")
 TOKEN = re.compile(r"->|[_^]\{|[_^]|[A-Za-z]+|\d+(?:\.\d+)?|\s+|.")
 
 
+@cache
 def mathematics(text: str) -> str:
-    """The symbol between dollar signs, for matplotlib."""
-    return f"${converted(text)}$"
+    """The symbol between dollar signs, for matplotlib; as it is where that would not read it."""
+    from matplotlib.mathtext import MathTextParser
+
+    found = f"${converted(text)}$"
+    try:
+        MathTextParser("path").parse(found)
+    except ValueError:
+        return text.replace("$", r"\$")
+    return found
 
 
 def converted(text: str) -> str:
