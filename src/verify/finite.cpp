@@ -19,12 +19,15 @@ std::string entry_name(const System& system, std::size_t entry) {
   return std::to_string(entry);
 }
 
-/// "x is NaN", of the first of these numbers that is not finite; empty: all are.
+/// "x is NaN", of the first of these numbers that is not finite; empty: all are. Numbers that start
+/// as NaN may just not be `written`.
 template <class Name>
-std::string not_finite(std::span<const double> values, Name&& name) {
+std::string not_finite(std::span<const double> values, Name&& name, bool written = true) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]))
-      return name(i) + (std::isnan(values[i]) ? " is NaN" : " is infinite");
+      return name(i) + (!std::isnan(values[i]) ? " is infinite"
+                        : written              ? " is NaN"
+                                               : " is NaN or not written");
   return "";
 }
 
@@ -33,27 +36,28 @@ std::string not_finite_at(const System& system, const Point& at) {
   const Capabilities can = system.capabilities();
   const auto entry = [&](std::size_t i) { return entry_name(system, i); };
   std::string found = not_finite(at.x, entry);
-  const auto look = [&](const std::string& what, auto&& values, auto&& name) {
+  const auto look = [&](const std::string& what, auto&& values, auto&& name, bool written) {
     if (!found.empty()) return;
-    const std::string thrown = thrown_by([&] { found = not_finite(values(), name); });
+    const std::string thrown = thrown_by([&] { found = not_finite(values(), name, written); });
     if (!thrown.empty()) found = what + " throws \"" + thrown + "\"";
   };
   look(
       "the right-hand side", [&] { return rhs_at(system, at); },
-      [&](std::size_t i) { return "the right-hand side of " + entry(i); });
+      [&](std::size_t i) { return "the right-hand side of " + entry(i); }, false);
   if (can.gradient_flow)
     look(
         "the loss", [&] { return std::vector{can.gradient_flow->loss(at.view(), at.t)}; },
-        [](std::size_t) { return std::string("the loss"); });
+        [](std::size_t) { return std::string("the loss"); }, true);
   if (can.events)
     look(
         "an event function",
         [&] {
-          std::vector<double> values(system.shape().events.size());
+          std::vector<double> values(system.shape().events.size(), std::nan(""));
           if (!values.empty()) can.events->event_functions(at.view(), at.t, values);
           return values;
         },
-        [&](std::size_t i) { return "the function of the event " + system.shape().events[i]; });
+        [&](std::size_t i) { return "the function of the event " + system.shape().events[i]; },
+        false);
   return found.empty() ? "" : found + " at " + at.where;
 }
 

@@ -226,7 +226,8 @@ Point shaken(const Point& point, std::uint64_t seed) {
 }
 
 std::vector<double> rhs_at(const System& system, const Point& point) {
-  std::vector<double> dxdt(point.x.size());
+  // What is not written stays NaN.
+  std::vector<double> dxdt(point.x.size(), std::nan(""));
   system.rhs(point.view(), point.t, dxdt);
   return dxdt;
 }

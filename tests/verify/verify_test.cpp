@@ -372,7 +372,7 @@ TEST_CASE("what is not finite is named with its place, by the first check", "[fa
   for (const Case& one : std::vector<Case>{
            {[](Functions& f) { f.state[1].start[1] = NAN; }, "y[1] is NaN at the start", false},
            {[](Functions& f) { f.state[0].start[0] = INFINITY; }, "x is infinite at the", false},
-           {rhs_at_once, "the right-hand side of y[1] is NaN at the start", false},
+           {rhs_at_once, "the right-hand side of y[1] is NaN or not written at the start", false},
            {rhs_late, "the trajectory became non-finite at t = 3"},
            {[](Functions& f) { f.loss = [](X, double) { return NAN; }; },
             "the loss is NaN at the start"},
@@ -381,7 +381,7 @@ TEST_CASE("what is not finite is named with its place, by the first check", "[fa
             },
             "the loss is NaN at t = 1"},
            {[](Functions& f) { f.events[0].value = [](X, double) { return NAN; }; },
-            "the function of the event half is NaN at the start"},
+            "the function of the event half is NaN or not written at the start"},
        }) {
     const std::vector<Check> checks = verified(decaying(one.spoil));
     INFO(one.note << '\n' << verification_table(checks));
