@@ -25,10 +25,10 @@ bool fits_rung(const std::string& word, const RunConfig& config, const SystemInf
   if (own_rung(system, word) != nullptr) return rung_of_its_own(config, system) == word;
   if (word == "flow") return mode == "flow" && rung_of_its_own(config, system).empty();
   if (word == "sde" || word == "sde2" || word == "gd") {
+    if (mode != "sde") return false;  // another has no method of these
     const bool gd = options.word("method") == "gradient_descent";
     const std::int64_t order = word == "sde2" ? 2 : 1;
-    return mode == "sde" && gd == (word == "gd") &&
-           (gd || options.integer("modified-equation") == order);
+    return gd == (word == "gd") && (gd || options.integer("modified-equation") == order);
   }
   return mode == "sgd" && options.integer("svag") == std::max<std::int64_t>(1, svag_of(word));
 }

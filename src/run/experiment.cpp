@@ -57,7 +57,7 @@ class OneRun {
 };
 
 /// Runs `first` and following of the file, side by side: as many as have an `ended`. They stand at
-/// the same time: at the start, or where `from` says.
+/// the same time and save: at the start, or where `from` says.
 void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size_t first,
                   std::span<Ending> ended, std::vector<std::optional<Restart>> from,
                   Progress& progress, std::size_t place) {
@@ -74,10 +74,9 @@ void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size
   }
   std::vector<std::unique_ptr<Driver>> drivers =
       make_drivers(system, experiment.workers, options, numbers, std::move(hooks));
-  std::size_t next = 0;
+  std::size_t next = from.front() ? static_cast<std::size_t>(from.front()->saves) : 0;
   std::vector<OneRun> runs;
   for (std::size_t i = 0; i < ended.size(); ++i) {
-    if (from[i]) next = static_cast<std::size_t>(from[i]->saves);
     runs.emplace_back(
         std::move(drivers[i]),
         Recorder(system, file, schedule,
@@ -116,6 +115,13 @@ std::vector<Stretch> stretches(const Experiment& experiment, const std::vector<b
       all.push_back({run, 1});
   }
   return all;
+}
+
+/// Runs that were stopped at different times, or before and after the save of one time, cannot go
+/// side by side.
+bool go_on_alike(const std::optional<Restart>& a, const std::optional<Restart>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->t == b->t && a->saves == b->saves;
 }
 
 }  // namespace
@@ -365,13 +371,13 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Record
       return;
     }
     for (std::size_t run = stretch.first; run < end;) {
-      // Runs that were stopped at different times cannot go side by side.
       std::vector<std::optional<Restart>> from;
-      do {
-        from.emplace_back();
-        if (before != nullptr) from.back() = before->restart(run + from.size() - 1);
-      } while (run + from.size() < end && (before == nullptr || from.back()->t == from.front()->t));
-      if (before != nullptr && from.back()->t != from.front()->t) from.pop_back();
+      while (run + from.size() < end) {
+        std::optional<Restart> next;
+        if (before != nullptr) next = before->restart(run + from.size());
+        if (!from.empty() && !go_on_alike(from.front(), next)) break;
+        from.push_back(std::move(next));
+      }
       const std::size_t count = from.size();
       run_together(experiment, file, run, std::span(ended).subspan(run, count), std::move(from),
                    progress, first_run + run);

@@ -161,6 +161,27 @@ def test_killed_run_that_stops_early():
     kill_and_resume("diverged", 6)
 
 
+def test_runs_killed_before_and_after_their_first_save():
+    """Side by side in lanes they do not go on: threads of another number make other groups."""
+    args = ["markov", "--mode", "sde", "--learning-rate", ".1", "--saves", 3, "--t-end", 30000, "--runs",
+            60]
+    with Folder() as folder:
+        whole = os.path.join(folder, "whole.h5")
+        popflow("run", *args, "-o", whole, code=0)
+        for seconds in (0.1, 0.3):
+            path = os.path.join(folder, f"{seconds}.h5")
+            process = subprocess.Popen([BINARY, "run", *map(str, args), "--threads", "2",
+                                        "--checkpoint-every", "0", "--quiet", "-o", path])
+            while not os.path.exists(path) and process.poll() is None:
+                time.sleep(0.001)
+            time.sleep(seconds)
+            process.kill()
+            process.wait()
+            popflow("resume", path, "--threads", 9, code=0)
+            with h5py.File(whole, "r") as one, h5py.File(path, "r") as other:
+                check(np.array_equal(one["loss"][()], other["loss"][()]), f"killed after {seconds} s")
+
+
 def traced(args, folder, *options):
     """Runs the program under strace, which looks at its writes."""
     return subprocess.run(["strace", "-f", "-e", "trace=pwrite64", *options, BINARY,
@@ -386,6 +407,7 @@ def test_two_processes_never_write_one_file():
 if __name__ == "__main__":
     run_all([test_interrupted_runs, test_an_interrupted_run_tells_what_has_happened_until_then,
              test_killed_run, test_killed_run_with_step_memory,
+             test_runs_killed_before_and_after_their_first_save,
              test_killed_run_that_stops_early, test_killed_at_each_of_the_last_writes,
              test_resume_of_a_finished_file_changes_nothing, test_resume_says_what_the_run_did,
              test_extended_runs_equal_longer_ones, test_extended_run_keeps_its_spacing,
