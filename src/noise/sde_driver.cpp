@@ -126,7 +126,7 @@ void SdeDriver::drift(const State& x, double t, State& f) {
   ++evaluations_;
 }
 
-void SdeDriver::subtract_half_jacobian(State& v) {
+void SdeDriver::subtract_jacobian(double factor, State& v) {
   // J v by a central difference along v, of a length at which neither the third derivative nor
   // rounding matters (1e-10 and 1e-11 of J v for functions that change at the scale of the state).
   const State& here = in_->loop.x;
@@ -146,8 +146,8 @@ void SdeDriver::subtract_half_jacobian(State& v) {
   drift(x, t_, plus);
   for (std::size_t i = 0; i < v.size(); ++i) x[i] = here[i] - length * v[i];
   drift(x, t_, minus);
-  const double factor = 0.5 * options_.learning_rate / (2 * length);
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] -= factor * (plus[i] - minus[i]);
+  const double each = factor / (2 * length);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] -= each * (plus[i] - minus[i]);
 }
 
 void SdeDriver::step(double h, std::int64_t parts) {
@@ -188,9 +188,11 @@ void SdeDriver::step(double h, std::int64_t parts) {
     drift(other, t_ + 0.75 * h, f2);
     each([&](std::size_t i) { move[i] += h * (f[i] / 3 + 2 * f2[i] / 3); });
   } else if (options_.modified_equation == 2) {
-    // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. What a proximal map adds
-    // is part of f and of v: where it balances the rest, nothing moves. The map below then takes
-    // what is corrected, and keeps what is at rest there, and what it projects on.
+    // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. A step of Euler and
+    // Maruyama does itself what the equation does for steps of h: (eta - h)/2 is left, and the
+    // error of the steps is of second order, too. What a proximal map adds is part of f and of v:
+    // where it balances the rest, nothing moves. The map below then takes what is corrected, and
+    // keeps what is at rest there, and what it projects on.
     State& penalty = in_->penalty;
     const auto find_penalty = [&] {
       penalty.resize(x.size());
@@ -198,7 +200,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
       in_->proximal->proximal(penalty, regime, h);
       each([&](std::size_t i) { penalty[i] -= x[i] + move[i]; });
     };
-    const double back = 0.5 * options_.learning_rate;
+    const double back = 0.5 * (options_.learning_rate - h);
     each([&](std::size_t i) {
       other[i] = x[i] - back * f[i];
       move[i] = h * f[i];
@@ -212,7 +214,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
       find_penalty();
       each([&](std::size_t i) { move[i] += penalty[i]; });
     }
-    subtract_half_jacobian(move);
+    subtract_jacobian(back, move);
     if (in_->proximal) each([&](std::size_t i) { move[i] -= penalty[i]; });
   } else {
     each([&](std::size_t i) { move[i] = h * f[i]; });

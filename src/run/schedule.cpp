@@ -38,6 +38,9 @@ double rounded(double time) {
 }
 
 Schedule logarithmic(std::size_t saves, double first, double t_end) {
+  if (!std::isfinite(t_end / first))
+    throw UsageError("--save-first is " + shortest(first) + ", too small beside the end at " +
+                     shortest(t_end) + " for times between them");
   Schedule times = {0};
   const auto last = static_cast<double>(saves - 2);
   for (std::size_t i = 0; i + 1 < saves; ++i) {

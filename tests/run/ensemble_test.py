@@ -37,6 +37,25 @@ def run(folder, name, *args, code=0):
     return path
 
 
+
+def test_the_second_modified_equation_is_of_second_order_at_its_default_step():
+    """Without noise its end is that of gradient descent, but for a third of eta squared or so."""
+    args = ["markov", "--bias", "free", "--p", .2, "--q", .3, "--e0", .9, "--w0", .5, "--b0", .3, "--mode",
+            "sde", "--noise", "isotropic", "--noise-scale", 0, "--t-end", 8, "--saves", 2]
+    with Folder() as folder:
+        apart = []
+        for eta in (0.4, 0.2, 0.1):
+            ends = []
+            for how in (["--modified-equation", 2], ["--method", "gradient_descent"]):
+                popflow("run", *args, "--learning-rate", eta, *how, "--force", "-o", "run.h5",
+                        folder=folder, code=0)
+                with h5py.File(os.path.join(folder, "run.h5"), "r") as file:
+                    ends.append([file[name][..., -1] for name in "ewb"])
+            apart.append(np.abs(np.subtract(*ends)).max())
+        orders = np.log2(np.divide(apart[:-1], apart[1:]))
+        check(np.all(np.abs(orders - 2) < 0.1), f"orders {orders} of {apart}")
+
+
 def test_threads_change_no_bit():
     with Folder() as folder:
         for name, args in MODES.items():
@@ -267,7 +286,8 @@ def test_a_thousand_runs():
 
 
 if __name__ == "__main__":
-    run_all([test_threads_change_no_bit, test_a_large_batch_is_bit_identical_on_all_threads,
+    run_all([test_the_second_modified_equation_is_of_second_order_at_its_default_step,
+             test_threads_change_no_bit, test_a_large_batch_is_bit_identical_on_all_threads,
              test_a_run_does_not_depend_on_the_number_of_runs, test_seeds_differ,
              test_files_have_runs, test_saves_between_steps_are_rounded_and_merged,
              test_divergence_is_reported_run_by_run,
