@@ -25,9 +25,9 @@ struct FieldInfo {
   std::string name;
   std::vector<std::string> dimensions;  ///< without run and time
   std::string symbol;                   ///< plain text, as all symbols: mu_k, V', |W|_F, lambda
-  std::string meaning;    ///< becomes long_name
-  std::string source;     ///< equation or section; empty: the system's source
-  std::string when = {};  ///< in which variant it is there; empty: always
+  std::string meaning;                  ///< becomes long_name
+  std::string source;                   ///< equation or section; empty: the system's source
+  std::string when = {};                ///< in which variant it is there; empty: always
 };
 
 struct ObservableInfo {

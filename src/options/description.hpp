@@ -10,8 +10,8 @@ namespace popflow {
 /// without a value that they could take, and words that stand for nothing that it has.
 void require_description(const SystemInfo& info);
 
-/// Throws SystemError where a System's shape has a name that its description has not: what it stands
-/// for would be missing from files without a word.
+/// Throws SystemError where a System's shape has a name that its description has not: what it
+/// stands for would be missing from files without a word.
 void require_shape(const System& system);
 
 }  // namespace popflow

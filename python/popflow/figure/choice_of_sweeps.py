@@ -33,8 +33,8 @@ def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str |
     for name in observable or []:
         if name in data and not set(data[name].dims) <= cells:
             beside = ", ".join(str(dim) for dim in data[name].dims if dim not in cells)
-            raise UsageError(f"--observable is '{name}', which has an axis of its own in each cell, "
-                             f"{beside}; this file has single numbers: {', '.join(known)}.")
+            raise UsageError(f"--observable is '{name}', which has an axis of its own in each "
+                             f"cell, {beside}; this file has single numbers: {', '.join(known)}.")
         if name not in known:
             raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
     if against is not None and against not in axes:
