@@ -21,9 +21,8 @@ namespace popflow {
 /// with the System's proximal term, in which J_f has no part but where weights rest.
 ///
 /// Methods, all converging to the Ito solution:
-/// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise. Of the
-/// second
-///   modified equation weak order 2, in dt and eta together.
+/// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise. With
+///   modified_equation = 2 weak order 2, in dt and eta together.
 /// - heun: the improved Euler drift; strong order 1, weak order 2; additive noise (isotropic) only.
 /// - srk: SRA1 of Roessler (2010), strong order 3/2, weak order 2; additive noise only.
 /// - gradient_descent: not a discretisation of the SDE but noisy gradient descent, x <- x + eta f +

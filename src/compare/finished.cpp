@@ -44,7 +44,9 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   refuse_options_of_runs(options);
   const std::vector<FinishedFile> files = finished_files(options.word("from"));
   const std::string& first = files.front().path;
-  const std::string of_first = DataFile(first).text_attribute("", "system").value_or("");
+  const DataFile looked_at(first);
+  const bool of_sweeps = kind_of(looked_at) == FileKind::sweep;
+  const std::string of_first = looked_at.text_attribute("", "system").value_or("");
   std::vector<std::string> words;
   std::vector<InputFile> inputs;
   for (const FinishedFile& file : files) {
@@ -57,7 +59,6 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
       options.has("output") ? options.word("output") : of_first + "-compare.h5";
   require_free(path, options);
   refuse_input_as_output(path, inputs);
-  const bool of_sweeps = kind_of(DataFile(first)) == FileKind::sweep;
   if (!system_name.empty() && of_first != system_name)
     throw InputError(first + " holds a " + (of_sweeps ? "sweep" : "run") + " of " + of_first +
                      ", not of " + system_name);

@@ -41,14 +41,14 @@ class Description {
       if (own.letter != 0 && !letters.insert(own.letter).second)
         wrong("it has two options '-" + std::string(1, own.letter) + "'");
     }
-    try {
-      const Parameters defaults(info_.parameters);
-    } catch (const Error& error) {
-      wrong(std::string("a default is wrong: ") + error.what());
-    }
     require_data();
     require_words();
-    require_settings();
+    Parameters own = defaults();
+    for (const RungInfo& rung : info_.rungs) require_rung(rung, own);
+    for (const OptionSetting& setting : info_.unreduced)
+      require_setting("its unreduced form", setting, own);
+    for (const OptionSetting& setting : info_.finals_with)
+      require_setting("its final values", setting, own);
   }
 
  private:
@@ -159,26 +159,30 @@ class Description {
               "'; stages are different words of letters, digits, '-' and '_'");
   }
 
-  /// Words of its options that say what it is to be made with.
-  void require_settings() const {
-    std::set<std::string> rungs = {"flow", "sde", "sde2", "gd", "sgd"};
-    for (const RungInfo& rung : info_.rungs) {
-      if (!is_word(rung.word, "-_") || !rungs.insert(rung.word).second)
-        wrong("it has a rung '" + rung.word +
-              "'; rungs are different words of letters, digits, '-' and '_', none of them flow, "
-              "sde, sde2, gd or sgd");
-      if (rung.settings.empty()) wrong("its rung '" + rung.word + "' is made by no option");
-      for (const OptionSetting& setting : rung.settings)
-        require_setting("its rung '" + rung.word + "'", setting);
+  [[nodiscard]] Parameters defaults() const {
+    try {
+      return Parameters(info_.parameters);
+    } catch (const Error& error) {
+      wrong(std::string("a default is wrong: ") + error.what());
     }
-    for (const OptionSetting& setting : info_.unreduced)
-      require_setting("its unreduced form", setting);
-    for (const OptionSetting& setting : info_.finals_with)
-      require_setting("its final values", setting);
   }
 
-  void require_setting(const std::string& what, const OptionSetting& setting) const {
-    Parameters own(info_.parameters);
+  void require_rung(const RungInfo& rung, Parameters& own) const {
+    constexpr std::array kOfAll = {"flow", "sde", "sde2", "gd", "sgd"};
+    const auto alike = std::ranges::count(info_.rungs, rung.word, &RungInfo::word);
+    if (!is_word(rung.word, "-_") || alike > 1 ||
+        std::ranges::find(kOfAll, rung.word) != kOfAll.end())
+      wrong("it has a rung '" + rung.word +
+            "'; rungs are different words of letters, digits, '-' and '_', none of them flow, "
+            "sde, sde2, gd or sgd");
+    if (rung.settings.empty()) wrong("its rung '" + rung.word + "' is made by no option");
+    for (const OptionSetting& setting : rung.settings)
+      require_setting("its rung '" + rung.word + "'", setting, own);
+  }
+
+  /// What it is to be made with must be words of its options; `own` are any values of these.
+  void require_setting(const std::string& what, const OptionSetting& setting,
+                       Parameters& own) const {
     if (own.find(setting.option) == nullptr)
       wrong(what + " needs --" + setting.option + ", which is no option of it");
     if (setting.word.empty()) return;  // any value

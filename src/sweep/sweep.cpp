@@ -317,15 +317,16 @@ void require_files(const Cells& cells, const std::string& way_out) {
 /// first cell among them.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
   constexpr std::chrono::seconds kPatience(1);
+  constexpr std::size_t kMostAxes = 16;  // whose last places are tried
   const std::vector<Axis>& axes = sweep.cells.axes();
   if (sweep.cells.sweep().options.flag("keep-going")) return;
   CellRunner runner(sweep.cells, sweep.columns, catalogue, workers, {});
   const auto begin = std::chrono::steady_clock::now();
-  const std::uint64_t corners = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 16);
+  const std::uint64_t corners = std::uint64_t{1} << std::min(axes.size(), kMostAxes);
   for (std::uint64_t corner = 0; corner < corners; ++corner) {
     std::uint64_t number = 0;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      const bool last = axis < 16 && (corner >> axis) % 2 == 1;
+      const bool last = axis < kMostAxes && (corner >> axis) % 2 == 1;
       number = number * axes[axis].size() + (last ? axes[axis].size() - 1 : 0);
     }
     runner.require({number, 0, {}, {}});
