@@ -187,7 +187,7 @@ def test_signals():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with Folder() as folder:
             path = os.path.join(folder, "run.h5")
-            process = start("run", "scb", "--vocab-size", 15, "--context-length", 2000, "--rtol",
+            process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol",
                             1e-12, "--saves", 5, "-o", path)
             while not os.path.exists(path):
                 time.sleep(0.001)
