@@ -482,8 +482,8 @@ def test_what_is_no_symbol_is_written_as_it_is():
     assert mathematics("mu_k") == "$\\mu _{k}$"
 
 
-def test_lists_of_numbers_in_each_cell_are_refused_by_name():
-    swept = popflow.sweep("deep-linear", {"problem_seed": [1, 2], "t_end": [5, 6, 7]})
+def test_a_map_of_lists_of_numbers_is_refused_by_name():
+    swept = popflow.sweep("deep-linear", {"problem_seed": range(1, 9), "t_end": range(5, 12)})
     with pytest.raises(popflow.UsageError, match="half_time.*an axis of its own.*mode"):
         popflow.figure(swept, observable="half_time")
 

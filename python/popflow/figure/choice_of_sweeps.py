@@ -26,15 +26,10 @@ def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str |
     axes = [axis for axis in axes if data.sizes[axis] > 1] or axes[:1]
     if len(axes) > 3:
         raise InputError(f"the sweep has {len(axes)} axes, and a figure shows three at most.")
-    cells = {*axes_of(data), "run", "time", "save"}
     known = [str(name) for name, variable in data.data_vars.items()
              if set(axes) & set(variable.dims) and "option" not in variable.attrs
-             and set(variable.dims) <= cells]
+             and "status_word" not in variable.dims]
     for name in observable or []:
-        if name in data and not set(data[name].dims) <= cells:
-            beside = ", ".join(str(dim) for dim in data[name].dims if dim not in cells)
-            raise UsageError(f"--observable is '{name}', which has an axis of its own in each "
-                             f"cell, {beside}; this file has single numbers: {', '.join(known)}.")
         if name not in known:
             raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
     if against is not None and against not in axes:
@@ -136,6 +131,7 @@ def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str]
 
 def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -> list[Panel]:
     """A map over the two longest axes, or one for each value of the third."""
+    require_one_number(data, name)
     third = min(axes, key=lambda axis: data.sizes[axis]) if len(axes) == 3 else None
     x, y = turned(data, *(axis for axis in axes if axis != third))
     exact = [step(own) for own in exact_over(data, x, y, axes)]
@@ -144,6 +140,16 @@ def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -
         return [[step(heat_map, name, x, y, word=chosen_word, log=log), *exact]]
     return [[step(heat_map, name, x, y, word=chosen_word, at={third: place}, log=log), *exact]
             for place in range(min(data.sizes[third], MOST_MAPS))]
+
+
+def require_one_number(data: xarray.Dataset, name: str) -> None:
+    """In each cell, or for each of its runs and saves: a map has room for one."""
+    cells = {*axes_of(data), "run", "time", "save"}
+    beside = [str(dim) for dim in data[name].dims if dim not in cells]
+    if beside:
+        raise UsageError(f"--observable is '{name}', which has an axis of its own in each cell, "
+                         f"{', '.join(beside)}: a map shows one number; --against AXIS draws "
+                         "lines.")
 
 
 def turned(data: xarray.Dataset, x: str, y: str) -> tuple[str, str]:
@@ -166,6 +172,7 @@ def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Ca
 
 
 def of_samples(data: xarray.Dataset, name: str, log: str | None) -> Panel:
+    require_one_number(data, name)
     x, y = turned(data, *swept(data, "sample"))
     exact = exact_over(data, x, y, ["sample"])
     return [step(scatter, name, x, y, log=log), *(step(own) for own in exact)]
