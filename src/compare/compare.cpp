@@ -267,9 +267,11 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
 
 /// The statistics, from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
-  const Parameters& options = plan.config.options;
-  const double delta = options.real("delta"), level = options.real("level");
-  const auto seed = static_cast<std::uint64_t>(options.integer("seed"));
+  const Parameters& parameters = plan.config.options;
+  const ComparisonOptions options = {
+      parameters.real("delta"), parameters.real("level"),
+      static_cast<std::uint64_t>(parameters.integer("seed")),
+      plan.ladders.front().rungs.front().experiment->system->shape().invariants};
   std::vector<Comparison> comparisons;
   for (const Ladder& ladder : plan.ladders) {
     const SystemInfo& info = ladder.rungs.front().experiment->system->info();
@@ -288,12 +290,12 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
         group.write(name + "_step_effect_error", place, std::span<const double>(effect.error[o]));
       }
     }
-    comparisons.push_back(compare_rungs(paths, info, delta, level, seed, workers));
+    comparisons.push_back(compare_rungs(paths, info, options, workers));
     write_comparison(group, comparisons.back());
     if (InterruptGuard::signal() != 0) return interrupted();
   }
   if (comparisons.size() > 1)
-    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, level);
+    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, options.level);
   if (plan.checks_noise()) {
     const std::optional<NoiseCheck> check = check_noise(plan.noise_rung());
     if (!check) return interrupted();

@@ -119,8 +119,8 @@ Paths read_observable(const DataFile& group, const std::string& name, const Rung
   return runs.paths(group.read(name, shape).values, times);
 }
 
-bool ObservableComparison::is_defined() const {
-  return std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
+bool ObservableComparison::is_judged() const {
+  return !invariant && std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
     return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
   });
 }
@@ -169,12 +169,16 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
                                         const ComparisonOptions& options, Workers& workers) {
   ObservableComparison one;
   one.name = name;
+  one.invariant = std::find(options.invariants.begin(), options.invariants.end(), name) !=
+                  options.invariants.end();
   for (const Paths* rung : paths) one.moments.push_back(moments(*rung, options.level));
   // Without a flow the range is that of the first rung's mean.
   const auto exact =
       std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });
   const auto reference = exact == paths.end() ? 0 : exact - paths.begin();
-  one.margin = options.delta * range_of(one.moments[static_cast<std::size_t>(reference)].mean);
+  one.margin = one.invariant ? kNone
+                             : options.delta *
+                                   range_of(one.moments[static_cast<std::size_t>(reference)].mean);
   for (const auto& [i, j] : pairs_of(paths.size())) {
     const Paths& first = *paths[i];
     const Paths& second = *paths[j];
@@ -205,8 +209,8 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
   return one;
 }
 
-Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info, double delta,
-                         double level, std::uint64_t seed, Workers& workers) {
+Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
+                         const ComparisonOptions& options, Workers& workers) {
   Comparison c;
   c.pairs = pairs_of(rungs.size());
   std::vector<RungRuns> runs;
@@ -221,7 +225,7 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
     paths.reserve(rungs.size());
     for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[o]);
     c.observables.push_back(
-        compare_observable(info.observables[o].name, runs, paths, {delta, level, seed}, workers));
+        compare_observable(info.observables[o].name, runs, paths, options, workers));
   }
   return c;
 }
@@ -277,7 +281,7 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
     group.variables.push_back(flags(info.name + "_verdict", {"pair"},
                                     info.name +
                                         ": do the two rungs agree within the margin (-1: it is "
-                                        "not defined)",
+                                        "not defined, or an invariant)",
                                     verdict_words));
     add("_runs_needed", {"pair"},
         "estimated number of runs needed for a verdict, where it is undecided");
@@ -320,7 +324,7 @@ void write_observable(const TrajectoryGroup& file, const ObservableComparison& o
     file.write(one.name + "_p_value", p, d.p_value);
     file.write(one.name + "_energy_distance", p, one.energy[p].distance);
     file.write(one.name + "_energy_p_value", p, one.energy[p].p_value);
-    if (!one.is_defined()) continue;
+    if (!one.is_judged()) continue;
     file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
     const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
     file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNone);
@@ -391,22 +395,19 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
       const std::string name = comparisons.front().observables[o].name + "_" + kErrors[what].first;
       for (std::size_t r = 0; r < words.size(); ++r) {
         if (r == sgd) continue;
-        std::vector<double> errors, standard;
+        std::vector<Estimate> errors;
         for (const Comparison& c : comparisons) {
-          const auto value = [&](std::size_t rung) {
+          const auto estimate = [&](std::size_t rung) {
             const Moments& m = c.observables[o].moments[rung];
             const double s = m.deviation.back();
-            if (what == 0) return std::pair{m.mean.back(), m.mean_error.back()};
-            // The confidence interval of log s, converted to the standard error of s^2.
             const double n = static_cast<double>(c.runs[rung] - c.diverged[rung]);
+            if (what == 0) return Estimate{m.mean.back(), m.mean_error.back(), n - 1};
+            // The confidence interval of log s, converted to the standard error of s^2.
             const double log_error =
                 s > 0 ? 0.5 * std::log(m.deviation_high.back() / m.deviation_low.back()) : 0;
-            return std::pair{s * s, 2 * s * s * log_error / student_quantile(level, n - 1)};
+            return Estimate{s * s, 2 * s * s * log_error / student_quantile(level, n - 1), n - 1};
           };
-          const auto [here, here_error] = value(r);
-          const auto [truth, truth_error] = value(sgd);
-          errors.push_back(here - truth);
-          standard.push_back(std::hypot(here_error, truth_error));
+          errors.push_back(minus(estimate(r), estimate(sgd)));
         }
         const bool kept =
             invariant &&
@@ -414,9 +415,14 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
               return kept_by_both(c.observables[o].moments[r], c.observables[o].moments[sgd]);
             });
         const OrderFit fit = kept ? OrderFit{OrderFit::Kind::rounding, kNone, kNone, kNone, kNone}
-                                  : fit_order(rates, errors, standard, level);
-        file.write(name + "_weak_error", r * rates.size(), std::span<const double>(errors));
-        file.write(name + "_weak_error_std", r * rates.size(), std::span<const double>(standard));
+                                  : fit_order(rates, errors, level);
+        const auto write = [&](const char* of, double Estimate::*part) {
+          std::vector<double> values;
+          for (const Estimate& e : errors) values.push_back(e.*part);
+          file.write(name + of, r * rates.size(), std::span<const double>(values));
+        };
+        write("_weak_error", &Estimate::value);
+        write("_weak_error_std", &Estimate::error);
         file.write(name + "_fit", r, static_cast<std::int8_t>(fit.kind));
         file.write(name + "_order", r, fit.order);
         file.write(name + "_order_low", r, fit.low);

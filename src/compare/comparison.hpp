@@ -14,16 +14,17 @@ namespace popflow {
 /// The statistics of one observable at one ladder: per rung, and per pair of rungs.
 struct ObservableComparison {
   std::string name;
-  double margin =
-      0;  ///< equivalence margin: delta times the range over the flow; NaN where there is none
+  bool invariant = false;  ///< what should not move has no range, so no margin and no verdict
+  /// Equivalence margin: delta times the range over the flow; NaN where there is none.
+  double margin = 0;
   std::vector<Moments> moments;         ///< per rung
   std::vector<Difference> differences;  ///< per pair
   std::vector<EnergyDistance> energy;   ///< per pair, at the last time; NaN for exact rungs
   std::vector<Verdict> verdicts;        ///< per pair
 
-  /// Has it a value at any time, in any rung? Some observables have none at some settings: there is
-  /// nothing to be judged.
-  [[nodiscard]] bool is_defined() const;
+  /// Has it a value at any time, in any rung, and is no invariant? Some observables have none at
+  /// some settings: there is nothing to be judged.
+  [[nodiscard]] bool is_judged() const;
 };
 
 /// All statistics of one ladder.
@@ -72,6 +73,8 @@ struct ComparisonOptions {
   double delta = 0.05;
   double level = 0.95;
   std::uint64_t seed = 1;
+  std::vector<std::string> invariants =
+      {};  ///< observables that are kept, all but rounding or noise
 };
 
 /// Of one observable; `runs` and `paths` are those of each rung.
@@ -79,8 +82,8 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers);
 
-Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info, double delta,
-                         double level, std::uint64_t seed, Workers& workers);
+Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
+                         const ComparisonOptions& options, Workers& workers);
 
 /// The group `comparison` of some rungs, empty.
 GroupSpec comparison_group(const SystemInfo& info, const std::vector<std::string>& rungs,

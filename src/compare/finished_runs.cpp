@@ -215,7 +215,7 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
 
 /// One observable at a time: those of all runs together may be more than the memory holds.
 void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& system,
-                 const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
+                 ComparisonOptions options, TrajectoryFile& file, Workers& workers,
                  Screen& screen) {
   const TrajectoryGroup group(file, "comparison");
   std::vector<DataFile> files;
@@ -225,6 +225,9 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
     write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
   }
+  for (const ObservableInfo& info : system.observables)
+    if (files.front().text_attribute(info.name, "invariant"))
+      options.invariants.push_back(info.name);
   for (std::size_t o = 0; o < system.observables.size(); ++o) {
     look_for_signals();
     const std::string& name = system.observables[o].name;

@@ -216,8 +216,7 @@ class CellComparison {
       const ObservableComparison one =
           compare_observable(info.name, runs, of_rungs, options_, alone);
       write_verdicts(file_, cell, one);
-      // What should not move is no observable to be described; what has no value none at all.
-      if (is_invariant(info.name) || !one.is_defined()) continue;
+      if (!one.is_judged()) continue;
       for (std::size_t p = 0; p < pairs; ++p) {
         auto& all = std::isnan(one.margin) ? still[p] : moving[p];
         all = worse(all.value_or(Verdict::Kind::agree), one.verdicts[p].kind);
@@ -230,12 +229,6 @@ class CellComparison {
   }
 
  private:
-  [[nodiscard]] bool is_invariant(const std::string& observable) const {
-    return std::any_of(
-        system_.invariants.begin(), system_.invariants.end(),
-        [&](const InvariantInfo& invariant) { return invariant.observable == observable; });
-  }
-
   static Verdict::Kind worse(Verdict::Kind a, Verdict::Kind b) {
     if (a == Verdict::Kind::differ || b == Verdict::Kind::differ) return Verdict::Kind::differ;
     return a == Verdict::Kind::agree ? b : a;
@@ -279,7 +272,10 @@ class Sweeps : public FinishedRungs {
   }
   void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
                Screen& screen) const override {
-    CellComparison compare_cell(rungs_, system_, options, file);
+    ComparisonOptions settled = options;
+    for (const InvariantInfo& invariant : system_.invariants)
+      settled.invariants.push_back(invariant.observable);
+    CellComparison compare_cell(rungs_, system_, settled, file);
     const std::uint64_t cells = rungs_.front().cells->whole();
     std::atomic<std::uint64_t> done = 0;
     std::mutex mutex;

@@ -366,14 +366,27 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   return v;
 }
 
-OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
-                   std::span<const double> standard_error, double level) {
+Estimate minus(const Estimate& first, const Estimate& second) {
+  const double v1 = first.error * first.error;
+  const double v2 = second.error * second.error;
+  const auto by = [&](double part, double degrees) {
+    const double share = part / (v1 + v2);
+    return part > 0 ? share * share / degrees : 0;
+  };
+  return {first.value - second.value, std::sqrt(v1 + v2),
+          1 / (by(v1, first.degrees) + by(v2, second.degrees))};
+}
+
+OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error, double level) {
   OrderFit fit;
   const std::size_t n = eta.size();
   double centre = 0, signal = 0;
+  std::vector<double> width;  // standard errors as wide as Student's quantile makes them
   for (std::size_t i = 0; i < n; ++i) {
     centre += std::log(eta[i]) / static_cast<double>(n);
-    const double z = error[i] / standard_error[i];
+    width.push_back(error[i].error * student_quantile(level, error[i].degrees) /
+                    student_quantile(level, kInfinite));
+    const double z = error[i].value / width[i];
     signal += z * z;
   }
   fit.order = fit.low = fit.high = fit.coefficient = kNone;
@@ -386,17 +399,17 @@ OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
   const auto profile = [&](double p, double* coefficient) {
     double ep = 0, pp = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const double w = 1 / (standard_error[i] * standard_error[i]);
+      const double w = 1 / (width[i] * width[i]);
       const double power = std::exp(p * (std::log(eta[i]) - centre));
-      ep += w * error[i] * power;
+      ep += w * error[i].value * power;
       pp += w * power * power;
     }
     const double c = ep / pp;
     if (coefficient != nullptr) *coefficient = c * std::exp(-p * centre);
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const double rest = error[i] - c * std::exp(p * (std::log(eta[i]) - centre));
-      sum += rest * rest / (standard_error[i] * standard_error[i]);
+      const double rest = error[i].value - c * std::exp(p * (std::log(eta[i]) - centre));
+      sum += rest * rest / (width[i] * width[i]);
     }
     return sum;
   };
@@ -424,7 +437,7 @@ OrderFit fit_order(std::span<const double> eta, std::span<const double> error,
 }
 
 double student_quantile(double level, double degrees) {
-  if (degrees < 1) return kInfinite;
+  if (!(degrees >= 1)) return kInfinite;
   return boost::math::quantile(boost::math::students_t(degrees), (1 + level) / 2);
 }
 

@@ -297,6 +297,13 @@ class Section {
     return rejects(smallest_p_value(m, n), level());
   }
 
+  /// Along what an observable's range is taken, which its margin is a share of.
+  [[nodiscard]] std::string reference() const {
+    for (std::size_t r = 0; r < words_.size(); ++r)
+      if (exact(r)) return "the " + words_[r];
+    return "the mean of " + words_.front();
+  }
+
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
     std::size_t tests = 0;
     for (std::size_t p = 0; p < pairs_.size(); ++p)
@@ -306,7 +313,7 @@ class Section {
         "\n" +
         text::paragraph(
             "agree: the difference of the means stays within " + rounded(100 * delta()) +
-            "% of the observable's range over the flow at all times, at level " +
+            "% of the observable's range over " + reference() + " at all times, at level " +
             shortest(level()) +
             ". differ: at some time it certainly does not. 'differs by' is another statement, "
             "that equal means are rejected at that level, however small the difference is: 'agree, "

@@ -47,7 +47,7 @@ void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std
     root.variables.push_back(flags(info.name + kVerdict, of_pairs,
                                    info.name +
                                        ": do the two rungs agree within the margin (-1: it is not "
-                                       "defined, or a run is missing)",
+                                       "defined, or an invariant, or a run is missing)",
                                    verdict_words));
     add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
   }
@@ -63,7 +63,7 @@ void write_verdicts(TrajectoryFile& file, std::uint64_t cell, const ObservableCo
     file.write(of.name + kDifference, at, any ? d.difference[d.largest] : std::nan(""));
     file.write(of.name + kError, at, any ? d.error[d.largest] : std::nan(""));
     file.write(of.name + kPValue, at, d.p_value);
-    if (std::isnan(of.margin)) continue;
+    if (std::isnan(of.margin)) continue;  // an invariant's, too
     file.write(of.name + kVerdict, at, static_cast<std::int8_t>(of.verdicts[p].kind));
     if (of.verdicts[p].kind == Verdict::Kind::undecided)
       file.write(of.name + kRunsNeeded, at, of.verdicts[p].runs_needed);

@@ -376,7 +376,9 @@ const ParameterTable& compare_options() {
         {.name = "delta",
          .kind = Kind::real,
          .default_text = "0.05",
-         .meaning = "equivalence margin, relative to an observable's range over the flow",
+         .meaning =
+             "equivalence margin, relative to an observable's range over the flow or, without "
+             "one, over the mean of the first rung",
          .range = above_zero},
         {.name = "level",
          .kind = Kind::real,

@@ -66,7 +66,7 @@ TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightl
   constexpr int kSeeds = 400;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Comparison c = compare_rungs({ladder.descent(seed, 16, 1), ladder.sgd(seed, 16)},
-                                       ladder.info, 1e-9, 0.95, seed, ladder.workers);
+                                       ladder.info, {1e-9, 0.95, seed}, ladder.workers);
     const ObservableComparison& x = c.observables[0];
     means += x.differences[0].p_value <= 0.05 ? 1.0 / kSeeds : 0;
     laws += x.energy[0].p_value <= 0.05 ? 1.0 / kSeeds : 0;
@@ -83,7 +83,7 @@ TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
   int rejected = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Comparison c = compare_rungs({ladder.descent(seed, 8, 1), ladder.sgd(seed, 8)},
-                                       ladder.info, 1e-9, 0.95, seed, ladder.workers);
+                                       ladder.info, {1e-9, 0.95, seed}, ladder.workers);
     rejected += c.observables[0].differences[0].p_value <= 0.05 ? 1 : 0;
   }
   CHECK(rejected <= 9);
@@ -92,7 +92,7 @@ TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
 TEST_CASE("a noise of twice the size is found by the energy distance alone", "[fast][compare]") {
   Ladder ladder(1);
   const Comparison c = compare_rungs({ladder.descent(1, 200, 2), ladder.sgd(1, 200)}, ladder.info,
-                                     0.3, 0.95, 1, ladder.workers);
+                                     {0.3, 0.95, 1}, ladder.workers);
   const ObservableComparison& x = c.observables[0];
   CHECK(x.verdicts[0].kind == Verdict::Kind::agree);
   CHECK(x.energy[0].p_value <= 0.01);
@@ -106,7 +106,7 @@ TEST_CASE("runs that diverged are left out, and their share is compared", "[fast
   broken.runs = 32;
   broken.diverged = 16;  // of which no values are known
   const Comparison c =
-      compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, 0.5, 0.95, 1, ladder.workers);
+      compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, {0.5, 0.95, 1}, ladder.workers);
   CHECK(c.observables[0].verdicts[0].kind == Verdict::Kind::differ);
   CHECK(std::isfinite(c.observables[0].moments[1].mean.back()));
 }

@@ -293,6 +293,8 @@ def test_runs_that_did_not_come_beyond_the_start_decide_nothing():
         with h5py.File(path) as file:
             verdicts = {name: int(item[0]) for name, item in file["comparison"].items()
                         if name.endswith("_verdict")}
+            check(verdicts.pop("balance_verdict") == -1, "an invariant has a verdict")
+            check(np.isnan(file["comparison/balance_margin"][()]), "... or a margin")
             check(verdicts and set(verdicts.values()) == {2}, verdicts)
         warned = ended.err.splitlines()[-1]
         message = attribute(path, "status_message")
