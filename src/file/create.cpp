@@ -19,6 +19,7 @@
 #include "file/examine.hpp"
 #include "file/hdf5.hpp"
 #include "file/output.hpp"
+#include "file/places.hpp"
 #include "file/raw_io.hpp"
 #include "file/scales.hpp"
 #include "file/structure.hpp"
@@ -313,6 +314,41 @@ void reserve_space(int descriptor, const std::string& path) {
   }
 }
 
+/// All of a file, which is open and called `name` until it gets its own, `path`.
+Places::Offsets lay_out(int descriptor, const std::string& name, const std::string& path,
+                        const GroupSpec& root) {
+  std::vector<Place> places;
+  try {
+    const auto held = hdf5::lock();
+    places = Structure(name).lay_out(root);
+  } catch (const hdf5::Failure& failure) {
+    throw cannot_write(path, failure.what());
+  }
+  reserve_space(descriptor, path);
+  Filler filler(descriptor, path);
+  Places::Offsets offsets;
+  for (const Place& place : places) {
+    filler.fill(place);
+    offsets[place.path] = place.offset;
+  }
+  filler.finish();
+  return offsets;
+}
+
+/// What will be in a file is known before its places are.
+void add_places(Places& places, const Scope& scope, const std::string& path) {
+  for (const DimensionSpec& dimension : scope.group.dimensions)
+    if (dimension.coordinate != Coordinate::none)
+      places.add(join(path, dimension.name), {0, dimension.size, type_of(dimension.coordinate)});
+  for (const VariableSpec& variable : scope.group.variables) {
+    std::size_t count = 1;
+    for (const std::string& name : variable.dimensions) count *= scope.dimension(name).size;
+    places.add(join(path, variable.name), {0, count, variable.type});
+  }
+  for (const GroupSpec& inner : scope.group.groups)
+    add_places(places, {inner, &scope}, join(path, inner.name));
+}
+
 }  // namespace
 
 TrajectoryFile TrajectoryFile::create(const std::string& path, const GroupSpec& root, bool force) {
@@ -322,7 +358,13 @@ TrajectoryFile TrajectoryFile::create(const std::string& path, const GroupSpec& 
   return file;
 }
 
-TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const GroupSpec& root) {
+TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, GroupSpec root) {
+  TrajectoryFile file = create_meanwhile(path, std::move(root));
+  file.places_->settle();
+  return file;
+}
+
+TrajectoryFile TrajectoryFile::create_meanwhile(const std::string& path, GroupSpec root) {
   check_layout(root);
   if (!(file_bytes(root) < static_cast<double>(std::numeric_limits<off_t>::max()))) {
     throw cannot_write(path, system_reason(EFBIG));
@@ -333,20 +375,12 @@ TrajectoryFile TrajectoryFile::create_unpublished(const std::string& path, const
   std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
   claim(file.descriptor_, path);
   hdf5::hold(file.descriptor_, hdf5::Maker::us);
-  std::vector<Place> places;
-  try {
-    const auto held = hdf5::lock();
-    places = Structure(file.temporary_).lay_out(root);
-  } catch (const hdf5::Failure& failure) {
-    throw cannot_write(path, failure.what());
-  }
-  reserve_space(file.descriptor_, path);
-  Filler filler(file.descriptor_, path);
-  for (const Place& place : places) {
-    filler.fill(place);
-    file.slots_[place.path] = {place.offset, place.count, place.type};
-  }
-  filler.finish();
+  file.places_ = std::make_shared<Places>(file.descriptor_, path);
+  add_places(*file.places_, {root}, "");
+  const auto shared = std::make_shared<const GroupSpec>(std::move(root));
+  file.places_->find_meanwhile([=, descriptor = file.descriptor_, name = file.temporary_] {
+    return lay_out(descriptor, name, path, *shared);
+  });
   file.unsynced_ = true;
   return file;
 }
@@ -359,7 +393,9 @@ void TrajectoryFile::publish(bool force) {
 void TrajectoryFile::publish_meanwhile(bool force) {
   require_replaceable(path_, force);
   const bool unsynced = unsynced_.exchange(false);  // but for what is written from here on
-  const auto publication = [=, descriptor = descriptor_, from = temporary_, to = path_] {
+  const auto publication = [=, places = places_, descriptor = descriptor_, from = temporary_,
+                            to = path_] {
+    places->settle();
     if (unsynced) put_on_disk(descriptor, to);
     give_name(from, to, force);
   };

@@ -15,6 +15,7 @@
 #include "file/examine.hpp"
 #include "file/hdf5.hpp"
 #include "file/in_child.hpp"
+#include "file/places.hpp"
 #include "file/raw_io.hpp"
 #include "file/reader.hpp"
 #include "file/slot.hpp"
@@ -30,8 +31,6 @@ using hdf5::check;
 using hdf5::Handle;
 
 constexpr const char* kReplaced = "it was removed or replaced meanwhile";
-
-constexpr std::uint64_t kScattered = hdf5::Slot::kScattered;
 
 /// Opens a file for changes of its structure, if it still is the one behind `descriptor`: somebody
 /// else's, that took the name meanwhile, must not be touched.
@@ -78,6 +77,7 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
   }
   hdf5::require_regular(status, path);
   claim(file.descriptor_, path);
+  file.places_ = std::make_shared<Places>(file.descriptor_, path);
   const auto size = static_cast<std::uint64_t>(status.st_size);
   const auto held = hdf5::lock();
   hdf5::examine(file.descriptor_, path);
@@ -91,7 +91,8 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
       const hdf5::Dataset dataset = reader.open_dataset(object.path);
       const auto slot = hdf5::slot_of(dataset, object.path, size, path);
       if (!slot) continue;  // not of ours
-      file.slots_[object.path] = {slot->offset, slot->count, slot->type};
+      file.places_->add(object.path, {slot->offset, slot->count, slot->type,
+                                      slot->offset != hdf5::Slot::kScattered});
     }
   } catch (const hdf5::Failure& failure) {
     throw InputError("'" + path + "' is damaged: " + failure.what());
@@ -107,13 +108,12 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
     std::size_t count = 1;
     for (const std::string& dimension : variable.dimensions)
       count *= scope.dimension(dimension).size;
-    const auto found = slots_.find(name);
-    if (found == slots_.end() || found->second.count != count ||
-        found->second.type != variable.type) {
+    const Places::Place* place = places_->find(name);
+    if (place == nullptr || place->count != count || place->type != variable.type) {
       throw InputError("'" + path_ + "' is inconsistent with its parameters: '" + name +
                        "' should hold " + std::to_string(count) + " numbers");
     }
-    if (found->second.offset == kScattered) {
+    if (!place->in_one_piece) {
       throw InputError("'" + path_ + "' was rewritten by another program, and the numbers of '" +
                        name + "' no longer lie in one piece, uncompressed, where a run can " +
                        "go on; 'h5repack -f NONE -l CONTI OLD NEW' makes a file in which they do");
@@ -128,6 +128,7 @@ TrajectoryFile::~TrajectoryFile() {
     finish_publication();
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
   }
+  if (places_) places_->wait();  // HDF5 opens by name
   if (descriptor_ >= 0) {
     hdf5::release(descriptor_);
     close(descriptor_);
@@ -142,19 +143,19 @@ TrajectoryFile& TrajectoryFile::operator=(TrajectoryFile&& other) noexcept {
   std::swap(temporary_, other.temporary_);
   std::swap(publication_, other.publication_);
   std::swap(descriptor_, other.descriptor_);
-  std::swap(slots_, other.slots_);
+  std::swap(places_, other.places_);
   unsynced_ = other.unsynced_.exchange(unsynced_);
   return *this;
 }
 
 bool TrajectoryFile::has(const std::string& variable) const {
-  const auto found = slots_.find(variable);
-  return found != slots_.end() && found->second.offset != kScattered;
+  const Places::Place* place = places_->find(variable);
+  return place != nullptr && place->in_one_piece;
 }
 
 std::size_t TrajectoryFile::size(const std::string& variable) const {
   if (!has(variable)) throw std::logic_error("no variable '" + variable + "' in the file");
-  return slots_.at(variable).count;
+  return places_->find(variable)->count;
 }
 
 void TrajectoryFile::write(const std::string& variable, std::size_t first,
@@ -186,28 +187,23 @@ void TrajectoryFile::write(const std::string& variable, std::size_t first, std::
 
 void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, std::size_t first,
                                  std::size_t count, const void* data) {
-  if (!has(variable)) throw std::logic_error("no variable '" + variable + "' in the file");
-  const Slot& slot = slots_.at(variable);
-  // A write past the end would hit another dataset, or HDF5's own structure.
-  if (type != slot.type || first > slot.count || count > slot.count - first) {
-    throw std::logic_error("variable '" + variable + "' holds no such elements");
-  }
   using namespace std::chrono_literals;
   if (publication_.valid() && publication_.wait_for(0s) == std::future_status::ready)
     await_publication();
-  const std::size_t bytes = bytes_of(type);
-  write_at(descriptor_, slot.offset + first * bytes, data, count * bytes, path_);
+  places_->write(variable, type, first, count, data);
   unsynced_ = true;  // after it: who syncs meanwhile must not take it for done
 }
 
 void TrajectoryFile::sync() {
   await_publication();
+  places_->settle();
   if (!unsynced_.exchange(false)) return;
   put_on_disk(descriptor_, path_);
 }
 
 void TrajectoryFile::require_in_place() {
   finish_publication();
+  places_->settle();
   const std::string& name = temporary_.empty() ? path_ : temporary_;
   struct stat ours {};
   struct stat named {};

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
@@ -18,6 +18,7 @@ namespace popflow {
 double file_bytes(const GroupSpec& root);
 
 struct Scope;
+class Places;
 
 /// A file whose whole structure exists before the run starts. HDF5 lays it out once; from then on
 /// the run overwrites raw bytes in place through a plain file descriptor, so that a process killed
@@ -33,10 +34,14 @@ class TrajectoryFile {
   static TrajectoryFile create(const std::string& path, const GroupSpec& root, bool force);
   /// As create(), but the file stays under its temporary name until publish(), which puts it on the
   /// disk first.
-  static TrajectoryFile create_unpublished(const std::string& path, const GroupSpec& root);
+  static TrajectoryFile create_unpublished(const std::string& path, GroupSpec root);
+  /// The same while the caller goes on, since that takes as long as short runs do, too. What is
+  /// written before it is done is kept in memory, as long as it is little. What goes wrong then is
+  /// thrown by whatever is called next: write() once it is known, publish(), sync(),
+  /// set_attributes().
+  static TrajectoryFile create_meanwhile(const std::string& path, GroupSpec root);
   void publish(bool force);
-  /// The same while the caller goes on, since disks take as long as short runs do. What goes wrong
-  /// then is thrown by whatever is called next: write() once it is known, sync(), set_attributes().
+  /// The same while the caller goes on, after create_meanwhile() or not: disks are slow.
   void publish_meanwhile(bool force);
   /// Is it complete and under its name? Waits for what is under way. Thread-safe.
   [[nodiscard]] bool published() const;
@@ -80,11 +85,6 @@ class TrajectoryFile {
   void set_attributes(const std::vector<AttributeChange>& changes);
 
  private:
-  struct Slot {
-    std::uint64_t offset = 0;  ///< of the first byte in the file
-    std::size_t count = 0;
-    NumberType type = NumberType::float64;
-  };
   TrajectoryFile() = default;
   void require_group(const Scope& scope, const std::string& path) const;
   void write_bytes(const std::string& variable, NumberType type, std::size_t first,
@@ -98,7 +98,7 @@ class TrajectoryFile {
   std::shared_future<void> publication_;  ///< under way or over
   int descriptor_ = -1;
   std::atomic<bool> unsynced_ = false;  ///< something was written
-  std::map<std::string, Slot> slots_;
+  std::shared_ptr<Places> places_;      ///< of the variables
 };
 
 }  // namespace popflow

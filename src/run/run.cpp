@@ -116,14 +116,13 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
     else
       screen.message(note.text);
   if (experiment.states_were_cut) screen.message(said_of_cut_states());
-  std::optional<GroupSpec> layout = experiment.layout();
-  require_disk(path, file_bytes(*layout));
-  const bool may_warn = may_warn_at_end(*layout);
+  GroupSpec layout = experiment.layout();
+  require_disk(path, file_bytes(layout));
+  const bool may_warn = may_warn_at_end(layout);
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;
   // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
-  TrajectoryFile file = TrajectoryFile::create_unpublished(path, *layout);
-  layout.reset();  // it has the problem's numbers, which may be many
+  TrajectoryFile file = TrajectoryFile::create_meanwhile(path, std::move(layout));
   write_starts(experiment, file);
   file.publish_meanwhile(config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);

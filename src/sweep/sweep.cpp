@@ -432,11 +432,11 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     auto file = on_all(ranks, [&] {
       // Long before a layout could be made in memory.
       require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
-      const GroupSpec layout = sweep->layout(workers->threads());
+      GroupSpec layout = sweep->layout(workers->threads());
       require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
       require_corners(*sweep, catalogue, *workers);
-      auto created =
-          std::make_unique<TrajectoryFile>(TrajectoryFile::create_unpublished(path, layout));
+      auto created = std::make_unique<TrajectoryFile>(
+          TrajectoryFile::create_meanwhile(path, std::move(layout)));
       created->publish_meanwhile(config.options.flag("force"));
       return created;
     });
