@@ -73,8 +73,8 @@ which is not positive where z^2 >= sum_k v_k^2: a drift one way, of order eta.
 
 Start. v, r, z are init-scale times standard normals, to z is added init-logit. An addition to all
 logits changes nothing under softmax and is a factor under exp; linear attention sees nothing at
-z = 0, so there it is 1 unless given. Data gaussian: tokens l < M/2 of class c proportional to
-exp(-(l - cM/(2C))^2 / (0.3 (M/2)^2)), the others uniform on (0,1/2), then normalised; for
+z = 0, so there it is 1 unless given. Data gaussian: with H = floor(M/2), tokens l < H of class c
+proportional to exp(-(l - cH/C)^2 / (0.3 H^2)), the others uniform on (0,1/2), then normalised; for
 M = C = 20 that of the paper's figures 2 and 3.
 
 What to expect. Under cross-entropy attention moves to tokens that distinguish the classes: z grows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,19 +14,20 @@ import xarray
 
 from . import executable
 from .axes import axes
-from .errors import InputError, UsageError
+from .errors import UsageError
 from .files import open_file
 from .folder import place
-from .problem import write_problem
+from .own_problem import kept_beside
+from .problem import Problem, as_file
 from .verification import Verification
-from .words import word, words
+from .words import key, word, words
 
 # What the package says to the program by itself.
 RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
+            "help": "help(popflow.systems.scb.run) says what the arguments are",
             "progress": "show=True draws a bar", "quiet": ""}
 
 PathLike = str | os.PathLike[str]
-Problem = PathLike | Mapping[str, Any] | xarray.Dataset
 
 
 def run(system: str | None = None, *, output: PathLike | None = None,
@@ -33,9 +35,9 @@ def run(system: str | None = None, *, output: PathLike | None = None,
     """One experiment on a system: its file, opened.
 
     Options are those of `popflow run`, with _ for -; `help(popflow.systems.scb.run)` lists them. A
-    `problem` is a file, or a mapping from names to arrays, which is written to a file beside the
-    output. Without `output` the file goes to the session's folder (`popflow.folder`). `show` is
-    whether to draw a progress bar (None: in terminals and notebooks).
+    `problem` is a file, what was opened of one, or a mapping from names to arrays, which is written
+    to a file beside the output. Without `output` the file goes to the session's folder
+    (`popflow.folder`). `show` is whether to draw a progress bar (None: in terminals and notebooks).
 
     What the program refuses is raised with its sentence (`popflow.Error` and what derives from it).
     Interrupted, it keeps what it has, and `popflow.resume` goes on.
@@ -71,7 +73,8 @@ def resume(path: PathLike | xarray.Dataset, *, show: bool | None = None,
 
     The file may be given by what was opened of it.
     """
-    path = Path(word(path)).absolute()
+    reject_reserved("resume", options)
+    path = absolute(path)
     executable.work(["resume", str(path), *words(options)], path, show)
     return open_file(path)
 
@@ -84,10 +87,10 @@ def merge(*files: PathLike | xarray.Dataset, output: PathLike | None = None,
     `popflow merge`.
     """
     reject_reserved("merge", options)
-    path = place(output, "merged")
-    executable.work(["merge", *map(word, files), *words(options), "--output", str(path)],
-                    path, show)
-    return open_file(path)
+    parts = [str(absolute(file)) for file in files]
+    with place(output, "merged") as path:
+        executable.work(["merge", *parts, *words(options), "--output", str(path)], path, show)
+        return open_file(path)
 
 
 def verify(system: str, *, problem: Problem | None = None, show: bool | None = None,
@@ -99,17 +102,23 @@ def verify(system: str, *, problem: Problem | None = None, show: bool | None = N
     reject_reserved("verify", options)
     with TemporaryDirectory() as folder:
         options["problem"] = as_file(problem, Path(folder) / "problem.h5", options)
-        answer = executable.work(["verify", system, *words(options), "--json"], None, show)
+        answer = executable.work(["verify", *named(system), *words(options), "--json"], None, show)
     return Verification.of(json.loads(answer))
 
 
 def plan(system: str | None = None, *, problem: Problem | None = None, command: str = "run",
          **options: Any) -> Any:
-    """What a run would be, without running it: its parameters as resolved, its memory and file."""
-    named = [] if system is None else [system]
+    """What a run would be, without running it: its parameters as resolved, its memory and file.
+
+    `command` can be "run" only: the others have no such answer for programs.
+    """
+    if command != "run":
+        raise UsageError(f"command is {command!r}; plan() knows of 'run' only. In a terminal, "
+                         "--dry-run tells what a sweep or a comparison would be.")
+    reject_reserved("plan", options)
     with TemporaryDirectory() as folder:
         options["problem"] = as_file(problem, Path(folder) / "problem.h5", options)
-        return executable.ask_json(command, *named, *words({**options, "dry_run": True}))
+        return executable.ask_json(command, *named(system), *words({**options, "dry_run": True}))
 
 
 def carried_out(command: str, system: str | None, output: PathLike | None, problem: Problem | None,
@@ -118,33 +127,37 @@ def carried_out(command: str, system: str | None, output: PathLike | None, probl
     """Runs a command and opens the file that it wrote."""
     __tracebackhide__ = True
     reject_reserved(command, options)
-    path = place(output, file_name(command, system, options))
-    own_problem = path.with_name(f"{path.stem}-problem.h5")
-    options["problem"] = as_file(problem, own_problem, options)
-    named = [] if system is None else [system]
-    try:
-        executable.work([command, *named, *(more or []), *words(options), "--output", str(path)],
+    asked = [command, *named(system), *(more or [])]
+    with (place(output, file_name(command, system, options)) as path,
+          kept_beside(path, problem, options) as file):
+        executable.work([*asked, *words({**options, "problem": file}), "--output", str(path)],
                         path, show)
-    except (UsageError, InputError):
-        if options["problem"] is own_problem:
-            own_problem.unlink()
-        raise
-    return open_file(path)
+        return open_file(path)
 
 
-def as_file(problem: Problem | None, path: Path, options: Mapping[str, Any]) -> PathLike | None:
-    """The file of a problem, written to `path` if it is given as arrays."""
-    if not isinstance(problem, (Mapping, xarray.Dataset)):
-        return problem
-    write_problem(path, problem, options)
-    return path
+def named(system: str | None) -> list[str]:
+    """The word for a system, which must not be taken for an option."""
+    if system is None:
+        return []
+    if str(system).startswith("-"):
+        raise UsageError(f"system is {system!r}, which is no name of one; popflow.systems has "
+                         "them, and help(popflow.systems.scb.run) says what the arguments are.")
+    return [system]
+
+
+def absolute(path: PathLike | xarray.Dataset) -> Path:
+    """The path of a file, which may be given by what was opened of it."""
+    return Path(word(path)).absolute()
 
 
 def reject_reserved(command: str, options: Mapping[str, Any]) -> None:
-    for name in RESERVED.keys() & options.keys():
-        raise TypeError(f"{name} is no argument of {command}(). {RESERVED[name]}".strip(". "))
+    for name in options:
+        said = RESERVED.get(key(name).replace("-", "_"))
+        if said is not None:
+            raise TypeError(f"{name} is no argument of {command}(). {said}".strip(". "))
 
 
 def file_name(command: str, system: str | None, options: Mapping[str, Any]) -> str:
+    """What a file is called that was given no name, whatever the words turn out to be."""
     kind = options.get("mode", "flow") if command == "run" else command
-    return f"{system or 'popflow'}-{kind}"
+    return re.sub(r"[^\w-]", "_", f"{system or 'popflow'}-{kind}")[:100]

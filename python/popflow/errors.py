@@ -14,30 +14,43 @@ class Error(Exception):
     did: `popflow.open(error.path)` shows what came before.
     """
 
-    def __init__(self, sentence: str, code: int = 1, command: Sequence[str] = (),
+    code = 1
+
+    def __init__(self, sentence: str, code: int | None = None, command: Sequence[str] = (),
                  path: Path | None = None):
         super().__init__(sentence)
-        self.code, self.command, self.path = code, list(command), path
+        self.code = type(self).code if code is None else code
+        self.command, self.path = list(command), path
 
 
 class UsageError(Error):
     """An unknown option or word, a value out of range, a combination that is refused."""
 
+    code = 2
+
 
 class InputError(Error):
     """An input file is missing, unreadable or wrong."""
+
+    code = 3
 
 
 class Diverged(Error):
     """The trajectory left the finite numbers; the file has all that came before."""
 
+    code = 4
+
 
 class OutputError(Error):
     """The file could not be written."""
 
+    code = 5
+
 
 class LimitReached(Error):
     """The limit of steps was reached, or the step size became too small."""
+
+    code = 6
 
 
 class NoProgram(Error):
@@ -52,7 +65,8 @@ class Interrupted(KeyboardInterrupt):
         self.path = path
 
 
-BY_CODE = {2: UsageError, 3: InputError, 4: Diverged, 5: OutputError, 6: LimitReached}
+BY_CODE = {kind.code: kind for kind in (UsageError, InputError, Diverged, OutputError,
+                                        LimitReached)}
 INTERRUPTED = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import h5py
@@ -10,6 +11,9 @@ import numpy as np
 import xarray
 
 from .errors import InputError
+from .lock import Lock
+
+LOCK = Lock()
 
 
 def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
@@ -35,7 +39,7 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
         elif group and not isinstance(file.get(group), h5py.Group):
             groups = [name for name, item in file.items() if isinstance(item, h5py.Group)]
             raise KeyError(f"{path} has no group {group}, only {', '.join(sorted(groups))}")
-    opened = xarray.open_dataset(path, engine="h5netcdf", group=group or None)
+    opened = xarray.open_dataset(path, engine="h5netcdf", group=group or None, lock=LOCK)
     data = opened.copy()
     data.attrs = {name: value.decode() if isinstance(value, bytes) else value
                   for name, value in data.attrs.items()}
@@ -55,7 +59,11 @@ def opened_hdf5(path: Path) -> h5py.File:
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file '{path}'") from None
     except OSError as reason:
-        raise InputError(f"the file '{path}' cannot be read, or is not HDF5: {reason}") from reason
+        if reason.errno:
+            raise InputError(f"'{path}' cannot be read: {os.strerror(reason.errno)}") from reason
+        # Of HDF5's own words the part in brackets, as in "Unable to open file (truncated file)".
+        why = "".join(re.findall(r" \(.*\)", str(reason)))
+        raise InputError(f"the file '{path}' cannot be read, or is not HDF5{why}") from reason
 
 
 def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:

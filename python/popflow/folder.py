@@ -6,9 +6,16 @@ import itertools
 import os
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from .own_problem import path_beside
+from .writing import blamed_on
+
 _folder: Path | None = None
+_choosing = threading.Lock()
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
@@ -18,18 +25,49 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
     goes into it: that is said then.
     """
     global _folder
-    if path is not None:
-        _folder = Path(path).absolute()
-        _folder.mkdir(parents=True, exist_ok=True)
-    elif _folder is None:
-        _folder = Path(tempfile.mkdtemp(prefix="popflow-"))
-        print(f"popflow: files without a name of their own go to {_folder}", file=sys.stderr)
-    return _folder
+    with _choosing:
+        if path is not None:
+            _folder = Path(path).absolute()
+            _folder.mkdir(parents=True, exist_ok=True)
+        elif _folder is None:
+            _folder = Path(tempfile.mkdtemp(prefix="popflow-"))
+            print(f"popflow: files without a name of their own go to {_folder}", file=sys.stderr)
+        return _folder
 
 
-def place(output: str | os.PathLike[str] | None, name: str) -> Path:
-    """The path of an output: as named, or a new one in the session's folder."""
+@contextmanager
+def place(output: str | os.PathLike[str] | None, name: str) -> Iterator[Path]:
+    """The path of an output: as named, or a new one in the session's folder, which no other call
+    has while the block lasts, in this process or another."""
     if output is not None:
-        return Path(output).absolute()
+        yield Path(output).absolute()
+        return
     paths = (folder() / f"{name}-{number}.h5" for number in itertools.count(1))
-    return next(path for path in paths if not path.exists())
+    path = next(path for path in paths if take(path))
+    try:
+        yield path
+    finally:
+        mark(path).unlink(missing_ok=True)
+
+
+def take(path: Path) -> bool:
+    """Marks a path as taken, if it is free."""
+    if not free(path):
+        return False
+    with blamed_on(path):
+        try:
+            mark(path).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+    if not free(path):  # whoever had the mark until now has left a file
+        mark(path).unlink()
+        return False
+    return True
+
+
+def mark(path: Path) -> Path:
+    return path.with_name(f".{path.name}.taken")
+
+
+def free(path: Path) -> bool:
+    return not path.exists() and not path_beside(path).exists()

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+import xarray
+
+from .writing import beside, blamed_on
+
+Problem = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
 
 # What says nothing about arrays but is needed to read them.
 ATTRIBUTES = ("context_length",)
 
 
-def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> None:
-    """One dataset for each array; attributes come from the mapping itself or from the options."""
-    with h5py.File(path, "w") as file:
+def are_arrays(problem: Problem | None) -> bool:
+    """Has it to be written, being no file nor what was opened of one?
+
+    A file's group `problem` counts as arrays, which may have been changed since.
+    """
+    if isinstance(problem, xarray.Dataset) and "path" in problem.attrs:
+        return str(problem.attrs.get("group", "")).split("/")[-1] == "problem"
+    return isinstance(problem, Mapping)
+
+
+def as_file(problem: Any, path: Path, options: Mapping[str, Any]) -> Problem | None:
+    """The file of a problem, written to `path` if it is given as arrays."""
+    if not are_arrays(problem):
+        return problem
+    write_problem(path, problem, options)
+    return path
+
+
+def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any],
+                  named: Path | None = None) -> None:
+    """One dataset for each array; attributes come from the mapping itself or from the options.
+
+    Where it cannot be written, the error names `named`.
+    """
+    content = image(path, arrays, options)
+    with blamed_on(named or path), open(path, "xb") as file:
+        file.write(content)
+
+
+def image(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> bytes:
+    """The content of the file, made in memory: HDF5 has no clear word for a disk that is full."""
+    # HDF5 tells files in memory apart by their names.
+    with h5py.File(beside(path, "image"), "w", driver="core", backing_store=False) as file:
         for name, values in arrays.items():
             if name not in ATTRIBUTES:
                 file[name] = np.asarray(values)
@@ -23,3 +59,5 @@ def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, A
             value = {**options, **getattr(arrays, "attrs", {}), **arrays}.get(name)
             if value is not None:
                 file.attrs[name] = int(value)
+        file.flush()
+        return file.id.get_file_image()

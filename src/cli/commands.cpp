@@ -350,7 +350,12 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
       if (options.given(name))
         throw UsageError("--json and --" + std::string(name) + " exclude each other");
     std::cout << file_json(file);
-  } else if (swept && options.has("cell")) {
+    return ExitCode::success;
+  }
+  for (const auto& [one, other] : {std::pair{"cell", "of"}, {"cell", "csv"}, {"of", "csv"}})
+    if (options.given(one) && options.given(other))
+      throw UsageError("--" + std::string(one) + " and --" + other + " exclude each other");
+  if (swept && options.has("cell")) {
     std::cout << describe_cell(file, program.catalogue, program.name, options.word("cell"));
   } else if (swept && options.flag("csv")) {
     write_sweep_csv(file, program.catalogue, std::cout);

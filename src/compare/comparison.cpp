@@ -151,18 +151,14 @@ std::vector<double> finite_at_end(const Paths& paths) {
   return values;
 }
 
-/// p-value of a difference between the shares of runs that have diverged. A flow stands for as many
-/// runs as it is compared with: all of them would do the same.
-double divergence_p_value(const RungRuns& first, const RungRuns& second, bool first_exact,
-                          bool second_exact) {
-  const std::size_t of_first = first.diverged.size(), of_second = second.diverged.size();
-  const std::size_t times_first = first_exact ? of_second : 1;
-  const std::size_t times_second = second_exact ? of_first : 1;
-  return proportions_p_value(times_first * first.left_out(), times_first * of_first,
-                             times_second * second.left_out(), times_second * of_second);
-}
-
 }  // namespace
+
+double divergence_p_value(const Divergence& first, const Divergence& second) {
+  const std::size_t times_first = first.exact ? second.runs : 1;
+  const std::size_t times_second = second.exact ? first.runs : 1;
+  return proportions_p_value(times_first * first.diverged, times_first * first.runs,
+                             times_second * second.diverged, times_second * second.runs);
+}
 
 ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
                                         const std::vector<const Paths*>& paths,
@@ -194,9 +190,14 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
     one.verdicts.push_back(times == 0 || too_early
                                ? Verdict{Verdict::Kind::undecided, kNone}
                                : verdict(d, one.margin, options.level,
-                                         std::max(first.runs, second.runs),
+                                         first.exact    ? second.runs
+                                         : second.exact ? first.runs
+                                                        : std::min(first.runs, second.runs),
                                          least_runs(first.exact || second.exact, options.level)));
-    if (rejects(divergence_p_value(runs[i], runs[j], first.exact, second.exact), options.level))
+    const auto divergence = [&](std::size_t rung) {
+      return Divergence{runs[rung].left_out(), runs[rung].diverged.size(), paths[rung]->exact};
+    };
+    if (rejects(divergence_p_value(divergence(i), divergence(j)), options.level))
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
       values->resize(first.times, kNone);

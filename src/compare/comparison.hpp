@@ -68,6 +68,15 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
 Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
                       const std::vector<double>& times);
 
+/// How many of a rung's runs diverged.
+struct Divergence {
+  std::size_t diverged = 0;
+  std::size_t runs = 0;
+  bool exact = false;  ///< stands for as many runs as it is compared with: all would do the same
+};
+/// p-value of equal shares of diverged runs.
+double divergence_p_value(const Divergence& first, const Divergence& second);
+
 /// What a comparison compares at, and with what.
 struct ComparisonOptions {
   double delta = 0.05;

@@ -116,29 +116,37 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
   return maxima;
 }
 
-/// The same for one group, whose rows' signs are drawn.
-std::vector<double> flip_maxima(const Centred& data, std::size_t n, std::uint64_t seed,
-                                Workers& workers) {
-  std::vector<std::size_t> all(n);
+/// The largest |z| over time of n1 rows drawn anew, with repetition, from the first n1, and n2 from
+/// the rest (n2 = 0: of the former alone). Infinite where draws are so alike that they scatter not
+/// at all, but not the rows.
+std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::size_t n2,
+                                   std::uint64_t seed, Workers& workers) {
+  constexpr double kAlike = 1e-12;  // of the variance of the rows
+  std::vector<std::size_t> all(n1 + n2);
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<double> sum, squares;
-  add_rows(data, all, sum, squares);
+  std::vector<double> total, total_squares;
+  add_rows(data, all, total, total_squares);
   std::vector<double> maxima(kPermutations);
-  workers.run(kPermutations, kPermutations * n * data.times, [&](std::size_t i) {
+  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
     RandomStream random(seed, Purpose::statistics, 1, i);
-    std::vector<double> flipped(data.times, 0);
-    for (std::size_t run = 0; run < n; ++run) {
-      const double sign = random.below(2) == 0 ? 1 : -1;
-      const double* x = data.rows.data() + run * data.times;
-      for (std::size_t t = 0; t < data.times; ++t) flipped[t] += sign * x[t];
-    }
+    std::vector<std::size_t> drawn;
+    for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(n1));
+    for (std::size_t k = 0; k < n2; ++k) drawn.push_back(n1 + random.below(n2));
+    std::vector<double> sum1, squares1, sum2, squares2;
+    add_rows(data, std::span(drawn).first(n1), sum1, squares1);
+    add_rows(data, std::span(drawn).subspan(n1), sum2, squares2);
+    const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
     double largest = 0;
-    const auto number = static_cast<double>(n);
     for (std::size_t t = 0; t < data.times; ++t) {
-      const double variance =
-          std::max(0.0, squares[t] - flipped[t] * flipped[t] / number) / (number - 1);
-      const double error = std::sqrt(variance / number);
-      if (error > 0) largest = std::max(largest, std::abs(flipped[t] / number) / error);
+      const auto scatter = [](double n, double sum, double squares) {
+        return n > 0 ? std::max(0.0, squares - sum * sum / n) / (n - 1) / n : 0;
+      };
+      const double variance = scatter(m1, sum1[t], squares1[t]) + scatter(m2, sum2[t], squares2[t]);
+      const double apart = std::abs((n2 > 0 ? sum2[t] / m2 : 0) - sum1[t] / m1);
+      if (total_squares[t] == 0) continue;
+      const bool alike = variance <= kAlike * total_squares[t] / (m1 + m2) / (m1 + m2);
+      largest =
+          std::max(largest, alike ? (apart > 0 ? kInfinite : 0) : apart / std::sqrt(variance));
     }
     maxima[i] = largest;
   });
@@ -222,6 +230,8 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     const double vb = second.exact ? 0 : b.variance / b.number;
     d.difference.push_back(b.mean - a.mean);
     d.error.push_back(std::sqrt(va + vb));
+    const double of_each = (first.exact ? 0 : a.variance) + (second.exact ? 0 : b.variance);
+    d.alike.push_back(va + vb > 0 ? of_each / (va + vb) : 1);
     const bool nothing = is_rounding(d.difference[t]) && is_rounding(d.error[t]);
     d.nothing = d.nothing && nothing;
     d.z.push_back(nothing ? kNone : d.difference[t] / d.error[t]);
@@ -241,16 +251,14 @@ Difference difference(const Paths& first, const Paths& second, double level, std
   double observed = 0;
   for (const double z : d.z)
     if (!std::isnan(z)) observed = std::max(observed, std::abs(z));
-  std::vector<double> same, centred;
+  std::vector<double> redrawn;
   double degrees = 0;
   if (first.exact || second.exact) {
     const Paths& noisy = first.exact ? second : first;
-    const Paths& exact = first.exact ? first : second;
-    Centred from_exact, from_mean;
-    append(from_exact, noisy, means_of(exact), d.z);
+    Centred from_mean;
     append(from_mean, noisy, means_of(noisy), d.z);
-    same = flip_maxima(from_exact, noisy.runs, seed, workers);
-    centred = flip_maxima(from_mean, noisy.runs, seed, workers);
+    redrawn = redrawn_maxima(from_mean, noisy.runs, 0, seed, workers);
+    d.p_value = p_value_of(observed, redrawn);
     degrees = static_cast<double>(noisy.runs) - 1;
   } else {
     const std::vector<double> means1 = means_of(first), means2 = means_of(second);
@@ -261,12 +269,14 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     append(from_pooled, second, pooled, d.z);
     append(from_means, first, means1, d.z);
     append(from_means, second, means2, d.z);
-    same = split_maxima(from_pooled, first.runs, second.runs, seed, workers);
-    centred = split_maxima(from_means, first.runs, second.runs, seed, workers);
+    redrawn = redrawn_maxima(from_means, first.runs, second.runs, seed, workers);
+    d.p_value =
+        p_value_of(observed, split_maxima(from_pooled, first.runs, second.runs, seed, workers));
+    // Where fewer runs scatter more, a split of all would make the error too small.
+    if (first.runs != second.runs) d.p_value = std::max(d.p_value, p_value_of(observed, redrawn));
     degrees = static_cast<double>(std::min(first.runs, second.runs)) - 1;
   }
-  d.p_value = p_value_of(observed, same);
-  const double multiplier = std::max(quantile_of(centred, level), student_quantile(level, degrees));
+  const double multiplier = std::max(quantile_of(redrawn, level), student_quantile(level, degrees));
   for (const double error : d.error) d.band.push_back(error > 0 ? multiplier * error : 0);
   return d;
 }
@@ -318,8 +328,9 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
 bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
 
 double smallest_p_value(double m, double n) {
-  // Signs and their opposites are as far apart; so are the halves of as many runs each.
-  if (m == 0) return std::exp2(1 - n);
+  // As often all that are drawn are one and the same run.
+  if (m == 0) return std::pow(n, 1 - n);
+  // The halves of as many runs each are as far apart as before when they change places.
   const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
   return std::exp(std::log(m == n ? 2.0 : 1.0) - splits);
 }
@@ -338,17 +349,24 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
                 std::size_t least) {
   Verdict v;
   if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
-  bool within = true, beyond = false, inside = true;
-  double for_agree = 0, for_differ = kInfinite;  // times the width that the bands may have
+  bool within = true, beyond = false, outside = false;
+  // How many runs would decide, by how much smaller errors would have to be.
+  double for_agree = 0, for_differ = kInfinite;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
+    const double width = d.band[t] + d.error[t];  // by one error more than half the time is enough
     if (!(size + d.band[t] <= margin)) within = false;
     if (size - d.band[t] > margin) beyond = true;
-    if (!(size < margin)) {
-      inside = false;
-      for_differ = std::min(for_differ, d.band[t] / (size - margin));
-    } else {
-      for_agree = std::max(for_agree, d.band[t] / (margin - size));
+    // What may be chance would shrink with the errors.
+    const bool certain = size > d.band[t];
+    const double shrinks = certain ? width : width + size;
+    const double room = certain ? size - margin : -margin;
+    const double needed = d.alike[t] * (shrinks / room) * (shrinks / room);
+    if (room >= 0) {
+      outside = true;
+      for_differ = std::min(for_differ, needed);
+    } else if (d.error[t] > 0) {
+      for_agree = std::max(for_agree, needed);
     }
   }
   const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
@@ -357,11 +375,13 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   } else if (exact || (beyond && rejects(d.p_value, level))) {
     v.kind = Verdict::Kind::differ;
   } else {
-    const double factor = inside ? for_agree : for_differ;
-    const auto now = static_cast<double>(runs);
-    v.runs_needed = std::isfinite(factor) ? std::max({std::ceil(now * factor * factor * (1 - 1e-9)),
-                                                      now + 1, static_cast<double>(least)})
-                                          : kNone;
+    double needed = outside ? for_differ : for_agree;
+    if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
+    if (runs < 2) needed = kNone;  // one run alone does not tell how runs scatter
+    v.runs_needed = std::isfinite(needed)
+                        ? std::max({std::ceil(needed * (1 - 1e-9)), static_cast<double>(runs) + 1,
+                                    static_cast<double>(least)})
+                        : kNone;
   }
   return v;
 }
@@ -418,14 +438,17 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   for (double p = kLow; p <= kHigh; p += kStep) curve.push_back(profile(p, nullptr));
   const auto best = std::min_element(curve.begin(), curve.end());
   const double degrees = std::max(1.0, static_cast<double>(n) - 2);
-  // The best power at an end of where it is looked for is none: errors whose sign changes, say.
-  if (best == curve.begin() || best == curve.end() - 1 || *best > chi_squared(degrees, 0.99)) {
+  if (*best > chi_squared(degrees, 0.99)) {
     fit.kind = OrderFit::Kind::no_power;
     return fit;
   }
   fit.kind = OrderFit::Kind::fitted;
-  fit.order = kLow + kStep * static_cast<double>(best - curve.begin());
-  (void)profile(fit.order, &fit.coefficient);
+  // The best power at an end of where it is looked for is none: all errors but the largest are
+  // chance, say, and there is but a lowest one.
+  if (best != curve.begin() && best != curve.end() - 1) {
+    fit.order = kLow + kStep * static_cast<double>(best - curve.begin());
+    (void)profile(fit.order, &fit.coefficient);
+  }
   const double bound = *best + chi_squared(1, level);
   const auto inside = [&](double value) { return value <= bound; };
   const auto from = std::find_if(curve.begin(), curve.end(), inside) - curve.begin();

@@ -44,6 +44,7 @@ Moments moments(const Paths& paths, double level);
 struct Difference {
   std::vector<double> difference;
   std::vector<double> error;  ///< standard error of it (Welch)
+  std::vector<double> alike;  ///< so many runs of each rung would have the same
   std::vector<double> z;      ///< difference / error; NaN where both are rounding
   std::vector<double> band;   ///< half-width of the simultaneous confidence band over all times
   double p_value = 1;         ///< of equal means at all times, from the largest |z|
@@ -51,12 +52,13 @@ struct Difference {
   bool nothing = false;       ///< differences and errors are rounding at all times
 };
 
-/// Two rungs with randomness: the p-value is that of a permutation test on max |z| (exact when the
-/// two are equal in law, for any number of runs; studentised, so asymptotically right for equal
-/// means alone). One rung against exact values: sign flips (exact for symmetric deviations). The
-/// band's multiplier is the quantile of max |z| among permutations of the centred runs, at least
-/// Student's. Two exact rungs: a difference without error. Times at which a difference and its
-/// error are both within kRounding of the means count for nothing: there all runs start at one
+/// The band's multiplier is the quantile of max |z| among runs drawn anew from each rung's own (the
+/// studentised bootstrap, which knows how skew they are: losses are), at least Student's; so is the
+/// p-value of one rung against exact values. Of two rungs with randomness it is that of a
+/// permutation test on max |z| (exact when the two are equal in law, for any number of runs;
+/// studentised, so asymptotically right for equal means alone), and with unequal numbers of runs at
+/// least the former. Two exact rungs: a difference without error. Times at which a difference and
+/// its error are both within kRounding of the means count for nothing: there all runs start at one
 /// place, say, which a rung in other coordinates rounds otherwise.
 Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,
                       Workers& workers);
@@ -74,14 +76,16 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
-  double runs_needed = 0;  ///< undecided: about how many would decide; NaN: unknown
+  /// Undecided: with about so many of each rung most comparisons would decide; NaN: unknown.
+  double runs_needed = 0;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: at
 /// some time it lies beyond, and equal means are rejected at the level (bands of a few runs can be
-/// too narrow, the test is not). undecided: neither; `runs` is the number at hand, and no test of
-/// fewer than `least` could reject. A margin of NaN, where the observable has no range, is 0.
+/// too narrow, the test is not). undecided: neither; `runs` is the smaller number at hand, and no
+/// test of fewer than `least` could reject. A difference that may be chance is taken for chance
+/// there. A margin of NaN, where the observable has no range, is 0.
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 
@@ -119,7 +123,7 @@ struct OrderFit {
     rounding,   ///< an invariant that both rungs keep to rounding: there is no error to be fitted
   };
   Kind kind = Kind::no_signal;
-  double order = 0;
+  double order = 0;          ///< NaN where errors tell no more than the interval
   double low = 0, high = 0;  ///< of p; infinite where the data do not bound it
   double coefficient = 0;
 };

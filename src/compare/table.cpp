@@ -164,9 +164,19 @@ class Section {
   [[nodiscard]] std::string verdict_cell(const std::string& name, std::size_t pair) const {
     const std::string word = verdict_word(name, pair), size = certain_difference(name, pair);
     if (word.empty()) return "-";
-    if (word == "differ") return word + (size.empty() ? "" : " by " + size);
+    if (word == "differ" && !size.empty()) return word + " by " + size;
+    if (word == "differ") return diverge_otherwise(pair) ? "differ in diverging" : word;
     return (word == "agree" ? word : open_verdict(name, pair)) +
            (size.empty() ? "" : ", differs by " + size);
+  }
+
+  /// Do other shares of their runs diverge? Then the rungs differ, however near their means are.
+  [[nodiscard]] bool diverge_otherwise(std::size_t pair) const {
+    const auto of = [&](std::size_t rung) {
+      return Divergence{static_cast<std::size_t>(diverged_[rung]),
+                        static_cast<std::size_t>(runs_[rung]), exact(rung)};
+    };
+    return rejects(divergence_p_value(of(pairs_[pair].first), of(pairs_[pair].second)), level());
   }
 
   /// What would decide.
@@ -174,7 +184,10 @@ class Section {
     const double needed = of_pairs(name + "_runs_needed")[pair];
     if (!std::isfinite(needed) || needed > 1e7)
       return ended_early({name}, pair) ? "undecided" : "too few runs";
-    return "needs ~" + rounded(std::round(needed)) + " runs";
+    const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
+    char number[32];
+    std::snprintf(number, sizeof number, "%.0f", std::ceil(needed / unit) * unit);
+    return "needs ~" + std::string(number) + " runs";
   }
 
   [[nodiscard]] std::string table(const std::vector<std::string>& names) const {
@@ -255,12 +268,15 @@ class Section {
     return buffer;
   }
 
-  /// Does the mean of an invariant move, beyond what its error allows?
-  [[nodiscard]] std::string drift_verdict(std::size_t rung, double drift, double error) const {
+  /// Does the mean of an invariant move, beyond what its error allows? That of a size, which is
+  /// never negative, does if anything moves.
+  [[nodiscard]] std::string drift_verdict(std::size_t rung, double drift, double error,
+                                          bool size) const {
     if (exact(rung)) return "";  // that it is kept is how it was chosen
     const double degrees = counted(rung) - 1;
     if (!(error > 0) || degrees < 1) return "";
     if (std::abs(drift) <= kKept) return ": kept";
+    if (size) return "";
     const double z = std::abs(drift) / error;
     return z > student_quantile(level(), degrees) ? ": drifts, z = " + digits(z, 2)
                                                   : ": no drift shown";
@@ -281,7 +297,7 @@ class Section {
         std::string cell = with_error(drift, exact(r) ? 0 : at(error, r, end));
         const double spread = at(deviation, r, end);
         if (!exact(r) && std::isfinite(spread)) cell += ", sd " + digits(spread);
-        row.push_back(cell + drift_verdict(r, drift, at(error, r, end)));
+        row.push_back(cell + drift_verdict(r, drift, at(error, r, end), zero));
       }
       rows.push_back(row);
     }
@@ -333,6 +349,12 @@ class Section {
                             (diverged_[r] < runs_[r] ? "; its means are those of the others alone"
                                                      : " and are left out: it has no means") +
                             " (status and stop_time in its group).");
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      if (diverge_otherwise(p))
+        page +=
+            text::paragraph(pair_name(p) +
+                            ": shares of diverged runs as different as these are rare by chance, "
+                            "and so all verdicts are 'differ', whatever the means of the others.");
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       if (const std::size_t last = last_time(names, p); last + 1 < time_.size())
         page += text::paragraph(pair_name(p) +
@@ -406,6 +428,8 @@ class Section {
         (rejects(p_value, level()) ? other_law : same_law).push_back(name);
     }
     if (judged == 0) return words_[rung] + " was not compared";
+    if (diverge_otherwise(pair))
+      return words_[rung] + " is too far off: other shares of its runs diverge";
     const auto part = [&](const std::string& word, const std::string& sentence) {
       const auto& found = by_verdict[word];
       return found.empty() ? "" : sentence + named(found, judged);
@@ -490,6 +514,12 @@ std::string interval(double low, double high) {
   return "[" + std::string(end(low)) + ", " + end(high) + "]";
 }
 
+std::string fitted(double order, double low, double high) {
+  if (std::isfinite(order)) return rounded(order) + " " + interval(low, high);
+  if (std::isfinite(low)) return "above " + rounded(low);
+  return std::isfinite(high) ? "below " + rounded(high) : "any power fits";
+}
+
 std::string orders(const DataFile& file) {
   const DataFile group(file.path(), "comparison");
   const std::vector<std::string> words = rungs_of(group);
@@ -513,7 +543,7 @@ std::string orders(const DataFile& file) {
       for (const std::size_t r : shown) {
         const std::int64_t fit = fits[r];
         any = any || fit == 0;
-        row.push_back(fit == 0   ? rounded(order[r]) + " " + interval(low[r], high[r])
+        row.push_back(fit == 0   ? fitted(order[r], low[r], high[r])
                       : fit == 1 ? "no significant error"
                       : fit == 2 ? "no power fits"
                       : fit == 3 ? "kept to rounding"

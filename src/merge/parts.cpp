@@ -141,6 +141,8 @@ Part read_part(const StoredFile& file) {
   const GroupSpec* parameters = find_group(layout, "parameters");
   const Attribute* first =
       parameters == nullptr ? nullptr : find_attribute(*parameters, "first-run");
+  if (find_group(layout, "sweep") != nullptr)
+    throw InputError("'" + part.path + "' holds a sweep, the others the runs of one ensemble");
   if (first == nullptr)
     throw InputError("'" + part.path +
                      "' was written by an older version of the program, whose ensembles have no "

@@ -54,6 +54,30 @@ void require_system(const RunConfig& config, const options::ConfigLine& line) {
                      config.system);
 }
 
+/// A path in a configuration file is relative to the file's own folder.
+std::string path_from(const std::filesystem::path& folder, const std::string& path) {
+  const bool relative =
+      !path.empty() && !folder.empty() && std::filesystem::path(path).is_relative();
+  return relative ? (folder / path).lexically_normal().string() : path;
+}
+
+/// So are those along an axis, [LABEL:]PARAMETER=VALUES.
+std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
+                      const std::string& axis) {
+  const std::size_t equals = axis.find('=');
+  if (equals == std::string::npos) return axis;
+  std::string name = axis.substr(0, equals);
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos)
+    name = name.substr(colon + 1);
+  if (name.starts_with("--")) name = name.substr(2);
+  const Parameters* parameters = owner(config, name);
+  if (parameters == nullptr || parameters->find(name)->kind != Kind::path) return axis;
+  std::vector<std::string> paths;
+  for (const std::string& path : text::split(axis.substr(equals + 1), ','))
+    paths.push_back(text::escaped(path_from(folder, path), ','));
+  return axis.substr(0, equals + 1) + text::join(paths, ",");
+}
+
 /// Sets one line of a configuration file. A value that repeats the default does not count as
 /// given: so the file of a resolved run, with defaults written out, causes no conflicts.
 void apply(RunConfig& config, const options::ConfigLine& line,
@@ -69,10 +93,10 @@ void apply(RunConfig& config, const options::ConfigLine& line,
   if (line.key == "config") {
     throw InputError(line.place + ": a configuration file can't name another one");
   }
-  const bool relative = parameters->find(line.key)->kind == Kind::path && !line.value.empty() &&
-                        !folder.empty() && std::filesystem::path(line.value).is_relative();
-  const std::string value =
-      relative ? (folder / line.value).lexically_normal().string() : line.value;
+  const std::string value = line.key == "over" ? axis_from(config, folder, line.value)
+                            : parameters->find(line.key)->kind == Kind::path
+                                ? path_from(folder, line.value)
+                                : line.value;
   const bool has_default = parameters->origin(line.key) == Origin::defaults;
   const std::string by_default = parameters->text(line.key);
   try {

@@ -115,6 +115,10 @@ Words tokenise(const std::vector<std::string>& args,
     if (!seen.insert(key).second && !repeats(tables, key))
       throw UsageError("--" + key + " is given more than once");
     const std::string value = option.value.empty() ? "true" : option.value.front();
+    const std::string& token = option.original_tokens.front();
+    if (token.starts_with('-') && !token.starts_with("--") && token.find('=') == 2)
+      throw UsageError("'" + token + "': after one letter there is no '=' (" + token.substr(0, 2) +
+                       " " + token.substr(3) + ", or --" + key + "=" + token.substr(3) + ")");
     if (is_option(value)) {
       throw UsageError("--" + key + " needs a value; it is followed by the option " + value);
     }

@@ -1,14 +1,36 @@
 #include "run/interrupt.hpp"
 
+#include <time.h>
+
 #include <atomic>
+#include <cstdint>
 
 namespace popflow {
 
 namespace {
 std::atomic<int> noted = 0;  // worker threads read it
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may take no lock");
+std::atomic<std::int64_t> when = 0;
+static_assert(std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may take no lock");
 
-void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
+/// Who asks once may do so by two signals: timeout and terminals send one to the process and one to
+/// its group.
+constexpr std::int64_t kAtOnce = 1'000'000'000;  // nanoseconds
+
+void note(int signal) {
+  timespec clock{};
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  const std::int64_t now = clock.tv_sec * std::int64_t{1'000'000'000} + clock.tv_nsec;
+  if (noted.load(std::memory_order_relaxed) == 0) {
+    when.store(now, std::memory_order_relaxed);
+    noted.store(signal, std::memory_order_relaxed);
+  } else if (now - when.load(std::memory_order_relaxed) > kAtOnce) {
+    // It is held back until this returns.
+    std::signal(signal, SIG_DFL);
+    (void)raise(signal);
+  }
+}
 
 /// Was a hangup ignored when the program began, as under nohup? Then it stays so.
 bool ignores_hangup() {
@@ -24,7 +46,6 @@ InterruptGuard::InterruptGuard() {
   noted = 0;
   struct sigaction noting {};
   noting.sa_handler = note;
-  noting.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&noting.sa_mask);
   const bool keeps_hangup = ignores_hangup();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {

@@ -289,6 +289,10 @@ void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes
     throw word.wrong(
         "the dimension 'sample' is that of sampled parameters, LO:HI; take another "
         "label");
+  // In some files at least, and programs that read all of them go by these names.
+  for (const char* own : {"time", "save", "run", "cell"})
+    if (word.label == own)
+      throw word.wrong("'" + word.label + "' is a dimension of files itself; take another label");
   const std::string dimension = word.label.empty() ? as_identifier(swept.name()) : word.label;
   const auto same = std::find_if(axes.begin(), axes.end(),
                                  [&](const Axis& axis) { return axis.dimension == dimension; });

@@ -145,8 +145,11 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   const Parameters& options = sweep.cells.sweep().options;
   SweepWriter writer(file, sweep.cells, sweep.columns, sweep.reduced(),
                      options.real("checkpoint-every"));
-  const std::uint64_t before = sweep.all_runs() - ledger.left(), runs = sweep.cells.runs();
+  const std::uint64_t wanted = ledger.left(), before = sweep.all_runs() - wanted;
+  const std::uint64_t runs = sweep.cells.runs();
+  std::uint64_t computed = 0;
   const auto progress = [&](std::uint64_t done) {
+    computed = done;
     screen.progress(static_cast<double>(before + done) / static_cast<double>(sweep.all_runs()),
                     std::to_string((before + done) / runs) + " of " +
                         std::to_string(sweep.cells.size()) + " cells");
@@ -182,6 +185,11 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   const SweepEnding ending = close("");
   screen.progress_done();
   if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
+  if (ending.status != "interrupted" && computed < wanted && InterruptGuard::signal() != 0) {
+    screen.warning("interrupted: of " + std::to_string(wanted) + " runs that --retry names " +
+                   std::to_string(computed) + " were computed again, the others are as they were");
+    return exit_code(Outcome::Kind::interrupted);
+  }
   if (ending.status != "interrupted") show_picture(file.path(), options, crew.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
@@ -451,9 +459,24 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
   if (options.t_end)
     throw UsageError("--t-end: " + path +
                      " holds a sweep, which cannot be extended; sweep again to the later end");
+  const auto say_finished = [&](const DataFile& file) {
+    screen.message(path +
+                   " is finished: no cell is missing; --retry WORD computes those with "
+                   "that status again");
+    screen.result(describe_sweep(file, catalogue, ""));
+    return ExitCode::success;
+  };
   return with_ranks([&](Ranks& ranks) {
     const InterruptGuard guard;
     std::unique_ptr<DataFile> before;
+    // Whatever has become of the files that it was computed from.
+    if (ranks.alone() && cells.retry.empty()) {
+      const DataFile file(path);
+      (void)sweep_config(file, catalogue);
+      if (file.text_attribute("", "status") != "running" &&
+          StatusCounts(file)[CellStatus::missing] == 0)
+        return say_finished(file);
+    }
     const auto sweep = on_all(ranks, [&] {
       before = std::make_unique<DataFile>(path);
       RunConfig config = sweep_config(*before, catalogue);
@@ -501,13 +524,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     });
     const Provenance provenance{
         .before = before->number_attribute("provenance", "wall_time").value_or(0)};
-    if (!file) {
-      screen.message(path +
-                     " is finished: no cell is missing; --retry WORD computes those with "
-                     "that status again");
-      screen.result(describe_sweep(*before, catalogue, ""));
-      return ExitCode::success;
-    }
+    if (!file) return say_finished(*before);
     mark_resumed(*file, static_cast<std::int64_t>(
                             before->number_attribute("provenance", "resumed").value_or(0)) +
                             1);

@@ -452,7 +452,7 @@ def test_a_name_as_long_as_can_be(tmp_path):
     (["odd.h5", "-o", "a.png"], 3, "no record yet"),
     (["nowhere.h5", "-o", "a.png"], 3, "nowhere.h5 does not exist"),
     (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5,
-     "cannot write 'no/a.pdf': No such file or directory")])
+     "cannot write 'no/a.pdf': the folder 'no/' does not exist")])
 def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, said):
     path = str(made("chain").popflow.path)
     monkeypatch.chdir(tmp_path)

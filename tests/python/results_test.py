@@ -152,6 +152,15 @@ def test_arguments_that_are_the_packages_own():
         popflow.run("scb", dry_run=True)
     with pytest.raises(TypeError, match="quiet is no argument of sweep"):
         popflow.sweep("scb", quiet=True)
+    with pytest.raises(TypeError, match=r"progress is no argument of resume\(\). show=True"):
+        popflow.resume("nothing.h5", progress="always")
+    for command in (popflow.run, popflow.plan, popflow.verify):
+        with pytest.raises(TypeError, match=r"help is no argument of .*\(\). help\(popflow.sys"):
+            command("markov", help=True)
+        with pytest.raises(popflow.UsageError, match="^system is '--help', which is no name"):
+            command("--help")
+    with pytest.raises(popflow.InputError, match="does not exist"):
+        popflow.merge("--help")
 
 
 def test_what_diverged_can_be_looked_at():
@@ -176,8 +185,11 @@ def test_other_errors(folder):
     with pytest.raises(KeyError, match="has no group nowhere, only events, "):
         popflow.open(folder / "taken.h5", "nowhere")
     (folder / "notes.txt").write_text("no HDF5")
-    with pytest.raises(popflow.InputError, match="'.*notes.txt' cannot be read, or is not HDF5"):
+    not_hdf5 = r"'.*notes.txt' cannot be read, or is not HDF5 \(file signature not found\)$"
+    with pytest.raises(popflow.InputError, match=not_hdf5):
         popflow.open(folder / "notes.txt")
+    with pytest.raises(popflow.InputError, match="^'.*' cannot be read: Is a directory$"):
+        popflow.open(folder)
     with h5py.File(folder / "other.h5", "w") as file:
         file["numbers"] = [1, 2]
     for reads in (popflow.open, popflow.figure):
@@ -298,5 +310,7 @@ def test_a_plan(folder):
     plan = popflow.plan("scb", problem=CHAIN, context_length=20)
     assert plan["options"]["vocab-size"] == "3"
     assert os.listdir(folder) == []
+    with pytest.raises(popflow.UsageError, match="command is 'sweep'; plan.. knows of 'run' only"):
+        popflow.plan("markov", command="sweep")
     with pytest.raises(AttributeError, match="no system nothing; there are: scb"):
         popflow.systems.nothing

@@ -126,6 +126,12 @@ def test_experiments_are_found_by_name():
         check("scb-valley" in popflow("experiments", "scb-vally", folder=folder, code=2).err, "near")
         found = options(dry("run", "--config", "scb-two-stages", folder=folder, code=0))
         check(found["counts"] == KJV, "its files are found from its own folder")
+        # ... and so are those along an axis.
+        os.mkdir(os.path.join(folder, "sub"))
+        write(folder, "sub/a,b.txt", "abracadabra" * 20)
+        write(folder, "sub/sweep.cfg", "over = text=a\\,b.txt\nt-end = 1\n")
+        popflow("sweep", "markov", "--config", "sub/sweep.cfg", "-o", "s.h5", "--quiet", folder=folder,
+                code=0)
         refused("run", "--config", "scb-two-stage", folder=folder, code=3,
                 said=("did you mean 'scb-two-stages'",))
         # A file of that name goes first.

@@ -204,8 +204,25 @@ def test_signals():
                 check(np.max(file["restart/slot_time"][()]) > 0 or done < 2, "no restart slot")
 
 
+def test_two_signals_at_once_are_one():
+    """As `timeout` sends them, to a process and to its group."""
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol", 1e-12,
+                        "--saves", 5, "-o", path)
+        while not os.path.exists(path):
+            time.sleep(0.001)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        message = process.communicate(timeout=PATIENCE)[1]
+        check(process.returncode == 143 and "resume" in message, f"{process.returncode}: {message}")
+        check(attribute(path, "status") == "interrupted", "status")
+
+
 if __name__ == "__main__":
     run_all([test_divergence, test_divergence_where_the_last_save_was, test_step_limit, test_steady,
              test_steady_in_signal_coordinates,
              test_the_plateau_at_the_start_is_not_steady, test_a_stop_where_nothing_was_done_yet,
-             test_choices_of_saves, test_choices_of_states, test_signals])
+             test_choices_of_saves, test_choices_of_states, test_signals,
+             test_two_signals_at_once_are_one])

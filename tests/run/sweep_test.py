@@ -330,6 +330,31 @@ def test_retry():
         check("did you mean 'complete'?" in ended.err, ended.err)
 
 
+def test_a_retry_that_is_interrupted_says_so():
+    with Folder() as folder:
+        path = sweep("markov", "--mode", "sgd", "--over", "w0=-1:1:40", "--runs", 50, "--steps", 2000,
+                     "--learning-rate", 0.01, folder=folder)
+        process = subprocess.Popen([BINARY, "resume", path, "--retry", "complete", "--threads", "1"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        err = process.communicate(timeout=60)[1]
+        check(process.returncode == 143, f"{process.returncode}: {err}")
+        check("interrupted: of 2000 runs that --retry names" in err, err)
+        check(attribute(path, "status") == "complete", "the old results are kept")
+
+
+def test_a_finished_sweep_needs_its_files_no_more():
+    with Folder() as folder:
+        with open(os.path.join(folder, "a.txt"), "w") as file:
+            file.write("abracadabra" * 20)
+        path = os.path.join(folder, "s.h5")
+        popflow("sweep", "markov", "--over", "text=a.txt", "--t-end", 1, "-o", path, "--quiet",
+                folder=folder, code=0)
+        os.remove(os.path.join(folder, "a.txt"))
+        check("is finished" in popflow("resume", path, code=0).err, "resume")
+
+
 def test_retry_finds_reduced_cells_with_runs_at_a_limit():
     with Folder() as folder:
         path = sweep("linear-attention", "--mode", "sgd", "--learning-rate", 1, "--batch-size", 2,
@@ -501,7 +526,7 @@ def test_what_is_refused():
         ("markov", "--over", "loss:w0=1,2"): "the name 'loss' is that of something else in the file",
         ("markov", "--over", "e:w0=1,2"): "the name 'e' is that of something else in the file",
         ("markov", "--over", "parameters:w0=1,2"): "the name 'parameters' is that of",
-        ("markov", "--over", "run:w0=1,2", "--mode", "sgd"): "the name 'run' is that of",
+        ("markov", "--over", "run:w0=1,2"): "'run' is a dimension of files itself",
         ("markov", "--reduce", "runs"): "--reduce runs is for --mode sde and sgd",
         ("markov", "--over", "w1=1,2"): "did you mean 'w0'?",
         ("markov", "--over", "w0=1,2", "--shard", "3/2"): "I goes from 1 to N, here 2",
@@ -592,6 +617,7 @@ if __name__ == "__main__":
              test_final_values_are_there_where_a_cell_can_have_any,
              test_refused_cells_are_marked_or_end_the_sweep,
              test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
+             test_a_retry_that_is_interrupted_says_so, test_a_finished_sweep_needs_its_files_no_more,
              test_retry_finds_reduced_cells_with_runs_at_a_limit,
              test_a_finished_sweep_may_be_read_only,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,

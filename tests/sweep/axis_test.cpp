@@ -217,6 +217,9 @@ TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
   CHECK_THAT(refusal({"w0=1:2:3:4:5"}), Contains("the values can't be read"));
   CHECK_THAT(refusal({"p=.5:1.5:3"}), Contains("--p is 1.5"));
   CHECK_THAT(refusal({"w0=1,2", "w0=3"}), Contains("--w0 is swept twice"));
+  for (const std::string own : {"time", "save", "run", "cell"})
+    CHECK_THAT(refusal({own + ":w0=1,2", own + ":e0=1,2"}),
+               Contains("'" + own + "' is a dimension of files itself"));
 }
 
 TEST_CASE("what changes no number cannot be swept", "[fast][sweep]") {

@@ -119,6 +119,8 @@ def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
         return f": {WITHOUT_ORDER.get(fit, fit)}"
     middle, low, high = (float(data[f"{name}_{what}_order{end}"][number])
                          for end in ("", "_low", "_high"))
+    if not np.isfinite(middle):  # the errors at smaller learning rates are chance
+        return f": order above {low:.2f}" if np.isfinite(low) else ""
     return f": order {middle:.2f} ({low:.2f} to {high:.2f})"
 
 
