@@ -142,11 +142,12 @@ Outcome FlowDriver::advance_to(double target) {
   bool finite = true;  // of the last trial
 
   while (t_ < target) {
+    // First, so that what has ended ends as it would have without a signal.
+    if (counts_.accepted + counts_.rejected >= options_.max_steps)
+      return too_many_steps(options_.max_steps, t_, at_time(t_));
     // Not between a trial step and its repetition, which share data that a restart does not keep.
     if (!repeats && options_.hooks.interrupted && options_.hooks.interrupted())
       return interrupted_at(t_, at_time(t_));
-    if (counts_.accepted + counts_.rejected >= options_.max_steps)
-      return too_many_steps(options_.max_steps, t_, at_time(t_));
     if (adaptive && dt_ < smallest_step(t_, in_->jumps)) {
       in_->rhs(x_, x_new_, t_);
       return step_underflow(workers_, in_->tolerance, x_, x_new_, t_, finite);

@@ -14,4 +14,5 @@ except ImportError as missing:
     print(f"not checked: {missing}")
     sys.exit(77)
 
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+if __name__ == "__main__":  # else a process that a test has begun
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))

@@ -29,8 +29,7 @@ def test_labels_that_are_names_in_the_file_are_refused():
     noisy = ["--mode", "sgd", "--steps", 5, "--runs", 2]
     refused = [("loss", []), ("e", []), ("status", []), ("parameters", []), ("p", []),
                ("w0", ["--over", "w0=1,2"]), ("entropy_rate", []), ("stationary_entropy", []),
-               ("run", noisy), ("status_word", [*noisy, "--reduce", "runs"]),
-               ("time", ["--record", "series"])]
+               ("status_word", [*noisy, "--reduce", "runs"])]
     for shard in ([], ["--shard", "1/2"], ["--shard", "2/2"]):
         check_refused("sweep", {
             ("markov", "--t-end", 1, *zipped(label, **chain), *more, *shard): f"the name '{label}'"
@@ -38,19 +37,17 @@ def test_labels_that_are_names_in_the_file_are_refused():
 
 
 def test_other_labels_are_those_of_shards_too():
-    # That a shard has a dimension `cell` is nothing to the whole.
-    for label in ("chain", "cell"):
-        with Folder() as folder:
-            args = ["markov", "--t-end", 1, *zipped(label, p=".1,.2,.4", q=".1,.3,.5"), "--over",
-                    "w0=-1,1"]
-            whole = sweep(*args, folder=folder)
-            parts = [sweep(*args, "--shard", f"{number}/2", folder=folder, name=f"{number}.h5")
-                     for number in (1, 2)]
-            popflow("merge", *parts, "-o", "merged.h5", folder=folder, code=0)
-            check_same_data(os.path.join(folder, "merged.h5"), whole)
-            with h5py.File(whole) as file:
-                check(dimensions(file, "loss") == [label, "w0"], dimensions(file, "loss"))
-                check("entropy_rate" in file and file["p"].shape == (3,), "the constants")
+    with Folder() as folder:
+        args = ["markov", "--t-end", 1, *zipped("chain", p=".1,.2,.4", q=".1,.3,.5"), "--over",
+                "w0=-1,1"]
+        whole = sweep(*args, folder=folder)
+        parts = [sweep(*args, "--shard", f"{number}/2", folder=folder, name=f"{number}.h5")
+                 for number in (1, 2)]
+        popflow("merge", *parts, "-o", "merged.h5", folder=folder, code=0)
+        check_same_data(os.path.join(folder, "merged.h5"), whole)
+        with h5py.File(whole) as file:
+            check(dimensions(file, "loss") == ["chain", "w0"], dimensions(file, "loss"))
+            check("entropy_rate" in file and file["p"].shape == (3,), "the constants")
 
 
 def test_a_word_has_one_number_wherever_it_stands():
