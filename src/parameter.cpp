@@ -290,8 +290,10 @@ Parameters::Parameters(ParameterTable table)
 }
 
 const Parameter* Parameters::find(std::string_view name) const {
+  // Sweeps ask for each cell, and names that are compared are mostly others.
   const auto row = std::find_if(table_->begin(), table_->end(), [name](const Parameter& parameter) {
-    return parameter.name == name;
+    const std::string_view own = parameter.name;
+    return own.size() == name.size() && (name.empty() || own.back() == name.back()) && own == name;
   });
   return row == table_->end() ? nullptr : &*row;
 }

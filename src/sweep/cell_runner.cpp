@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "popflow/error.hpp"
@@ -341,16 +342,15 @@ void CellRunner::write_state(const Job& job) const {
   for (const Column* of_state : fields_) {
     const Column& column = *of_state;
     if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
-    system.field(column.spec.name, driver.view(), driver.time(),
-                 [&](std::size_t first, std::span<const double> values) {
-                   if (first > column.width || values.size() > column.width - first)
-                     throw std::logic_error("the system " + system.info().name + " hands out " +
-                                            std::to_string(first + values.size()) + " numbers of " +
-                                            column.spec.name + ", which has " +
-                                            std::to_string(column.width));
-                   std::copy(values.begin(), values.end(),
-                             row.begin() + static_cast<std::ptrdiff_t>(column.begin + first));
-                 });
+    const auto sink = [&](std::size_t first, std::span<const double> values) {
+      if (first > column.width || values.size() > column.width - first)
+        throw std::logic_error("the system " + system.info().name + " hands out " +
+                               std::to_string(first + values.size()) + " numbers of " +
+                               column.spec.name + ", which has " + std::to_string(column.width));
+      std::copy(values.begin(), values.end(),
+                row.begin() + static_cast<std::ptrdiff_t>(column.begin + first));
+    };
+    system.field(column.spec.name, driver.view(), driver.time(), std::cref(sink));
   }
 }
 
