@@ -11,7 +11,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 REPETITIONS = 3
-MOST_REPETITIONS = 25  # of what takes little time, a second of it
+MOST_REPETITIONS = 25  # of what takes little time, five seconds of it
 SHORT = 0.5  # seconds; of less a good part may be what others have left in caches and memory
 
 
@@ -107,7 +107,7 @@ def row(row, program):
         peers = [Process(peer, checked, timed, share) for peer in row.peers]
         seconds = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
         whole, start = [], []
-        for _ in range(max(REPETITIONS, min(MOST_REPETITIONS, round(1 / taken)))):
+        for _ in range(max(REPETITIONS, min(MOST_REPETITIONS, round(5 / taken)))):
             whole.append(warmed(taken, lambda: popflow(program, f"{row.words} {row.timed}", again)))
             if row.less:
                 start.append(warmed(taken, lambda: popflow(program, f"{row.words} {row.less}", again)))

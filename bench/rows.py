@@ -25,7 +25,7 @@ class Row:
     wanted: float
     checked: str = ""  # further words of what both must agree on
     timed: str = ""  # and of what is timed
-    less: str = ""  # further words of a shorter program, whose time is taken off: its start
+    less: str = ""  # further words of a program with fewer steps, whose time is taken off
     less_units: int = 0  # of the work in that
     units: int = 1  # in what is left of what is timed
     unit: str = ""
@@ -92,13 +92,8 @@ ROWS = [
         [diffrax("joma.py"), by_entry("joma.py")], 2),
     Row("joma-joint-flow", "`joma-joint` flow, softmax, M = 2000, C = K = 100 to t = 200",
         f"{JOINT_FLOW} --t-end 200 {RMS}", [diffrax("joma_joint.py")], 2),
-    Row("joma-joint-flow-alone", "the same without the program's start and its file",
-        f"{JOINT_FLOW} {RMS}", [diffrax("joma_joint.py")], 2, timed="--t-end 200",
-        less="--t-end 0"),
     Row("joma-joint-flow-by-entry", "`joma-joint` flow with each entry within its tolerance",
         f"{JOINT_FLOW} --t-end 200", [by_entry("joma_joint.py")], 2),
-    Row("joma-joint-flow-by-entry-alone", "the same without the program's start and its file",
-        JOINT_FLOW, [by_entry("joma_joint.py")], 2, timed="--t-end 200", less="--t-end 0"),
     Row("joma-joint-sgd-large", "`joma-joint` SGD, M = 2000, C = K = 100, B = 64, contexts of 100",
         f"{JOINT} --mode sgd {SAMPLES} --tokens 2000 --classes 100",
         [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 50 --runs 16",
@@ -115,13 +110,8 @@ ROWS = [
         timed="--t-end 1.5", **steps(1500)),
     Row("topic-flow", "`topic` flow, 10 topics of 10 words, to t = 2e5 (16 numbers)",
         f"{TOPIC_FLOW} --t-end 2e5", [diffrax("topic.py")], 3),
-    Row("topic-flow-alone", "the same without the program's start and its file", TOPIC_FLOW,
-        [diffrax("topic.py")], 3, timed="--t-end 2e5", less="--t-end 0"),
     Row("topic-flow-large", "`topic` flow, 10 topics of 100 words",
         f"{TOPIC_FLOW} --t-end 2e5 {TEN_TIMES}", [diffrax("topic.py")], 3),
-    Row("topic-flow-large-alone", "the same without the program's start and its file",
-        f"{TOPIC_FLOW} {TEN_TIMES}", [diffrax("topic.py")], 3, timed="--t-end 2e5",
-        less="--t-end 0"),
     Row("topic-sgd", "`topic` SGD, full matrices, 10 topics of 10 words, B = 16, documents of 200",
         f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
         checked="--steps 50 --runs 32", timed="--steps 1000", **steps(1000)),

@@ -1,8 +1,7 @@
 """What takes the processor's time in rows that stay below what is wanted: shares by functions, as Linux's
 sampling profiler sees them.
 
-A row that leaves out the program's start is measured so here, too: the samples of a run that does nothing
-are taken from those of the whole."""
+A row that takes off the time of a program with fewer steps is measured so here, too."""
 
 import pathlib
 import re
@@ -29,8 +28,8 @@ SHARES = {
         ("right-hand sides", r"markov::.*\boptimal_flow"),
         ("the rest of steps", r"advance_entry|choose_factor|judge_lanes|add_square_of_entry|judge_entry|"
                               r"root_of_mean|LaneDopri5::|LanePace::|\btake\b")]),
-    "joma-joint-flow-alone": ("`joma-joint` flow without start and file", JOINT_FLOW),
-    "joma-joint-flow-by-entry-alone": ("the same with each entry within its tolerance", JOINT_FLOW),
+    "joma-joint-flow": ("`joma-joint` flow", JOINT_FLOW),
+    "joma-joint-flow-by-entry": ("the same with each entry within its tolerance", JOINT_FLOW),
     "joma-joint-sde": ("`joma-joint` SDE, M = C = K = 20", [
         PRODUCTS,
         ("probabilities of classes", r"weigh_side_by_side"),
