@@ -419,6 +419,7 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
                                   : fit_order(rates, errors, level);
         const auto write = [&](const char* of, double Estimate::*part) {
           std::vector<double> values;
+          values.reserve(errors.size());
           for (const Estimate& e : errors) values.push_back(e.*part);
           file.write(name + of, r * rates.size(), std::span<const double>(values));
         };
