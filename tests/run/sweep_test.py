@@ -336,9 +336,10 @@ def test_a_retry_that_is_interrupted_says_so():
                      "--learning-rate", 0.01, folder=folder)
         process = subprocess.Popen([BINARY, "resume", path, "--retry", "complete", "--threads", "1"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.3)
+        while attribute(path, "status") != "running" and process.poll() is None:
+            time.sleep(0.005)
         process.send_signal(signal.SIGTERM)
-        err = process.communicate(timeout=60)[1]
+        err = process.communicate(timeout=PATIENCE)[1]
         check(process.returncode == 143, f"{process.returncode}: {err}")
         check("interrupted: of 2000 runs that --retry names" in err, err)
         check(attribute(path, "status") == "complete", "the old results are kept")
