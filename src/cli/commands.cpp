@@ -345,17 +345,14 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
     if (options.has(name) && !swept)
       throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
                        " is not one");
+  const std::vector<std::string> ways = {"json", "cell", "of", "csv"};
+  for (auto one = ways.begin(); one != ways.end(); ++one)
+    for (auto other = one + 1; other != ways.end(); ++other)
+      if (options.given(*one) && options.given(*other))
+        throw UsageError("--" + *one + " and --" + *other + " exclude each other");
   if (options.flag("json")) {
-    for (const char* name : {"cell", "of", "csv"})
-      if (options.given(name))
-        throw UsageError("--json and --" + std::string(name) + " exclude each other");
     std::cout << file_json(file);
-    return ExitCode::success;
-  }
-  for (const auto& [one, other] : {std::pair{"cell", "of"}, {"cell", "csv"}, {"of", "csv"}})
-    if (options.given(one) && options.given(other))
-      throw UsageError("--" + std::string(one) + " and --" + other + " exclude each other");
-  if (swept && options.has("cell")) {
+  } else if (swept && options.has("cell")) {
     std::cout << describe_cell(file, program.catalogue, program.name, options.word("cell"));
   } else if (swept && options.flag("csv")) {
     write_sweep_csv(file, program.catalogue, std::cout);

@@ -267,11 +267,8 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
 
 /// The statistics, from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
-  const Parameters& parameters = plan.config.options;
-  const ComparisonOptions options = {
-      parameters.real("delta"), parameters.real("level"),
-      static_cast<std::uint64_t>(parameters.integer("seed")),
-      plan.ladders.front().rungs.front().experiment->system->shape().invariants};
+  ComparisonOptions options = comparison_options(plan.config.options);
+  options.invariants = plan.ladders.front().rungs.front().experiment->system->shape().invariants;
   std::vector<Comparison> comparisons;
   for (const Ladder& ladder : plan.ladders) {
     const SystemInfo& info = ladder.rungs.front().experiment->system->info();

@@ -153,6 +153,11 @@ std::vector<double> finite_at_end(const Paths& paths) {
 
 }  // namespace
 
+ComparisonOptions comparison_options(const Parameters& options) {
+  return {options.real("delta"), options.real("level"),
+          static_cast<std::uint64_t>(options.integer("seed"))};
+}
+
 double divergence_p_value(const Divergence& first, const Divergence& second) {
   const std::size_t times_first = first.exact ? second.runs : 1;
   const std::size_t times_second = second.exact ? first.runs : 1;

@@ -86,6 +86,9 @@ struct ComparisonOptions {
       {};  ///< observables that are kept, all but rounding or noise
 };
 
+/// As the options of `compare` say; without invariants.
+ComparisonOptions comparison_options(const Parameters& options);
+
 /// Of one observable; `runs` and `paths` are those of each rung.
 ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
                                         const std::vector<const Paths*>& paths,

@@ -73,9 +73,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     const GroupSpec layout = rungs->layout(options, command_line, workers.threads());
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
-    rungs->compare({options.real("delta"), options.real("level"),
-                    static_cast<std::uint64_t>(options.integer("seed"))},
-                   file, workers, screen);
+    rungs->compare(comparison_options(options), file, workers, screen);
     file.sync();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
     file.set_attributes(

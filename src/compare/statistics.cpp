@@ -81,14 +81,17 @@ void add_rows(const Centred& data, std::span<const std::size_t> rows, std::vecto
   }
 }
 
+/// The squared standard error of a group's mean, from its sums.
+double variance_of_mean(double n, double sum, double squares) {
+  return std::max(0.0, squares - sum * (sum / n)) / (n - 1) / n;
+}
+
 /// |difference of means| / standard error from two groups' sums; 0 where nothing varies.
 double studentised(double n1, double sum1, double squares1, double n2, double sum2,
                    double squares2) {
-  const double mean1 = sum1 / n1, mean2 = sum2 / n2;
-  const double v1 = std::max(0.0, squares1 - sum1 * mean1) / (n1 - 1);
-  const double v2 = std::max(0.0, squares2 - sum2 * mean2) / (n2 - 1);
-  const double error = std::sqrt(v1 / n1 + v2 / n2);
-  return error > 0 ? std::abs(mean2 - mean1) / error : 0;
+  const double error =
+      std::sqrt(variance_of_mean(n1, sum1, squares1) + variance_of_mean(n2, sum2, squares2));
+  return error > 0 ? std::abs(sum2 / n2 - sum1 / n1) / error : 0;
 }
 
 /// The largest |z| over time of every random split of the rows into groups of n1 and n2.
@@ -138,12 +141,13 @@ std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::siz
     const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
     double largest = 0;
     for (std::size_t t = 0; t < data.times; ++t) {
-      const auto scatter = [](double n, double sum, double squares) {
-        return n > 0 ? std::max(0.0, squares - sum * sum / n) / (n - 1) / n : 0;
-      };
-      const double variance = scatter(m1, sum1[t], squares1[t]) + scatter(m2, sum2[t], squares2[t]);
-      const double apart = std::abs((n2 > 0 ? sum2[t] / m2 : 0) - sum1[t] / m1);
       if (total_squares[t] == 0) continue;
+      double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
+      if (n2 > 0) {
+        variance += variance_of_mean(m2, sum2[t], squares2[t]);
+        apart += sum2[t] / m2;
+      }
+      apart = std::abs(apart);
       const bool alike = variance <= kAlike * total_squares[t] / (m1 + m2) / (m1 + m2);
       largest =
           std::max(largest, alike ? (apart > 0 ? kInfinite : 0) : apart / std::sqrt(variance));

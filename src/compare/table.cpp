@@ -119,9 +119,7 @@ class Section {
 
   /// Where the means deviate most from those of the first exact rung (or the first).
   [[nodiscard]] std::size_t largest(const std::string& name) const {
-    std::size_t reference = 0;
-    while (reference + 1 < words_.size() && !exact(reference)) ++reference;
-    if (!exact(reference)) reference = 0;
+    const std::size_t reference = this->reference();
     const auto difference = numbers(name + "_difference");
     std::size_t place = 0;
     double most = -1;
@@ -313,11 +311,12 @@ class Section {
     return rejects(smallest_p_value(m, n), level());
   }
 
-  /// Along what an observable's range is taken, which its margin is a share of.
-  [[nodiscard]] std::string reference() const {
-    for (std::size_t r = 0; r < words_.size(); ++r)
-      if (exact(r)) return "the " + words_[r];
-    return "the mean of " + words_.front();
+  /// The rung along which an observable's range is taken, of which its margin is a share: the first
+  /// exact one, or the first.
+  [[nodiscard]] std::size_t reference() const {
+    std::size_t rung = 0;
+    while (rung < words_.size() && !exact(rung)) ++rung;
+    return rung < words_.size() ? rung : 0;
   }
 
   [[nodiscard]] std::string caveats(const std::vector<std::string>& names) const {
@@ -329,8 +328,8 @@ class Section {
         "\n" +
         text::paragraph(
             "agree: the difference of the means stays within " + rounded(100 * delta()) +
-            "% of the observable's range over " + reference() + " at all times, at level " +
-            shortest(level()) +
+            "% of the observable's range over " + (exact(reference()) ? "the " : "the mean of ") +
+            words_[reference()] + " at all times, at level " + shortest(level()) +
             ". differ: at some time it certainly does not. 'differs by' is another statement, "
             "that equal means are rejected at that level, however small the difference is: 'agree, "
             "differs by' is both. The number is the largest difference over time, in % of the "

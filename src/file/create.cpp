@@ -173,13 +173,13 @@ class Structure {
 
   void add_variable(hid_t group, const VariableSpec& variable, const Scope& scope,
                     const std::string& path) {
-    Place place{join(path, variable.name), 0, 1, variable.type, &variable, nullptr};
+    Place place{
+        join(path, variable.name), 0, scope.count(variable), variable.type, &variable, nullptr};
     std::vector<hsize_t> extent;
     std::vector<hid_t> scales;
     for (const std::string& name : variable.dimensions) {
       const DimensionSpec& dimension = scope.dimension(name);
       extent.push_back(dimension.size);
-      place.count *= dimension.size;
       scales.push_back(scales_.at(&dimension));
     }
     const Handle space(
@@ -340,11 +340,8 @@ void add_places(Places& places, const Scope& scope, const std::string& path) {
   for (const DimensionSpec& dimension : scope.group.dimensions)
     if (dimension.coordinate != Coordinate::none)
       places.add(join(path, dimension.name), {0, dimension.size, type_of(dimension.coordinate)});
-  for (const VariableSpec& variable : scope.group.variables) {
-    std::size_t count = 1;
-    for (const std::string& name : variable.dimensions) count *= scope.dimension(name).size;
-    places.add(join(path, variable.name), {0, count, variable.type});
-  }
+  for (const VariableSpec& variable : scope.group.variables)
+    places.add(join(path, variable.name), {0, scope.count(variable), variable.type});
   for (const GroupSpec& inner : scope.group.groups)
     add_places(places, {inner, &scope}, join(path, inner.name));
 }

@@ -129,6 +129,12 @@ const DimensionSpec& Scope::dimension(const std::string& name) const {
   wrong("dimension", name, "is not declared in its group or above");
 }
 
+std::size_t Scope::count(const VariableSpec& variable) const {
+  std::size_t count = 1;
+  for (const std::string& name : variable.dimensions) count *= dimension(name).size;
+  return count;
+}
+
 std::size_t bytes_of(NumberType type) { return type == NumberType::int8 ? 1 : 8; }
 
 std::string join(const std::string& group, const std::string& name) {

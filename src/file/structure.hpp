@@ -15,6 +15,8 @@ struct Scope {
   /// The dimension of that name in this group, or else in the nearest group above.
   /// Throws std::logic_error if there is none.
   [[nodiscard]] const DimensionSpec& dimension(const std::string& name) const;
+  /// Numbers of a variable of this group.
+  [[nodiscard]] std::size_t count(const VariableSpec& variable) const;
 };
 
 /// Bytes of one number in the file.

@@ -105,9 +105,7 @@ void TrajectoryFile::require(const GroupSpec& root) const { require_group({root}
 void TrajectoryFile::require_group(const Scope& scope, const std::string& path) const {
   for (const VariableSpec& variable : scope.group.variables) {
     const std::string name = join(path, variable.name);
-    std::size_t count = 1;
-    for (const std::string& dimension : variable.dimensions)
-      count *= scope.dimension(dimension).size;
+    const std::size_t count = scope.count(variable);
     const Places::Place* place = places_->find(name);
     if (place == nullptr || place->count != count || place->type != variable.type) {
       throw InputError("'" + path_ + "' is inconsistent with its parameters: '" + name +

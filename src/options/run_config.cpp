@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "options/alternatives.hpp"
+#include "options/axis_words.hpp"
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
 #include "options/methods.hpp"
@@ -64,18 +65,14 @@ std::string path_from(const std::filesystem::path& folder, const std::string& pa
 /// So are those along an axis, [LABEL:]PARAMETER=VALUES.
 std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
                       const std::string& axis) {
-  const std::size_t equals = axis.find('=');
-  if (equals == std::string::npos) return axis;
-  std::string name = axis.substr(0, equals);
-  if (const std::size_t colon = name.find(':'); colon != std::string::npos)
-    name = name.substr(colon + 1);
-  if (name.starts_with("--")) name = name.substr(2);
-  const Parameters* parameters = owner(config, name);
-  if (parameters == nullptr || parameters->find(name)->kind != Kind::path) return axis;
+  const std::optional<options::AxisWords> words = options::axis_words(axis);
+  if (!words) return axis;
+  const Parameters* parameters = owner(config, words->parameter);
+  if (parameters == nullptr || parameters->find(words->parameter)->kind != Kind::path) return axis;
   std::vector<std::string> paths;
-  for (const std::string& path : text::split(axis.substr(equals + 1), ','))
+  for (const std::string& path : text::split(words->values, ','))
     paths.push_back(text::escaped(path_from(folder, path), ','));
-  return axis.substr(0, equals + 1) + text::join(paths, ",");
+  return axis.substr(0, axis.find('=') + 1) + text::join(paths, ",");
 }
 
 /// Sets one line of a configuration file. A value that repeats the default does not count as

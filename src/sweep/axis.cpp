@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "options/axis_words.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
@@ -87,14 +88,12 @@ const Parameter* swept_parameter(const Word& word, const std::string& name,
 
 Word take_apart(const std::string& text, const RunConfig& config) {
   Word word{text, "", nullptr, ""};
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || text.find('\n') != std::string::npos)
+  const std::optional<options::AxisWords> words = options::axis_words(text);
+  if (!words || text.find('\n') != std::string::npos)
     throw word.wrong("an axis has the form [LABEL:]PARAMETER=VALUES");
-  std::string name = text.substr(0, equals);
-  word.values = text.substr(equals + 1);
-  if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
-    word.label = name.substr(0, colon);
-    name = name.substr(colon + 1);
+  word.values = words->values;
+  if (words->label) {
+    word.label = *words->label;
     const auto fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     if (word.label.empty() || !std::all_of(word.label.begin(), word.label.end(), fit) ||
         std::isdigit(static_cast<unsigned char>(word.label.front())) != 0)
@@ -102,8 +101,7 @@ Word take_apart(const std::string& text, const RunConfig& config) {
                        "' must be letters, digits and _, a letter first: it names a dimension of "
                        "the file");
   }
-  if (name.starts_with("--")) name = name.substr(2);
-  word.parameter = swept_parameter(word, name, config);
+  word.parameter = swept_parameter(word, words->parameter, config);
   if (word.values.empty()) throw word.wrong("no values after '='; " + std::string(kForms));
   return word;
 }

@@ -469,17 +469,14 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
   return with_ranks([&](Ranks& ranks) {
     const InterruptGuard guard;
     std::unique_ptr<DataFile> before;
-    // Whatever has become of the files that it was computed from.
-    if (ranks.alone() && cells.retry.empty()) {
-      const DataFile file(path);
-      (void)sweep_config(file, catalogue);
-      if (file.text_attribute("", "status") != "running" &&
-          StatusCounts(file)[CellStatus::missing] == 0)
-        return say_finished(file);
-    }
-    const auto sweep = on_all(ranks, [&] {
+    const auto sweep = on_all(ranks, [&]() -> std::unique_ptr<Sweep> {
       before = std::make_unique<DataFile>(path);
       RunConfig config = sweep_config(*before, catalogue);
+      // Whatever has become of the files that it was computed from.
+      if (ranks.alone() && cells.retry.empty() &&
+          before->text_attribute("", "status") != "running" &&
+          StatusCounts(*before)[CellStatus::missing] == 0)
+        return nullptr;
       if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
       if (options.checkpoint_every)
         config.options.resolve("checkpoint-every", *options.checkpoint_every);
@@ -496,6 +493,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                          ", here it is " + made->cells.hash());
       return made;
     });
+    if (!sweep) return say_finished(*before);
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
     const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
     if (!ranks.first()) {
