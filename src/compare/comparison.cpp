@@ -172,7 +172,8 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
   one.name = name;
   one.invariant = std::find(options.invariants.begin(), options.invariants.end(), name) !=
                   options.invariants.end();
-  for (const Paths* rung : paths) one.moments.push_back(moments(*rung, options.level));
+  for (const Paths* rung : paths)
+    one.moments.push_back(moments(*rung, options.level, options.seed, workers));
   // Without a flow the range is that of the first rung's mean.
   const auto exact =
       std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });
@@ -408,10 +409,7 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
             const double s = m.deviation.back();
             const double n = static_cast<double>(c.runs[rung] - c.diverged[rung]);
             if (what == 0) return Estimate{m.mean.back(), m.mean_error.back(), n - 1};
-            // The confidence interval of log s, converted to the standard error of s^2.
-            const double log_error =
-                s > 0 ? 0.5 * std::log(m.deviation_high.back() / m.deviation_low.back()) : 0;
-            return Estimate{s * s, 2 * s * s * log_error / student_quantile(level, n - 1), n - 1};
+            return Estimate{s * s, 2 * s * s * m.deviation_error.back(), n - 1};
           };
           errors.push_back(minus(estimate(r), estimate(sgd)));
         }

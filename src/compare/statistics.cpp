@@ -171,6 +171,66 @@ double quantile_of(std::vector<double> values, double level) {
   return values[std::min(rank, values.size()) - 1];
 }
 
+/// Standard error of log s by the delta method.
+double error_of_log(double n, double kurtosis) {
+  return 0.5 * std::sqrt(std::max(0.0, kurtosis - (n - 3) / (n - 1)) / n);
+}
+
+/// The ends of the studentised bootstrap's interval of log(deviation), relative to log s, at every
+/// time; {0, 0} where no draw varies.
+struct Ends {
+  double low = 0, high = 0;
+};
+std::vector<Ends> redrawn_ends(const Paths& paths, const std::vector<Summary>& of, double level,
+                               std::uint64_t seed, Workers& workers) {
+  std::vector<std::vector<double>> z(kPermutations, std::vector<double>(paths.times, kNone));
+  workers.run(kPermutations, kPermutations * paths.runs * paths.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, 3, i);
+    struct Sums {
+      double number = 0, first = 0, second = 0, third = 0, fourth = 0;
+    };
+    std::vector<Sums> sums(paths.times);
+    for (std::size_t k = 0; k < paths.runs; ++k) {
+      const double* row = paths.values.data() + random.below(paths.runs) * paths.times;
+      for (std::size_t t = 0; t < paths.times; ++t) {
+        if (!std::isfinite(row[t])) continue;
+        const double d = row[t] - of[t].mean, square = d * d;
+        Sums& s = sums[t];
+        s.number += 1;
+        s.first += d;
+        s.second += square;
+        s.third += square * d;
+        s.fourth += square * square;
+      }
+    }
+    for (std::size_t t = 0; t < paths.times; ++t) {
+      const Sums& s = sums[t];
+      const double n = s.number, m = s.first / n;
+      const double squares = s.second - n * m * m;
+      // One run drawn again and again tells nothing.
+      if (n < 2 || !(squares > kRounding * (of[t].number - 1) * of[t].variance)) continue;
+      const double fourth =
+          s.fourth - 4 * m * s.third + 6 * m * m * s.second - 3 * n * m * m * m * m;
+      const double error = error_of_log(n, n * fourth / (squares * squares));
+      // What is drawn from has the variance of the sample by n.
+      const double from = of[t].variance * (of[t].number - 1) / of[t].number;
+      if (error > 0) z[i][t] = 0.5 * std::log(squares / (n - 1) / from) / error;
+    }
+  });
+  std::vector<Ends> ends(paths.times);
+  for (std::size_t t = 0; t < paths.times; ++t) {
+    std::vector<double> drawn;
+    for (const std::vector<double>& one : z)
+      if (!std::isnan(one[t])) drawn.push_back(one[t]);
+    if (drawn.empty()) continue;
+    const double error = error_of_log(of[t].number, of[t].kurtosis);
+    ends[t].low = -error * quantile_of(drawn, (1 + level) / 2);
+    for (double& x : drawn) x = -x;
+    ends[t].high = error * quantile_of(drawn, (1 + level) / 2);
+  }
+  return ends;
+}
+
 std::vector<double> means_of(const Paths& paths) {
   std::vector<double> means;
   for (std::size_t t = 0; t < paths.times; ++t) means.push_back(summary(paths, t).mean);
@@ -190,15 +250,20 @@ Paths finite_runs(const Paths& paths, std::size_t times) {
   return kept;
 }
 
-Moments moments(const Paths& paths, double level) {
+Moments moments(const Paths& paths, double level, std::uint64_t seed, Workers& workers) {
   Moments m;
+  std::vector<Summary> all;
+  for (std::size_t t = 0; t < paths.times; ++t) all.push_back(summary(paths, t));
+  std::vector<Ends> ends;
+  if (!paths.exact) ends = redrawn_ends(paths, all, level, seed, workers);
   for (std::size_t t = 0; t < paths.times; ++t) {
-    const Summary s = summary(paths, t);
+    const Summary& s = all[t];
     m.mean.push_back(s.mean);
     if (paths.exact) {
       const double zero = std::isfinite(s.mean) ? 0 : kNone;
       for (auto* values : {&m.mean_low, &m.mean_high}) values->push_back(s.mean);
-      for (auto* values : {&m.mean_error, &m.deviation, &m.deviation_low, &m.deviation_high})
+      for (auto* values :
+           {&m.mean_error, &m.deviation, &m.deviation_low, &m.deviation_high, &m.deviation_error})
         values->push_back(zero);
       continue;
     }
@@ -210,10 +275,10 @@ Moments moments(const Paths& paths, double level) {
     const double deviation = std::sqrt(s.variance);
     m.deviation.push_back(deviation);
     // Samples underestimate heavy tails: at least a Gaussian's.
-    const double relative = 0.5 * std::sqrt((std::max(s.kurtosis, 3.0) - (n - 3) / (n - 1)) / n);
-    const double factor = std::exp(quantile * relative);
-    m.deviation_low.push_back(deviation / factor);
-    m.deviation_high.push_back(deviation * factor);
+    const double error = n < 2 ? kNone : error_of_log(n, std::max(s.kurtosis, 3.0));
+    m.deviation_error.push_back(error);
+    m.deviation_low.push_back(deviation * std::exp(std::min(-quantile * error, ends[t].low)));
+    m.deviation_high.push_back(deviation * std::exp(std::max(quantile * error, ends[t].high)));
   }
   return m;
 }

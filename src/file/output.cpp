@@ -22,6 +22,19 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
 
+/// Where a file is that a symbolic link stands for, link after link, though there may be none yet.
+std::string beyond_links(const std::string& path) {
+  std::filesystem::path place = path;
+  std::error_code unknown;
+  constexpr int kMost = 40;  // as the kernel follows
+  for (int i = 0; i < kMost && std::filesystem::is_symlink(place, unknown); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(place, unknown);
+    if (unknown) break;
+    place = place.parent_path() / target;
+  }
+  return place.string();
+}
+
 UsageError exists_already(const std::string& path) {
   return UsageError("the output " + path + " exists; --force replaces it");
 }
@@ -78,7 +91,7 @@ void require_free(const std::string& path, bool force) {
 
 void require_disk(const std::string& path, double bytes, const std::string& advice) {
   struct statvfs disk {};
-  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
+  const std::filesystem::path parent = std::filesystem::absolute(beyond_links(path)).parent_path();
   if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will say why
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes > free)
@@ -88,8 +101,9 @@ void require_disk(const std::string& path, double bytes, const std::string& advi
 }
 
 std::pair<int, std::string> open_temporary(const std::string& path) {
-  const std::string folder = folder_of(path);
-  const std::string name = path.substr(folder.size());
+  const std::string place = beyond_links(path);
+  const std::string folder = folder_of(place);
+  const std::string name = place.substr(folder.size());
   if (name.empty()) throw cannot_write(path, "the name of a file is missing");
   // Room for what is added: a name has at most 255 bytes.
   const std::string stem = folder + "." + name.substr(0, 200) + ".tmp-" + std::to_string(getpid());
@@ -103,11 +117,12 @@ std::pair<int, std::string> open_temporary(const std::string& path) {
 }
 
 void give_name(const std::string& temporary, const std::string& path, bool force) {
+  const std::string place = beyond_links(path);
   const bool renamed =
-      force ? std::rename(temporary.c_str(), path.c_str()) == 0 : rename_to_new(temporary, path);
+      force ? std::rename(temporary.c_str(), place.c_str()) == 0 : rename_to_new(temporary, place);
   if (!renamed && errno == EEXIST) throw exists_already(path);
   if (!renamed) throw cannot_write(path, system_reason(errno));
-  sync_folder(path);
+  sync_folder(place);
 }
 
 }  // namespace popflow

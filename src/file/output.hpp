@@ -5,7 +5,8 @@
 
 namespace popflow {
 
-// Where an output goes: may it be written there, does it fit, and how does it get its name?
+// Where an output goes: may it be written there, does it fit, and how does it get its name? Through
+// a symbolic link it goes where that points to.
 
 /// Throws UsageError where something stands in the place of an output, and with `force` OutputError
 /// where that is no file.
@@ -18,7 +19,7 @@ void require_free(const std::string& path, bool force);
 void require_disk(const std::string& path, double bytes,
                   const std::string& advice = "Fewer --saves or --state ends make it smaller");
 
-/// A new hidden file next to `path`, with a name that identifies its process: its descriptor and
+/// A new hidden file next to that of `path`, with a name that identifies its process: its descriptor and
 /// that name. Throws OutputError.
 std::pair<int, std::string> open_temporary(const std::string& path);
 

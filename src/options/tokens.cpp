@@ -80,9 +80,11 @@ std::vector<po::option> split(const std::vector<std::string>& args,
     throw UsageError("unknown option " + word + ", which might be " + text::join(meant, " or "));
   const bool of_run = std::any_of(run_options().begin(), run_options().end(),
                                   [&](const Parameter& row) { return row.name == bare; });
+  std::vector<std::string> known = names;
+  known.emplace_back("help");  // of every command
   throw UsageError(
       "unknown option " + word +
-      (of_run ? ": 'run' has it, this command has not" : suggestion(bare, names, "--")));
+      (of_run ? ": 'run' has it, this command has not" : suggestion(bare, known, "--")));
 }
 
 }  // namespace

@@ -328,7 +328,7 @@ std::string summarize(const DataFile& file) {
   add(below, "evaluations", count(file, "statistics/rhs_evaluations"));
   add(below, "steps", steps(file));
   const auto wall_time = file.number_attribute("provenance", "wall_time");
-  if (wall_time && *wall_time >= 0) add(below, "wall time", text::measured(*wall_time));
+  if (wall_time && *wall_time > 0) add(below, "wall time", text::measured(*wall_time));
   add(below, "file", size_on_disk(file));
   return text::paragraph(attribute(file, "", "title")) + text::columns(above) +
          (runs > 1 ? table_of_runs(file, runs, time.size(), counted)

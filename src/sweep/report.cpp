@@ -172,8 +172,8 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
   for (const EventInfo& event : catalogue.info(cells.sweep().system).events)
     if (file.has_dataset("time_of_" + event.name))  // a reduced sweep has none
       rows.push_back({event.name, events_line(file, cells, event.name, status)});
-  rows.push_back(
-      {"wall time", text::measured(file.number_attribute("provenance", "wall_time").value_or(0))});
+  const auto wall_time = file.number_attribute("provenance", "wall_time");
+  if (wall_time && *wall_time > 0) rows.push_back({"wall time", text::measured(*wall_time)});
   rows.push_back({"file", file.path()});
   return text::columns(rows, 0) + table(file, cells, of.empty() ? main_variable(file, names) : of);
 }

@@ -22,6 +22,7 @@ def test_help_is_a_command_too():
 def test_a_letter_may_begin_several_options():
     check("-q, which might be --quiet or --q" in said("run", "markov", "-q", 0.3, code=2)
           .replace("--q or --quiet", "--quiet or --q"), "-q of markov")
+    check("did you mean '--help'" in said("run", "markov", "--hlep", code=2), "help of a command")
     check("did you mean '--quiet'" not in said("run", "markov", "-z", code=2), "-z begins none")
 
 

@@ -372,6 +372,22 @@ def test_existing_output():
         refused(5, "run", "scb", *SMALL, "--force", "-o", folder, folder=folder)
 
 
+def test_output_through_a_link():
+    with Folder() as folder:
+        scratch = os.path.join(folder, "scratch")
+        os.mkdir(scratch)
+        link = os.path.join(folder, "run.h5")
+        os.symlink("scratch/there.h5", link)
+        popflow("run", "scb", *SMALL, "-o", link, folder=folder, code=0)  # to no file yet
+        refused(2, "run", "scb", *SMALL, "-o", link, folder=folder)
+        popflow("run", "scb", *SMALL, "--t-end", 7, "--force", "-o", link, folder=folder, code=0)
+        check(os.path.islink(link) and os.listdir(scratch) == ["there.h5"],
+              f"{os.listdir(folder)}, {os.listdir(scratch)}")
+        check(attribute(os.path.join(scratch, "there.h5"), "status") == "complete", "status")
+        os.symlink("itself", os.path.join(folder, "itself"))
+        refused(5, "run", "scb", *SMALL, "-o", "itself", folder=folder)
+
+
 def test_paths_that_cannot_be_written():
     with Folder() as folder:
         refused(5, "run", "scb", *SMALL, "-o", "no/such/folder/run.h5", folder=folder)
