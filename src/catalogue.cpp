@@ -1,5 +1,6 @@
 #include "popflow/catalogue.hpp"
 
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -13,9 +14,6 @@ Catalogue::Catalogue(std::vector<CatalogueRow> rows) {
 }
 
 Catalogue& Catalogue::add(CatalogueRow row) {
-  const std::string& name = row.info().name;
-  if (find(name) != nullptr)
-    throw std::invalid_argument("there is a system '" + name + "' already");
   rows_.push_back(std::move(row));
   return *this;
 }
@@ -36,8 +34,18 @@ Made Catalogue::make(const std::string& name, Parameters own, const Setting& set
   if (setting.noisy)
     for (const auto& [option, word] : info(name).unreduced)
       if (!made.own.given(option)) made.own.resolve(option, word);
-  made.system = row(name).make({made.own, setting, workers});
-  if (!made.system) throw std::logic_error("the system " + name + " was not made");
+  try {
+    made.system = row(name).make({made.own, setting, workers});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::length_error&) {  // more than there are addresses
+    throw;
+  } catch (const std::exception& error) {
+    throw SystemError("the system " + name + " could not be made: " + error.what());
+  }
+  if (!made.system) throw SystemError("the system " + name + " could not be made: it is null");
   return made;
 }
 

@@ -65,7 +65,9 @@ DriverData DriverData::with(std::vector<double> values) const {
 }
 
 Outcome Driver::advance(double target) {
-  if (std::isnan(target)) throw std::invalid_argument("the time to advance to is NaN");
+  if (!std::isfinite(target))
+    throw std::invalid_argument(std::string("the time to advance to is ") +
+                                (std::isnan(target) ? "NaN" : "infinite"));
   return advance_to(target);
 }
 

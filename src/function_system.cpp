@@ -1,6 +1,7 @@
 #include "popflow/function_system.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -100,16 +101,25 @@ void require_as_described(const SystemInfo& info, const Functions& functions) {
      ...);
     return all;
   };
+  const auto require = [&](const char* what, const std::vector<std::string>& has,
+                           const std::vector<std::string>& described) {
+    if (has == described) return;
+    const auto listed = [](const std::vector<std::string>& all) {
+      std::string list;
+      for (const std::string& one : all) list += (list.empty() ? "" : ", ") + one;
+      return all.empty() ? std::string("none") : list;
+    };
+    wrong(info, std::string("it has the ") + what + " " + listed(has) +
+                    "; with the defaults of its parameters it has " + listed(described) +
+                    ", and names must not depend on values");
+  };
   std::vector<std::string> observables = names(functions.observables, functions.invariants);
   if (functions.loss) observables.insert(observables.begin(), "loss");
-  if (observables != names(info.observables) ||
-      names(functions.state, functions.derived) != names(info.fields) ||
-      names(functions.passages) != names(info.passages) ||
-      names(functions.events) != names(info.events) ||
-      names(functions.constants) != names(info.constants))
-    wrong(info,
-          "it has other fields, observables, passages, events or constants than with the defaults "
-          "of its parameters");
+  require("observables and invariants", observables, names(info.observables));
+  require("fields", names(functions.state, functions.derived), names(info.fields));
+  require("passages", names(functions.passages), names(info.passages));
+  require("events", names(functions.events), names(info.events));
+  require("constants", names(functions.constants), names(info.constants));
 }
 
 /// Adds the axes of something that is described to the dimensions, each once.
@@ -185,8 +195,9 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   if (functions.precondition && !functions.loss)
     wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
   // One that is no number is asked for.
-  if (functions.end <= 0)
-    wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
+  if (functions.end <= 0 || std::isinf(functions.end))
+    wrong(info,
+          "its default end is " + shortest(functions.end) + "; it must be positive and finite");
 }
 
 std::size_t state_size(const Functions& functions) {
@@ -217,6 +228,7 @@ auto saying(Call call, Begin begin) {
 }
 
 Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
+  if (!of.functions) throw SystemError("the system " + of.name + ": it has no `functions`");
   return saying([&] { return of.functions(own, setting); },
                 [&] { return "the system " + of.name + " could not be made"; });
 }
@@ -266,10 +278,19 @@ LaneFormulas lane_formulas_of(const SystemInfo& info, const Functions& functions
 template <class Call>
 auto of_system(const SystemInfo& info, const char* what, const std::string& name, double t,
                Call call) {
-  return saying(call, [&] {
+  const auto begin = [&] {
     return "the system " + info.name + ": its " + what + (name.empty() ? "" : " " + name) +
            " at t = " + shortest(t) + " failed";
-  });
+  };
+  return saying(
+      [&] {
+        try {
+          return call();
+        } catch (const Error& error) {  // nothing is wrong with the command line any more
+          throw SystemError(begin() + ": " + error.what());
+        }
+      },
+      begin);
 }
 
 /// The functions of one problem, as a System.

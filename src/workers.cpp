@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -80,10 +81,13 @@ struct Workers::Impl {
     shares = std::vector<Share>(more + 1);
     spins.store(more > 0 && more >= usable_cores() ? kSpinsOnSharedCores : kSpins);
     bool enough = true;
+    threads.reserve(more);
     try {
       for (unsigned i = 0; i < more; ++i)
         threads.emplace_back([this, now, i] { loop(i + 1, now); });
     } catch (const std::system_error&) {
+      enough = false;
+    } catch (const std::bad_alloc&) {
       enough = false;
     }
     const auto all = static_cast<unsigned>(threads.size());

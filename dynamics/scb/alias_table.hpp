@@ -12,7 +12,8 @@ namespace popflow::scb {
 /// decides between its two outcomes, so that probabilities are right to n 2^-32.
 class AliasTable {
  public:
-  /// At most 2^16 probabilities.
+  static constexpr Eigen::Index kMost = 1 << 16;
+  /// At most kMost probabilities; std::invalid_argument if there are more.
   explicit AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities);
   [[nodiscard]] std::uint16_t draw(std::uint32_t random) const {
     const std::uint64_t scaled = std::uint64_t{random} * thresholds_.size();

@@ -15,8 +15,6 @@ namespace {
 
 using RowMajor = ProblemFile::Matrix;
 
-/// Whole numbers up to here are exact in a double.
-
 /// Reads one problem from its file, dataset by dataset.
 class Reader : private ProblemFile {
  public:

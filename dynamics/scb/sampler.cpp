@@ -48,6 +48,10 @@ const Problem& countable(const Problem& problem) {
   if (problem.vocabulary() > std::numeric_limits<std::uint16_t>::max())
     throw UsageError("--vocab-size is " + std::to_string(problem.vocabulary()) +
                      "; sampled gradients are possible for at most 65535 tokens");
+  if (problem.Q.slots() > AliasTable::kMost)
+    throw UsageError("a query has " + std::to_string(problem.Q.slots()) +
+                     " positions that matter (--sparsity); sampled gradients are possible for at "
+                     "most 65536");
   return problem;
 }
 

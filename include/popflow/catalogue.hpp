@@ -34,7 +34,7 @@ class Catalogue {
   Catalogue() = default;
   Catalogue(std::vector<CatalogueRow> rows);
 
-  /// Adds one; std::invalid_argument if its name is taken.
+  /// Adds one. Of two with the same name run_program() says so.
   Catalogue& add(CatalogueRow row);
   [[nodiscard]] const std::vector<CatalogueRow>& rows() const { return rows_; }
 

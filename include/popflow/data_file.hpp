@@ -41,6 +41,8 @@ class DataFile {
   [[nodiscard]] bool has_dataset(const std::string& name) const;
   [[nodiscard]] bool has_group(const std::string& name) const;
   [[nodiscard]] std::vector<std::size_t> shape(const std::string& name) const;
+  /// The size of its first dimension. Throws InputError where it has none.
+  [[nodiscard]] std::size_t length(const std::string& name) const;
 
   // Reading a whole dataset refuses strings and compound types, and sizes beyond the machine's
   // memory, before anything is allocated.
@@ -56,8 +58,8 @@ class DataFile {
   [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
   [[nodiscard]] std::vector<std::int64_t> integers(const std::string& name,
                                                    std::size_t count) const;
-  /// Reads elements [first, first+count) of the row-major flattened slab `prefix`, which fixes the
-  /// leading indices: read_slab("V", {3}, ...) reads V[3, ...].
+  /// The slab that `prefix`, which fixes the leading indices, leaves, row-major: read_slab("V",
+  /// {3}) is V[3, ...].
   [[nodiscard]] std::vector<double> read_slab(const std::string& name,
                                               const std::vector<std::size_t>& prefix) const;
   /// Rows [first, first+count) along the dimension after `prefix`, row-major.

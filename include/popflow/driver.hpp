@@ -82,7 +82,8 @@ class Driver {
   virtual ~Driver() = default;
 
   /// Moves up to `target` (not before the current time), exactly. If it ends otherwise than
-  /// reached, state() and time() are the last good ones. std::invalid_argument if it is NaN.
+  /// reached, state() and time() are the last good ones. std::invalid_argument if it is NaN or
+  /// infinite.
   Outcome advance(double target);
 
   [[nodiscard]] virtual const State& state() const = 0;

@@ -50,7 +50,8 @@ struct Functions {
     Value value;
     std::string symbol = {};
   };
-  /// The first time at which `value` crosses zero upwards; the start, where it is positive there.
+  /// The first time at which `value` crosses zero upwards; the start, where it is zero or positive
+  /// there.
   struct Event {
     std::string name;
     std::string meaning;
@@ -126,7 +127,8 @@ struct FunctionSystem {
   ParameterTable parameters;
   /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
   /// defaults to know what the system has: names, those of axes too, must not depend on the
-  /// parameters' values. Exceptions of it and of its functions become SystemErrors.
+  /// parameters' values. Exceptions of it and of its functions become SystemErrors. Its functions
+  /// are called from several threads at once: they must not change what they capture.
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;
   std::string end = {};                       ///< the default of --t-end, in a sentence
   std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo

@@ -131,6 +131,10 @@ def followed(command: Sequence[str], title: str, show: bool | None,
             interrupted = True
             child.send_signal(signal.SIGINT)
             listen(child, bar, said)
+        except BaseException:  # the bar's, say: what is computed is kept, as when interrupted
+            child.send_signal(signal.SIGINT)
+            child.communicate()
+            raise
         finally:
             if child.poll() is None:  # interrupted again
                 child.kill()

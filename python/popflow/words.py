@@ -30,7 +30,7 @@ def word(value: Any) -> str:
     if isinstance(value, xarray.Dataset):
         return str(value.attrs["path"])
     if isinstance(value, Mapping):
-        return ",".join(f"{name}={word(own)}" for name, own in value.items())
+        return ",".join(f"{name}={word(own)}".replace(",", r"\,") for name, own in value.items())
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ",".join(word(item) for item in value)
     return str(value)

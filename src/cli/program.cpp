@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -114,7 +115,12 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {
-    for (const CatalogueRow& row : catalogue.rows()) require_description(row.info());
+    std::set<std::string> names;
+    for (const CatalogueRow& row : catalogue.rows()) {
+      require_description(row.info());
+      if (!names.insert(row.info().name).second)
+        throw SystemError("there are two systems '" + row.info().name + "'");
+    }
     const ExitCode code = cli::dispatch(program, {argv + std::min(argc, 1), argv + argc});
     cli::finish_output();
     return static_cast<int>(code);

@@ -447,8 +447,7 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   file.require(plan->layout());
   if (config.options.has("init-from")) require_same_starts(*plan, path);
   const InterruptGuard guard;
-  const double resumed = before.number_attribute("provenance", "resumed").value_or(0);
-  mark_resumed(file, static_cast<std::int64_t>(resumed) + 1);
+  mark_resumed(file, times_resumed(before) + 1);
   return finish(*plan, file, true, provenance, workers, screen);
 }
 

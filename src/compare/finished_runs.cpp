@@ -49,7 +49,7 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   if (status == status_word(Status::running) || status == status_word(Status::interrupted))
     throw InputError(finished.path + " is not finished (" + status +
                      "); 'resume' ends what was interrupted or killed");
-  if (file.has_dataset("run")) rung.runs = file.shape("run").at(0);
+  if (file.has_dataset("run")) rung.runs = file.length("run");
   const SystemInfo& system = catalogue.info(rung.config.system);
   require_rung(finished, rung.config, system);
   return rung;

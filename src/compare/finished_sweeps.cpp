@@ -57,7 +57,7 @@ SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
                      "with --record series, without --reduce");
   require_rung(finished, cells.config(0), system);
   rung.runs = static_cast<std::size_t>(cells.runs());
-  rung.saves = rung.file->shape(rung.file->has_dataset("save") ? "save" : "time").at(0);
+  rung.saves = rung.file->length(rung.file->has_dataset("save") ? "save" : "time");
   return rung;
 }
 

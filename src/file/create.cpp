@@ -372,6 +372,7 @@ TrajectoryFile TrajectoryFile::create_meanwhile(const std::string& path, GroupSp
   std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
   claim(file.descriptor_, path);
   hdf5::hold(file.descriptor_, hdf5::Maker::us);
+  file.held_ = true;
   file.places_ = std::make_shared<Places>(file.descriptor_, path);
   add_places(*file.places_, {root}, "");
   const auto shared = std::make_shared<const GroupSpec>(std::move(root));

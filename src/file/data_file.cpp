@@ -76,6 +76,12 @@ std::vector<std::size_t> DataFile::shape(const std::string& name) const {
   return impl_->with(full, [&](const auto& r) { return r.dataset(full).shape; });
 }
 
+std::size_t DataFile::length(const std::string& name) const {
+  const std::vector<std::size_t> sizes = shape(name);
+  if (sizes.empty()) throw InputError(path_ + " is damaged: '" + name + "' is a single number");
+  return sizes.front();
+}
+
 DataArray DataFile::read(const std::string& name) const {
   const std::string full = inside(name);
   return impl_->with(full, [&](const auto& r) { return r.read(full, {}); });

@@ -62,8 +62,11 @@ void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_
 }
 
 void put_on_disk(int descriptor, const std::string& path) {
+  int failed = 0;
+  do failed = fsync(descriptor);
+  while (failed != 0 && errno == EINTR);
   // EINVAL: a file system that has nothing to wait for.
-  if (fsync(descriptor) != 0 && errno != EINVAL) throw cannot_write(path, system_reason(errno));
+  if (failed != 0 && errno != EINVAL) throw cannot_write(path, system_reason(errno));
 }
 
 }  // namespace popflow

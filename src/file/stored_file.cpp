@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -128,7 +129,8 @@ struct StoredFile::Impl {
       get(places.data(), slot.count);
       bool counted = true;
       for (std::size_t i = 1; i < places.size(); ++i)
-        counted = counted && places[i] == places[i - 1] + 1;
+        counted = counted && places[i - 1] < std::numeric_limits<std::int64_t>::max() &&
+                  places[i] == places[i - 1] + 1;
       dimension.coordinate =
           counted ? DimensionSpec::Coordinate::index : DimensionSpec::Coordinate::wholes;
       if (counted && !places.empty()) dimension.first = places.front();

@@ -82,6 +82,7 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
   const auto held = hdf5::lock();
   hdf5::examine(file.descriptor_, path);
   hdf5::hold(file.descriptor_, hdf5::Maker::anybody);
+  file.held_ = true;
   const std::string crash = hdf5::crash_sentence(path);
   const hdf5::CrashGuard guard(crash);
   try {
@@ -127,10 +128,8 @@ TrajectoryFile::~TrajectoryFile() {
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
   }
   if (places_) places_->wait();  // HDF5 opens by name
-  if (descriptor_ >= 0) {
-    hdf5::release(descriptor_);
-    close(descriptor_);
-  }
+  if (held_) hdf5::release(descriptor_);
+  if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
@@ -141,6 +140,7 @@ TrajectoryFile& TrajectoryFile::operator=(TrajectoryFile&& other) noexcept {
   std::swap(temporary_, other.temporary_);
   std::swap(publication_, other.publication_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(held_, other.held_);
   std::swap(places_, other.places_);
   unsynced_ = other.unsynced_.exchange(unsynced_);
   return *this;
@@ -195,8 +195,15 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
 void TrajectoryFile::sync() {
   await_publication();
   places_->settle();
+  const std::lock_guard lock(
+      syncing_);  // who comes meanwhile may rely on what another thread syncs
   if (!unsynced_.exchange(false)) return;
-  put_on_disk(descriptor_, path_);
+  try {
+    put_on_disk(descriptor_, path_);
+  } catch (...) {
+    unsynced_ = true;
+    throw;
+  }
 }
 
 void TrajectoryFile::require_in_place() {

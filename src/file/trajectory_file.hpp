@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <variant>
@@ -97,8 +98,10 @@ class TrajectoryFile {
   std::string temporary_;  ///< the name it still has before publish(); empty afterwards
   std::shared_future<void> publication_;  ///< under way or over
   int descriptor_ = -1;
+  bool held_ = false;                   ///< by HDF5, too
   std::atomic<bool> unsynced_ = false;  ///< something was written
-  std::shared_ptr<Places> places_;      ///< of the variables
+  std::mutex syncing_;
+  std::shared_ptr<Places> places_;  ///< of the variables
 };
 
 }  // namespace popflow

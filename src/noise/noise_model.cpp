@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -219,7 +220,13 @@ class ExactNoise : public NoiseModel {
       return;
     }
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
-    const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+    // Directions without noise have eigenvalues of rounding, whose roots would be noise of 1e-8.
+    const Eigen::VectorXd& eigenvalues = solver.eigenvalues();
+    const double rounding = 16 * static_cast<double>(size) *
+                            std::numeric_limits<double>::epsilon() *
+                            eigenvalues.cwiseAbs().maxCoeff();
+    const Eigen::VectorXd roots =
+        (eigenvalues.array() > rounding).select(eigenvalues.cwiseMax(0).cwiseSqrt(), 0);
     const Eigen::VectorXd along = solver.eigenvectors().transpose() * increment;
     result += solver.eigenvectors() * roots.cwiseProduct(along);
   }
@@ -334,10 +341,10 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
   if (options.noise != "batch" && options.noise != "diagonal" && options.noise != "isotropic")
     throw UsageError("--noise is " + options.noise + "; it must be batch, diagonal or isotropic");
   if (options.noise == "isotropic") return std::make_unique<Isotropic>(system, workers, options);
+  if (can.covariance) return std::make_unique<ExactNoise>(system, workers, options);
   if (!can.sampled)
     throw UsageError("--noise " + options.noise + ": " + why_no_samples(system) +
                      "; --noise isotropic works");
-  if (can.covariance) return std::make_unique<ExactNoise>(system, workers, options);
   if (options.noise_samples < 2)
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");

@@ -9,10 +9,13 @@ namespace popflow {
 
 /// The symmetric root of a symmetric, positive semidefinite 2 x 2 matrix, which may be singular. By
 /// Cayley and Hamilton, R = (C + s I) / t with s = det R and t = tr R: s^2 = det C, t^2 = tr C + 2
-/// s. Rounding that makes C indefinite counts as singular; the error of R^2 is some roundings of tr
-/// C.
+/// s. A determinant of rounding counts as 0, so that where there is no noise there is none of 1e-8;
+/// the error of R^2 is some roundings of tr C.
 inline Eigen::Matrix2d symmetric_root(const Eigen::Matrix2d& C) {
-  const double s = std::sqrt(std::max(0.0, C(0, 0) * C(1, 1) - C(1, 0) * C(1, 0)));
+  const double product = C(0, 0) * C(1, 1);
+  const double determinant = product - C(1, 0) * C(1, 0);
+  constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
+  const double s = determinant > kRounding * product ? std::sqrt(determinant) : 0;
   const double t = std::sqrt(std::max(0.0, C.trace() + 2 * s));
   if (!(t > 0)) return Eigen::Matrix2d::Zero();
   return (C + s * Eigen::Matrix2d::Identity()) / t;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,6 +43,7 @@ class Description {
       if (own.letter != 0 && !letters.insert(own.letter).second)
         wrong("it has two options '-" + std::string(1, own.letter) + "'");
     }
+    for (const Parameter& own : info_.parameters) require_conditions(own);
     require_data();
     require_words();
     Parameters own = defaults();
@@ -90,6 +93,28 @@ class Description {
       wrong("its flag '" + own.name + "' is on by default, and nothing would turn it off");
   }
 
+  /// What it says of when it has an effect.
+  void require_conditions(const Parameter& own) const {
+    for (const std::string& mode : own.modes)
+      if (mode != "flow" && mode != "sde" && mode != "sgd")
+        wrong("its option '" + own.name + "' is for the mode '" + mode +
+              "'; modes are flow, sde and sgd");
+    const auto is_option = [&](const std::string& name) {
+      const auto known = [&](const ParameterTable& table) {
+        return std::ranges::find(table, name, &Parameter::name) != table.end();
+      };
+      return known(info_.parameters) || known(run_options()) || known(compare_options()) ||
+             known(verify_options()) || known(sweep_options());
+    };
+    for (const Condition& condition : own.where)
+      if (!is_option(condition.option))
+        wrong("its option '" + own.name + "' depends on --" + condition.option +
+              ", which is no option");
+    if (own.range.low > own.range.high)
+      wrong("its option '" + own.name + "' must be at least " + shortest(own.range.low) +
+            " and at most " + shortest(own.range.high));
+  }
+
   /// All that may stand in one group of a file.
   void require_data() const {
     std::set<std::string> names(kTaken.begin(), kTaken.end());
@@ -113,6 +138,9 @@ class Description {
     claim("an observable", info_.observables);
     claim("a passage", info_.passages);
     claim("a constant", info_.constants);
+    // Both are attributes of the file.
+    if (std::ranges::find(info_.constants, "mode", &ConstantInfo::name) != info_.constants.end())
+      wrong("it has a constant 'mode', a name that an attribute of every file has");
     claim("a final value", info_.finals);
     const std::set<std::string> in_files = std::exchange(names, {});
     claim("an event", info_.events);
@@ -221,6 +249,64 @@ void require_shape(const System& system) {
     require("passage", passage, info.passages, &PassageInfo::name);
   for (const auto& [constant, value] : shape.constants)
     require("constant", constant, info.constants, &ConstantInfo::name);
+
+  const auto wrong = [&](const std::string& sentence) {
+    throw SystemError("the system " + info.name + ": " + sentence);
+  };
+  const auto require_once = [&](const char* what, const auto& values, auto named) {
+    std::set<std::string> seen;
+    for (const auto& value : values)
+      if (!seen.insert(std::invoke(named, value)).second)
+        wrong(std::string("its shape has the ") + what + " '" + std::invoke(named, value) +
+              "' twice");
+  };
+  const auto itself = [](const std::string& name) -> const std::string& { return name; };
+  require_once("axis", shape.dimensions, &DimensionSpec::name);
+  require_once("field", shape.fields, itself);
+  require_once("event", shape.events, itself);
+  require_once("passage", shape.passages, itself);
+  require_once("constant", shape.constants, &std::pair<std::string, double>::first);
+
+  if (shape.state_size() == 0) wrong("its shape has no state: all blocks together have no entry");
+  for (const StateBlock& block : shape.blocks)
+    if (!(block.scale > 0) || !std::isfinite(block.scale))
+      wrong("the scale of its block '" + block.name + "' is " + shortest(block.scale) +
+            "; it must be positive and finite");
+  for (const DimensionSpec& dimension : shape.dimensions) {
+    const bool valued = dimension.coordinate == DimensionSpec::Coordinate::values ||
+                        dimension.coordinate == DimensionSpec::Coordinate::wholes;
+    if (valued && dimension.values.size() != dimension.size)
+      wrong("its axis '" + dimension.name + "' has " + std::to_string(dimension.size) +
+            " entries and " + std::to_string(dimension.values.size()) + " values");
+  }
+  const auto require_axes = [&](const std::string& name, const std::vector<std::string>& axes) {
+    for (const std::string& axis : axes)
+      if (std::ranges::find(shape.dimensions, axis, &DimensionSpec::name) == shape.dimensions.end())
+        wrong("its '" + name + "' has the axis '" + axis + "', which its shape has not");
+  };
+  for (const std::string& field : shape.fields)
+    require_axes(field, std::ranges::find(info.fields, field, &FieldInfo::name)->dimensions);
+  for (const std::string& passage : shape.passages)
+    require_axes(passage, passage_info(info, passage).dimensions);
+  for (const std::string& event : shape.events) {
+    const std::string& after = std::ranges::find(info.events, event, &EventInfo::name)->after;
+    if (!after.empty() && std::ranges::find(shape.events, after) == shape.events.end())
+      wrong("its event '" + event + "' comes after '" + after +
+            "', which its shape has not: it would never be found");
+  }
+
+  const Capabilities can = system.capabilities();
+  const auto require_ability = [&](bool claimed, bool able, const char* what, const char* name) {
+    if (claimed && !able)
+      wrong(std::string("its shape has ") + what + ", and its capabilities no " + name);
+  };
+  require_ability(!shape.events.empty() || !shape.passages.empty(), bool(can.events),
+                  "events or passages", "Events");
+  require_ability(shape.finals, bool(can.final_values), "final values", "FinalValues");
+  require_ability(shape.stages, bool(can.stages), "stages", "Stages");
+  if (shape.stages && info.stages.empty()) wrong("its shape has stages, and its description none");
+  if (shape.finals && info.finals.empty())
+    wrong("its shape has final values, and its description none");
 }
 
 }  // namespace popflow

@@ -130,7 +130,7 @@ const std::vector<Row>& rows() {
         .meaning =
             "how trajectories are computed: one by one, or side by side in vector registers, "
             "for small states that have such formulas; auto: lanes where there are any, but "
-            "a single flow by Odeint's steppers",
+            "a single flow by Odeint's steppers; noisy runs have the same bits either way",
         .words = {"auto", "scalar", "lanes"},
         .modes = kWithMethods}},
       {{.name = "max-steps",

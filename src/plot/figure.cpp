@@ -18,7 +18,7 @@ namespace popflow {
 
 namespace {
 
-/// Folders in which the package may be: the checkout's, and where it is installed.
+// Folders in which the package may be: the checkout's, and where it is installed.
 #ifndef POPFLOW_PYTHON_PATH
 #define POPFLOW_PYTHON_PATH ""
 #endif

@@ -24,7 +24,7 @@ class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
     told::require_run(file);
-    runs_ = file.has_dataset("run") ? file.shape("run").at(0) : 1;
+    runs_ = file.has_dataset("run") ? file.length("run") : 1;
     ensemble_ = file.has_dataset("run");
     done_ = told::saves_of_runs(file, time_.size());
     if (!ensemble_) return;

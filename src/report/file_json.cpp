@@ -65,7 +65,12 @@ Json variable(const DataFile& file, const std::string& path) {
           {"attributes", std::move(said)}};
 }
 
+/// Links of a file may lead round in a circle.
 Json group(const DataFile& file, const std::string& path) {
+  constexpr std::ptrdiff_t kDeepest = 16;
+  if (std::count(path.begin(), path.end(), '/') > kDeepest)
+    throw InputError("'" + file.path() + "' has groups within groups, more than " +
+                     std::to_string(kDeepest) + " deep; popflow writes no such file");
   Json json = {{"attributes", attributes(file, path)}, {"variables", Json::object()}};
   for (const std::string& name : file.members(path.empty() ? "/" : path)) {
     const std::string member = inside(path, name);
@@ -100,7 +105,8 @@ std::string file_json(const DataFile& file) {
   if (file.has_dataset("events/kind") && file.has_dataset("events/time") &&
       file.has_dataset("events/run"))
     json["events"] = events(file);
-  return json.dump(1) + "\n";
+  // A path need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace popflow

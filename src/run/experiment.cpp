@@ -5,6 +5,7 @@
 
 #include "file/output.hpp"
 #include "options/tokens.hpp"
+#include "outcome_index.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -44,8 +45,10 @@ class OneRun {
   Ending end(const System& system) {
     Ending ended;
     ended.outcome = outcome_.value_or(Outcome{Outcome::Kind::reached, driver_->time(), ""});
-    if (const auto outcomes = system.capabilities().outcomes)
+    if (const auto outcomes = system.capabilities().outcomes) {
       ended.where = outcomes->outcome(driver_->view(), driver_->time());
+      (void)outcome_index(system.info(), ended.where);  // is there such a one?
+    }
     if (ended.outcome.kind != Outcome::Kind::interrupted) recorder_.finish(ended.outcome, *driver_);
     return ended;
   }
@@ -393,6 +396,11 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Record
   Together all;
   for (const Ending& run : ended) all.add(run);
   return all.ending();
+}
+
+std::int64_t times_resumed(const DataFile& file) {
+  const double times = file.number_attribute("provenance", "resumed").value_or(0);
+  return times >= 0 && times < largest_whole ? static_cast<std::int64_t>(times) : 0;
 }
 
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {

@@ -45,7 +45,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
 std::string said_of_start(const Parameters& options) {
   if (!options.has("init-from")) return "";
   const DataFile file(options.word("init-from"));
-  const std::size_t runs = file.has_dataset("status") ? file.shape("status").at(0) : 1;
+  const std::size_t runs = file.has_dataset("status") ? file.length("status") : 1;
   if (runs < 2) return "";
   return "--init-from " + file.path() + " holds " + std::to_string(runs) +
          " runs: the start is where its first one ended";

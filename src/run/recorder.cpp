@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "outcome_index.hpp"
 #include "run/status.hpp"
 
 namespace popflow {
@@ -62,9 +63,9 @@ void Recorder::finish(const Outcome& outcome, const Driver& driver) {
   file_.write("stop_time", run, driver.time());
   const auto& outcomes = system_.info().outcomes;
   if (!outcomes.empty()) {
-    const std::string word = can_.outcomes->outcome(driver.view(), driver.time());
-    for (std::size_t i = 0; i < outcomes.size(); ++i)
-      if (outcomes[i].word == word) file_.write("outcome", run, static_cast<std::int8_t>(i + 1));
+    const std::size_t found =
+        outcome_index(system_.info(), can_.outcomes->outcome(driver.view(), driver.time()));
+    if (found > 0) file_.write("outcome", run, static_cast<std::int8_t>(found));
   }
   // Last: it says that the others are there.
   file_.write("status", run, static_cast<std::int8_t>(status_of(outcome.kind)));

@@ -108,7 +108,7 @@ void keep_history(const DataFile& old, GroupSpec& layout) {
       if (std::holds_alternative<std::string>(kept.value))
         kept.value = required_text(old, "parameters", kept.name);
       else if (const auto flag = old.number_attribute("parameters", kept.name))
-        kept.value = static_cast<std::int8_t>(*flag);
+        kept.value = static_cast<std::int8_t>(*flag != 0 ? 1 : 0);
     }
   }
 }
@@ -160,8 +160,7 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
   if (!agree(file.read("time").values, plan.schedule))
     throw InputError(path + " is damaged: its times are not those of its parameters");
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
-  plan.resumed =
-      static_cast<std::int64_t>(file.number_attribute("provenance", "resumed").value_or(0));
+  plan.resumed = times_resumed(file);
   plan.recorded.command_line = options.command_line;
   if (options.threads) plan.config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)

@@ -145,7 +145,8 @@ void fill_whole_range(const Word& word, SweptParameter& swept, double low, doubl
   if (high - low >= kMostValues)
     throw word.wrong(shortest(high - low + 1) + " values; an axis has at most " +
                      shortest(kMostValues));
-  for (double value = low; value <= high; ++value) swept.numbers.push_back(value);
+  // Counted, because beyond 2^53 adding 1 changes nothing.
+  for (double i = 0; i <= high - low; ++i) swept.numbers.push_back(low + i);
 }
 
 /// The bounds of LO:HI...; `log` is its last word.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "outcome_index.hpp"
 #include "popflow/error.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
@@ -25,13 +26,14 @@ bool is_of_setting(const std::string& option) {
 }  // namespace
 
 CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
-                       Workers& workers, std::function<bool()> interrupted)
+                       Workers& workers, std::function<bool()> interrupted, Refusals* refusals)
     : cells_(cells),
       columns_(columns),
       catalogue_(catalogue),
       workers_(workers),
       interrupted_(std::move(interrupted)),
       new_start_(catalogue.new_start(cells.base().system)),
+      refusals_(refusals),
       keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
       config_(cells.base()) {
@@ -70,11 +72,16 @@ CellRunner::Difference CellRunner::difference(std::uint64_t a, std::uint64_t b) 
 
 template <class Make>
 bool CellRunner::accepted(std::uint64_t number, Make make) const {
-  try {
+  if (!keep_going_) {
     naming_cell(cells_, number, make);
     return true;
+  }
+  try {
+    make();
+    return true;
   } catch (const Error& error) {
-    if (!is_refusal(error) || !keep_going_) throw;
+    if (!is_refusal(error)) throw;
+    if (refusals_ != nullptr) refusals_->add(cells_.describe(number), error.what());
   }
   return false;
 }
@@ -311,12 +318,9 @@ void CellRunner::write_end(const Job& job) const {
   row[columns_.status] = static_cast<double>(cell_status(outcome.kind));
   row[columns_.accepted_steps] = static_cast<double>(driver.statistics().accepted);
   if (!columns_.info.outcomes.empty()) row[columns_.outcome] = 0;
-  if (!columns_.info.outcomes.empty() && job.cell->outcomes != nullptr) {
-    const std::string word = job.cell->outcomes->outcome(driver.view(), driver.time());
-    for (std::size_t i = 0; i < columns_.info.outcomes.size(); ++i)
-      if (columns_.info.outcomes[i].word == word)
-        row[columns_.outcome] = static_cast<double>(i + 1);
-  }
+  if (!columns_.info.outcomes.empty() && job.cell->outcomes != nullptr)
+    row[columns_.outcome] = static_cast<double>(
+        outcome_index(columns_.info, job.cell->outcomes->outcome(driver.view(), driver.time())));
   system.observe(driver.view(), driver.time(),
                  row.subspan(columns_.observables, columns_.info.observables.size()));
   const std::vector<EventInfo>& events = columns_.info.events;

@@ -14,6 +14,7 @@
 #include "run/last_state.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
+#include "sweep/refusal.hpp"
 
 namespace popflow {
 
@@ -31,8 +32,9 @@ struct CellRun {
 /// what is parallel within a run.
 class CellRunner {
  public:
+  /// `refusals`, if not null, is told why --keep-going goes on without a cell.
   CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
-             Workers& workers, std::function<bool()> interrupted);
+             Workers& workers, std::function<bool()> interrupted, Refusals* refusals = nullptr);
 
   /// Computes as many of `runs` as go together, from the first on, and writes their rows. Returns
   /// how many; 0, without a meaning of the rows, if it was interrupted. Throws what the system
@@ -113,10 +115,11 @@ class CellRunner {
   const NewStart& new_start_;           ///< of the system
   std::vector<Difference> along_axes_;  ///< what differs along each
   std::vector<const Column*> fields_;   ///< the last state's
-  bool keep_going_ = false;             ///< are refused cells to be marked?
-  bool options_vary_ = false;           ///< do options of `run` differ between cells?
-  RunConfig config_;                    ///< of the last cell
-  std::optional<std::uint64_t> set_;    ///< its number, if config_ is whole
+  Refusals* refusals_ = nullptr;
+  bool keep_going_ = false;           ///< are refused cells to be marked?
+  bool options_vary_ = false;         ///< do options of `run` differ between cells?
+  RunConfig config_;                  ///< of the last cell
+  std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole
   std::unique_ptr<const Circumstances> circumstances_;  ///< of systems, if options do not vary
   std::shared_ptr<const Current> current_;
   /// Systems of the problem of a cell, `problem_of_`, that can be given other starts; the one whose

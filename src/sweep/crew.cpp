@@ -50,8 +50,9 @@ Batch compute(CellRunner& runner, const Crew& crew, RunRange range) {
 
 /// `fair` is how many runs each thread would have if all had equally many.
 void work(Exchange& exchange, const Crew& crew, std::uint64_t fair) {
-  CellRunner runner(crew.cells, crew.columns, crew.catalogue, crew.workers,
-                    [&] { return exchange.stopped(); });
+  CellRunner runner(
+      crew.cells, crew.columns, crew.catalogue, crew.workers, [&] { return exchange.stopped(); },
+      &crew.refusals);
   std::uint64_t most = 1;
   while (const auto range = exchange.claim(most)) {
     const Clock::time_point begin = Clock::now();
@@ -84,7 +85,7 @@ void compute_all(Exchange& exchange, const Crew& crew, bool together) {
   if (together || threads == 1) return guarded_work(crew);
   crew.workers.run(threads, [&](std::size_t) {
     Workers alone(1);
-    guarded_work({crew.cells, crew.columns, crew.catalogue, alone});
+    guarded_work({crew.cells, crew.columns, crew.catalogue, alone, crew.refusals});
   });
 }
 

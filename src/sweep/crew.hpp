@@ -6,6 +6,7 @@
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
 #include "sweep/ledger.hpp"
+#include "sweep/refusal.hpp"
 #include "sweep/writer.hpp"
 
 namespace popflow {
@@ -16,6 +17,7 @@ struct Crew {
   const Columns& columns;
   const Catalogue& catalogue;
   Workers& workers;
+  Refusals& refusals;
 };
 
 /// Where a process gets its work from and brings its results to. Thread-safe.

@@ -144,19 +144,31 @@ class SendingTeam : public Team {
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// A thread beside the one that speaks: all threads of a crew at work.
+/// A thread beside the one that speaks: all threads of a crew at work. Over at once, with the
+/// reason as its trouble, where it cannot be started.
 class AtWork {
  public:
-  AtWork(Exchange& exchange, const Crew& crew, bool together)
-      : thread_([&exchange, crew, together, this] {
-          try {
-            compute_all(exchange, crew, together);
-          } catch (...) {
-            trouble_ = std::current_exception();
-          }
-          over_.store(true);
-        }) {}
-  ~AtWork() { join(); }
+  AtWork(Exchange& exchange, const Crew& crew, bool together) : exchange_(exchange) {
+    const auto work = [crew, together, this] {
+      try {
+        compute_all(exchange_, crew, together);
+      } catch (...) {
+        trouble_ = std::current_exception();
+      }
+      over_.store(true);
+    };
+    try {
+      thread_ = std::thread(work);
+    } catch (...) {
+      trouble_ = std::current_exception();
+      over_.store(true);
+    }
+  }
+  /// Whoever waits for work would otherwise wait for ever.
+  ~AtWork() {
+    if (thread_.joinable()) exchange_.stop();
+    join();
+  }
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 
@@ -168,6 +180,7 @@ class AtWork {
   [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
 
  private:
+  Exchange& exchange_;
   std::atomic<bool> over_ = false;
   std::exception_ptr trouble_;
   std::thread thread_;
@@ -316,6 +329,7 @@ void send_trouble(Ranks& ranks, const std::exception_ptr& trouble) {
     sentence = error.what();
   } catch (const std::exception& error) {
     sentence = error.what();
+  } catch (...) {  // that is the sentence
   }
   for (const char c : sentence) numbers.push_back(static_cast<unsigned char>(c));
   ranks.send(0, kFailed, numbers);
@@ -351,10 +365,13 @@ Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew&
       }
       const bool broken = trouble || service.trouble() || service.left() || at_work.over();
       if (broken) team.stop();
-      if (team.stopped() || team.ended())
-        service.end_all();
-      else
-        service.serve();
+      guarded([&] {
+        if (team.stopped() || team.ended())
+          service.end_all();
+        else
+          service.serve();
+        return true;
+      });
       if (at_work.over() && service.all_done()) break;
       guarded([&] {
         progress(team.done());
@@ -391,7 +408,7 @@ void take_part(Ranks& ranks, const Crew& crew) {
     return std::max<std::uint64_t>(crew.workers.threads(),
                                    static_cast<std::uint64_t>(rate * kGrantSeconds));
   };
-  for (;;) {
+  const auto turn = [&] {
     look();
     const bool over = at_work.over();  // before the outbox is looked at: nothing comes afterwards
     bool heard = false;
@@ -399,7 +416,7 @@ void take_part(Ranks& ranks, const Crew& crew) {
       ranks.send(0, kResult, packed(*batch));
       heard = true;
     }
-    if (over) break;
+    if (over) return false;
     if (!requested && !team.ended() && !team.stopped() && 2 * ledger.left() < wanted()) {
       const double number[] = {static_cast<double>(wanted())};
       ranks.send(0, kRequest, number);
@@ -427,9 +444,19 @@ void take_part(Ranks& ranks, const Crew& crew) {
       }
     }
     heard ? patience.heard() : patience.sleep();
+    return true;
+  };
+  std::exception_ptr trouble;
+  try {
+    while (turn()) {
+    }
+  } catch (...) {  // the first rank waits for what comes from here
+    trouble = std::current_exception();
+    team.stop();
   }
   at_work.join();
-  if (at_work.trouble()) send_trouble(ranks, at_work.trouble());
+  if (!trouble) trouble = at_work.trouble();
+  if (trouble) send_trouble(ranks, trouble);
   ranks.send(0, kDone, {});
 }
 

@@ -200,6 +200,9 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
     } catch (const std::exception& error) {
       code = -1;
       keep(error.what());
+    } catch (...) {
+      code = -1;
+      keep("something went wrong");
     }
   }
   // The lowest rank with trouble says it.

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "popflow/error.hpp"
 #include "sweep/cells.hpp"
@@ -29,5 +32,27 @@ auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
                                   "'resume' of what was computed");
   }
 }
+
+/// Why cells were refused that --keep-going goes on without: each sentence once, with a cell.
+/// Thread-safe.
+class Refusals {
+ public:
+  void add(const std::string& cell, const std::string& sentence) {
+    constexpr std::size_t kMost = 5;
+    const std::lock_guard lock(mutex_);
+    if (cells_.size() < kMost || cells_.contains(sentence)) cells_.emplace(sentence, cell);
+  }
+  [[nodiscard]] std::vector<std::string> sentences() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> all;
+    for (const auto& [sentence, cell] : cells_)
+      all.push_back("refused, as the cell " + cell + ": " + sentence);
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> cells_;  ///< by sentence, the first refused with it
+};
 
 }  // namespace popflow

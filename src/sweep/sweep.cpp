@@ -184,6 +184,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   }
   const SweepEnding ending = close("");
   screen.progress_done();
+  for (const std::string& sentence : crew.refusals.sentences()) screen.warning(sentence);
   if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
   if (ending.status != "interrupted" && computed < wanted && InterruptGuard::signal() != 0) {
     screen.warning("interrupted: of " + std::to_string(wanted) + " runs that --retry names " +
@@ -422,7 +423,8 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
       require_files(cells, "--keep-going marks its cells 'refused' and goes on");
       return std::make_unique<Sweep>(config, catalogue, *workers);
     });
-    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
+    Refusals refusals;
+    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers, refusals};
     const bool dry = config.options.flag("dry-run");
     if (!ranks.first()) {
       if (dry) return ExitCode::success;
@@ -495,7 +497,8 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     });
     if (!sweep) return say_finished(*before);
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
-    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers};
+    Refusals refusals;
+    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers, refusals};
     if (!ranks.first()) {
       ranks.agree(nullptr);
       take_part(ranks, crew);
@@ -504,6 +507,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     Ledger ledger;
     // Who was killed between the last cell and the file's end still has that to do.
     const bool closed = before->text_attribute("", "status") != "running";
+    Provenance provenance;
     const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
       const std::vector<bool> again = statuses_again(cells.retry);
       const GroupSpec layout = sweep->layout(workers->threads());
@@ -518,14 +522,11 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       opened->require(layout);
       // Only now no other process writes it; one may have computed more meanwhile.
       find_missing(*before, *sweep, again, ledger);
+      provenance.before = before->number_attribute("provenance", "wall_time").value_or(0);
+      mark_resumed(*opened, times_resumed(*before) + 1);
       return opened;
     });
-    const Provenance provenance{
-        .before = before->number_attribute("provenance", "wall_time").value_or(0)};
     if (!file) return say_finished(*before);
-    mark_resumed(*file, static_cast<std::int64_t>(
-                            before->number_attribute("provenance", "resumed").value_or(0)) +
-                            1);
     return compute(*sweep, *file, false, ledger, crew, ranks, provenance, screen);
   });
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
@@ -76,24 +77,54 @@ struct Stretch {
   }
 };
 
-/// Drives afresh, cuts and restores: the number of places where the end has other bits.
+/// Advances a driver by way of save times, some of which it may have passed.
+class Journey {
+ public:
+  Journey(double end, int saves) : end_(end), saves_(saves) {}
+  /// Returns how it ended.
+  Outcome::Kind go_on(Driver& driver) {
+    Outcome::Kind kind = Outcome::Kind::reached;
+    while (next_ <= saves_ && kind == Outcome::Kind::reached) {
+      kind = driver.advance(end_ * next_ / saves_).kind;
+      if (kind == Outcome::Kind::reached) ++next_;
+    }
+    return kind;
+  }
+
+ private:
+  double end_;
+  int saves_;
+  int next_ = 1;
+};
+
+/// Drives afresh, cuts and restores: the number of places where the end has other bits. Drivers
+/// need not ask after every step whether they are interrupted, but each time they are told to
+/// advance: a run of few steps is cut at its save times.
 template <class Make>
 void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Differences& found) {
   const std::unique_ptr<Driver> whole = make(DriverHooks{});
-  const Outcome::Kind kind = whole->advance(end).kind;
+  const Outcome::Kind kind = Journey(end, cuts).go_on(*whole);
   const Stretch expected(*whole, kind);
+  bool any = false;
   for (int k = 0; k < cuts; ++k) {
-    const std::int64_t cut = expected.counts.accepted * k / cuts;
-    std::int64_t asked = 0;
-    const std::unique_ptr<Driver> begun = make(DriverHooks{[&] { return asked++ == cut; }, {}});
-    begun->advance(end);
+    const std::int64_t wanted = expected.counts.accepted * k / cuts;
+    const Driver* self = nullptr;
+    const std::unique_ptr<Driver> begun = make(
+        DriverHooks{[&] { return self != nullptr && self->statistics().accepted >= wanted; }, {}});
+    self = begun.get();
+    Journey journey(end, cuts);
+    if (journey.go_on(*begun) != Outcome::Kind::interrupted)
+      continue;  // its last stretch is longer
     const ResumePoint point = begun->resume_point();
+    const std::int64_t cut = begun->statistics().accepted;
+    any = any || cut > 0;
     const std::unique_ptr<Driver> resumed = make(DriverHooks{});
     resumed->restore(*point.x, *point.regime, point.t, point.data);
-    const Outcome::Kind again = resumed->advance(end).kind;
+    const Outcome::Kind again = journey.go_on(*resumed);
     found.same(Stretch(*resumed, again) == expected,
                what + " cut after " + std::to_string(cut) + " steps");
   }
+  if (expected.counts.accepted >= cuts) found.same(any, what + " could not be cut");
 }
 
 std::string name_of(const Parameters& options) {
@@ -140,9 +171,24 @@ Checks check_threads(const Subject& subject) {
     const Outcome::Kind kind = driver->advance(run.options.real("t-end")).kind;
     return Stretch(*driver, kind);
   };
+  // As an ensemble computes them: at the same time, with one System, which must keep nothing.
+  constexpr std::uint32_t kRuns = 12;
+  const auto ensemble = [&](const System& system, const RunConfig& run, Workers& workers) {
+    std::vector<std::optional<Stretch>> ends(kRuns);
+    workers.run(kRuns, [&](std::size_t number) {
+      Workers alone_here(1);
+      const auto driver = make_driver(system, alone_here, run.options,
+                                      static_cast<std::uint32_t>(number), DriverHooks{});
+      const Outcome::Kind kind = driver->advance(run.options.real("t-end")).kind;
+      ends[number].emplace(*driver, kind);
+    });
+    return ends;
+  };
+  std::vector<std::vector<std::optional<Stretch>>> expected_ensemble;
   for (const RunConfig& run : subject.noisy_runs()) {
     alone_noisy.push_back(subject.make(run, one));
     expected_noisy.push_back(noise(*alone_noisy.back().system, run, one));
+    expected_ensemble.push_back(ensemble(*alone_noisy.back().system, run, one));
   }
   for (const unsigned threads : {2U, 5U}) {
     Workers many(threads);
@@ -160,6 +206,8 @@ Checks check_threads(const Subject& subject) {
       const RunConfig& run = subject.noisy_runs()[r];
       const Variant noisy = subject.make(run, many);
       found.same(noise(*noisy.system, run, many) == expected_noisy[r], name_of(run.options) + with);
+      found.same(ensemble(*noisy.system, run, many) == expected_ensemble[r],
+                 name_of(run.options) + ", runs at the same time" + with);
       const Capability<Sampled> a = alone_noisy[r].system->capabilities().sampled,
                                 b = noisy.system->capabilities().sampled;
       if (!a || !b) continue;

@@ -16,7 +16,7 @@ if "POPFLOW_SLURM" not in os.environ:
                            *sys.argv[1:]])
     if done.returncode == 77:
         print("not checked: Slurm is missing; tests/cluster/slurm --install installs it")
-        sys.exit(0)
+        sys.exit(77)
     sys.exit(done.returncode)
 
 sys.path.insert(0, os.path.join(HERE, "..", "run"))

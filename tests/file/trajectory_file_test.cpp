@@ -283,10 +283,13 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
         CHECK(contents(path).empty());
       }
     }
-    SECTION("a link that leads nowhere") {
-      std::filesystem::create_symlink("nowhere", path);
+    SECTION("a link to a file") {
+      const Scratch elsewhere;
+      put(elsewhere / "mine.h5", "precious");
+      std::filesystem::create_symlink(elsewhere / "mine.h5", path);
       CHECK_THROWS_AS(file.publish(false), UsageError);
       CHECK(std::filesystem::is_symlink(path));
+      CHECK(contents(elsewhere / "mine.h5") == "precious");
     }
     SECTION("nothing") {
       file.publish(false);
@@ -297,6 +300,16 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
     }
   }
   CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
+}
+
+TEST_CASE("an output goes where a link leads", "[file][fast]") {
+  const Scratch scratch;
+  const std::string path = scratch / "run.h5";
+  std::filesystem::create_symlink("there.h5", path);
+  TrajectoryFile::create(path, sample_layout(), false);
+  CHECK(std::filesystem::is_symlink(path));
+  CHECK(DataFile(scratch / "there.h5").has_dataset("V"));
+  CHECK(scratch.names().size() == 2);
 }
 
 TEST_CASE("a file is published while the caller goes on", "[file][fast]") {

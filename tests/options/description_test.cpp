@@ -50,6 +50,10 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
     CHECK_THAT(observable(name), Contains("a name that something else"));
   for (const char* name : {"", ".", "a b", "a/b"})
     CHECK_THAT(observable(name), Contains("neither blanks nor '/'"));
+  CHECK_THAT(said([](SystemInfo& bad) {
+               bad.constants.push_back({"mode", "", ""});
+             }),
+             Contains("a constant 'mode'"));
   CHECK_THAT(observable("time_of_settled"), Contains("its event's time"));
   CHECK_THAT(observable("time"), Contains("the system toy-1:"));
   CHECK_THAT(option({"my_rate", Kind::real, "2", ""}), Contains("in Python"));
@@ -84,6 +88,85 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
                bad.stages = {{"first stage", ""}};
              }),
              Contains("stages are different words"));
+}
+
+TEST_CASE("Conditions of options that nothing fulfils are refused", "[fast]") {
+  const auto said = [](Parameter own) {
+    SystemInfo info;
+    info.name = "toy";
+    info.parameters = {std::move(own)};
+    try {
+      require_description(info);
+    } catch (const SystemError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  using Catch::Contains;
+  CHECK_THAT(
+      said({.name = "k", .default_text = "1", .meaning = "", .where = {{.option = "nosuch"}}}),
+      Contains("depends on --nosuch, which is no option"));
+  CHECK(said({.name = "k", .default_text = "1", .meaning = "", .where = {{.option = "noise"}}}) ==
+        "nothing");
+  CHECK_THAT(said({.name = "k", .default_text = "1", .meaning = "", .modes = {"sde2"}}),
+             Contains("modes are flow, sde and sgd"));
+  CHECK_THAT(said({.name = "k", .default_text = "1", .meaning = "", .range = {3, 0}}),
+             Contains("at least 3 and at most 0"));
+}
+
+/// A system that says of itself what a test wants.
+struct Shaped : System {
+  SystemInfo described;
+  Shape shaped;
+  Shaped() {
+    described.name = "toy";
+    described.dimensions = {{"token", "of the vocabulary"}};
+    described.fields = {{"x", {"token"}, "x", "place", ""}};
+    described.events = {{"begun", ""}, {.name = "late", .meaning = "", .after = "begun"}};
+    described.finals = {{.name = "rest", .symbol = "", .meaning = ""}};
+    shaped.blocks = {{"x", 2, 1.0}};
+    shaped.dimensions = {{"token", 2, DimensionSpec::Coordinate::index, {}}};
+    shaped.fields = {"x"};
+  }
+  [[nodiscard]] const SystemInfo& info() const override { return described; }
+  [[nodiscard]] const Shape& shape() const override { return shaped; }
+  [[nodiscard]] double default_end() const override { return 1; }
+  [[nodiscard]] Capabilities capabilities() const override { return {}; }
+  void start(std::span<double> /*x*/) const override {}
+  void rhs(StateView /*x*/, double /*t*/, std::span<double> /*dxdt*/) const override {}
+  void observe(StateView /*x*/, double /*t*/, std::span<double> /*values*/) const override {}
+  void field(std::string_view /*name*/, StateView /*x*/, double /*t*/,
+             const FieldSink& /*sink*/) const override {}
+};
+
+TEST_CASE("Shapes that no run could hold are refused", "[fast]") {
+  const auto said = [](auto change) {
+    Shaped system;
+    change(system.shaped);
+    try {
+      require_shape(system);
+    } catch (const SystemError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  using Catch::Contains;
+  CHECK(said([](Shape&) {}) == "nothing");
+  CHECK_THAT(said([](Shape& s) { s.blocks.clear(); }),
+             Contains("the system toy:") && Contains("no state"));
+  CHECK_THAT(said([](Shape& s) { s.blocks[0].scale = 0; }), Contains("the scale of its block 'x'"));
+  CHECK_THAT(said([](Shape& s) { s.fields = {"x", "x"}; }), Contains("the field 'x' twice"));
+  CHECK_THAT(said([](Shape& s) { s.dimensions.clear(); }),
+             Contains("its 'x' has the axis 'token', which its shape has not"));
+  CHECK_THAT(said([](Shape& s) {
+               s.dimensions[0].coordinate = DimensionSpec::Coordinate::values;
+               s.dimensions[0].values = {1};
+             }),
+             Contains("2 entries and 1 values"));
+  CHECK_THAT(said([](Shape& s) { s.events = {"begun"}; }), Contains("capabilities no Events"));
+  CHECK_THAT(said([](Shape& s) { s.events = {"late"}; }), Contains("it would never be found"));
+  CHECK_THAT(said([](Shape& s) { s.finals = true; }), Contains("capabilities no FinalValues"));
+  CHECK_THAT(said([](Shape& s) { s.stages = true; }), Contains("capabilities no Stages"));
 }
 
 TEST_CASE("The systems here are described well", "[fast]") {

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from runs import (BINARY, PATIENCE, Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all,
-                  start, xarray)
+                  start, until_there, xarray)
 
 FULL = ["--vocab-size", 15, "--context-length", 2000, "--threads", 1]
 SMALL = ["--vocab-size", 12, "--context-length", 100000, "--coordinates", "support",
@@ -383,8 +383,7 @@ def test_two_processes_never_write_one_file():
         args = ["run", "scb", *FULL, "--rtol", 1e-12, "-o", "run.h5", "--saves", 3]
         process = start(*args, folder=folder)
         path = os.path.join(folder, "run.h5")
-        while not os.path.exists(path):
-            time.sleep(0.001)
+        until_there(path, process)
         done = popflow("resume", "run.h5", folder=folder, code=5)
         check("another process" in done.err, done.err)
         done = popflow("resume", "run.h5", "--t-end", 1e4, folder=folder, code=5)

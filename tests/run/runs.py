@@ -17,11 +17,18 @@ try:
     import xarray
 except ImportError as missing:
     print(f"not checked: {missing}")
-    sys.exit(0)
+    sys.exit(77)
 
 # Seconds after which a program is taken to hang. On a machine with much other work, under the
 # sanitizers, what takes a second may take a minute.
 PATIENCE = 300
+
+def until_there(path, process):
+    """Waits for a file that a process is to make; one that has ended makes none."""
+    while not os.path.exists(path):
+        check(process.poll() is None or os.path.exists(path), "it ended without its file")
+        time.sleep(0.001)
+
 
 # What may differ between an interrupted run and an uninterrupted one.
 FREE_GROUPS = ("provenance", "restart")

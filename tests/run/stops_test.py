@@ -6,7 +6,8 @@ import os
 import signal
 import time
 
-from runs import PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all, start
+from runs import (PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all, start,
+                  until_there)
 
 SMALL = ["--vocab-size", 5, "--context-length", 30]
 # The explicit step is too long for the flow.
@@ -189,8 +190,7 @@ def test_signals():
             path = os.path.join(folder, "run.h5")
             process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol",
                             1e-12, "--saves", 5, "-o", path)
-            while not os.path.exists(path):
-                time.sleep(0.001)
+            until_there(path, process)
             process.send_signal(number)
             message = process.communicate(timeout=PATIENCE)[1]
             check(process.returncode == code, f"code {process.returncode}")
@@ -210,8 +210,7 @@ def test_two_signals_at_once_are_one():
         path = os.path.join(folder, "run.h5")
         process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol", 1e-12,
                         "--saves", 5, "-o", path)
-        while not os.path.exists(path):
-            time.sleep(0.001)
+        until_there(path, process)
         time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGTERM)

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from runs import (BINARY, PATIENCE, Folder, attribute, check, check_refused, h5py, np, plain, popflow,
-                  run_all, start, xarray)
+                  run_all, start, until_there, xarray)
 from sweeps import check_cell, check_same_data, datasets, measured, words
 
 SCB = ["--vocab-size", 5, "--context-length", 20]
@@ -571,8 +571,7 @@ def test_a_sweep_whose_file_is_removed_says_so():
         path = os.path.join(folder, "sweep.h5")
         process = start("sweep", "markov", *over("w0=-1.9:.9:60", "e0=.1:1:60"), "--rtol", "1e-12",
                         "--t-end", 3000, "--kernel", "scalar", "-o", path)
-        while not os.path.exists(path):
-            time.sleep(0.01)
+        until_there(path, process)
         os.remove(path)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1]
@@ -593,8 +592,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
     with Folder() as folder:
         path = os.path.join(folder, "sweep.h5")
         process = start("sweep", "markov", *args, "-o", path)
-        while not os.path.exists(path):
-            time.sleep(0.01)
+        until_there(path, process)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1]

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "popflow/error.hpp"
+#include "popflow/system_info.hpp"
+
+namespace popflow {
+
+/// Where an outcome stands among SystemInfo::outcomes, from 1; 0 for "undecided". Throws
+/// SystemError for a word that is not there.
+inline std::size_t outcome_index(const SystemInfo& info, const std::string& word) {
+  if (word == "undecided") return 0;
+  for (std::size_t i = 0; i < info.outcomes.size(); ++i)
+    if (info.outcomes[i].word == word) return i + 1;
+  throw SystemError("the system " + info.name + ": its outcome is '" + word +
+                    "', which its description has not");
+}
+
+}  // namespace popflow
