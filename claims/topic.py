@@ -168,8 +168,8 @@ def attention_to_the_topic(long: bool) -> list[Number]:
     Trained along, attention to the topic is a plateau and not the end. It is a saddle of the flow:
     a word's own logit, from the start a little above that of its topic, grows until each word
     attends to itself, and the rest of its topic has less weight than other topics. The loss is
-    lower there. The larger l2, the longer the plateau: it ends by about t = 1e7 where l2 is
-    1e-5 or less, between 2e7 and 5e7 at 1e-4, and at about 3e8 at 1e-3. (With 9 topics and l2 = 1e-3 the
+    lower there. The larger l2, the longer the plateau: it ends by about t = 1e7 where l2 is 1e-5 or
+    less, between 2e7 and 5e7 at 1e-4, and at about 3e8 at 1e-3. (With 9 topics and l2 = 1e-3 the
     ratio stays above 1 until t = 2e12, but it is a ratio of vanishing weights: from 1e9 on each
     word attends to itself, and the rest of its topic has 3e-6 of its frequency or less.) At
     l2 = 0.01 the plateau lasts until 2e9 or longer with up to 5 topics; with more, and with all at
