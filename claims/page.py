@@ -9,7 +9,7 @@ from pathlib import Path
 
 from popflow.analysis import Estimate
 
-from .claim import CLAIMS, Check, Claim, Number
+from .claim import CLAIMS, Check, Claim, Number, verdict
 from .results import Forms, Result, load
 
 PLACE = Path(__file__).parent.parent / "docs" / "claims.md"
@@ -28,7 +28,7 @@ def page(before: str) -> str:
 
 
 def table() -> str:
-    lines = ["| | claim | found | verdict | time |", "| --- | --- | --- | --- | --- |"]
+    lines = [cells("", "claim", "found", "verdict", "time"), cells(*["---"] * 5)]
     lines += [row(claim, load(claim.number)) for claim in ordered()]
     return "\n".join(lines) + "\n"
 
@@ -44,19 +44,28 @@ def best(forms: Forms) -> Result | None:
 
 def row(claim: Claim, forms: Forms) -> str:
     result = best(forms)
-    says = f"[{claim.number}](#{anchor(claim)}) | {claim.says}"
+    link = f"[{claim.number}](#{anchor(claim)})"
     if result is None:
-        return f"| {says} | not measured | | |"
+        return cells(link, claim.says, "not measured", "", "")
     first = [f"{number.what}{at(number)}: {value(number.found)}" for number in telling(result)]
-    return f"| {says} | {'; '.join(first)} | {verdicts(forms)} | {lasted(result.seconds)} |"
+    return cells(link, claim.says, "; ".join(first), f"**{verdict(together(forms))}**",
+                 lasted(result.seconds))
 
 
-def verdicts(forms: Forms) -> str:
-    """That of the best form, and what the short one says else: its settings are others."""
-    said = {form: result.verdict() for form, result in forms.items()}
-    if "long" not in said or said["long"] == said.get("short", said["long"]):
-        return f"**{said.get('long', said.get('short'))}**"
-    return f"**{said['long']}**; the short form: {said['short']}"
+def cells(*texts: str) -> str:
+    """A row of a table. A | within a cell would begin another."""
+    return "".join("| " + text.replace("|", r"\|") + " " for text in texts) + "|"
+
+
+def together(forms: Forms) -> list[Number]:
+    """What decides in the long form, and under the conditions that only the short one has."""
+    numbers: list[Number] = []
+    for form in ("long", "short"):
+        checks = [one for one in forms[form].numbers if isinstance(one, Check)] \
+            if form in forms else []
+        decided = {number.where for number in numbers}
+        numbers += [check for check in checks if check.where not in decided]
+    return numbers
 
 
 def telling(result: Result) -> list[Number]:
@@ -86,9 +95,9 @@ def section(claim: Claim, forms: Forms) -> str:
     for form, result in sorted(forms.items(), reverse=True):
         lines += ["", f"{form.capitalize()} form, {lasted(result.seconds)}: "
                       f"**{result.verdict()}**.", ""]
-        lines += ["| measured | where | found | must be | |", "| --- | --- | --- | --- | --- |"]
-        lines += [f"| {number.what} | {number.where} | {value(number.found)} | {must(number)} | "
-                  f"{mark(number)} |" for number in result.numbers]
+        lines += [cells("measured", "where", "found", "must be", ""), cells(*["---"] * 5)]
+        lines += [cells(number.what, number.where, value(number.found), must(number), mark(number))
+                  for number in result.numbers]
     return "\n".join(lines) + "\n"
 
 

@@ -52,6 +52,20 @@ def test_what_is_kept_is_what_was_measured(tmp_path, monkeypatch):
     assert results.load(99) == {"short": results.Result(numbers, 3.0)}
 
 
+def test_the_table_counts_the_conditions_of_both_forms():
+    """A condition that both have: as the long form found it."""
+    short = results.Result([Check("a", 3, "B = 4", most=2), Check("a", 3, "B = 64", most=2)], 1.0)
+    long = results.Result([Check("a", 1, "B = 64", most=2), Check("a", 1, "B = 512", most=2),
+                           Number("told", 3, "B = 4")], 1.0)
+    both = page.together({"short": short, "long": long})
+    assert verdict(both) == "holds: B = 64, B = 512; does not hold: B = 4"
+    assert verdict(page.together({"short": short})) == "does not hold"
+
+
+def test_a_bar_does_not_begin_a_cell():
+    assert page.cells("share of |A|", "") == r"| share of \|A\| |  |"
+
+
 @pytest.mark.parametrize("number", range(1, 26))
 def test_every_claim_is_measured_and_kept(number):
     """All 25, each with a number that decides."""
