@@ -73,7 +73,8 @@ def first_stage(long: bool) -> list[Number]:
         right += list((well & (runs.signal_A[..., -1] > 0)).sum("run").values)
     where = "samples of stage 1"
     shares = 1 - np.array(right) / np.array(ended)
-    # Polynomial, not a power of log T: between these lengths log T itself grows as T^0.2.
+    # Polynomial, not a power of log T: log T itself grows as T^0.19 between the lengths of the
+    # short form and as T^0.16 between those of the long one.
     return [Check("power of T of the batch that keeps the sign of signal_A",
                   power_of_length(spans, batches, right, ended), where, least=0.5),
             *(Number("share of runs that grow with the wrong sign", float(share),
@@ -99,7 +100,8 @@ def second_stage(long: bool) -> list[Number]:
         error = own.std("run", ddof=1) / np.sqrt(own.sizes["run"])
         power = power_law(lengths, middle.values, error.values).exponent
         where = f"samples of stage 2 {name}"
-        # "Only with N and the sparsity" leaves powers of log T, which grows as T^0.25 here.
+        # "Only with N and the sparsity" leaves a log T, which grows as T^0.26 between the lengths
+        # of the short form and as T^0.2 between those of the long one.
         found.append(Check("power of T of the excess loss", power, where, most=0.25)
                      if penalty == above else
                      Number("power of T of the excess loss", power, where))
