@@ -13,6 +13,8 @@ import popflow
 from .claim import Check, Number, claim
 from .papers import TOPIC
 
+#: Those that flows have by default, and a tenth of them.
+TOLERANCES: tuple[dict[str, float], ...] = ({}, {"rtol": 1e-9, "atol": 1e-11})
 TOPICS, WORDS = 10, 10  # topics, and words in each; 4 topics in a document unless said
 SYMBOLS = 1 + TOPICS * WORDS  # [MASK] and the words
 WITHIN = np.kron(np.eye(TOPICS), np.ones((WORDS, WORDS))) > 0
@@ -88,17 +90,33 @@ def two_stages(long: bool) -> list[Number]:
          [1, 2, 6, 9]),
         ("l2", "l2", "l2 from 1e-6 to 0.01", [1e-6, 1e-5, 1e-3, 1e-2])]
     for name, label, place, values in cases:
-        runs = popflow.sweep("topic", {name: values}, method="rosenbrock4", t_end=1e6,
-                             record="series", saves=2001, save_spacing="log", save_first=10)
+        runs, accurate = (popflow.sweep("topic", {name: values}, method="rosenbrock4", t_end=1e6,
+                                        record="series", saves=2001, save_spacing="log",
+                                        save_first=10, **tolerances)
+                          for tolerances in TOLERANCES)
         for value in values:
             found += stages(runs.sel({name: value}), f"{label} {value:g}", place)
+        found.append(stages_error(runs, accurate, place))
     sizes = {"topics": 10, "words_per_topic": 10} if long else {"topics": 5, "words_per_topic": 4}
     count = 1 + sizes["topics"] * sizes["words_per_topic"]
     draw = np.random.default_rng(22)
     gaussian = {name: draw.normal(0, 0.01, (count, count)) for name in ("W_K", "W_Q")}
-    run = popflow.run("topic", problem=gaussian, topics_per_document=2, t_end=1e5, saves=1001,
-                      save_spacing="log", save_first=10, state="ends", **sizes)
-    return found + stages(run, f"{count - 1} words, 2 topics in a document", "Gaussian start")
+    run, accurate = (popflow.run("topic", problem=gaussian, topics_per_document=2, t_end=1e5,
+                                 saves=1001, save_spacing="log", save_first=10, state="ends",
+                                 **sizes, **tolerances) for tolerances in TOLERANCES)
+    found += stages(run, f"{count - 1} words, 2 topics in a document", "Gaussian start")
+    return [*found, stages_error(run, accurate, "Gaussian start")]
+
+
+def stages_error(runs: Any, accurate: Any, place: str) -> Number:
+    """The solver's own error, of the norms and of the times of the stages."""
+    changes = [np.abs(accurate[name] / runs[name] - 1).max()
+               for name in ("norm_key", "norm_query")]
+    changes.append(np.abs(accurate.norm_value - runs.norm_value).max() / runs.norm_value.max())
+    changes += [np.abs(accurate.time_of[event] / runs.time_of[event] - 1).max()
+                for event in ("stage1_end", "stage2_start")]
+    return Number("norms and times of the stages, largest relative change at a tenth of the "
+                  "tolerance", max(float(change) for change in changes), place)
 
 
 def stages(run: Any, what: str, place: str) -> list[Number]:
