@@ -53,11 +53,11 @@ def basins(long: bool) -> list[Number]:
     still undecided are counted apart. How many end elsewhere, and how far from the separatrix, is
     told without deciding anything.
 
-    With a free bias starts end elsewhere in every chain. While the bias moves, so does the energy:
-    dE/dt = -2 e^2 db/dt. From 0 they are few and near the separatrix where p and q are nearly
-    equal. Where they differ the optimum of the bias is far from 0, and such starts are many, at
-    energies off by about 1. From its optimum it can be far, too: with p + q < 1 and large e, e
-    falls fast, the bias lags behind, and meanwhile the energy grows."""
+    With a free bias starts end elsewhere in each of the chains. While the bias moves, so does the
+    energy: dE/dt = -2 e^2 db/dt. From 0 such starts are few and near the separatrix where p and q
+    are nearly equal. Where they differ much the optimum of the bias is far from 0, and such starts
+    are many and also far from the separatrix. From its optimum they can be far from it, too: with
+    p + q < 1 and large e, e falls fast, the bias lags behind, and meanwhile the energy grows."""
     found: list[Number] = []
     for chain in BASIN_CHAINS:
         found += with_optimal_bias(chain, 400 if long else 100)
@@ -298,8 +298,7 @@ def initialisation(long: bool) -> list[Number]:
     What the paper advises for p + q > 1, w < 0 and an energy above the saddle's, is tested with
     starts around (e, w) = (0.5, -1), with a spread of 0.02. (About one of 2500 is below it.)
 
-    The shares are Agresti and Coull's, which are never quite 0 or 1. The counts are beside
-    them."""
+    The shares are Agresti and Coull's, which are never quite 0 or 1. The counts are beside them."""
     count = 6000 if long else 3000
     draw = np.random.default_rng(19)
     found: list[Number] = []
