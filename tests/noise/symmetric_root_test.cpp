@@ -62,6 +62,20 @@ Eigen::Matrix3d root_of(const Eigen::Matrix3d& C) {
   return R;
 }
 
+TEST_CASE("where a covariance of two has no noise its root has none", "[fast][noise]") {
+  RandomStream random(2, Purpose::test);
+  for (int i = 0; i < 1000; ++i) {
+    // Every sample keeps the sum.
+    const double a = random.uniform(), b = random.uniform(), c = random.uniform();
+    const double variance = 0.1 * a * a + 0.3 * b * b + 0.7 * c * c;
+    Eigen::Matrix2d C;
+    C << variance, -variance, -variance, variance;
+    C(0, 0) *= 1 + kRounding;
+    const Eigen::Vector2d kept = symmetric_root(C) * Eigen::Vector2d::Ones();
+    CHECK(kept.cwiseAbs().maxCoeff() <= 8 * kRounding);
+  }
+}
+
 TEST_CASE("the symmetric root of a covariance of three is one, singular or not", "[fast][noise]") {
   RandomStream random(2, Purpose::test);
   for (int i = 0; i < 4000; ++i) {

@@ -20,6 +20,7 @@ def test_options():
         "--vocab-size", "10", "--text", "a b.txt", "--force", "--lambda", "2"]
     assert words({"rungs": ["flow", "sgd"], "save_at": np.array([1.5, 2])}) == [
         "--rungs", "flow,sgd", "--save-at", "1.5,2"]
+    assert words({"from_": {"sgd": "a,b.h5"}}) == ["--from", r"sgd=a\,b.h5"]
     assert words({"from_": {"flow": Path("a.h5"), "sgd": "b.h5"}}) == [
         "--from", "flow=a.h5,sgd=b.h5"]
 

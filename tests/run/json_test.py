@@ -5,7 +5,7 @@
 import json
 import os
 
-from runs import Folder, check, popflow, run_all
+from runs import Folder, check, h5py, popflow, run_all
 
 
 def test_systems():
@@ -106,6 +106,16 @@ def test_verify():
           "an order is bounded from below")
 
 
+def test_info_of_groups_that_lead_round_in_a_circle():
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "markov", "--t-end", 1, "-o", path, code=0)
+        with h5py.File(path, "r+") as file:
+            file["parameters/again"] = file["/"]
+        done = popflow("info", path, "--json")
+        check(done.code == 3 and "groups within groups" in done.err, f"{done.code}: {done.err}")
+
+
 if __name__ == "__main__":
-    run_all([test_systems, test_options_of_commands, test_info, test_dry_run, test_progress,
+    run_all([test_systems, test_info_of_groups_that_lead_round_in_a_circle, test_options_of_commands, test_info, test_dry_run, test_progress,
              test_progress_tells_times_in_digits_that_mean_something, test_verify])

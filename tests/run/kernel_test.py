@@ -76,8 +76,10 @@ def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
                     f"{name}.h5", folder=folder, code=0)
         check("--kernel lanes" in " ".join(command_of(os.path.join(folder, "auto.h5"), "problem-seed=7")),
               "the cell's command")
-        popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "--kernel", "lanes",
-                "--keep-going", "-o", "refused.h5", folder=folder, code=0)
+        done = popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "--kernel", "lanes",
+                       "--keep-going", "-o", "refused.h5", folder=folder, code=0)
+        check("refused, as the cell coordinates = support: --kernel lanes: there are none" in done.err,
+              f"why a cell is refused: {done.err}")
         popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "-o", "mixed.h5",
                 folder=folder, code=0)
         for words, found in (("coordinates=signal", True), ("coordinates=support", False)):

@@ -60,6 +60,9 @@ TEST_CASE("files keep their dots, colons and escaped commas", "[fast][sweep]") {
 TEST_CASE("two dots are every whole number", "[fast][sweep]") {
   CHECK(numbers("seed=3..6") == Numbers{3, 4, 5, 6});
   CHECK(numbers("seed=3..3") == Numbers{3});
+  // Up to the largest, where adding 1 changes nothing.
+  CHECK(numbers("seed=9007199254740990..9007199254740992") ==
+        Numbers{9007199254740990, 9007199254740991, 9007199254740992});
   CHECK(refusal({"w0=1..5"}) ==
         "--over w0=1..5: LO..HI is for whole numbers; --w0 takes real ones: LO:HI:N");
   CHECK(refusal({"seed=5..1"}) == "--over seed=5..1: the range is empty: it must increase");

@@ -20,6 +20,7 @@
 #include "popflow/pack.hpp"
 #include "popflow/system.hpp"
 #include "popflow/systems.hpp"
+#include "support/monte_carlo.hpp"
 #include "verify/faulty_model.hpp"
 
 namespace popflow::test {
@@ -207,6 +208,41 @@ TEST_CASE("a system of functions is verified like any other", "[fast][verify]") 
       CHECK(ok.count(name) == 1);
     CHECK(ok.count("gradient") == 0);  // it declares none
   }
+}
+
+/// dx/dt = -x, sampled through a number that all samples share.
+FunctionSystem sharing(bool of_its_own) {
+  return {.name = "sharing",
+          .title = "a sample that keeps what it computes",
+          .source = "a test",
+          .equations = "x' = -x",
+          .parameters = {},
+          .functions = [of_its_own](const Parameters&, const Setting&) {
+            Functions f;
+            f.state = {{"x", {1, 2}, "places"}};
+            f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+              for (std::size_t i = 0; i < x.size(); ++i) out[i] = -x[i];
+            };
+            const auto shared = std::make_shared<std::vector<double>>(2000);
+            f.sample = [=](std::span<const double> x, RandomStream& random, double weight,
+                           std::span<double> out) {
+              std::vector<double> own;
+              std::vector<double>& noise = of_its_own ? own : *shared;
+              noise.assign(2000, 0);
+              for (double& entry : noise) entry = random.normal();
+              for (std::size_t i = 0; i < x.size(); ++i) out[i] -= weight * (x[i] + noise[i]);
+            };
+            f.end = 3;
+            return f;
+          }};
+}
+
+TEST_CASE("runs at the same time that disturb each other are found out", "[fast][verify]") {
+  CHECK(names(verified(sharing(true)), Check::Verdict::fails).count("threads") == 0);
+#ifndef POPFLOW_SANITIZED
+  // The sanitizers would rightly end it.
+  CHECK(names(verified(sharing(false)), Check::Verdict::fails).count("threads") == 1);
+#endif
 }
 
 /// x' = 1 + e^-x, whose derivative is of the size of rounding late in a run.
