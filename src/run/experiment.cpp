@@ -398,11 +398,6 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Record
   return all.ending();
 }
 
-std::int64_t times_resumed(const DataFile& file) {
-  const double times = file.number_attribute("provenance", "resumed").value_or(0);
-  return times >= 0 && times < largest_whole ? static_cast<std::int64_t>(times) : 0;
-}
-
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
   file.set_attributes({{"", "status", std::string("running")},
                        {"", "status_message", std::string("the run has not ended")},

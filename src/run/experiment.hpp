@@ -135,8 +135,6 @@ struct Provenance {
   double before = 0;  ///< wall time of the run before it was resumed
 };
 
-/// How often it was resumed, by its file.
-std::int64_t times_resumed(const DataFile& file);
 /// Writes that it is resumed, for the `times`-th time.
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
 /// Writes how it ended.

@@ -136,6 +136,11 @@ RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
   return config;
 }
 
+std::int64_t times_resumed(const DataFile& file) {
+  const double times = file.number_attribute("provenance", "resumed").value_or(0);
+  return times >= 0 && times < largest_whole ? static_cast<std::int64_t>(times) : 0;
+}
+
 void use_own_problem(RunConfig& config, const DataFile& file, const SystemInfo& info) {
   config.options.unset("init-from");
   for (const Parameter& parameter : config.own.table())

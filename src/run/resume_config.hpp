@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,9 @@ struct ResumePlan {
 /// for an end that the file cannot be extended to.
 ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
                        const Catalogue& catalogue);
+
+/// How often it was resumed, by its file.
+std::int64_t times_resumed(const DataFile& file);
 
 /// Throws InputError unless popflow wrote the file, in a format that this program reads.
 void require_format(const DataFile& file);
