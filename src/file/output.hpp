@@ -19,8 +19,8 @@ void require_free(const std::string& path, bool force);
 void require_disk(const std::string& path, double bytes,
                   const std::string& advice = "Fewer --saves or --state ends make it smaller");
 
-/// A new hidden file next to that of `path`, with a name that identifies its process: its descriptor and
-/// that name. Throws OutputError.
+/// A new hidden file next to that of `path`, with a name that identifies its process: its
+/// descriptor and that name. Throws OutputError.
 std::pair<int, std::string> open_temporary(const std::string& path);
 
 /// Gives a finished file its name, for good. Without `force` nothing is ever replaced, even what
