@@ -245,8 +245,8 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
           continue;
         }
         // A rung that had not begun has nothing to resume from.
-        if (find_restart(before, *experiment.system, experiment.plan.driver_data, 0,
-                         Slots::resumable))
+        if (RestartReader(before, *experiment.system)
+                .find(experiment.plan.driver_data, 0, Slots::resumable))
           recorded.emplace(std::move(before), experiment, false);
       }
       const Provenance provenance;

@@ -307,7 +307,7 @@ void Progress::warn(const std::string& sentence) {
 }
 
 RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool extends)
-    : file_(std::move(file)), experiment_(experiment) {
+    : file_(std::move(file)), experiment_(experiment), slots_(file_, *experiment.system) {
   if (!experiment.plan.ensemble) {
     // A single run without a slot was never begun, or its file is damaged: say so now.
     (void)restart(0);
@@ -339,10 +339,7 @@ std::optional<Ending> RecordedRuns::ended(std::size_t run) const {
 }
 
 Restart RecordedRuns::restart(std::size_t run) const {
-  // HDF5 is for one thread at a time.
-  const std::lock_guard lock(mutex_);
-  return read_restart(file_, *experiment_.system, experiment_.plan.driver_data, run,
-                      Slots::resumable);
+  return slots_.read(experiment_.plan.driver_data, run, Slots::resumable);
 }
 
 void write_starts(Experiment& experiment, const TrajectoryGroup& file) {

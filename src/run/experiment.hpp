@@ -106,6 +106,8 @@ class RecordedRuns {
  public:
   /// Reads it as it is now; a file that takes its place later changes nothing.
   RecordedRuns(DataFile file, const Experiment& experiment, bool extends);
+  RecordedRuns(const RecordedRuns&) = delete;
+  RecordedRuns& operator=(const RecordedRuns&) = delete;
 
   /// How a run ended that need not be run again.
   [[nodiscard]] std::optional<Ending> ended(std::size_t run) const;
@@ -115,10 +117,10 @@ class RecordedRuns {
  private:
   DataFile file_;
   const Experiment& experiment_;
+  RestartReader slots_;
   std::vector<std::int64_t> status_;
   std::vector<double> times_;
   std::vector<std::int64_t> outcomes_;  ///< of systems that have some
-  mutable std::mutex mutex_;
 };
 
 /// Writes the start of every run: those that had not begun when the program was killed begin there,

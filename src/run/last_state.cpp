@@ -35,7 +35,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
     settle_steps(config.options);
     return make_system(config, catalogue, workers).system;
   });
-  Restart restart = read_state(file, *last.system, 0, Slots::all);
+  Restart restart = RestartReader(file, *last.system).read_state(0, Slots::all);
   last.x = std::move(restart.x);
   last.regime = std::move(restart.regime);
   last.t = restart.t;

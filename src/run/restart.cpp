@@ -110,91 +110,79 @@ void RestartWriter::write(const ResumePoint& point, std::int64_t saves, bool end
   ++sequence_;
 }
 
-namespace {
-
-/// A slot as it is in the file, without names for the driver's numbers.
-struct Slot {
-  Restart restart;
-  std::vector<double> data;
-};
-
-std::optional<Slot> find_slot(const DataFile& file, const System& system, std::size_t run,
-                              Slots which) {
-  const std::size_t size = system.shape().state_size();
+RestartReader::RestartReader(const DataFile& file, const System& system)
+    : file_(file), system_(system), regime_(regime_size(system)) {
   if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no restart data");
-  const std::size_t regime = regime_size(system);
   const std::vector<std::size_t> states = file.shape("restart/state");
   const std::vector<std::size_t> drivers = file.shape("restart/driver");
-  const bool regimes_fit =
-      regime == 0 || (file.has_dataset("restart/regime") && !states.empty() &&
-                      file.shape("restart/regime") == std::vector<std::size_t>{states[0], regime});
-  if (states.size() != 2 || states[0] < (run + 1) * kSlots || states[1] != size || !regimes_fit ||
+  const bool regimes_fit = regime_ == 0 || (file.has_dataset("restart/regime") && !states.empty() &&
+                                            file.shape("restart/regime") ==
+                                                std::vector<std::size_t>{states[0], regime_});
+  if (states.size() != 2 || states[1] != system.shape().state_size() || !regimes_fit ||
       drivers.size() != 2 || drivers[0] != states[0] ||
       file.text_attribute("restart", "state_layout") != blocks_of(system))
-    throw InputError(file.path() +
-                     " was written by another version of the program, whose state of " +
-                     system.info().name + " is laid out differently");
-  const DataArray times = file.read("restart/slot_time");
-  const DataArray saves = file.read("restart/saves");
-  const DataArray ended = file.read("restart/ended");
-  const DataArray sequence = file.read("restart/sequence");
-  const DataArray sums = file.read("restart/checksum");
-  if (times.values.size() != states[0])
-    throw InputError(file.path() + " is damaged: 'restart/slot_time' has another shape");
-  for (const DataArray* whole : {&saves, &ended, &sequence, &sums})
-    if (whole->integers.size() != states[0])
-      throw InputError(file.path() + " is damaged: group 'restart' has other shapes");
+    throw other_layout();
+  times_ = file.reals("restart/slot_time", states[0]);
+  saves_ = file.integers("restart/saves", states[0]);
+  ended_ = file.integers("restart/ended", states[0]);
+  sequence_ = file.integers("restart/sequence", states[0]);
+  sums_ = file.integers("restart/checksum", states[0]);
+}
 
+InputError RestartReader::other_layout() const {
+  return InputError(file_.path() +
+                    " was written by another version of the program, whose state of " +
+                    system_.info().name + " is laid out differently");
+}
+
+std::optional<RestartReader::Slot> RestartReader::find_slot(std::size_t run, Slots which) const {
   const std::size_t first = run * kSlots;
+  if (times_.size() < first + kSlots) throw other_layout();
   std::array<std::size_t, kSlots> newest_first = {first, first + 1};
-  if (sequence.integers[first + 1] > sequence.integers[first])
-    std::swap(newest_first[0], newest_first[1]);
+  if (sequence_[first + 1] > sequence_[first]) std::swap(newest_first[0], newest_first[1]);
   for (const std::size_t slot : newest_first) {
-    if (sequence.integers[slot] < 0) continue;
-    if (which == Slots::resumable && ended.integers[slot] != 0) continue;
+    if (sequence_[slot] < 0) continue;
+    if (which == Slots::resumable && ended_[slot] != 0) continue;
     Slot found;
     Restart& restart = found.restart;
-    restart.x.resize(size);
-    file.read_rows("restart/state", {slot}, 0, size, restart.x.data());
-    if (regime > 0) restart.regime = file.read_slab("restart/regime", {slot});
-    found.data = file.read_slab("restart/driver", {slot});
-    restart.t = times.values[slot];
-    restart.saves = saves.integers[slot];
-    restart.ended = ended.integers[slot] != 0;
-    restart.sequence = sequence.integers[slot];
+    restart.x.resize(system_.shape().state_size());
+    file_.read_rows("restart/state", {slot}, 0, restart.x.size(), restart.x.data());
+    if (regime_ > 0) restart.regime = file_.read_slab("restart/regime", {slot});
+    found.data = file_.read_slab("restart/driver", {slot});
+    restart.t = times_[slot];
+    restart.saves = saves_[slot];
+    restart.ended = ended_[slot] != 0;
+    restart.sequence = sequence_[slot];
     if (checksum(restart.x, restart.regime, found.data, restart.t, restart.saves, restart.ended,
-                 restart.sequence) == sums.integers[slot])
+                 restart.sequence) == sums_[slot])
       return found;
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Restart> find_restart(const DataFile& file, const System& system,
-                                    const DriverData& data, std::size_t run, Slots which) {
-  if (file.text_attribute("restart", "driver_layout") != data.layout())
-    throw InputError(file.path() +
+std::optional<Restart> RestartReader::find(const DriverData& data, std::size_t run,
+                                           Slots which) const {
+  if (file_.text_attribute("restart", "driver_layout") != data.layout())
+    throw InputError(file_.path() +
                      " was written by another version of the program, whose integrator stores "
                      "other restart data");
-  std::optional<Slot> slot = find_slot(file, system, run, which);
+  std::optional<Slot> slot = find_slot(run, which);
   if (!slot) return std::nullopt;
   slot->restart.data = data.with(std::move(slot->data));
   return std::move(slot->restart);
 }
 
-Restart read_restart(const DataFile& file, const System& system, const DriverData& data,
-                     std::size_t run, Slots which) {
-  std::optional<Restart> restart = find_restart(file, system, data, run, which);
+Restart RestartReader::read(const DriverData& data, std::size_t run, Slots which) const {
+  std::optional<Restart> restart = find(data, run, which);
   if (!restart)
-    throw InputError(file.path() +
+    throw InputError(file_.path() +
                      " holds no intact restart data; the run must be begun anew (--force)");
   return std::move(*restart);
 }
 
-Restart read_state(const DataFile& file, const System& system, std::size_t run, Slots which) {
-  std::optional<Slot> slot = find_slot(file, system, run, which);
-  if (!slot) throw InputError(file.path() + " holds no intact restart data");
+Restart RestartReader::read_state(std::size_t run, Slots which) const {
+  std::optional<Slot> slot = find_slot(run, which);
+  if (!slot) throw InputError(file_.path() + " holds no intact restart data");
   return std::move(slot->restart);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "file/trajectory_group.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
+#include "popflow/error.hpp"
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
 #include "run/schedule.hpp"
@@ -50,15 +52,38 @@ enum class Slots {
   resumable,
 };
 
-/// The newest intact slot of a run, or nothing. Throws InputError if the file has no slots, or if
-/// what they hold is laid out in another way than this system's state and a driver's `data`.
-std::optional<Restart> find_restart(const DataFile& file, const System& system,
-                                    const DriverData& data, std::size_t run, Slots which);
-/// The same; throws InputError if there is none.
-Restart read_restart(const DataFile& file, const System& system, const DriverData& data,
-                     std::size_t run, Slots which);
-/// The newest intact state of a run, whatever driver moved it there. Throws as read_restart() does.
-Restart read_state(const DataFile& file, const System& system, std::size_t run, Slots which);
+/// The slots of all runs of a file. What tells them apart is read once, however many runs there
+/// are: slots that are written later are not seen. The file and the System must outlive it.
+class RestartReader {
+ public:
+  /// Throws InputError if the file has no slots, or if their states are not of this system's form.
+  RestartReader(const DataFile& file, const System& system);
+
+  /// The newest intact slot of a run, or nothing. Throws InputError if what they hold of a driver
+  /// is not of the form of `data`.
+  [[nodiscard]] std::optional<Restart> find(const DriverData& data, std::size_t run,
+                                            Slots which) const;
+  /// The same; throws InputError if there is none.
+  [[nodiscard]] Restart read(const DriverData& data, std::size_t run, Slots which) const;
+  /// The newest intact state of a run, whatever driver moved it there. Throws as read() does.
+  [[nodiscard]] Restart read_state(std::size_t run, Slots which) const;
+
+ private:
+  /// A slot as it is in the file, without names for the driver's numbers.
+  struct Slot {
+    Restart restart;
+    std::vector<double> data;
+  };
+  [[nodiscard]] std::optional<Slot> find_slot(std::size_t run, Slots which) const;
+  [[nodiscard]] InputError other_layout() const;
+
+  const DataFile& file_;
+  const System& system_;
+  std::size_t regime_;
+  // Of each slot.
+  std::vector<double> times_;
+  std::vector<std::int64_t> saves_, ended_, sequence_, sums_;
+};
 
 /// How the schedule of a file's run continues beyond its end.
 Spacing read_spacing(const DataFile& file);

@@ -38,7 +38,8 @@ struct SlotFile {
     writer.write({&x, &regime, static_cast<double>(saves), driver_data()}, saves, ended);
   }
   [[nodiscard]] Restart read(Slots which = Slots::all) const {
-    return read_restart(DataFile(folder.file("run.h5")), system, driver_data(), 0, which);
+    const DataFile as_it_is(folder.file("run.h5"));
+    return RestartReader(as_it_is, system).read(driver_data(), 0, which);
   }
 
   const System& system;
@@ -102,9 +103,8 @@ TEST_CASE("slots of another system are refused", "[fast][run]") {
   RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
   const ToySystem other(decay());
-  CHECK_THROWS_AS(
-      read_restart(DataFile(slots.folder.file("run.h5")), other, driver_data(), 0, Slots::all),
-      InputError);
+  const DataFile file(slots.folder.file("run.h5"));
+  CHECK_THROWS_AS(RestartReader(file, other), InputError);
 }
 
 TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
@@ -115,7 +115,8 @@ TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
   const DataFile file(slots.folder.file("run.h5"));
   DriverData reordered;
   reordered.add("other", std::vector<double>(kNumbers, 0.5));
-  CHECK_THROWS_AS(read_restart(file, system, reordered, 0, Slots::all), InputError);
+  const RestartReader reader(file, system);
+  CHECK_THROWS_AS(reader.read(reordered, 0, Slots::all), InputError);
 
   class Renamed : public ToySystem {
    public:
@@ -125,8 +126,8 @@ TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
    private:
     Shape renamed_;
   };
-  CHECK_THROWS_AS(read_restart(file, Renamed(), driver_data(), 0, Slots::all), InputError);
-  CHECK(read_state(file, system, 0, Slots::all).saves == 1);
+  CHECK_THROWS_AS(RestartReader(file, Renamed()), InputError);
+  CHECK(reader.read_state(0, Slots::all).saves == 1);
 }
 
 TEST_CASE("the spacing is kept", "[fast][run]") {

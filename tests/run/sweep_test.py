@@ -332,8 +332,8 @@ def test_retry():
 
 def test_a_retry_that_is_interrupted_says_so():
     with Folder() as folder:
-        path = sweep("markov", "--mode", "sgd", "--over", "w0=-1:1:40", "--runs", 50, "--steps", 2000,
-                     "--learning-rate", 0.01, folder=folder)
+        path = sweep("markov", "--mode", "sgd", "--over", "w0=-1:1:40", "--runs", 50, "--steps", 5000,
+                     "--batch-size", 2, "--context-length", 32, "--learning-rate", 0.01, folder=folder)
         process = subprocess.Popen([BINARY, "resume", path, "--retry", "complete", "--threads", "1"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while attribute(path, "status") != "running" and process.poll() is None:

@@ -223,12 +223,12 @@ FunctionSystem sharing(bool of_its_own) {
             f.rhs = [](std::span<const double> x, double, std::span<double> out) {
               for (std::size_t i = 0; i < x.size(); ++i) out[i] = -x[i];
             };
-            const auto shared = std::make_shared<std::vector<double>>(2000);
+            const auto shared = std::make_shared<std::vector<double>>(300);
             f.sample = [=](std::span<const double> x, RandomStream& random, double weight,
                            std::span<double> out) {
               std::vector<double> own;
               std::vector<double>& noise = of_its_own ? own : *shared;
-              noise.assign(2000, 0);
+              noise.assign(300, 0);
               for (double& entry : noise) entry = random.normal();
               for (std::size_t i = 0; i < x.size(); ++i) out[i] -= weight * (x[i] + noise[i]);
             };
