@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <cmath>
+#include <algorithm>
+#include <fstream>
+#include <limits>
 #include <sstream>
 
+#include "control_groups.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -13,7 +15,7 @@ namespace popflow {
 std::string describe_bytes(double bytes) {
   const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < std::size(units)) {
+  while (bytes >= 999.5 && unit + 1 < std::size(units)) {
     bytes /= 1000;
     ++unit;
   }
@@ -23,15 +25,28 @@ std::string describe_bytes(double bytes) {
   return text.str();
 }
 
+double memory_of_control_groups(const std::string& root) {
+  const auto limit = [](const std::string& folder, bool second_version) {
+    std::ifstream file(folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes"));
+    double bytes = 0;
+    // No such file, or "max".
+    return file >> bytes ? bytes : std::numeric_limits<double>::infinity();
+  };
+  return least_of_control_groups("memory", limit, root);
+}
+
 double physical_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  static const double bytes = std::min(
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)),
+      memory_of_control_groups());
+  return bytes;
 }
 
 void require_memory(double doubles, const std::string& what) {
   const double need = doubles * sizeof(double);
   if (need <= physical_memory()) return;
-  throw UsageError(what + " would need " + describe_bytes(need) + " of memory; this machine has " +
-                   describe_bytes(physical_memory()));
+  throw UsageError(what + " would need " + describe_bytes(need) + " of memory; there are " +
+                   describe_bytes(physical_memory()) + " here");
 }
 
 }  // namespace popflow

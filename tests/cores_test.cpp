@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "popflow/memory.hpp"
 #include "support/scratch_folder.hpp"
 
 using popflow::quota_of_control_groups;
@@ -23,6 +24,7 @@ class Root {
     fs::create_directories(full.parent_path());
     std::ofstream(full) << contents;
   }
+  [[nodiscard]] double memory() const { return popflow::memory_of_control_groups(folder_.path()); }
   [[nodiscard]] double quota() const { return quota_of_control_groups(folder_.path()); }
 
  private:
@@ -70,6 +72,22 @@ TEST_CASE("version 2: a container that sees its own group as the root", "[fast]"
   CHECK(root.quota() == 0.5);
   root.file("proc/self/cgroup", "0::/../elsewhere\n");
   CHECK(root.quota() == 0.5);
+}
+
+TEST_CASE("the memory that control groups grant", "[fast]") {
+  const Root root;
+  CHECK(std::isinf(root.memory()));
+  root.file("proc/self/mountinfo", kSecond);
+  root.file("proc/self/cgroup", "0::/system.slice/job_7\n");
+  root.file("sys/fs/cgroup/system.slice/job_7/memory.max", "max\n");
+  CHECK(std::isinf(root.memory()));
+  root.file("sys/fs/cgroup/system.slice/memory.max", "4294967296\n");
+  CHECK(root.memory() == 4294967296.0);
+  root.file("proc/self/mountinfo", kFirst);
+  root.file("proc/self/cgroup", "4:memory:/job\n3:cpu,cpuacct:/\n");
+  root.file("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1073741824\n");
+  CHECK(root.memory() == 1073741824.0);
+  CHECK(popflow::describe_bytes(999997440) == "1 GB");
 }
 
 TEST_CASE("version 1: the quota of the processor's controller", "[fast]") {
