@@ -9,9 +9,7 @@
 
 namespace popflow {
 
-Catalogue::Catalogue(std::vector<CatalogueRow> rows) {
-  for (CatalogueRow& row : rows) add(std::move(row));
-}
+Catalogue::Catalogue(std::vector<CatalogueRow> rows) : rows_(std::move(rows)) {}
 
 Catalogue& Catalogue::add(CatalogueRow row) {
   rows_.push_back(std::move(row));

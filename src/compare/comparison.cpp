@@ -172,8 +172,10 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
   one.name = name;
   one.invariant = std::find(options.invariants.begin(), options.invariants.end(), name) !=
                   options.invariants.end();
-  for (const Paths* rung : paths)
-    one.moments.push_back(moments(*rung, options.level, options.seed, workers));
+  for (const Paths* rung : paths) {
+    one.moments.push_back(moments(*rung, options.level));
+    allow_for_skewness(one.moments.back(), *rung, options.level, options.seed, workers);
+  }
   // Without a flow the range is that of the first rung's mean.
   const auto exact =
       std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });

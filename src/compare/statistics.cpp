@@ -250,14 +250,10 @@ Paths finite_runs(const Paths& paths, std::size_t times) {
   return kept;
 }
 
-Moments moments(const Paths& paths, double level, std::uint64_t seed, Workers& workers) {
+Moments moments(const Paths& paths, double level) {
   Moments m;
-  std::vector<Summary> all;
-  for (std::size_t t = 0; t < paths.times; ++t) all.push_back(summary(paths, t));
-  std::vector<Ends> ends;
-  if (!paths.exact) ends = redrawn_ends(paths, all, level, seed, workers);
   for (std::size_t t = 0; t < paths.times; ++t) {
-    const Summary& s = all[t];
+    const Summary s = summary(paths, t);
     m.mean.push_back(s.mean);
     if (paths.exact) {
       const double zero = std::isfinite(s.mean) ? 0 : kNone;
@@ -277,10 +273,25 @@ Moments moments(const Paths& paths, double level, std::uint64_t seed, Workers& w
     // Samples underestimate heavy tails: at least a Gaussian's.
     const double error = n < 2 ? kNone : error_of_log(n, std::max(s.kurtosis, 3.0));
     m.deviation_error.push_back(error);
-    m.deviation_low.push_back(deviation * std::exp(std::min(-quantile * error, ends[t].low)));
-    m.deviation_high.push_back(deviation * std::exp(std::max(quantile * error, ends[t].high)));
+    m.deviation_low.push_back(deviation * std::exp(-quantile * error));
+    m.deviation_high.push_back(deviation * std::exp(quantile * error));
   }
   return m;
+}
+
+void allow_for_skewness(Moments& moments, const Paths& paths, double level, std::uint64_t seed,
+                        Workers& workers) {
+  if (paths.exact) return;
+  std::vector<Summary> all;
+  for (std::size_t t = 0; t < paths.times; ++t) all.push_back(summary(paths, t));
+  const std::vector<Ends> ends = redrawn_ends(paths, all, level, seed, workers);
+  for (std::size_t t = 0; t < paths.times; ++t) {
+    const double deviation = moments.deviation[t];
+    double& low = moments.deviation_low[t];
+    double& high = moments.deviation_high[t];
+    low = std::min(low, deviation * std::exp(ends[t].low));
+    high = std::max(high, deviation * std::exp(ends[t].high));
+  }
 }
 
 Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,

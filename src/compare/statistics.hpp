@@ -38,12 +38,15 @@ struct Moments {
 };
 
 /// The standard error of log s is by the delta method, with the sample's own fourth moment or a
-/// Gaussian's, whichever is larger. The interval of the deviation reaches as far as Student's
-/// quantile times that and as the studentised bootstrap of log s (runs drawn anew, with a fourth
-/// moment of their own): of laws that are skewed, as those of losses are, small samples mostly miss
-/// the tail, and the former alone held 71 to 86 times of 100 where 95 are claimed (squares of
-/// normals, 8 to 100 runs; with the latter 84 to 90).
-Moments moments(const Paths& paths, double level, std::uint64_t seed, Workers& workers);
+/// Gaussian's, whichever is larger; the interval of the deviation is Student's quantile times that.
+Moments moments(const Paths& paths, double level);
+
+/// Widens the intervals of deviations to those of the studentised bootstrap of log s (runs drawn
+/// anew, with a fourth moment of their own): of laws that are skewed, as those of losses are, small
+/// samples mostly miss the tail, and without it they held 71 to 86 times of 100 where 95 are
+/// claimed (squares of normals, 8 to 100 runs; with it 84 to 90).
+void allow_for_skewness(Moments& moments, const Paths& paths, double level, std::uint64_t seed,
+                        Workers& workers);
 
 /// Second minus first, at every time, and over all times together.
 struct Difference {

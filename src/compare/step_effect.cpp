@@ -53,7 +53,7 @@ bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& e
     Paths changes{runs, times, {}, false};
     for (std::size_t i = 0; i < runs * times; ++i)
       changes.values.push_back(change[i * observables + o]);
-    const Moments m = moments(changes, 0.95, 0, experiment.workers);  // no interval is used
+    const Moments m = moments(changes, 0.95);
     effect.mean[o] = m.mean;
     effect.error[o] = m.mean_error;
   }

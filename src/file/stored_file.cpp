@@ -139,11 +139,7 @@ struct StoredFile::Impl {
   }
 
   GroupSpec group(const hdf5::Reader& reader, const std::string& path, const std::string& file) {
-    // Deeper than any that popflow writes; each level is looked up anew from the root.
-    constexpr std::ptrdiff_t kDeepest = 16;
-    if (std::count(path.begin(), path.end(), '/') > kDeepest)
-      throw InputError("'" + file + "' has groups within groups, more than " +
-                       std::to_string(kDeepest) + " deep; popflow writes no such file");
+    require_shallow(path, file);  // each level is looked up anew from the root
     GroupSpec spec;
     spec.name = path.substr(path.rfind('/') + 1);
     spec.attributes = attributes(reader, path);

@@ -5,6 +5,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "popflow/error.hpp"
+
 namespace popflow {
 
 namespace {
@@ -139,6 +141,13 @@ std::size_t bytes_of(NumberType type) { return type == NumberType::int8 ? 1 : 8;
 
 std::string join(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
+}
+
+void require_shallow(const std::string& group, const std::string& file) {
+  constexpr std::ptrdiff_t kDeepest = 16;
+  if (std::count(group.begin(), group.end(), '/') > kDeepest)
+    throw InputError("'" + file + "' has groups within groups, more than " +
+                     std::to_string(kDeepest) + " deep; popflow writes no such file");
 }
 
 void check_layout(const GroupSpec& root) { check_group({root}); }

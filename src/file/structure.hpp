@@ -25,6 +25,10 @@ struct Scope {
 /// `path` of a member of the group `group`, as slots are named: "events/time", "loss".
 [[nodiscard]] std::string join(const std::string& group, const std::string& name);
 
+/// Throws InputError for a group that lies deeper than any that popflow writes: links within a file
+/// may lead round in a circle.
+void require_shallow(const std::string& group, const std::string& file);
+
 /// Finds programming errors: two things of one name, a dimension without size
 /// or unknown, contents of another type or size than declared. Throws std::logic_error.
 void check_layout(const GroupSpec& root);

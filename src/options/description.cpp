@@ -231,11 +231,14 @@ void require_description(const SystemInfo& info) { Description(info).require(); 
 void require_shape(const System& system) {
   const SystemInfo& info = system.info();
   const Shape& shape = system.shape();
+  const auto wrong = [&](const std::string& sentence) {
+    throw SystemError("the system " + info.name + ": " + sentence);
+  };
   const auto require = [&](const char* what, const std::string& name, const auto& described,
                            auto named) {
     if (std::ranges::find(described, name, named) == described.end())
-      throw SystemError("the system " + info.name + ": its shape has the " + what + " '" + name +
-                        "', which its description has not");
+      wrong(std::string("its shape has the ") + what + " '" + name +
+            "', which its description has not");
   };
   for (const DimensionSpec& dimension : shape.dimensions)
     require("axis", dimension.name, info.dimensions, &DimensionInfo::name);
@@ -250,9 +253,6 @@ void require_shape(const System& system) {
   for (const auto& [constant, value] : shape.constants)
     require("constant", constant, info.constants, &ConstantInfo::name);
 
-  const auto wrong = [&](const std::string& sentence) {
-    throw SystemError("the system " + info.name + ": " + sentence);
-  };
   const auto require_once = [&](const char* what, const auto& values, auto named) {
     std::set<std::string> seen;
     for (const auto& value : values)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "file/structure.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "text/text.hpp"
@@ -13,10 +14,6 @@ namespace popflow {
 namespace {
 
 using Json = nlohmann::ordered_json;  // members in the order in which they are written
-
-std::string inside(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
-}
 
 Json number(double x) {
   const bool whole = std::abs(x) < largest_whole && x == std::round(x);
@@ -65,15 +62,11 @@ Json variable(const DataFile& file, const std::string& path) {
           {"attributes", std::move(said)}};
 }
 
-/// Links of a file may lead round in a circle.
 Json group(const DataFile& file, const std::string& path) {
-  constexpr std::ptrdiff_t kDeepest = 16;
-  if (std::count(path.begin(), path.end(), '/') > kDeepest)
-    throw InputError("'" + file.path() + "' has groups within groups, more than " +
-                     std::to_string(kDeepest) + " deep; popflow writes no such file");
+  require_shallow(path, file.path());
   Json json = {{"attributes", attributes(file, path)}, {"variables", Json::object()}};
   for (const std::string& name : file.members(path.empty() ? "/" : path)) {
-    const std::string member = inside(path, name);
+    const std::string member = join(path, name);
     if (file.has_dataset(member))
       json["variables"][name] = variable(file, member);
     else if (file.has_group(member))

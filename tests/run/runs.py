@@ -23,13 +23,6 @@ except ImportError as missing:
 # sanitizers, what takes a second may take a minute.
 PATIENCE = 300
 
-def until_there(path, process):
-    """Waits for a file that a process is to make; one that has ended makes none."""
-    while not os.path.exists(path):
-        check(process.poll() is None or os.path.exists(path), "it ended without its file")
-        time.sleep(0.001)
-
-
 # What may differ between an interrupted run and an uninterrupted one.
 FREE_GROUPS = ("provenance", "restart")
 FREE_ATTRIBUTES = ("history",)
@@ -149,6 +142,13 @@ def cut(args, folder, after, by=signal.SIGINT):
     process.send_signal(by)
     process.communicate(timeout=PATIENCE)
     return process.returncode
+
+
+def until_there(path, process):
+    """Waits for a file that a process is to make; one that has ended makes none."""
+    while not os.path.exists(path):
+        check(process.poll() is None or os.path.exists(path), "it ended without its file")
+        time.sleep(0.001)
 
 
 def check(condition, message):
