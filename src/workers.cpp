@@ -47,31 +47,49 @@ class Claim {
 /// No job has as many tasks: while one is prepared none can be claimed.
 constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
 
-}  // namespace
-
 /// Tasks of a job that lie together, for one thread, which others help when theirs are done: job
-/// after job the same thread touches the same part of a state, which stays in its cache.
+/// after job the same thread touches the same part of a state, which stays in its cache. All that
+/// a thread needs to begin is in one line of the cache, since to get one that another core has
+/// written takes a tenth of a microsecond.
 struct alignas(64) Share {
+  using Task = std::function<void(std::size_t)>;
+
   std::atomic<std::uint64_t> claims{Claim(0, kClosed).bits()};
+  std::atomic<std::uint32_t> end{0};
+  std::atomic<const Task*> task{nullptr};
+
+  [[nodiscard]] Claim next() const { return Claim(claims.load(std::memory_order_acquire)); }
+  [[nodiscard]] bool has_job_after(std::uint32_t seen) const {
+    const Claim claim = next();
+    return claim.job() != seen && claim.task() != kClosed;
+  }
+  /// Closed before its fields change: who has read a new one then fails to claim by an old word.
+  void open(std::uint32_t job, std::uint32_t first, std::uint32_t last, const Task* what) {
+    claims.store(Claim(job, kClosed).bits(), std::memory_order_release);
+    task.store(what, std::memory_order_release);
+    end.store(last, std::memory_order_release);
+    claims.store(Claim(job, first).bits(), std::memory_order_release);
+  }
 };
+
+}  // namespace
 
 /// A job is over when its tasks are, however many threads have come to it: on a machine that does
 /// other work too, the calling thread does them all rather than wait for one that gets no core.
 struct Workers::Impl {
-  using Task = std::function<void(std::size_t)>;
+  using Task = Share::Task;
 
   std::vector<std::thread> threads;
-  std::atomic<std::uint32_t> job{0};  ///< its number; what sleeping threads wait for
-  std::vector<Share> shares{1};       ///< the calling thread's, and one for each other thread
-  std::atomic<std::uint32_t> tasks{0};
-  std::atomic<const Task*> task{nullptr};
-  std::atomic<std::uint32_t> done{0};  ///< tasks of the job that are
+  std::vector<Share> shares{1};  ///< the calling thread's, and one for each other thread
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
   std::atomic<int> spins{kSpins};
-  std::atomic<bool> busy{false};  ///< does a thread of the program run a job?
   std::mutex mutex;
   std::exception_ptr error;
+  // Written at each job, and so apart from what all threads read.
+  alignas(64) std::atomic<std::uint32_t> job{0};   ///< its number; what sleeping threads wait for
+  std::atomic<bool> busy{false};                   ///< does a thread of the program run a job?
+  alignas(64) std::atomic<std::uint32_t> left{0};  ///< tasks of the job that are not done
 
   /// More threads; false if the system refused to start as many. They are seen to have begun: a
   /// thread that is about to begin may hold locks of the run-time library, which a process forked
@@ -79,6 +97,7 @@ struct Workers::Impl {
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
     shares = std::vector<Share>(more + 1);
+    for (Share& share : shares) share.claims.store(Claim(now, kClosed).bits());
     spins.store(more > 0 && more >= usable_cores() ? kSpinsOnSharedCores : kSpins);
     bool enough = true;
     threads.reserve(more);
@@ -98,8 +117,7 @@ struct Workers::Impl {
   /// Ends all of them.
   void end() {
     stop.store(true);
-    job.fetch_add(1);
-    job.notify_all();
+    offer(0, nullptr);
     for (std::thread& thread : threads) thread.join();
     threads.clear();
     begun.store(0);
@@ -107,29 +125,29 @@ struct Workers::Impl {
   }
 
   /// Does all tasks, with the help of those threads that come.
-  void run(std::uint32_t count, const Task& what) {
-    const std::uint32_t number = job.load() + 1;
-    // Closed before its fields change: who has read a new one then fails to claim by an old word.
-    for (Share& share : shares) share.claims.store(Claim(number, kClosed).bits());
-    task.store(&what);
-    tasks.store(count);
-    done.store(0);
-    for (std::size_t i = 0; i < shares.size(); ++i)
-      shares[i].claims.store(Claim(number, begin(i, count)).bits());
-    job.store(number);
-    job.notify_all();
+  void run(std::uint32_t count, const Task& task) {
+    offer(count, &task);
     work(0);
     // Others are at their last tasks: they take microseconds, where giving the core away may take
     // milliseconds on a machine that does other work too.
-    for (int spin = 0; spin < spins.load() && done.load() != count; ++spin) {
+    const int most = spins.load();
+    for (int spin = 0; spin < most && left.load() != 0; ++spin) {
     }
-    for (std::uint32_t now = done.load(); now != count; now = done.load()) done.wait(now);
+    for (std::uint32_t now = left.load(); now != 0; now = left.load()) left.wait(now);
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
   }
 
-  /// The first of a share's tasks, of `count` in all.
-  [[nodiscard]] std::uint32_t begin(std::size_t share, std::uint32_t count) const {
-    return static_cast<std::uint32_t>(std::uint64_t{count} * share / shares.size());
+  /// A new job.
+  void offer(std::uint32_t count, const Task* task) {
+    const std::uint32_t number = job.load(std::memory_order_relaxed) + 1;
+    left.store(count, std::memory_order_relaxed);
+    const auto first_of = [&](std::size_t share) {
+      return static_cast<std::uint32_t>(std::uint64_t{count} * share / shares.size());
+    };
+    for (std::size_t i = shares.size(); i-- > 0;)  // the calling thread comes to its own last
+      shares[i].open(number, first_of(i), first_of(i + 1), task);
+    job.store(number);
+    job.notify_all();
   }
 
   /// Claims tasks and does them until none is left, those of its own share first.
@@ -137,30 +155,27 @@ struct Workers::Impl {
     inside_task = true;
     std::uint32_t finished = 0;
     for (std::size_t turn = 0; turn < shares.size(); ++turn)
-      finished += work_at((own + turn) % shares.size());
+      finished += work_at(shares[(own + turn) % shares.size()]);
     inside_task = false;
-    if (finished == 0) return;  // the job may be over, and another prepared
-    const std::uint32_t count = tasks.load();
-    if (done.fetch_add(finished) + finished == count) done.notify_one();
+    // With none the job may be over, and another prepared.
+    if (finished != 0 && left.fetch_sub(finished) == finished) left.notify_one();
   }
 
   /// Those of one share; the number of tasks that are done, or will not be.
-  std::uint32_t work_at(std::size_t share) {
-    std::atomic<std::uint64_t>& claims = shares[share].claims;
+  std::uint32_t work_at(Share& share) {
     std::uint32_t finished = 0;
-    for (std::uint64_t bits = claims.load();;) {
+    for (std::uint64_t bits = share.next().bits();;) {
       const Claim next(bits);
-      const std::uint32_t end = begin(share + 1, tasks.load());
-      const Task* const what = task.load();
-      if (next.task() >= end) return finished;
-      if (!claims.compare_exchange_weak(bits, bits + 1)) continue;
+      const Task* const what = share.task.load(std::memory_order_acquire);
+      if (next.task() >= share.end.load(std::memory_order_acquire)) return finished;
+      if (!share.claims.compare_exchange_weak(bits, bits + 1)) continue;
       ++finished;
       try {
         (*what)(next.task());
       } catch (...) {
         finished += give_up();
       }
-      bits = claims.load();
+      bits = share.next().bits();
     }
   }
 
@@ -169,13 +184,14 @@ struct Workers::Impl {
     const std::scoped_lock lock(mutex);
     if (!error) error = std::current_exception();
     std::uint32_t given_up = 0;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      const std::uint32_t end = begin(i + 1, tasks.load());
-      std::uint64_t bits = shares[i].claims.load();
-      while (!shares[i].claims.compare_exchange_weak(
-          bits, Claim(Claim(bits).job(), std::max(end, Claim(bits).task())).bits())) {
+    for (Share& share : shares) {
+      for (std::uint64_t bits = share.next().bits();;) {
+        const Claim next(bits);
+        const std::uint32_t end = std::max(next.task(), share.end.load(std::memory_order_acquire));
+        if (!share.claims.compare_exchange_weak(bits, Claim(next.job(), end).bits())) continue;
+        given_up += end - next.task();
+        break;
       }
-      given_up += end - std::min(end, Claim(bits).task());
     }
     return given_up;
   }
@@ -184,12 +200,14 @@ struct Workers::Impl {
   void loop(std::size_t own, std::uint32_t seen) {
     begun.fetch_add(1);
     begun.notify_one();
-    for (;;) {
-      for (int spin = 0; spin < spins.load() && job.load() == seen; ++spin) {
+    const Share& share = shares[own];
+    const int most = spins.load();
+    while (!stop.load()) {
+      for (int spin = 0; spin < most && !share.has_job_after(seen); ++spin) {
       }
-      job.wait(seen);
-      seen = job.load();
-      if (stop.load()) return;
+      if (!share.has_job_after(seen)) job.wait(seen);
+      if (!share.has_job_after(seen)) continue;
+      seen = share.next().job();
       work(own);
     }
   }
