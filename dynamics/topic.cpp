@@ -5,13 +5,13 @@
 #include <memory>
 #include <optional>
 
-#include "dynamics/common/datasets.hpp"
-#include "dynamics/common/problem_file.hpp"
-#include "dynamics/common/sizes.hpp"
 #include "dynamics/topic/full.hpp"
 #include "dynamics/topic/system.hpp"
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
+#include "popflow/problem_file.hpp"
+#include "popflow/sizes.hpp"
 
 namespace popflow::topic {
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <string>
 
-#include "dynamics/common/problem_file.hpp"
-#include "dynamics/common/sizes.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/problem_file.hpp"
 #include "popflow/random.hpp"
+#include "popflow/sizes.hpp"
 
 namespace popflow::joma {
 namespace {

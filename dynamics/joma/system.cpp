@@ -5,10 +5,10 @@
 #include <limits>
 #include <sstream>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/clock.hpp"
 #include "dynamics/joma/closed_form.hpp"
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 

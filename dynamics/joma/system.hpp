@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
 #include "dynamics/joma/entropy.hpp"
@@ -12,6 +11,7 @@
 #include "dynamics/joma/look.hpp"
 #include "dynamics/joma/parts.hpp"
 #include "dynamics/joma/problem.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::joma {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "dynamics/common/discrete.hpp"
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/attention.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "popflow/random.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
-#include "dynamics/common/problem_file.hpp"
-#include "dynamics/common/sizes.hpp"
 #include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
+#include "popflow/problem_file.hpp"
 #include "popflow/random.hpp"
+#include "popflow/sizes.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {

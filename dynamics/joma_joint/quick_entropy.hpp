@@ -3,8 +3,8 @@
 #include <Eigen/Core>
 #include <optional>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/attention.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {

@@ -2,10 +2,10 @@
 
 #include <span>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/batch.hpp"
 #include "dynamics/joma_joint/noisy_step.hpp"
 #include "popflow/random.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma_joint {

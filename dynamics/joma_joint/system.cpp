@@ -5,10 +5,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/joma_joint.hpp"
 #include "dynamics/joma_joint/entropy.hpp"
 #include "dynamics/joma_joint/spectrum.hpp"
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 

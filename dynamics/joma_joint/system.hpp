@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/joma_joint/flow.hpp"
 #include "dynamics/joma_joint/known.hpp"
 #include "dynamics/joma_joint/look.hpp"
@@ -14,6 +13,7 @@
 #include "dynamics/joma_joint/quick_entropy.hpp"
 #include "dynamics/joma_joint/rank_bracket.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::joma_joint {

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <utility>
 
-#include "dynamics/common/problem_file.hpp"
-#include "dynamics/common/sizes.hpp"
 #include "dynamics/markov/letters.hpp"
 #include "popflow/error.hpp"
+#include "popflow/problem_file.hpp"
+#include "popflow/sizes.hpp"
 
 namespace popflow::markov {
 

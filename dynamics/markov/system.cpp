@@ -4,10 +4,10 @@
 #include <cmath>
 #include <sstream>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/bernoulli.hpp"
 #include "dynamics/markov/lanes.hpp"
+#include "popflow/datasets.hpp"
 
 namespace popflow::markov {
 

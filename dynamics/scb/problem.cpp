@@ -4,13 +4,13 @@
 #include <sstream>
 #include <utility>
 
-#include "dynamics/common/sizes.hpp"
 #include "dynamics/scb/bigrams.hpp"
 #include "dynamics/scb/drawn.hpp"
 #include "dynamics/scb/problem_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/sizes.hpp"
 
 namespace popflow::scb {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "dynamics/common/problem_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/problem_file.hpp"
 
 namespace popflow::scb {
 namespace {

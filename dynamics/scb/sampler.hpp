@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/scb/alias_table.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 #include "popflow/random.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::scb {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/scb.hpp"
 #include "dynamics/scb/growth.hpp"
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/state.hpp"

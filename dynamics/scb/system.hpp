@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/scb/active_set.hpp"
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/lanes.hpp"
@@ -15,6 +14,7 @@
 #include "dynamics/scb/sampler.hpp"
 #include "dynamics/scb/training.hpp"
 #include "dynamics/scb/value.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::scb {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/topic.hpp"
+#include "popflow/datasets.hpp"
 
 namespace popflow::topic {
 

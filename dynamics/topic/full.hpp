@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/full_start.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "dynamics/topic/moments.hpp"
@@ -12,6 +11,7 @@
 #include "dynamics/topic/population.hpp"
 #include "dynamics/topic/sampler.hpp"
 #include "dynamics/topic/system.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/system.hpp"
 #include "popflow/workers.hpp"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/look.hpp"
 #include "dynamics/topic/matrices.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::topic {

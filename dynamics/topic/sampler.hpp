@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "dynamics/common/scratch.hpp"
 #include "dynamics/topic/document.hpp"
 #include "dynamics/topic/matrices.hpp"
 #include "popflow/random.hpp"
+#include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::topic {

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "dynamics/common/datasets.hpp"
 #include "dynamics/topic.hpp"
+#include "popflow/datasets.hpp"
 
 namespace popflow::topic {
 

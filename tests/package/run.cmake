@@ -1,5 +1,5 @@
 # Installs the build, moves the result elsewhere, and builds and runs projects against it: a consumer
-# of the library, and examples/own-system, a program with a system of its own.
+# of the library, and the examples, programs with systems of their own.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
@@ -28,15 +28,18 @@ if(found EQUAL -1)
   message(FATAL_ERROR "An installed experiment is not found by its name:\n${shown}")
 endif()
 
-run("${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/build" -G "${GENERATOR}"
-    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
-    "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
-run("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
-run("${WORK_DIR}/build/consumer")
+# Builds the project in `folder`, in WORK_DIR/name.
+function(build name folder)
+  run("${CMAKE_COMMAND}" -S "${folder}" -B "${WORK_DIR}/${name}" -G "${GENERATOR}"
+      "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+      "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
+  run("${CMAKE_COMMAND}" --build "${WORK_DIR}/${name}")
+endfunction()
 
-run("${CMAKE_COMMAND}" -S "${EXAMPLE_DIR}" -B "${WORK_DIR}/example" -G "${GENERATOR}"
-    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
-    "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
-run("${CMAKE_COMMAND}" --build "${WORK_DIR}/example")
-run("${PYTHON}" "${CONSUMER_DIR}/own_system.py" "${WORK_DIR}/example/product"
+build(consumer "${CONSUMER_DIR}")
+run("${WORK_DIR}/consumer/consumer")
+build(own-system "${EXAMPLES_DIR}/own-system")
+run("${PYTHON}" "${CONSUMER_DIR}/own_system.py" "${WORK_DIR}/own-system/product"
     "${prefix}/${BINDIR}/popflow")
+build(own-class "${EXAMPLES_DIR}/own-class")
+run("${PYTHON}" "${CONSUMER_DIR}/own_class.py" "${WORK_DIR}/own-class/logistic")

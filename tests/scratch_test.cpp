@@ -1,6 +1,6 @@
 // Working space that is lent to calls.
 
-#include "dynamics/common/scratch.hpp"
+#include "popflow/scratch.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

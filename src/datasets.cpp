@@ -1,4 +1,4 @@
-#include "dynamics/common/datasets.hpp"
+#include "popflow/datasets.hpp"
 
 #include <cmath>
 

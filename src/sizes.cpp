@@ -1,4 +1,4 @@
-#include "dynamics/common/sizes.hpp"
+#include "popflow/sizes.hpp"
 
 #include "popflow/error.hpp"
 

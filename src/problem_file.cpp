@@ -1,4 +1,4 @@
-#include "dynamics/common/problem_file.hpp"
+#include "popflow/problem_file.hpp"
 
 #include <algorithm>
 #include <cctype>
