@@ -25,8 +25,9 @@ inline Outcome diverged_at(double t, const std::string& sentence) {
   return outcome;
 }
 
-inline Outcome not_finite_after(double t, const std::string& where) {
-  return diverged_at(t, "the trajectory became non-finite after " + where);
+/// `blame` goes on with what is known of it (flow/non_finite.hpp).
+inline Outcome not_finite_after(double t, const std::string& where, const std::string& blame = "") {
+  return diverged_at(t, "the trajectory became non-finite after " + where + blame);
 }
 
 }  // namespace popflow

@@ -22,6 +22,15 @@ std::size_t Shape::size_of(const std::vector<std::string>& names) const {
   return size;
 }
 
+std::string Shape::name_of_entry(std::size_t entry) const {
+  for (const StateBlock& block : blocks) {
+    if (entry < block.size)
+      return block.size == 1 ? block.name : block.name + "[" + std::to_string(entry) + "]";
+    entry -= block.size;
+  }
+  throw std::logic_error("the state has no such entry");
+}
+
 const PassageInfo& passage_info(const SystemInfo& info, const std::string& name) {
   for (const PassageInfo& passage : info.passages)
     if (passage.name == name) return passage;

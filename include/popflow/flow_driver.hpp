@@ -78,6 +78,8 @@ class FlowDriver : public Driver {
   [[nodiscard]] bool find_switch(double h, double t_new);
   void switch_now();
   [[nodiscard]] bool rhs_is_finite();
+  /// What is known of why a step from here is not finite.
+  [[nodiscard]] std::string blame() const;
   [[nodiscard]] bool steady(double h);
   /// Is the end out of reach? Then says so, unless the run stops for it or was told of it before.
   [[nodiscard]] bool stuck();

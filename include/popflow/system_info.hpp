@@ -173,6 +173,8 @@ struct Shape {
   [[nodiscard]] std::size_t state_size() const;
   /// Product of the sizes of dimensions that `dimensions` names.
   [[nodiscard]] std::size_t size_of(const std::vector<std::string>& names) const;
+  /// Of an entry of the state, for messages: "x[2]", or "x" of a block of one.
+  [[nodiscard]] std::string name_of_entry(std::size_t entry) const;
 };
 
 /// Items of all of a system's passages together.

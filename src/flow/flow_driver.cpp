@@ -8,6 +8,7 @@
 #include "endings.hpp"
 #include "flow/block_dopri5.hpp"
 #include "flow/event_watch.hpp"
+#include "flow/non_finite.hpp"
 #include "flow/normalised_dopri5.hpp"
 #include "flow/pace.hpp"
 #include "flow/passages.hpp"
@@ -150,7 +151,8 @@ Outcome FlowDriver::advance_to(double target) {
       return interrupted_at(t_, at_time(t_));
     if (adaptive && dt_ < smallest_step(t_, in_->jumps)) {
       in_->rhs(x_, x_new_, t_);
-      return step_underflow(workers_, in_->tolerance, x_, x_new_, t_, finite);
+      return step_underflow(workers_, in_->tolerance, x_, x_new_, t_,
+                            finite ? std::nullopt : std::optional(blame()));
     }
 
     const FineTime here{t_, beside_};
@@ -169,7 +171,7 @@ Outcome FlowDriver::advance_to(double target) {
       ++counts_.rejected;
       to_switch_.reset();
       if (!trial.finite && (!adaptive || (finite && !rhs_is_finite())))
-        return not_finite_after(t_, at_time(t_));
+        return not_finite_after(t_, at_time(t_), blame());
       finite = trial.finite;
       rejected = true;
       dt_ = std::min(trial.next, h);
@@ -210,6 +212,10 @@ Outcome FlowDriver::advance_to(double target) {
   }
   inside_interval_ = false;
   return ended(Outcome::Kind::reached, "");
+}
+
+std::string FlowDriver::blame() const {
+  return blamed_entry(in_->rhs.system(), {x_, regime_}, t_, dt_);
 }
 
 bool FlowDriver::rhs_is_finite() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "endings.hpp"
+#include "flow/non_finite.hpp"
 #include "flow/step_length.hpp"
 #include "steppers/stepper.hpp"
 
@@ -140,7 +141,9 @@ void LaneBank::look_at_steps() {
       Trajectory& flow = flow_in(lane);
       const double t = pace_.at(LanePace::t, lane);
       steps_.slope().read(lane, slope_);
-      if (!all_finite(alone_, slope_)) flow.end(not_finite_after(t, at_time(t)));
+      if (all_finite(alone_, slope_)) continue;
+      steps_.x.read(lane, flow.x);
+      flow.end(not_finite_after(t, at_time(t), blamed_entry(*flow.system, {flow.x, {}}, t, 0)));
     }
   }
 }
@@ -168,8 +171,10 @@ void LaneBank::end_stuck(std::size_t lane) {
   }
   steps_.slope().read(lane, slope_);
   steps_.x.read(lane, flow.x);
-  flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, t,
-                          pace_.at(LanePace::finite, lane) != 0));
+  std::optional<std::string> blame;
+  if (pace_.at(LanePace::finite, lane) == 0)
+    blame = blamed_entry(*flow.system, {flow.x, {}}, t, pace_.at(LanePace::length, lane));
+  flow.end(step_underflow(alone_, flow.tolerance, flow.x, slope_, t, blame));
 }
 
 void LaneBank::watch(std::size_t lane) {

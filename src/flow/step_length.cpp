@@ -51,11 +51,12 @@ bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span
 }
 
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
-                       std::span<const double> dxdt, double t, bool finite) {
+                       std::span<const double> dxdt, double t,
+                       const std::optional<std::string>& blame) {
   // A blow-up is within a few of the smallest steps, that is to the rounding of t.
   if (grows_without_bound(workers, tolerance, x, dxdt, t))
     return diverged_at(t, "the state grows without bound at " + at_time(t));
-  if (!finite) return diverged_at(t, "the trajectory became non-finite at " + at_time(t));
+  if (blame) return diverged_at(t, "the trajectory became non-finite at " + at_time(t) + *blame);
   return {Outcome::Kind::underflow, t,
           "the step size underflowed at " + at_time(t) +
               " although the state does not grow: the right-hand side may jump there"};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -71,8 +72,10 @@ bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span
                          std::span<const double> dxdt, double t);
 
 /// Why steps from x, with derivative `dxdt`, have become smaller than that: the state grows without
-/// bound, or the right-hand side jumps. `finite`: the last step that was tried was.
+/// bound, or the right-hand side jumps. `blame`: unless the last step that was tried was finite,
+/// what is known of why not (flow/non_finite.hpp).
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
-                       std::span<const double> dxdt, double t, bool finite);
+                       std::span<const double> dxdt, double t,
+                       const std::optional<std::string>& blame);
 
 }  // namespace popflow

@@ -23,6 +23,7 @@ class Rhs {
         regime_(&regime),
         jacobian_(system.capabilities().jacobian),
         euler_step_(system.capabilities().euler_step) {}
+  [[nodiscard]] const System& system() const { return *system_; }
   void operator()(const State& x, State& dxdt, double t) {
     ++evaluations_;
     system_->rhs({x, *regime_}, t, dxdt);

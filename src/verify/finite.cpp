@@ -9,16 +9,6 @@ namespace popflow::verification {
 
 namespace {
 
-/// "x[2]", or "x" of a block of one.
-std::string entry_name(const System& system, std::size_t entry) {
-  for (const StateBlock& block : system.shape().blocks) {
-    if (entry < block.size)
-      return block.size == 1 ? block.name : block.name + "[" + std::to_string(entry) + "]";
-    entry -= block.size;
-  }
-  return std::to_string(entry);
-}
-
 /// "x is NaN", of the first of these numbers that is not finite; empty: all are. Numbers that start
 /// as NaN may just not be `written`.
 template <class Name>
@@ -34,7 +24,7 @@ std::string not_finite(std::span<const double> values, Name&& name, bool written
 /// What is not finite at a state, or throws there; empty: nothing.
 std::string not_finite_at(const System& system, const Point& at) {
   const Capabilities can = system.capabilities();
-  const auto entry = [&](std::size_t i) { return entry_name(system, i); };
+  const auto entry = [&](std::size_t i) { return system.shape().name_of_entry(i); };
   std::string found = not_finite(at.x, entry);
   const auto look = [&](const std::string& what, auto&& values, auto&& name, bool written) {
     if (!found.empty()) return;

@@ -147,6 +147,32 @@ TEST_CASE("a non-finite right-hand side ends the run", "[fast][flow]") {
   CHECK(first.diverged_at == 0);
   CHECK(at_once.driver.state()[0] == 1);
   CHECK(at_once.driver.statistics().accepted == 0);
+  CHECK_THAT(first.message, Catch::EndsWith("; the right-hand side of x is NaN there"));
+}
+
+TEST_CASE("the entry whose right-hand side is not finite is named", "[fast][flow]") {
+  // A tank that leaks until t = 2, after one that it feeds and one apart.
+  const double limit =
+      GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
+  Toy tanks;
+  tanks.start = {0, 2, 1};
+  tanks.rhs = [limit](auto x, double, auto out) {
+    out[0] = x[2] - x[0];
+    out[1] = -x[1];
+    out[2] = x[2] > 0 ? -std::sqrt(x[2]) : limit;
+  };
+  const std::string method = GENERATE("dopri5", "fehlberg78", "rk4", "euler");
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.01;
+  INFO(method);
+  const Outcome outcome = Run(tanks, options).driver.advance(5);
+  CHECK(outcome.kind == Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(2).epsilon(0.02));
+  const std::string number = std::isnan(limit) ? "NaN" : "infinite";
+  // Euler's last step is to where it is not finite.
+  const std::string where = method == "euler" ? " there" : " soon after";
+  CHECK_THAT(outcome.message,
+             Catch::EndsWith("; the right-hand side of x[2] is " + number + where));
 }
 
 TEST_CASE("a blow-up is located at its time", "[fast][flow]") {

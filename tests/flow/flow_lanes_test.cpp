@@ -303,6 +303,35 @@ TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
   CHECK(drivers[2]->state()[0] == Approx(-0.25).epsilon(1e-7));
 }
 
+/// dx/dt = -sqrt(x), of the second of two.
+class Leak : public Small {
+ public:
+  Leak() : Small({1, 1}) {}
+  void rhs(StateView x, double, std::span<double> dxdt) const override {
+    dxdt[0] = 0;
+    dxdt[1] = -std::sqrt(x[1]);
+  }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override {
+    static const LaneFormulas formulas{
+        {0, 2}, [](const LaneSizes&, const double*, const double* x, double* dxdt) {
+          for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = 0;
+          for (std::size_t l = kLanes; l < 2 * kLanes; ++l) dxdt[l] = -std::sqrt(x[l]);
+        }};
+    return formulas;
+  }
+};
+
+TEST_CASE("the entry whose right-hand side is not finite is named in lanes, too",
+          "[fast][flow][lanes]") {
+  const Leak leak;
+  FlowLanes lanes({{&leak, {}}}, {});
+  lanes.advance(std::vector<double>{3});
+  const Outcome outcome = lanes.drivers()[0]->advance(3);
+  CHECK(outcome.kind == Outcome::Kind::diverged);
+  CHECK(outcome.diverged_at == Approx(2).epsilon(1e-6));
+  CHECK_THAT(outcome.message, Catch::EndsWith("; the right-hand side of x[1] is NaN soon after"));
+}
+
 TEST_CASE("of several extrema in lanes the one is found that stands out", "[fast][flow][lanes]") {
   // x = a e^(t/10) cos t. From 2e-4 the second minimum is the first that is 0.001 below what
   // follows, from 4e-4 it is the first one, and 1e-4 is too little for any. The last start is one
