@@ -73,10 +73,10 @@ sum of what is left, so that 1'a_k = 1; a column that is below it everywhere kee
 weights (columns_below_threshold counts those). Stage 2: without the projection, with l1. It has no
 minimiser: when the loss has converged, (V, A) slides along the valley (cP, Q/c) with
 c^3 ~ 3 lambda t / tr(P diag(mu) P'). So it ends, and the state rests, once the loss has fallen by no
-more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time (counted in such times from the begin of
-stage 2, one after the other); where noise hides what is left of the fall it ends as well. At the end of a run, for the final values alone (the state stays as it is):
-weights below the share --rounding of their column become zero, then each column of A and V is
-divided by its sum. --init-from a run in two stages goes on in the stage in which that run ended.
+more than eps^2 kappa_0 K_P / 2 in a time of --plateau-time (counted in such times from the beginning
+of stage 2, one after the other); where noise hides what is left of the fall it ends as well. At the
+end of a run, for the final values alone (the state stays as it is): weights below the share
+--rounding of their column become zero, then each column of A and V is divided by its sum. --init-from a run in two stages goes on in the stage in which that run ended.
 With S the most positions of a query, q the smallest weight that Q has (1/S if all are equal) and
 eps = --accuracy, the defaults are
   l1           eps K_P / (S^2 N^3), the paper's scale

@@ -129,7 +129,7 @@ double Scb::splitting_error(double dt) const {
 }
 
 void Scb::warn_of_steps(std::vector<std::string>& warnings) const {
-  if (!training_.two_stage && (variant_.project || training_.l1 == 0)) return;
+  if (!training_.two_stage && (variant_.project || variant_.softmax)) return;
   const double stable = 2 / relaxation_rate();
   if (training_.step && *training_.step > stable)
     warnings.emplace_back((training_.two_stage ? "stage 2" : "the run") +

@@ -143,7 +143,7 @@ ParameterTable plot_options() {
   table.push_back({.name = "script",
                    .kind = Kind::path,
                    .default_text = "",
-                   .meaning = "of a figure: write the short Python script that makes it, to be "
+                   .meaning = "also write the short Python script that makes the figure, to be "
                               "changed",
                    .default_note = "none"});
   return table;

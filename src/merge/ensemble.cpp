@@ -9,6 +9,7 @@
 #include "file/copy_numbers.hpp"
 #include "file/output.hpp"
 #include "file/trajectory_file.hpp"
+#include "flow/step_length.hpp"
 #include "merge/origins.hpp"
 #include "merge/parts.hpp"
 #include "report/summary.hpp"
@@ -198,7 +199,7 @@ void describe_ending(GroupSpec& layout, const Ending& ending) {
   std::string message = ending.outcome.message;
   const Attribute* end = find_attribute(*find_group(layout, "parameters"), "t-end");
   const auto* time = end == nullptr ? nullptr : std::get_if<double>(&end->value);
-  if (message.empty() && time != nullptr) message = "reached t = " + shortest(*time);
+  if (message.empty() && time != nullptr) message = "reached " + at_time(*time);
   set("status", status_word(status_of(ending.outcome.kind)));
   set("status_message", message);
   set("diverged_at", ending.outcome.kind == Outcome::Kind::diverged

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "flow/step_length.hpp"
 #include "noise/noise_model.hpp"
 #include "noise/require_setting.hpp"
 #include "noise/sde_place.hpp"
@@ -77,7 +78,7 @@ struct SdeDriver::Pace {
   }
   [[nodiscard]] std::int64_t steps() const { return driver.steps_; }
   [[nodiscard]] double time() const { return driver.t_; }
-  [[nodiscard]] std::string where() const { return "t = " + shortest(driver.t_); }
+  [[nodiscard]] std::string where() const { return at_time(driver.t_); }
   void go_back(std::int64_t steps) const {
     // The state is always checked at targets, so the last good step is in this interval.
     const std::int64_t undone = driver.steps_ - steps;
@@ -86,7 +87,7 @@ struct SdeDriver::Pace {
     driver.t_ = driver.begin_ + static_cast<double>(driver.inside_) * h;
   }
   [[nodiscard]] std::string diverged(std::int64_t /*beyond*/) const {
-    return "the trajectory became non-finite after t = " + shortest(driver.t_);
+    return "the trajectory became non-finite after " + at_time(driver.t_);
   }
 };
 

@@ -349,7 +349,9 @@ std::vector<std::string> without_effect(const RunConfig& config,
   const Parameters* options = &config.options;
   const bool has_mode = options->find("mode") != nullptr;
   const std::string mode = has_mode ? options->word("mode") : "";
-  const std::string method = has_mode && options->has("method") ? options->word("method") : "";
+  const bool has_method =
+      has_mode && options->has("method") && lists(options->find("method")->modes, mode);
+  const std::string method = has_method ? options->word("method") : "";
   const bool many_methods = varies("method");
   const auto may_act = [&](const Parameter& row) {
     return !has_mode || many_methods || acts(row, *options);

@@ -303,8 +303,8 @@ const std::vector<Row>& rows() {
       {{.name = "config",
         .kind = Kind::path,
         .default_text = "",
-        .meaning = "read options from this file, one 'key = value' per line; the command line "
-                   "overrides it",
+        .meaning = "read options from this file, or from the experiment of this name: one 'key = "
+                   "value' per line, with 'system = NAME' for NAME; the command line overrides it",
         .default_note = "none"}},
       {{.name = "dry-run",
         .kind = Kind::flag,

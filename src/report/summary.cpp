@@ -70,9 +70,10 @@ std::string reached_by_runs(const DataFile& file, const std::vector<double>& tim
   const auto all = std::count(done.begin(), done.end(), saves);
   const auto none = std::count_if(done.begin(), done.end(), [](auto n) { return n <= 0; });
   const auto least = saves_done(file, time.size());
-  if (all == 0) return reached(file, time, least, least > 0 ? where_runs_stopped(file) : "");
-  if (all == static_cast<std::ptrdiff_t>(done.size())) return reached(file, time, least);
   const auto rest = static_cast<std::ptrdiff_t>(done.size()) - all - none;
+  if (all == 0 && (least > 0 || rest == 0))
+    return reached(file, time, least, least > 0 ? where_runs_stopped(file) : "");
+  if (all == static_cast<std::ptrdiff_t>(done.size())) return reached(file, time, least);
   return std::to_string(all) + " of " + std::to_string(done.size()) + " runs have all " +
          std::to_string(saves) + (saves == 1 ? " save" : " saves") +
          " to t = " + rounded(time.back()) +

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "file/output.hpp"
+#include "flow/step_length.hpp"
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
@@ -408,7 +409,7 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
   const Outcome& outcome = ending.outcome;
   std::string message = outcome.message;
   if (outcome.kind == Outcome::Kind::reached && message.empty())
-    message = "reached t = " + shortest(experiment.plan.schedule.back());
+    message = "reached " + at_time(experiment.plan.schedule.back());
   std::vector<TrajectoryFile::AttributeChange> changes = {
       {"", "status", status_word(status_of(outcome.kind))},
       {"", "status_message", message},

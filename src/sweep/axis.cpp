@@ -81,8 +81,8 @@ const Parameter* swept_parameter(const Word& word, const std::string& name,
     throw word.wrong("--" + name + " takes a list, and a list cannot be swept");
   if (!can_be_swept(name))
     throw word.wrong("--" + name +
-                     " cannot be swept: what can is what changes numbers within one mode, and not "
-                     "how many there are");
+                     " cannot be swept: only options that change a run's numbers can be, not the "
+                     "mode, nor how many runs there are or what is kept of them");
   return row;
 }
 

@@ -305,8 +305,8 @@ def test_a_boundary_that_is_not_known_is_not_drawn(tmp_path, options, over):
     assert "exact boundary" not in labels(figure)
 
 
-def test_compared_sweeps_have_no_boundary(tmp_path):
-    """Their chain is in the files that were compared."""
+def test_compared_sweeps(tmp_path):
+    """Maps of verdicts. They have no boundary: their chain is in the files that were compared."""
     files = [f"{mode}={tmp_path / mode}.h5" for mode in ("flow", "sgd")]
     for mode, own in (("flow", {}), ("sgd", {"learning_rate": 0.1, "batch_size": 2, "runs": 3})):
         popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 7),
@@ -316,6 +316,10 @@ def test_compared_sweeps_have_no_boundary(tmp_path):
     compared = popflow.compare(**{"from": ",".join(files)}, output=tmp_path / "b.h5", show=False)
     figure = popflow.figure(compared.popflow.path, observable="all")
     assert "exact boundary" not in labels(figure) and figure.axes[0].has_data()
+    # By themselves those that have a verdict; energy, an invariant, has none.
+    maps = [axes.get_title(loc="left") for axes in popflow.figure(compared.popflow.path).axes]
+    assert [title.split(":")[0] for title in maps[1:]] == ["loss", "excess_loss", "slope"]
+    assert popflow.figure(compared.popflow.path, observable="energy").axes[0].has_data()
 
 
 def test_starts_are_drawn_as_in_the_paper_however_they_were_swept():
@@ -342,6 +346,15 @@ def test_runs_that_diverged_are_left_out(made):
     medians = rates.loss.where(well).median("run")
     assert [np.array_equal(curve_of(figure.axes[0], row)[1], medians[row])
             for row in range(3)] == [True] * 3
+
+
+def test_outcomes_where_all_runs_diverged_have_no_number(tmp_path, recwarn):
+    with pytest.raises(popflow.Diverged):
+        popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 9),
+                                      "e0": popflow.linear(0.1, 2, 9)}, mode="sgd", bias="free",
+                      learning_rate=1e30, t_end=1e31, runs=2, output=tmp_path / "a.h5", show=False)
+    figure = popflow.figure(tmp_path / "a.h5", observable="outcome")
+    assert figure.axes and not [one for one in recwarn if one.category is RuntimeWarning]
 
 
 def test_cells_of_which_all_runs_diverged_are_marked(made):

@@ -35,6 +35,10 @@ def test_runs_of_an_ensemble_that_have_not_come_equally_far():
         check("nothing recorded" not in info(path), info(path))
         with h5py.File(path, "a") as file:
             file["saves_done"][...] = [0, 0, 0, 4, 0]
+        check("0 of 5 runs have all 9 saves to t = 2, 1 have some, 4 none yet" in
+              " ".join(info(path).split()), info(path))
+        with h5py.File(path, "a") as file:
+            file["saves_done"][...] = 0
         check("nothing recorded" in info(path), info(path))
 
 

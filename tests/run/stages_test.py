@@ -302,6 +302,10 @@ def test_failures_are_reported_also_when_quiet():
                       "two-stage", "--quiet", "--mode", "sgd", "--t-end", 1)
         check("stage 2 is likely to diverge: its steps of 0.01 are above 2/(T |mu|^2) = " in done.err,
               done.err)
+        done = popflow("run", "scb", "--project", "none", "--mode", "sgd", "--learning-rate", 0.5,
+                       "--t-end", 5, "--quiet", "-o", os.path.join(folder, "fast.h5"), code=4)
+        check("the run is likely to diverge: its steps of 0.5 are above 2/(T |mu|^2) = " in done.err,
+              done.err)
         _, done = run(folder, "coarse", "--vocab-size", 10, "--context-length", 5000, "--schedule",
                       "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--coordinates", "support",
                       "--l1-solver", "splitting", "--dt", 0.1, "--t-end", 30, "--quiet")

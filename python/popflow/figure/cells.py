@@ -104,7 +104,8 @@ def fraction(data: xarray.Dataset, name: str, word: str) -> xarray.DataArray:
 def common_word(data: xarray.Dataset, name: str) -> str:
     """The word whose fraction differs most between cells."""
     words = words_of(data, name) or []
-    spread = [float(fraction(data, name, word).std()) for word in words]
+    fractions = [fraction(data, name, word) for word in words]
+    spread = [float(of.std()) if bool(of.notnull().any()) else 0.0 for of in fractions]
     return words[int(np.argmax(spread))]
 
 

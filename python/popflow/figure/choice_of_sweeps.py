@@ -61,8 +61,10 @@ def compared_sweeps(data: xarray.Dataset, observable: Sequence[str] | None, agai
         if name not in [*known, *map(str, data.data_vars)]:
             raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
     wanted = ["verdict" if name == "all" else name if name in data else f"{name}_verdict"
-              for name in observable or known[:4]]
-    return sweep(data, wanted, against, log)
+              for name in observable or known]
+    # Observables without a verdict are drawn where they are asked for.
+    told = wanted if observable else [name for name in wanted if bool((data[name] >= 0).any())][:4]
+    return sweep(data, told or wanted[:1], against, log)
 
 
 def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, known: list[str],

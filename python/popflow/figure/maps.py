@@ -53,8 +53,9 @@ def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> No
     tints = [tint(words, number) for number in found]
     for place, number in enumerate(found):
         order[cells == number] = place
+    some = max(len(found), 1)
     axes.pcolormesh(across, up, order, cmap=ListedColormap(tints or PALE), rasterized=True,
-                    norm=BoundaryNorm(np.arange(len(found) + 1) - 0.5, max(len(found), 1)))
+                    norm=BoundaryNorm(np.arange(some + 1) - 0.5, some))
     patches = [Patch(facecolor=tints[place], edgecolor="0.4", linewidth=0.4, label=words[number])
                for place, number in enumerate(found)]
     key_of_page(axes, patches)

@@ -91,6 +91,8 @@ def bands(page: Page, data: xarray.Dataset) -> None:
     runs = data.sizes.get("run", 1)
     if runs == 1:
         return
+    if "saves_done" in data:  # some runs of an interrupted ensemble have nothing yet
+        runs = int((data["saves_done"] > 0).sum())
     page.explain(Line2D([], [], color="black", label=f"median of {runs} runs"))
     page.explain(Patch(color="black", alpha=0.22, linewidth=0,
                        label=f"central {BAND[1] - BAND[0]}% of the runs"))
