@@ -4,6 +4,8 @@
 #include <exception>
 #include <optional>
 
+#include "popflow/state.hpp"
+
 namespace popflow {
 
 namespace {
