@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "popflow/error.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow {
 namespace {
@@ -26,24 +27,17 @@ std::string in_words(double value) {
 }
 
 /// What the user typed, fit for a line on a screen: quoted unless it is a number, control
-/// characters made visible, not longer than a line.
+/// characters and stray bytes made visible, not longer than a line.
 std::string shown(const std::string& text) {
   constexpr std::size_t most = 60;
   if (text.empty()) return "empty";
-  std::string visible;
-  for (const char character : text) {
-    if (visible.size() >= most) {
-      visible += "...";
-      break;
-    }
-    const bool control = static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
-    visible += control ? '?' : character;
-  }
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (stop == end && error != std::errc::invalid_argument) return visible;
-  return "'" + visible + "'";
+  const bool whole = text.size() <= most;
+  const std::string line = text::in_line(whole ? text : text::cut_utf8(text, most));
+  const std::string visible = line + (whole ? "" : "...");
+  return stop == end && error != std::errc::invalid_argument ? visible : "'" + visible + "'";
 }
 
 /// "a, b or c".

@@ -134,6 +134,11 @@ TEST_CASE("an error names the key, the value and what is allowed", "[fast][param
   // Neither a screenful nor control characters reach the terminal.
   CHECK_THROWS_WITH(parse_value(method, std::string(100000, 'x') + "\033[31m"),
                     Contains("xxx...") && !Contains("\033"));
+  // Nor bytes that are no text, or half a character.
+  CHECK_THROWS_WITH(parse_value(rate, std::string("\xff") + "1e-3\n"),
+                    Contains("is '\uFFFD1e-3\uFFFD';"));
+  CHECK_THROWS_WITH(parse_value(method, std::string(59, 'x') + "\u03BC"),
+                    Contains("is '" + std::string(59, 'x') + "...';"));
 }
 
 TEST_CASE("a range describes what it allows", "[fast][parameter]") {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "file/text.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::hdf5 {
 
@@ -34,9 +34,9 @@ void create(hid_t object, const std::string& name, hid_t type, hid_t space, cons
 
 /// `text` cut to `size` bytes and padded with zeros.
 std::vector<char> padded(const std::string& text, std::size_t size) {
-  const std::string valid = as_utf8(text);
+  const std::string valid = text::as_utf8(text);
   std::vector<char> bytes(size, '\0');
-  std::ranges::copy(cut_utf8(valid, size), bytes.begin());
+  std::ranges::copy(text::cut_utf8(valid, size), bytes.begin());
   return bytes;
 }
 
@@ -52,7 +52,7 @@ struct Creator {
       const std::vector<char> bytes = padded(text, attribute.reserved);
       create(object, attribute.name, text_type(attribute.reserved), scalar, bytes.data());
     } else {
-      const std::string valid = as_utf8(text);
+      const std::string valid = text::as_utf8(text);
       const char* start = valid.c_str();
       create(object, attribute.name, text_of_any_length, scalar, &start);
     }
@@ -171,7 +171,7 @@ FixedAttribute::FixedAttribute(hid_t file, const Change& change)
 void FixedAttribute::rewrite() const {
   const auto* text = std::get_if<std::string>(&change_.value);
   if (text != nullptr && check(H5Tis_variable_str(type_)) > 0) {
-    const std::string valid = as_utf8(*text);
+    const std::string valid = text::as_utf8(*text);
     const char* start = valid.c_str();
     check(H5Awrite(attribute_, type_, &start));
   } else if (text != nullptr) {

@@ -49,7 +49,7 @@ DataFile::DataFile(std::string path, std::string group)
   const hdf5::CrashGuard guard(crash);
   impl_ = std::make_unique<Impl>(hdf5::open_reader(source.descriptor(), path_), path_);
   if (!group_.empty() && impl_->reader.type_at(group_) != H5O_TYPE_GROUP)
-    throw InputError("the file '" + path_ + "' has no group '" + hdf5::in_sentence(group_) + "'");
+    throw InputError("the file '" + path_ + "' has no group '" + text::in_sentence(group_) + "'");
 }
 
 DataFile::~DataFile() = default;

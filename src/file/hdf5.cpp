@@ -3,7 +3,7 @@
 #include <new>
 #include <string_view>
 
-#include "file/text.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::hdf5 {
 
@@ -74,7 +74,7 @@ Failure failure() {
   Reason reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
   // The library quotes names from the file.
-  return Failure(reason.text.empty() ? "unknown HDF5 error" : in_sentence(reason.text),
+  return Failure(reason.text.empty() ? "unknown HDF5 error" : text::in_sentence(reason.text),
                  reason.memory);
 }
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "file/text.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::hdf5 {
 
@@ -40,7 +40,7 @@ Names in_order(Iterate iterate) {
   std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.order, e.name); });
   Names names;
   for (Entry& entry : entries) {
-    if (in_sentence(entry.name) == entry.name) names.push_back(std::move(entry.name));
+    if (text::in_sentence(entry.name) == entry.name) names.push_back(std::move(entry.name));
   }
   return names;
 }

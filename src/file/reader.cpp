@@ -44,8 +44,8 @@ void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) 
 }
 
 std::string attribute_label(const std::string& owner, const std::string& name) {
-  return "the attribute '" + in_sentence(name) + "'" +
-         (owner.empty() || owner == "/" ? "" : " of '" + in_sentence(owner) + "'");
+  return "the attribute '" + text::in_sentence(name) + "'" +
+         (owner.empty() || owner == "/" ? "" : " of '" + text::in_sentence(owner) + "'");
 }
 
 /// Bytes of the text of an attribute that are taken, and whether more is an error.
@@ -69,14 +69,14 @@ InputError Reader::error(const std::string& sentence) const {
 }
 
 InputError Reader::too_large(const std::string& name) const {
-  return error("'" + in_sentence(name) + "' does not fit into the memory");
+  return error("'" + text::in_sentence(name) + "' does not fit into the memory");
 }
 
 LeadsElsewhere Reader::leads_elsewhere(const std::string& name, H5L_type_t type) const {
   const std::string what = type == H5L_TYPE_EXTERNAL
                                ? "is a link into another file"
                                : "is a link of a kind that only its maker can follow";
-  return LeadsElsewhere("the file '" + path_ + "': '" + in_sentence(name) + "' " + what +
+  return LeadsElsewhere("the file '" + path_ + "': '" + text::in_sentence(name) + "' " + what +
                         "; popflow reads no file by way of another one. What is needed must be in "
                         "the file itself");
 }
@@ -140,7 +140,7 @@ const Handle& Reader::object(const std::string& name) const {
   if (object_ && object_->first == name) return object_->second;
   const H5O_type_t type = type_at(name);
   if (type != H5O_TYPE_GROUP && type != H5O_TYPE_DATASET) {
-    throw error("there is no '" + in_sentence(name) + "' in it");
+    throw error("there is no '" + text::in_sentence(name) + "' in it");
   }
   return object_.emplace(name, open_object(file_, name)).second;
 }
@@ -156,11 +156,11 @@ const Dataset& Reader::dataset(const std::string& name) const {
   if (dataset_ && dataset_->first == name) return dataset_->second;
   const H5O_type_t found = type_at(name);
   if (found == H5O_TYPE_UNKNOWN)
-    throw error("there is no dataset '" + in_sentence(name) + "' in it");
-  if (found != H5O_TYPE_DATASET) throw error("'" + in_sentence(name) + "' is not a dataset");
+    throw error("there is no dataset '" + text::in_sentence(name) + "' in it");
+  if (found != H5O_TYPE_DATASET) throw error("'" + text::in_sentence(name) + "' is not a dataset");
   Dataset data = open_dataset(name);
   if (H5Sget_simple_extent_type(data.space) == H5S_NULL) {
-    throw error("the dataset '" + in_sentence(name) + "' is empty");
+    throw error("the dataset '" + text::in_sentence(name) + "' is empty");
   }
   return dataset_.emplace(name, std::move(data)).second;
 }
@@ -173,7 +173,7 @@ Dataset Reader::open_dataset(const std::string& name) const {
   dataset.layout = H5Pget_layout(dataset.properties);
   const bool is_virtual = dataset.layout == H5D_VIRTUAL;
   if (is_virtual || check(H5Pget_external_count(dataset.properties)) > 0) {
-    throw LeadsElsewhere("the file '" + path_ + "': the numbers of '" + in_sentence(name) +
+    throw LeadsElsewhere("the file '" + path_ + "': the numbers of '" + text::in_sentence(name) +
                          "' are " +
                          (is_virtual ? "those of other datasets (it is a virtual one)"
                                      : "in another file (external storage)") +
@@ -204,22 +204,22 @@ void Reader::require_numbers(const Dataset& data, const std::string& name) const
   const bool note = check(H5Aexists(data.id, "MATLAB_class")) > 0;
   const bool text = note && text_of({data.id, "MATLAB_class"}, name, "MATLAB_class") == "char";
   if (text || !(is_whole(data.kind) || data.kind == H5T_FLOAT)) {
-    throw error("the dataset '" + in_sentence(name) + "' holds " +
+    throw error("the dataset '" + text::in_sentence(name) + "' holds " +
                 (text ? "text" : contents_of(data.kind)) + ", not numbers");
   }
   if (!is_plain_number(data.type)) {
-    throw error("the dataset '" + in_sentence(name) +
+    throw error("the dataset '" + text::in_sentence(name) +
                 "' holds numbers of an unusual type; those of up to 64 bits are read");
   }
 }
 
 void Reader::require(const Dataset& data, const std::string& name, const Expected& expected) const {
   if (expected.shape && *expected.shape != data.shape) {
-    throw error("the dataset '" + in_sentence(name) + "' has shape " + in_words(data.shape) +
+    throw error("the dataset '" + text::in_sentence(name) + "' has shape " + in_words(data.shape) +
                 "; it must be " + in_words(*expected.shape));
   }
   if (expected.most && count_of(data.shape) > static_cast<double>(*expected.most)) {
-    throw error("the dataset '" + in_sentence(name) + "' has shape " + in_words(data.shape) +
+    throw error("the dataset '" + text::in_sentence(name) + "' has shape " + in_words(data.shape) +
                 "; it may have " + std::to_string(*expected.most) + " elements at most");
   }
 }
@@ -240,11 +240,12 @@ void Reader::check_size(const Dataset& data, const std::string& name, double byt
     sound = sound && declared <= stored;
   }
   if (!sound) {
-    throw error("it is damaged: the dataset '" + in_sentence(name) + "' is larger than the file");
+    throw error("it is damaged: the dataset '" + text::in_sentence(name) +
+                "' is larger than the file");
   }
   if (!modest || (declared > kMostCompression * stored && 8 * count > kMostUnwritten)) {
     throw error(
-        "the dataset '" + in_sentence(name) +
+        "the dataset '" + text::in_sentence(name) +
         "' declares far more numbers than the file holds; if it is compressed, 'h5repack -f "
         "NONE OLD NEW' unpacks it");
   }
@@ -306,7 +307,7 @@ void Reader::read_rows(const std::string& name, const std::vector<std::size_t>& 
     inside = inside && first == 0 && count == 1;
   }
   if (!inside) {
-    throw error("the dataset '" + in_sentence(name) + "' has fewer elements than requested");
+    throw error("the dataset '" + text::in_sentence(name) + "' has fewer elements than requested");
   }
   for (std::size_t i = start.size(); i < data.shape.size(); ++i) {
     start.push_back(0);
@@ -330,12 +331,12 @@ std::optional<std::string> Reader::text_attribute(const std::string& object_name
   if (!found) return std::nullopt;
   const auto [most, refuses] = most_text(name);
   const std::string text = text_of(*found, object_name, name);
-  if (text.size() <= most) return printable(text);
+  if (text.size() <= most) return text::printable(text);
   if (refuses) {
     throw error(attribute_label(object_name, name) + " holds " + std::to_string(text.size()) +
                 " bytes of text; at most " + std::to_string(most) + " are read");
   }
-  return std::string(cut_utf8(printable(text.substr(0, most)), most)) + "...";
+  return std::string(text::cut_utf8(text::printable(text.substr(0, most)), most)) + "...";
 }
 
 std::optional<double> Reader::number_attribute(const std::string& object_name,
@@ -394,8 +395,8 @@ std::vector<std::string> Reader::attribute_names(const std::string& object_name)
 
 std::vector<std::string> Reader::members(const std::string& group) const {
   const H5O_type_t type = type_at(group);
-  if (type == H5O_TYPE_UNKNOWN) throw error("there is no '" + in_sentence(group) + "' in it");
-  if (type != H5O_TYPE_GROUP) throw error("'" + in_sentence(group) + "' is not a group");
+  if (type == H5O_TYPE_UNKNOWN) throw error("there is no '" + text::in_sentence(group) + "' in it");
+  if (type != H5O_TYPE_GROUP) throw error("'" + text::in_sentence(group) + "' is not a group");
   Names names = names_of_links(open_object(file_, group));
   // Dangling links do not count as members.
   std::erase_if(names, [&](const std::string& name) {
@@ -407,8 +408,9 @@ std::vector<std::string> Reader::members(const std::string& group) const {
 std::string Reader::name_at(haddr_t address) const {
   if (address == HADDR_UNDEF) return "";
   const auto found = std::ranges::find(objects(), address, &Object::address);
-  return found == objects().end() ? ""
-                                  : in_sentence(found->path.substr(found->path.rfind('/') + 1));
+  return found == objects().end()
+             ? ""
+             : text::in_sentence(found->path.substr(found->path.rfind('/') + 1));
 }
 
 std::vector<std::string> Reader::dimensions(const std::string& name) const {
@@ -417,7 +419,7 @@ std::vector<std::string> Reader::dimensions(const std::string& name) const {
 
 std::vector<std::string> Reader::dimensions_of(const Dataset& data, const std::string& name) const {
   if (data.shape.size() == 1 && is_scale(data.id)) {
-    return {in_sentence(name.substr(name.rfind('/') + 1))};
+    return {text::in_sentence(name.substr(name.rfind('/') + 1))};
   }
   Names names;
   for (const haddr_t scale : first_scales(data)) names.push_back(name_at(scale));

@@ -13,9 +13,9 @@
 #include "file/dataset.hpp"
 #include "file/hdf5.hpp"
 #include "file/open_attribute.hpp"
-#include "file/text.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::hdf5 {
 
@@ -58,7 +58,7 @@ class Reader {
     try {
       return action();
     } catch (const Failure& failure) {
-      throw error("'" + (name.empty() ? "/" : in_sentence(name)) +
+      throw error("'" + (name.empty() ? "/" : text::in_sentence(name)) +
                   "' cannot be read: " + failure.what());
     } catch (const std::bad_alloc&) {
       throw too_large(name);

@@ -1,8 +1,8 @@
 #include "file/slot.hpp"
 
 #include "file/structure.hpp"
-#include "file/text.hpp"
 #include "popflow/error.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::hdf5 {
 
@@ -25,7 +25,8 @@ std::optional<Slot> slot_of(const Dataset& dataset, const std::string& name, std
   const haddr_t offset = H5Dget_offset(dataset.id);
   const bool raw = offset != HADDR_UNDEF;
   if (raw && (offset > size || count > (size - offset) / bytes_of(*type)))
-    throw InputError("'" + path + "' is damaged: '" + in_sentence(name) + "' lies beyond its end");
+    throw InputError("'" + path + "' is damaged: '" + text::in_sentence(name) +
+                     "' lies beyond its end");
   return Slot{raw ? offset : Slot::kScattered, count, *type};
 }
 

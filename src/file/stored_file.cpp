@@ -115,7 +115,7 @@ struct StoredFile::Impl {
                        const std::string& file) const {
     const auto get = [&](void* out, std::size_t count) {
       if (!read_at(source.descriptor(), slot.offset, out, count * sizeof(double)))
-        throw InputError("'" + file + "' is damaged: '" + hdf5::in_sentence(name) +
+        throw InputError("'" + file + "' is damaged: '" + text::in_sentence(name) +
                          "' cannot be read");
     };
     if (slot.type == NumberType::float64) {
@@ -161,7 +161,7 @@ struct StoredFile::Impl {
           scale && slot->type == NumberType::int8 && slot->offset == Slot::kScattered;
       if (slot->offset == Slot::kScattered && !empty_scale)
         throw InputError("'" + file + "' was rewritten by another program, and the numbers of '" +
-                         hdf5::in_sentence(name) +
+                         text::in_sentence(name) +
                          "' no longer lie in one piece, uncompressed; 'h5repack -f NONE -l CONTI "
                          "OLD NEW' makes a file in which they do");
       if (scale) {

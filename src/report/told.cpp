@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "file/text.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::told {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t kShown = 2000;
 
 std::string shown(const std::string& text) {
   if (text.size() <= kShown) return text;
-  return std::string(hdf5::cut_utf8(text, kShown)) + "...";
+  return std::string(text::cut_utf8(text, kShown)) + "...";
 }
 
 std::string attribute(const DataFile& file, const std::string& object, const std::string& name) {

@@ -10,11 +10,11 @@
 
 #include "file/hdf5.hpp"
 #include "file/in_child.hpp"
-#include "file/text.hpp"
 #include "file/trajectory_file.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "scratch.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::file_test {
 namespace {
@@ -256,13 +256,13 @@ TEST_CASE("texts that are parsed are whole or refused", "[file][fast]") {
 }
 
 TEST_CASE("printable text", "[file][fast]") {
-  CHECK(hdf5::printable("a\tb\nc") == "a\tb\nc");
-  CHECK(hdf5::printable(std::string_view("\0\x01\x1f\x7f", 4)) == "\uFFFD\uFFFD\uFFFD\uFFFD");
-  CHECK(hdf5::printable("\u0080\u009f\u00a0\u00e9\u2113") == "\uFFFD\uFFFD\u00a0\u00e9\u2113");
-  CHECK(hdf5::printable("\xff\xc3") == "\uFFFD\uFFFD");
-  CHECK(hdf5::in_sentence("a\nb\tc") == "a\uFFFDb\uFFFDc");
-  CHECK(hdf5::in_sentence(std::string(200, 'x')) == std::string(200, 'x'));
-  CHECK(hdf5::in_sentence(std::string(201, 'x')) == std::string(200, 'x') + "...");
+  CHECK(text::printable("a\tb\nc") == "a\tb\nc");
+  CHECK(text::printable(std::string_view("\0\x01\x1f\x7f", 4)) == "\uFFFD\uFFFD\uFFFD\uFFFD");
+  CHECK(text::printable("\u0080\u009f\u00a0\u00e9\u2113") == "\uFFFD\uFFFD\u00a0\u00e9\u2113");
+  CHECK(text::printable("\xff\xc3") == "\uFFFD\uFFFD");
+  CHECK(text::in_sentence("a\nb\tc") == "a\uFFFDb\uFFFDc");
+  CHECK(text::in_sentence(std::string(200, 'x')) == std::string(200, 'x'));
+  CHECK(text::in_sentence(std::string(201, 'x')) == std::string(200, 'x') + "...");
 }
 
 TEST_CASE("work in a child process ends in a sentence, whatever happens", "[file][fast]") {

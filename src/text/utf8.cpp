@@ -1,8 +1,8 @@
-#include "file/text.hpp"
+#include "text/utf8.hpp"
 
 #include <algorithm>
 
-namespace popflow::hdf5 {
+namespace popflow::text {
 
 namespace {
 
@@ -75,13 +75,14 @@ std::string printable(std::string_view text) {
   });
 }
 
-std::string in_sentence(std::string_view words) {
-  const bool whole = words.size() <= kQuotedBytes;
-  // What is cut off need not be looked at; a character that is cut shows as replaced.
-  const std::string line = filtered(words.substr(0, kQuotedBytes), [](std::string_view character) {
-    return !is_control(character);
-  });
-  return whole ? line : line + "...";
+std::string in_line(std::string_view text) {
+  return filtered(text, [](std::string_view character) { return !is_control(character); });
 }
 
-}  // namespace popflow::hdf5
+std::string in_sentence(std::string_view words) {
+  // What is cut off need not be looked at; a character that is cut shows as replaced.
+  const std::string line = in_line(words.substr(0, kQuotedBytes));
+  return words.size() <= kQuotedBytes ? line : line + "...";
+}
+
+}  // namespace popflow::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace popflow::hdf5 {
+namespace popflow::text {
 
 /// `text` with every byte that is not part of valid UTF-8 (and every NUL) replaced by U+FFFD: one
 /// stray byte, from a file name in another encoding, would make some readers refuse the file.
@@ -17,8 +17,11 @@ namespace popflow::hdf5 {
 /// characters other than newline and tab are replaced by U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same in one line: newlines and tabs are replaced, too.
+[[nodiscard]] std::string in_line(std::string_view text);
+
 /// A name or a few words that somebody else wrote, within a sentence: printable, in one line, cut
 /// if it is long.
 [[nodiscard]] std::string in_sentence(std::string_view words);
 
-}  // namespace popflow::hdf5
+}  // namespace popflow::text
