@@ -21,6 +21,7 @@
 #include "popflow/version.hpp"
 #include "sweep/ranks.hpp"
 #include "text/screen.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow::cli {
 namespace {
@@ -40,7 +41,7 @@ std::string first_lines(std::string text) {
 void report(const std::string& program, const std::string& sentence) {
   const std::string label = program + ": error:";
   std::cerr << (error_stream_takes_colours() ? "\033[1;31m" + label + "\033[0m" : label) << ' '
-            << first_lines(sentence) << std::endl;
+            << text::printable(first_lines(sentence)) << std::endl;
 }
 
 bool asks_for_help(const std::vector<std::string>& args) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "noise/normals.hpp"
+#include "noise/samples.hpp"
 #include "noise/symmetric_root.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
@@ -349,7 +350,7 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");
   require_memory(
-      static_cast<double>(options.noise_samples),
+      kNumbersOfSample * static_cast<double>(options.noise_samples),
       "--noise-samples " + std::to_string(options.noise_samples) + " (by default the batch size)");
   if (options.noise == "diagonal") return std::make_unique<DiagonalNoise>(system, workers, options);
   return std::make_unique<BatchNoise>(system, workers, options);

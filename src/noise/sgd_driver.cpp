@@ -7,6 +7,7 @@
 
 #include "noise/noise_model.hpp"
 #include "noise/require_setting.hpp"
+#include "noise/samples.hpp"
 #include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
@@ -53,8 +54,9 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   require_positive("learning-rate", options_.learning_rate);
   require_at_least("batch-size", 1, options_.batch_size);
   require_at_least("svag", 1, options_.svag);
-  require_memory(static_cast<double>(options_.batch_size) * (options_.svag > 1 ? 2 : 1),
-                 "--batch-size " + std::to_string(options_.batch_size));
+  require_memory(
+      kNumbersOfSample * static_cast<double>(options_.batch_size) * (options_.svag > 1 ? 2 : 1),
+      "--batch-size " + std::to_string(options_.batch_size));
   in_ = std::make_unique<Internals>(system, workers, options_);
 }
 

@@ -5,6 +5,7 @@
 
 #include "file/output.hpp"
 #include "flow/step_length.hpp"
+#include "noise/samples.hpp"
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
@@ -227,9 +228,11 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
   plan.step_length = step_length(options);
   plan_states();
-  require_memory(memory_doubles(), "this run");
+  require_memory(state_doubles(), "this run");
   // Refuses what the mode does not allow before anything is written.
   plan.driver_data = make_driver(*system, workers, options, 0, {})->resume_point().data;
+  require_memory(memory_doubles(),
+                 std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
 }
 
@@ -261,13 +264,30 @@ std::string said_of_cut_states(const std::string& of) {
          "records all)";
 }
 
+double Experiment::samples() const {
+  const Parameters& options = config.options;
+  if (options.word("mode") == "sgd")
+    return static_cast<double>(options.integer("batch-size")) *
+           (options.integer("svag") > 1 ? 2 : 1);
+  const bool drawn = options.word("mode") == "sde" && options.word("noise") != "isotropic" &&
+                     !system->capabilities().covariance;
+  return drawn ? static_cast<double>(options.integer("noise-samples")) : 0;
+}
+
+std::size_t Experiment::runs_at_a_time() const {
+  return std::min<std::size_t>(plan.runs, workers.threads());
+}
+
 double Experiment::memory_doubles() const {
+  return state_doubles() + kNumbersOfSample * samples() * static_cast<double>(runs_at_a_time());
+}
+
+double Experiment::state_doubles() const {
   const auto size = static_cast<double>(system->shape().state_size());
-  const std::size_t together = std::min<std::size_t>(plan.runs, workers.threads());
   const Capability<Switching> switching = system->capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
   constexpr double kNoisy = 6;  // states that the drivers of noisy modes hold
-  if (plan.ensemble) return kNoisy * size * static_cast<double>(together);
+  if (plan.ensemble) return kNoisy * size * static_cast<double>(runs_at_a_time());
   const std::string& method = config.options.word("method");
   // Passages are looked for between the ends of a step.
   const double between = system->shape().passages.empty() ? 0 : extension_states(method);
@@ -314,6 +334,7 @@ RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool ext
     (void)restart(0);
     return;
   }
+  slots_.require(experiment.plan.driver_data);
   status_ = file_.read("status").integers;
   times_ = file_.read("diverged_at").values;
   if (!experiment.system->info().outcomes.empty()) outcomes_ = file_.read("outcome").integers;

@@ -34,7 +34,7 @@ struct Experiment {
   /// Throws what the system, the mode and the machine refuse.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
 
-  /// Numbers in memory at a time: states that drivers hold.
+  /// Numbers in memory at a time: states that drivers hold, and samples.
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
@@ -45,6 +45,10 @@ struct Experiment {
 
  private:
   void plan_states();
+  [[nodiscard]] double state_doubles() const;
+  /// Samples that a step draws.
+  [[nodiscard]] double samples() const;
+  [[nodiscard]] std::size_t runs_at_a_time() const;
 };
 
 /// More bytes of states than a file is to have that nobody has asked for.

@@ -160,12 +160,16 @@ std::optional<RestartReader::Slot> RestartReader::find_slot(std::size_t run, Slo
   return std::nullopt;
 }
 
-std::optional<Restart> RestartReader::find(const DriverData& data, std::size_t run,
-                                           Slots which) const {
+void RestartReader::require(const DriverData& data) const {
   if (file_.text_attribute("restart", "driver_layout") != data.layout())
     throw InputError(file_.path() +
                      " was written by another version of the program, whose integrator stores "
                      "other restart data");
+}
+
+std::optional<Restart> RestartReader::find(const DriverData& data, std::size_t run,
+                                           Slots which) const {
+  require(data);
   std::optional<Slot> slot = find_slot(run, which);
   if (!slot) return std::nullopt;
   slot->restart.data = data.with(std::move(slot->data));

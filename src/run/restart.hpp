@@ -59,8 +59,9 @@ class RestartReader {
   /// Throws InputError if the file has no slots, or if their states are not of this system's form.
   RestartReader(const DataFile& file, const System& system);
 
-  /// The newest intact slot of a run, or nothing. Throws InputError if what they hold of a driver
-  /// is not of the form of `data`.
+  /// Throws InputError if what the slots hold of a driver is not of the form of `data`.
+  void require(const DriverData& data) const;
+  /// The newest intact slot of a run, or nothing. Throws as require().
   [[nodiscard]] std::optional<Restart> find(const DriverData& data, std::size_t run,
                                             Slots which) const;
   /// The same; throws InputError if there is none.

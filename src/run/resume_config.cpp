@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "file/structure.hpp"
 #include "run/interrupt.hpp"
 #include "run/modes.hpp"
 #include "run/restart.hpp"
@@ -29,6 +30,23 @@ bool agree(const std::vector<double>& times, const Schedule& plan) {
   std::size_t other = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) other += times[i] == plan[i] ? 0 : 1;
   return other <= 1;
+}
+
+/// Throws InputError unless the file holds a variable of `scope` in the shape and type that its
+/// dimensions say, of which those of time are as long as the file's own.
+void require_as_laid_out(const DataFile& file, const Scope& scope, const VariableSpec& variable,
+                         const std::string& name) {
+  std::vector<std::size_t> shape;
+  for (const std::string& dimension : variable.dimensions)
+    shape.push_back(dimension.starts_with("time") ? file.length(dimension)
+                                                  : scope.dimension(dimension).size);
+  if (file.shape(name) != shape)
+    throw InputError(file.path() + " is damaged: '" + name + "' has shape " +
+                     in_words(file.shape(name)) + ", and not " + in_words(shape));
+  if (variable.type == NumberType::float64) return;
+  const DataArray numbers = file.read(name, shape);
+  if (numbers.integers.size() != numbers.values.size())
+    throw InputError(file.path() + " is damaged: '" + name + "' holds no whole numbers");
 }
 
 /// Copies a variable into a file whose times extend beyond this one's: for each run the elements at
@@ -204,17 +222,18 @@ TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
   const DataFile old(target);
   keep_history(old, layout);
   TrajectoryFile file = TrajectoryFile::create_unpublished(target, layout);
-  for (const VariableSpec& variable : layout.variables) {
-    look_for_signals();
-    copy(old, file, variable, variable.name);
-  }
-  for (const GroupSpec& group : layout.groups) {
-    if (group.name == "problem") continue;
-    for (const VariableSpec& variable : group.variables) {
+  const Scope root{layout};
+  const auto copy_all = [&](const Scope& scope, const std::string& group) {
+    for (const VariableSpec& variable : scope.group.variables) {
       look_for_signals();
-      copy(old, file, variable, group.name + "/" + variable.name);
+      const std::string name = join(group, variable.name);
+      require_as_laid_out(old, scope, variable, name);
+      copy(old, file, variable, name);
     }
-  }
+  };
+  copy_all(root, "");
+  for (const GroupSpec& group : layout.groups)
+    if (group.name != "problem") copy_all({group, &root}, group.name);
   file.sync();
   look_for_signals();
   const std::filesystem::perms permissions = std::filesystem::status(target).permissions();

@@ -62,7 +62,7 @@ std::string dry_run(const Experiment& experiment, const std::string& program,
   text << program << " run " << experiment.config.system << ", nothing run\n"
        << config_text(experiment.config) << "state numbers   " << size << '\n'
        << "memory          " << describe_bytes(8 * experiment.memory_doubles())
-       << " for the state and the integrator\n"
+       << " for states, the integrator and samples\n"
        << "file            " << path << ", " << describe_bytes(file_bytes(experiment.layout()))
        << '\n';
   return text.str();

@@ -214,9 +214,11 @@ void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::
 }
 
 void refuse_repetitions(const Word& word, const SweptParameter& swept) {
-  std::set<std::string> seen;
+  std::set<std::string> words;
+  std::set<double> numbers;  // 0 and -0 are one
   for (std::size_t i = 0; i < swept.size(); ++i)
-    if (!seen.insert(swept.text(i)).second)
+    if (!(swept.is_number() ? numbers.insert(swept.numbers[i]).second
+                            : words.insert(swept.text(i)).second))
       throw word.wrong("the value " + swept.text(i) + " is there twice");
 }
 

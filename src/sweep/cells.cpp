@@ -126,11 +126,10 @@ Shard parse_shard(const std::string& text) {
   const char* end = text.data() + text.size();
   Shard shard;
   const auto [slash, first] = std::from_chars(text.data(), end, shard.number);
-  if (first != std::errc() || slash == end || *slash != '/')
-    throw wrong("it must be I/N, two whole numbers");
+  constexpr const char* kForm = "it must be I/N, two whole numbers from 1 to 2^64 - 1";
+  if (first != std::errc() || slash == end || *slash != '/') throw wrong(kForm);
   const auto [stop, second] = std::from_chars(slash + 1, end, shard.of);
-  if (second != std::errc() || stop != end || shard.of == 0)
-    throw wrong("it must be I/N, two whole numbers");
+  if (second != std::errc() || stop != end || shard.of == 0) throw wrong(kForm);
   if (shard.number < 1 || shard.number > shard.of)
     throw wrong("I goes from 1 to N, here " + std::to_string(shard.of) +
                 (shard.number == 0
@@ -143,6 +142,8 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
   const Parameters& options = sweep_.options;
   const Sampling sampling{options.has("samples") ? options.integer("samples") : 0,
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
+  if (options.given("over") && options.text("over").empty())
+    throw UsageError("--over is empty; an axis has the form [LABEL:]PARAMETER=VALUES");
   Axes read = parse_axes(text::lines(options.text("over")), sweep_, sampling);
   axes_ = std::move(read.axes);
   remarks_ = std::move(read.remarks);

@@ -156,7 +156,12 @@ void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
 /// With what was settled beside what was given; made anew from the file, a sweep settles it again.
 GroupSpec parameters_of(const RunConfig& sweep, const Columns& columns) {
   RunConfig told = sweep;
-  for (const auto& [name, value] : columns.settled) told.own.resolve(name, value);
+  for (const auto& [name, value] : columns.settled) {
+    if (std::holds_alternative<std::monostate>(value))
+      told.own.unset(name);  // another takes its place: the start that a file has
+    else
+      told.own.resolve(name, value);
+  }
   GroupSpec group = parameters_group(told);
   const GroupSpec given = parameters_group(sweep);
   for (const char* name : {"not_default", "config"})

@@ -46,7 +46,7 @@ class Refusals {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> all;
     for (const auto& [sentence, cell] : cells_)
-      all.push_back("refused, as the cell " + cell + ": " + sentence);
+      all.push_back("refused" + (cell.empty() ? "" : ", as the cell " + cell) + ": " + sentence);
     return all;
   }
 

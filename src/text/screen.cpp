@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "text/text.hpp"
+#include "text/utf8.hpp"
 
 namespace popflow {
 namespace {
@@ -73,13 +74,14 @@ double Screen::now() const {
 void Screen::message(const std::string& text) {
   if (messages_ == nullptr || options_.quiet) return;
   clear_bar();
-  *messages_ << text << '\n' << std::flush;
+  *messages_ << text::printable(text) << '\n' << std::flush;
 }
 
 void Screen::warning(const std::string& text) {
   if (messages_ == nullptr) return;
   clear_bar();
-  *messages_ << (options_.colour ? "\033[33mwarning:\033[0m " : "warning: ") << text << '\n'
+  *messages_ << (options_.colour ? "\033[33mwarning:\033[0m " : "warning: ")
+             << text::printable(text) << '\n'
              << std::flush;
 }
 

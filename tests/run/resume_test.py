@@ -357,6 +357,51 @@ def test_invalid_ends():
         check("step_limit" in done.err, done.err)
 
 
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_a_file_that_cannot_be_extended_stays_as_it_is():
+    def transposed(file):
+        kept = file["loss"][()]
+        del file["loss"]
+        file["loss"] = kept.T.copy()
+
+    def no_longer_whole(file):
+        kept = file["statistics/steps"][()]
+        del file["statistics/steps"]
+        file["statistics/steps"] = kept.astype("f8")
+
+    def one_number(file):
+        del file["loss"]
+        file["loss"] = 0.5
+
+    def of_another_version(file):
+        file["restart"].attrs["driver_layout"] = "other:1"
+
+    said = {transposed: "'loss' has shape", no_longer_whole: "'statistics/steps' holds no whole",
+            one_number: "'loss' has shape ()", of_another_version: "other restart data"}
+    flow = ["--t-end", 5]
+    sgd = ["--mode", "sgd", "--steps", 20, "--runs", 3, "--state", "all"]
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        for words in (flow, sgd):
+            for change, sentence in said.items():
+                if words is flow and change is transposed:
+                    continue  # it has one dimension
+                popflow("run", "scb", "--vocab-size", 3, "--context-length", 6, *words, "--saves", 4,
+                        "-o", path, "--force", "--quiet", code=0)
+                with h5py.File(path, "r+") as file:
+                    change(file)
+                before = contents(path)
+                for _ in range(2):
+                    done = popflow("resume", path, "--t-end", 8, code=3)
+                    check(sentence in done.err, f"{change.__name__}: {done.err}")
+                check(contents(path) == before, f"{change.__name__}: the file has changed")
+                check(os.listdir(folder) == ["run.h5"], os.listdir(folder))
+
+
 def test_a_kill_while_extending_leaves_an_intact_file():
     with Folder() as folder:
         path, old = os.path.join(folder, "run.h5"), os.path.join(folder, "old.h5")
@@ -411,5 +456,6 @@ if __name__ == "__main__":
              test_resume_of_a_finished_file_changes_nothing, test_resume_says_what_the_run_did,
              test_extended_runs_equal_longer_ones, test_extended_run_keeps_its_spacing,
              test_unfinished_runs_are_extended_too, test_invalid_ends,
+             test_a_file_that_cannot_be_extended_stays_as_it_is,
              test_a_kill_while_extending_leaves_an_intact_file,
              test_two_processes_never_write_one_file])

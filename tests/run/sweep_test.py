@@ -429,6 +429,23 @@ def test_what_all_cells_settle_alike_is_recorded():
         check(settled("--over", "text=a.txt,b.txt") == 0.2, "each text has its own")
 
 
+def test_a_start_from_a_file_takes_the_place_of_an_option():
+    with Folder() as folder:
+        popflow("run", "joma", "--tokens", 3, "--t-end", 0.2, "-o", "own.h5", folder=folder, code=0)
+        for start in (["--init-from", "own.h5"], ["--problem", "own.h5"]):
+            popflow("sweep", "joma", "--tokens", 3, *start, "--t-end", 0.2, *over("temperature=1,2"),
+                    "-o", "s.h5", "--force", folder=folder, code=0)
+            with h5py.File(os.path.join(folder, "s.h5")) as file:
+                check(np.all(file["status"][()] == 1), "a cell is not complete")
+
+
+def test_nothing_is_no_axis():
+    check_refused("sweep", {("markov", "--over", ""): "--over is empty; an axis has the form"})
+    with Folder() as folder:
+        said = popflow("sweep", "markov", "--p", 1, "--keep-going", "-o", "s.h5", folder=folder).err
+        check("refused: --p is 1" in said, said)
+
+
 def test_the_table_shows_what_varies():
     with Folder() as folder:
         said = popflow("sweep", "joma", "--activation", "nonlinear", "--tokens", 8, "--over",
@@ -620,7 +637,9 @@ if __name__ == "__main__":
              test_retry_finds_reduced_cells_with_runs_at_a_limit,
              test_a_finished_sweep_may_be_read_only,
              test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
-             test_what_all_cells_settle_alike_is_recorded, test_the_table_shows_what_varies,
+             test_what_all_cells_settle_alike_is_recorded,
+             test_a_start_from_a_file_takes_the_place_of_an_option, test_nothing_is_no_axis,
+             test_the_table_shows_what_varies,
              test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
              test_dry_run_says_what_it_will_need, test_what_is_refused,
              test_an_interrupt_ends_with_130_and_says_how_to_resume])

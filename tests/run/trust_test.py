@@ -234,6 +234,10 @@ def test_counts_beyond_all_counting_are_named():
             told = popflow("compare", "markov", *words, "-o", path(folder, "c.h5"), code=2).err
             check("at most 2^53" in told, told)
         popflow("run", "markov", "--mode", "sgd", "--steps", 2**53, "--dry-run", code=0)
+        # What samples take: some hundred bytes each, in each run that goes at a time.
+        many = ["run", "scb", "--mode", "sgd", "--steps", 2, "--batch-size", 2e12, "--dry-run"]
+        told = popflow(*many, code=2).err
+        check("--batch-size 2000000000000 would need 384 TB of memory" in told, told)
 
 
 def test_an_extended_ensemble_is_described_as_briefly_as_a_longer_one():

@@ -206,6 +206,7 @@ TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
   CHECK_THAT(refusal({"w0=1,,2"}), Contains("--w0 is empty"));
   CHECK_THAT(refusal({"w0=1,nan"}), Contains("--w0 is nan"));
   CHECK_THAT(refusal({"w0=1,1.0"}), Contains("the value 1 is there twice"));
+  CHECK_THAT(refusal({"w0=0,-0"}), Contains("the value -0 is there twice"));
   CHECK_THAT(refusal({"p=.1,1.5"}), Contains("--p is 1.5; it must be a number, from 0 to 1"));
   CHECK_THAT(refusal({"bias=free,fre"}), Contains("--bias is 'fre'"));
   CHECK_THAT(refusal({"batch-size=1,1.5"}),
