@@ -267,10 +267,8 @@ std::string said_of_cut_states(const std::string& of) {
 double Experiment::samples() const {
   const Parameters& options = config.options;
   if (options.word("mode") == "sgd")
-    return static_cast<double>(options.integer("batch-size")) *
-           (options.integer("svag") > 1 ? 2 : 1);
-  const bool drawn = options.word("mode") == "sde" && options.word("noise") != "isotropic" &&
-                     !system->capabilities().covariance;
+    return samples_of_step(options.integer("batch-size"), options.integer("svag"));
+  const bool drawn = options.word("mode") == "sde" && noise_is_of_samples(options, *system);
   return drawn ? static_cast<double>(options.integer("noise-samples")) : 0;
 }
 

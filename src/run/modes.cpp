@@ -31,7 +31,7 @@ UsageError too_many_steps(double end, double h) {
 /// own, where the noise is that of samples.
 void refuse_countless(const Parameters& options, const System& system) {
   const double end = options.real("t-end");
-  const bool drawn = options.word("noise") != "isotropic" && !system.capabilities().covariance;
+  const bool drawn = noise_is_of_samples(options, system);
   for (const char* step : {"dt", "learning-rate"})
     if ((drawn || std::string(step) == "dt") && end / options.real(step) > largest_whole)
       throw too_many_steps(end, options.real(step));
@@ -82,6 +82,10 @@ SdeDriver::Options sde_options(const Parameters& o, std::uint32_t run, DriverHoo
   options.run = run;
   options.hooks = std::move(hooks);
   return options;
+}
+
+bool noise_is_of_samples(const Parameters& options, const System& system) {
+  return options.word("noise") != "isotropic" && !system.capabilities().covariance;
 }
 
 bool is_ensemble(const Parameters& options) { return options.word("mode") != "flow"; }

@@ -14,6 +14,9 @@
 
 namespace popflow {
 
+/// Is the noise of sde drawn as samples are, rather than known?
+bool noise_is_of_samples(const Parameters& options, const System& system);
+
 /// Does the mode have runs that differ by their noise?
 bool is_ensemble(const Parameters& options);
 
