@@ -45,7 +45,7 @@ def test_an_interrupted_extension_is_finished_by_resuming():
     for name, words, end in (
             ("sgd", ENSEMBLE, shorter(1000)),
             ("sde", ["run", "markov", "--mode", "sde", "--runs", 3, "--t-end", 10, "--saves", 11,
-                     "--batch-size", 16], shorter(200))):
+                     "--batch-size", 16], shorter(2000))):
         for how in (signal.SIGINT, signal.SIGKILL):
             with Folder() as folder:
                 file = cut_extension(folder, words, end, how)
