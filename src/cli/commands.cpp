@@ -11,7 +11,7 @@
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
-#include "compare/table.hpp"
+#include "compare/report.hpp"
 #include "file/output.hpp"
 #include "merge/merge.hpp"
 #include "options/config_file.hpp"

@@ -10,9 +10,9 @@
 
 #include "compare/comparison.hpp"
 #include "compare/noise_check.hpp"
+#include "compare/report.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
-#include "compare/table.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"

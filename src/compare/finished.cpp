@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string_view>
 
+#include "compare/report.hpp"
 #include "compare/rungs.hpp"
-#include "compare/table.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
 #include "options/input_files.hpp"

@@ -9,9 +9,11 @@
 #include "noise/noise_model.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "report/told.hpp"
 #include "run/interrupt.hpp"
 #include "run/modes.hpp"
 #include "run/specs.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -226,6 +228,34 @@ void write_noise(const TrajectoryGroup& file, const NoiseCheck& check) {
         write(name + "_variance", t * source->variances.size() + i, source->variances[i]);
     }
   }
+}
+
+std::string describe_noise(const DataFile& file) {
+  using told::attribute;
+  const DataFile group(file.path(), "noise");
+  told::Rows rows = {
+      {"noise of " + attribute(group, "", "rung") + " (" + attribute(group, "", "noise") + ")", "t",
+       "samples", "noise model"}};
+  const auto times = group.read("time").values;
+  const auto row = [&](const std::string& label, const std::string& name, std::size_t t,
+                       std::size_t place) {
+    const auto cell = [&](const std::string& source) {
+      return text::with_error(group.read(source + "_" + name).values.at(place),
+                              group.read(source + "_" + name + "_error").values.at(place));
+    };
+    rows.push_back({label, text::rounded(times[t]), cell("sampler"), cell("noise")});
+  };
+  const std::size_t directions = group.read("direction").values.size();
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    row("trace", "trace", t, t);
+    for (std::size_t i = 0; i < directions; ++i)
+      row("variance along " + std::to_string(i + 1), "variance", t, t * directions + i);
+    row("kurtosis along 1, of a batch", "kurtosis", t, t);
+  }
+  return "\n" + text::columns(rows) +
+         text::paragraph(
+             "Of one sample's gradient; directions are the leading eigenvectors of the "
+             "sampler's covariance. A Gaussian has kurtosis 3.");
 }
 
 }  // namespace popflow

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compare/rungs.hpp"
 #include "file/trajectory_group.hpp"
+#include "popflow/data_file.hpp"
 
 namespace popflow {
 
@@ -38,5 +40,8 @@ std::optional<NoiseCheck> check_noise(const Rung& rung);
 /// The group `noise`, and its contents.
 GroupSpec noise_group(const Rung& rung);
 void write_noise(const TrajectoryGroup& file, const NoiseCheck& check);
+
+/// The group of a file, in words.
+std::string describe_noise(const DataFile& file);
 
 }  // namespace popflow

@@ -179,6 +179,32 @@ std::string shown_default(const Parameter& parameter) {
 
 std::string rounded(double value) { return formatted("%.6g", value); }
 
+std::string digits(double value, int number) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.*g", number, value);
+  return buffer;
+}
+
+std::string with_error(double value, double error) {
+  if (!std::isfinite(value)) return "-";
+  if (!(error > 0) || !std::isfinite(error)) return rounded(value);
+  // The place of the error's second digit; at most 12 digits of the value.
+  const int place = static_cast<int>(std::floor(std::log10(error))) - 1;
+  const double magnitude = std::max(std::abs(value), error);
+  const int first = static_cast<int>(std::floor(std::log10(magnitude)));
+  char buffer[96];
+  if (first < -3 || first > 6) {
+    const int digits = std::clamp(first - place, 0, 12);
+    const double unit = std::pow(10, first);
+    std::snprintf(buffer, sizeof buffer, "(%.*f ± %.*f)e%d", digits, value / unit, digits,
+                  error / unit, first);
+  } else {
+    const int digits = std::clamp(-place, 0, 12);
+    std::snprintf(buffer, sizeof buffer, "%.*f ± %.*f", digits, value, digits, error);
+  }
+  return buffer;
+}
+
 std::string hexadecimal(std::uint64_t number) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));

@@ -60,6 +60,13 @@ std::string shown_default(const Parameter& parameter);
 /// A number for people: six digits.
 std::string rounded(double value);
 
+/// A number of so many digits.
+std::string digits(double value, int number = 3);
+
+/// "0.4318 ± 0.0012": the error to two digits, the value to the same place. Without an error the
+/// value alone, "-" where there is none.
+std::string with_error(double value, double error);
+
 /// Sixteen digits, for a hash.
 std::string hexadecimal(std::uint64_t number);
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "compare/recorded.hpp"
+
+namespace popflow {
+
+/// What to keep in mind when reading a comparison's tables: what the verdicts mean, runs that
+/// diverged or stopped early, and how much the solvers' own steps matter.
+std::string describe_caveats(const RecordedComparison& of);
+
+/// Which rung is good enough for what.
+std::string describe_conclusion(const RecordedComparison& of);
+
+}  // namespace popflow

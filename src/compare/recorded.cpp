@@ -1,0 +1,131 @@
+#include "compare/recorded.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "compare/comparison.hpp"
+#include "compare/rungs.hpp"
+#include "popflow/error.hpp"
+#include "report/told.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+using told::attribute;
+
+OverTime::OverTime(std::vector<double> values, std::size_t times, std::string path)
+    : values_(std::move(values)), times_(times), path_(std::move(path)) {}
+
+double OverTime::operator()(std::size_t row, std::size_t time) const {
+  const std::size_t place = row * times_ + time;
+  if (place < values_.size()) return values_[place];
+  throw InputError("'" + path_ + "' is damaged: its variables have other lengths than its rungs " +
+                   "and times");
+}
+
+bool OverTime::any_finite() const {
+  return std::any_of(values_.begin(), values_.end(), [](double x) { return std::isfinite(x); });
+}
+
+std::vector<std::string> recorded_rungs(const DataFile& group) {
+  std::vector<std::string> words = text::split_words(attribute(group, "", "rungs"));
+  if (words.size() < 2) throw InputError("'" + group.path() + "' is damaged: it has no rungs");
+  return words;
+}
+
+RecordedComparison::RecordedComparison(const std::string& path, const std::string& group)
+    : prefix_(group.empty() ? "" : group + "/"),
+      file_(path, prefix_ + "comparison"),
+      words_(recorded_rungs(file_)),
+      pairs_(pairs_of(words_.size())),
+      runs_(file_.integers("runs", words_.size())),
+      diverged_(file_.integers("diverged", words_.size())),
+      times_(file_.read("time").values) {
+  for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
+}
+
+std::vector<std::string> RecordedComparison::observables(bool kept) const {
+  const DataFile& first = rungs_.front();
+  std::vector<std::string> names = text::split_words(attribute(first, "", "observables"));
+  std::erase_if(names, [&](const std::string& name) {
+    return attribute(first, name, "invariant").empty() == kept;
+  });
+  return names;
+}
+
+bool RecordedComparison::kept_at_zero(const std::string& name) const {
+  return attribute(rungs_.front(), name, "invariant") == "zero";
+}
+
+double RecordedComparison::number(const std::string& name) const {
+  return file_.number_attribute("", name).value_or(std::nan(""));
+}
+
+double RecordedComparison::batch_size() const {
+  // A flow has no batches, whatever its parameters say.
+  std::size_t noisy = 0;
+  while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
+  return rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);
+}
+
+double RecordedComparison::range(const std::string& name) const {
+  return file_.reals(name + "_margin", 1)[0] / delta();
+}
+
+bool RecordedComparison::exact(std::size_t rung) const {
+  return attribute(rungs_[rung], "", "mode") == "flow";  // one of the system's own, too
+}
+
+std::size_t RecordedComparison::centre() const {
+  const auto sgd = std::find(words_.begin(), words_.end(), "sgd");
+  return sgd == words_.end() ? 0 : static_cast<std::size_t>(sgd - words_.begin());
+}
+
+std::size_t RecordedComparison::reference() const {
+  std::size_t rung = 0;
+  while (rung < words_.size() && !exact(rung)) ++rung;
+  return rung < words_.size() ? rung : 0;
+}
+
+OverTime RecordedComparison::over_time(const std::string& name) const {
+  return {file_.read(name).values, times_.size(), file_.path()};
+}
+
+std::string RecordedComparison::name_of(std::size_t pair) const {
+  return words_[pairs_[pair].second] + "-" + words_[pairs_[pair].first];
+}
+
+std::string RecordedComparison::verdict(const std::string& name, std::size_t pair) const {
+  const std::int64_t verdict = file_.integers(name + "_verdict", pairs_.size())[pair];
+  if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "";
+  return verdict_words[static_cast<std::size_t>(verdict)];
+}
+
+bool RecordedComparison::diverge_otherwise(std::size_t pair) const {
+  const auto of = [&](std::size_t rung) {
+    return Divergence{static_cast<std::size_t>(diverged_[rung]),
+                      static_cast<std::size_t>(runs_[rung]), exact(rung)};
+  };
+  return rejects(divergence_p_value(of(pairs_[pair].first), of(pairs_[pair].second)), level());
+}
+
+bool RecordedComparison::can_differ(std::size_t pair) const {
+  const auto [first, second] = pairs_[pair];
+  const auto noisy = [&](std::size_t rung) { return exact(rung) ? 0 : counted(rung); };
+  const auto [m, n] = std::minmax({noisy(first), noisy(second)});
+  return rejects(smallest_p_value(m, n), level());
+}
+
+std::size_t RecordedComparison::last_time(const std::vector<std::string>& names,
+                                          std::size_t pair) const {
+  std::optional<std::size_t> last;
+  for (const std::string& name : names) {
+    const OverTime difference = over_time(name + "_difference");
+    for (std::size_t t = last.value_or(0); t < times_.size(); ++t)
+      if (std::isfinite(difference(pair, t))) last = t;
+  }
+  return last.value_or(times_.size() - 1);
+}
+
+}  // namespace popflow
