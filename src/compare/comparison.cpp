@@ -7,12 +7,13 @@
 
 #include "run/specs.hpp"
 #include "run/status.hpp"
+#include "statistics/distributions.hpp"
+#include "statistics/numbers.hpp"
+#include "statistics/order_fit.hpp"
 
 namespace popflow {
 
 namespace {
-
-const double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// NaN where they do not change but by rounding.
 double range_of(std::span<const double> values) {
@@ -22,7 +23,7 @@ double range_of(std::span<const double> values) {
     low = std::min(low, x);
     high = std::max(high, x);
   }
-  return high - low > kRounding * std::max(std::abs(low), std::abs(high)) ? high - low : kNone;
+  return high - low > kRounding * std::max(std::abs(low), std::abs(high)) ? high - low : kNoNumber;
 }
 
 std::vector<std::string> words_of(const Ladder& ladder) {
@@ -82,7 +83,7 @@ Paths RungRuns::paths(std::vector<double> values, const std::vector<double>& tim
     const auto first = paths.values.begin() + static_cast<std::ptrdiff_t>(run * times.size());
     if (row != first) std::copy_n(first, times.size(), row);
     for (std::size_t t = 0; t < times.size(); ++t, ++row)
-      if (times[t] > stop[run] + rounding) *row = kNone;
+      if (times[t] > stop[run] + rounding) *row = kNoNumber;
   }
   paths.values.erase(row, paths.values.end());
   return paths;
@@ -180,7 +181,7 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
   const auto exact =
       std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });
   const auto reference = exact == paths.end() ? 0 : exact - paths.begin();
-  one.margin = one.invariant ? kNone
+  one.margin = one.invariant ? kNoNumber
                              : options.delta *
                                    range_of(one.moments[static_cast<std::size_t>(reference)].mean);
   for (const auto& [i, j] : pairs_of(paths.size())) {
@@ -196,7 +197,7 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
     // What had not moved when runs ended early may move yet.
     const bool too_early = times < first.times && d.nothing && !moves(i) && !moves(j);
     one.verdicts.push_back(times == 0 || too_early
-                               ? Verdict{Verdict::Kind::undecided, kNone}
+                               ? Verdict{Verdict::Kind::undecided, kNoNumber}
                                : verdict(d, one.margin, options.level,
                                          first.exact    ? second.runs
                                          : second.exact ? first.runs
@@ -208,11 +209,11 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
     if (rejects(divergence_p_value(divergence(i), divergence(j)), options.level))
       one.verdicts.back().kind = Verdict::Kind::differ;
     for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
-      values->resize(first.times, kNone);
+      values->resize(first.times, kNoNumber);
     one.differences.push_back(std::move(d));
     one.energy.push_back(
         first.exact || second.exact
-            ? EnergyDistance{kNone, kNone}
+            ? EnergyDistance{kNoNumber, kNoNumber}
             : energy_distance(finite_at_end(first), finite_at_end(second), options.seed));
   }
   return one;
@@ -336,7 +337,7 @@ void write_observable(const TrajectoryGroup& file, const ObservableComparison& o
     if (!one.is_judged()) continue;
     file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
     const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
-    file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNone);
+    file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNoNumber);
   }
   file.write(one.name + "_margin", 0, one.margin);
 }
@@ -420,8 +421,9 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
             std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison& c) {
               return kept_by_both(c.observables[o].moments[r], c.observables[o].moments[sgd]);
             });
-        const OrderFit fit = kept ? OrderFit{OrderFit::Kind::rounding, kNone, kNone, kNone, kNone}
-                                  : fit_order(rates, errors, level);
+        const OrderFit fit =
+            kept ? OrderFit{OrderFit::Kind::rounding, kNoNumber, kNoNumber, kNoNumber, kNoNumber}
+                 : fit_order(rates, errors, level);
         const auto write = [&](const char* of, double Estimate::*part) {
           std::vector<double> values;
           values.reserve(errors.size());

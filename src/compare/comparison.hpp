@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "compare/rungs.hpp"
-#include "compare/statistics.hpp"
 #include "file/trajectory_group.hpp"
 #include "popflow/data_file.hpp"
+#include "statistics/difference.hpp"
+#include "statistics/energy_distance.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/paths.hpp"
+#include "statistics/verdict.hpp"
 
 namespace popflow {
 

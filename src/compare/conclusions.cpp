@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "compare/statistics.hpp"
+#include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

@@ -8,6 +8,7 @@
 #include "compare/rungs.hpp"
 #include "popflow/error.hpp"
 #include "report/told.hpp"
+#include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

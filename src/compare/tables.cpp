@@ -6,8 +6,10 @@
 #include <set>
 #include <vector>
 
-#include "compare/statistics.hpp"
 #include "report/told.hpp"
+#include "statistics/distributions.hpp"
+#include "statistics/numbers.hpp"
+#include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

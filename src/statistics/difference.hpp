@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "popflow/workers.hpp"
+#include "statistics/paths.hpp"
+
+namespace popflow {
+
+/// Second minus first, at every time, and over all times together.
+struct Difference {
+  std::vector<double> difference;
+  std::vector<double> error;  ///< standard error of it (Welch)
+  std::vector<double> alike;  ///< so many runs of each rung would have the same
+  std::vector<double> z;      ///< difference / error; NaN where both are rounding
+  std::vector<double> band;   ///< half-width of the simultaneous confidence band over all times
+  double p_value = 1;         ///< of equal means at all times, from the largest |z|
+  std::size_t largest = 0;    ///< time of the largest |difference|
+  bool nothing = false;       ///< differences and errors are rounding at all times
+};
+
+/// The band's multiplier is the quantile of max |z| among runs drawn anew from each rung's own (the
+/// studentised bootstrap, which knows how skew they are: losses are), at least Student's; so is the
+/// p-value of one rung against exact values. Of two rungs with randomness it is that of a
+/// permutation test on max |z| (exact when the two are equal in law, for any number of runs;
+/// studentised, so asymptotically right for equal means alone), and with unequal numbers of runs at
+/// least the former. Two exact rungs: a difference without error. Times at which a difference and
+/// its error are both within kRounding of the means count for nothing: there all runs start at one
+/// place, say, which a rung in other coordinates rounds otherwise.
+Difference difference(const Paths& first, const Paths& second, double level, std::uint64_t seed,
+                      Workers& workers);
+
+}  // namespace popflow

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "statistics/numbers.hpp"
+
+namespace popflow {
+
+/// One observable along several runs of one rung.
+struct Paths {
+  std::size_t runs = 0;
+  std::size_t times = 0;
+  std::vector<double> values;  ///< runs x times, row-major; NaN where a run has no value
+  bool exact = false;          ///< one run without randomness: its values have no error
+
+  [[nodiscard]] double at(std::size_t run, std::size_t time) const {
+    return values[run * times + time];
+  }
+};
+
+/// The rows of those runs that are finite at all of the first `times` times.
+Paths finite_runs(const Paths& paths, std::size_t times);
+
+/// Of the finite values at one time.
+struct Summary {
+  double number = 0;
+  double mean = kNoNumber;
+  double variance = kNoNumber;  ///< n - 1
+  double kurtosis = 3;
+};
+/// Bit-for-bit identical runs have zero variance and exactly their value as mean.
+Summary summary(const Paths& paths, std::size_t time);
+/// The means at all times.
+std::vector<double> means_of(const Paths& paths);
+
+}  // namespace popflow

@@ -1,0 +1,124 @@
+#include "statistics/resampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "popflow/random.hpp"
+#include "statistics/numbers.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Sums and sums of squares over the chosen rows.
+void add_rows(const Centred& data, std::span<const std::size_t> rows, std::vector<double>& sum,
+              std::vector<double>& squares) {
+  sum.assign(data.times, 0);
+  squares.assign(data.times, 0);
+  for (const std::size_t row : rows) {
+    const double* x = data.rows.data() + row * data.times;
+    for (std::size_t t = 0; t < data.times; ++t) {
+      sum[t] += x[t];
+      squares[t] += x[t] * x[t];
+    }
+  }
+}
+
+/// The squared standard error of a group's mean, from its sums.
+double variance_of_mean(double n, double sum, double squares) {
+  return std::max(0.0, squares - sum * (sum / n)) / (n - 1) / n;
+}
+
+/// |difference of means| / standard error from two groups' sums; 0 where nothing varies.
+double studentised(double n1, double sum1, double squares1, double n2, double sum2,
+                   double squares2) {
+  const double error =
+      std::sqrt(variance_of_mean(n1, sum1, squares1) + variance_of_mean(n2, sum2, squares2));
+  return error > 0 ? std::abs(sum2 / n2 - sum1 / n1) / error : 0;
+}
+
+}  // namespace
+
+void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
+            const std::vector<double>& z) {
+  to.times = paths.times;
+  for (std::size_t run = 0; run < paths.runs; ++run)
+    for (std::size_t t = 0; t < paths.times; ++t)
+      to.rows.push_back(std::isnan(z[t]) ? 0 : paths.at(run, t) - mean[t]);
+}
+
+std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
+                                 std::uint64_t seed, Workers& workers) {
+  std::vector<std::size_t> all(n1 + n2);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<double> total, total_squares;
+  add_rows(data, all, total, total_squares);
+  std::vector<double> maxima(kPermutations);
+  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, 0, i);
+    std::vector<std::size_t> order = all;
+    for (std::size_t k = 0; k < n1; ++k)
+      std::swap(order[k], order[k + random.below(order.size() - k)]);
+    std::vector<double> sum, squares;
+    add_rows(data, std::span(order).first(n1), sum, squares);
+    double largest = 0;
+    for (std::size_t t = 0; t < data.times; ++t)
+      largest = std::max(
+          largest, studentised(static_cast<double>(n1), sum[t], squares[t], static_cast<double>(n2),
+                               total[t] - sum[t], total_squares[t] - squares[t]));
+    maxima[i] = largest;
+  });
+  return maxima;
+}
+
+std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::size_t n2,
+                                   std::uint64_t seed, Workers& workers) {
+  constexpr double kAlike = 1e-12;  // of the variance of the rows
+  std::vector<std::size_t> all(n1 + n2);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<double> total, total_squares;
+  add_rows(data, all, total, total_squares);
+  std::vector<double> maxima(kPermutations);
+  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, 1, i);
+    std::vector<std::size_t> drawn;
+    for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(n1));
+    for (std::size_t k = 0; k < n2; ++k) drawn.push_back(n1 + random.below(n2));
+    std::vector<double> sum1, squares1, sum2, squares2;
+    add_rows(data, std::span(drawn).first(n1), sum1, squares1);
+    add_rows(data, std::span(drawn).subspan(n1), sum2, squares2);
+    const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
+    double largest = 0;
+    for (std::size_t t = 0; t < data.times; ++t) {
+      if (total_squares[t] == 0) continue;
+      double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
+      if (n2 > 0) {
+        variance += variance_of_mean(m2, sum2[t], squares2[t]);
+        apart += sum2[t] / m2;
+      }
+      apart = std::abs(apart);
+      const bool alike = variance <= kAlike * total_squares[t] / (m1 + m2) / (m1 + m2);
+      largest =
+          std::max(largest, alike ? (apart > 0 ? kUnbounded : 0) : apart / std::sqrt(variance));
+    }
+    maxima[i] = largest;
+  });
+  return maxima;
+}
+
+double p_value_of(double observed, const std::vector<double>& maxima) {
+  const auto beyond = std::count_if(maxima.begin(), maxima.end(),
+                                    [&](double m) { return m >= observed * (1 - 1e-10); });
+  return static_cast<double>(beyond + 1) / static_cast<double>(maxima.size() + 1);
+}
+
+double quantile_of(std::vector<double> values, double level) {
+  std::sort(values.begin(), values.end());
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(level * static_cast<double>(values.size() + 1)));
+  return values[std::min(rank, values.size()) - 1];
+}
+
+}  // namespace popflow

@@ -1,0 +1,72 @@
+#include "statistics/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "statistics/distributions.hpp"
+#include "statistics/numbers.hpp"
+
+namespace popflow {
+
+Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
+                std::size_t least) {
+  Verdict v;
+  if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
+  bool within = true, beyond = false, outside = false;
+  // How many runs would decide, by how much smaller errors would have to be.
+  double for_agree = 0, for_differ = kUnbounded;
+  for (std::size_t t = 0; t < d.difference.size(); ++t) {
+    const double size = std::abs(d.difference[t]);
+    const double width = d.band[t] + d.error[t];  // by one error more than half the time is enough
+    if (!(size + d.band[t] <= margin)) within = false;
+    if (size - d.band[t] > margin) beyond = true;
+    // What may be chance would shrink with the errors.
+    const bool certain = size > d.band[t];
+    const double shrinks = certain ? width : width + size;
+    const double room = certain ? size - margin : -margin;
+    const double needed = d.alike[t] * (shrinks / room) * (shrinks / room);
+    if (room >= 0) {
+      outside = true;
+      for_differ = std::min(for_differ, needed);
+    } else if (d.error[t] > 0) {
+      for_agree = std::max(for_agree, needed);
+    }
+  }
+  const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
+  if (within || d.nothing) {
+    v.kind = Verdict::Kind::agree;
+  } else if (exact || (beyond && rejects(d.p_value, level))) {
+    v.kind = Verdict::Kind::differ;
+  } else {
+    double needed = outside ? for_differ : for_agree;
+    if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
+    if (runs < 2) needed = kNoNumber;  // one run alone does not tell how runs scatter
+    v.runs_needed = std::isfinite(needed)
+                        ? std::max({std::ceil(needed * (1 - 1e-9)), static_cast<double>(runs) + 1,
+                                    static_cast<double>(least)})
+                        : kNoNumber;
+  }
+  return v;
+}
+
+bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
+
+double smallest_p_value(double m, double n) {
+  // As often all that are drawn are one and the same run.
+  if (m == 0) return std::pow(n, 1 - n);
+  // The halves of as many runs each are as far apart as before when they change places.
+  const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
+  return std::exp(std::log(m == n ? 2.0 : 1.0) - splits);
+}
+
+std::size_t least_runs(bool against_exact, double level) {
+  std::size_t runs = 2;
+  const auto smallest = [&] {
+    const auto n = static_cast<double>(runs);
+    return smallest_p_value(against_exact ? 0 : n, n);
+  };
+  while (!rejects(smallest(), level)) ++runs;
+  return runs;
+}
+
+}  // namespace popflow
