@@ -5,17 +5,16 @@
 
 #include "file/output.hpp"
 #include "flow/step_length.hpp"
-#include "noise/samples.hpp"
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
+#include "run/memory_of_runs.hpp"
 #include "run/modes.hpp"
 #include "run/recorder.hpp"
 #include "run/schedule.hpp"
 #include "run/status.hpp"
-#include "steppers/stepper.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -228,7 +227,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
   plan.step_length = step_length(options);
   plan_states();
-  require_memory(state_doubles(), "this run");
+  require_memory(numbers_of_states(*system, options, runs_at_a_time()), "this run");
   // Refuses what the mode does not allow before anything is written.
   plan.driver_data = make_driver(*system, workers, options, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
@@ -264,32 +263,12 @@ std::string said_of_cut_states(const std::string& of) {
          "records all)";
 }
 
-double Experiment::samples() const {
-  const Parameters& options = config.options;
-  if (options.word("mode") == "sgd")
-    return samples_of_step(options.integer("batch-size"), options.integer("svag"));
-  const bool drawn = options.word("mode") == "sde" && noise_is_of_samples(options, *system);
-  return drawn ? static_cast<double>(options.integer("noise-samples")) : 0;
-}
-
 std::size_t Experiment::runs_at_a_time() const {
   return std::min<std::size_t>(plan.runs, workers.threads());
 }
 
 double Experiment::memory_doubles() const {
-  return state_doubles() + kNumbersOfSample * samples() * static_cast<double>(runs_at_a_time());
-}
-
-double Experiment::state_doubles() const {
-  const auto size = static_cast<double>(system->shape().state_size());
-  const Capability<Switching> switching = system->capabilities().switching;
-  const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
-  constexpr double kNoisy = 6;  // states that the drivers of noisy modes hold
-  if (plan.ensemble) return kNoisy * size * static_cast<double>(runs_at_a_time());
-  const std::string& method = config.options.word("method");
-  // Passages are looked for between the ends of a step.
-  const double between = system->shape().passages.empty() ? 0 : extension_states(method);
-  return size * (stepper_states(method, size) + between) + 2 * regime;
+  return numbers_of_runs(*system, config.options, runs_at_a_time());
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {

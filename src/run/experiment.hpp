@@ -45,9 +45,6 @@ struct Experiment {
 
  private:
   void plan_states();
-  [[nodiscard]] double state_doubles() const;
-  /// Samples that a step draws.
-  [[nodiscard]] double samples() const;
   [[nodiscard]] std::size_t runs_at_a_time() const;
 };
 

@@ -8,6 +8,7 @@
 
 #include "outcome_index.hpp"
 #include "popflow/error.hpp"
+#include "run/memory_of_runs.hpp"
 #include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/refusal.hpp"
@@ -256,6 +257,12 @@ void CellRunner::require(const CellRun& run) {
   lanes_.reset();
   std::vector<Job> alone = jobs({&run, 1});
   (void)make_drivers_of(alone);
+}
+
+double CellRunner::numbers_of_last() const {
+  if (!current_ || current_->refused) return 0;
+  return static_cast<double>(together_) *
+         numbers_of_runs(*current_->system, current_->settled->options, 1);
 }
 
 std::size_t CellRunner::compute(std::span<const CellRun> runs) {

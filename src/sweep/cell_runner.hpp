@@ -44,6 +44,8 @@ class CellRunner {
   void require(const CellRun& run);
   /// How many would go together where the last ones did.
   [[nodiscard]] std::size_t together() const { return together_; }
+  /// Numbers in memory while these are under way; 0 of a cell that is refused.
+  [[nodiscard]] double numbers_of_last() const;
 
  private:
   /// What follows from the options of `run`, which many cells may share.

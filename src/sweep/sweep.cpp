@@ -51,6 +51,10 @@ struct Sweep {
   }
   [[nodiscard]] const Reduction* reduced() const { return reduction ? &*reduction : nullptr; }
   [[nodiscard]] std::uint64_t all_runs() const { return cells.size() * cells.runs(); }
+  /// Threads that have something to do.
+  [[nodiscard]] double busy(unsigned threads) const {
+    return static_cast<double>(std::min<std::uint64_t>(threads, all_runs()));
+  }
   /// That the file holds, but for what lies along single axes.
   [[nodiscard]] double data_bytes() const {
     const auto cells_here = static_cast<double>(cells.size());
@@ -206,7 +210,8 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
 struct Estimate {
   std::uint64_t cells = 0;
   double seconds_a_run = 0;
-  bool cut = false;  ///< at least one took longer than we waited
+  double numbers_a_thread = 0;  ///< in memory, at most
+  bool cut = false;             ///< at least one took longer than we waited
 };
 
 Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
@@ -246,6 +251,7 @@ Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
       computed = compute(cell, together);
     if (computed == 0) result.cut = true;
     sum += seconds() / static_cast<double>(std::max<std::size_t>(computed, 1));
+    result.numbers_a_thread = std::max(result.numbers_a_thread, runner.numbers_of_last());
     ++result.cells;
   }
   result.seconds_a_run = sum / static_cast<double>(std::max<std::uint64_t>(result.cells, 1));
@@ -278,8 +284,8 @@ std::string dry_run(const Sweep& sweep, const Catalogue& catalogue, unsigned thr
                     const std::string& program, const std::string& path) {
   const Cells& cells = sweep.cells;
   const Estimate cost = estimate(sweep, catalogue);
-  const double seconds = cost.seconds_a_run * static_cast<double>(sweep.all_runs()) /
-                         static_cast<double>(std::min<std::uint64_t>(threads, sweep.all_runs()));
+  const double busy = sweep.busy(threads);
+  const double seconds = cost.seconds_a_run * static_cast<double>(sweep.all_runs()) / busy;
   std::ostringstream text;
   text << program << " sweep " << cells.sweep().system << ", nothing run\n"
        << config_text(cells.sweep());
@@ -303,7 +309,9 @@ std::string dry_run(const Sweep& sweep, const Catalogue& catalogue, unsigned thr
                               ", from " + std::to_string(cost.cells) + " cells"});
   const double rows_in_memory =
       8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
-  rows.push_back({"memory", describe_bytes(rows_in_memory) + " at most for results on their way"});
+  rows.push_back({"memory", describe_bytes(8 * cost.numbers_a_thread * busy) +
+                                " for runs under way, and at most " +
+                                describe_bytes(rows_in_memory) + " for results on their way"});
   rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});
   text << text::columns(rows, 0);
   return text.str();
@@ -321,9 +329,9 @@ void require_files(const Cells& cells, const std::string& way_out) {
                            "' does not exist; " + way_out);
 }
 
-/// What a system refuses lies mostly beyond some value, at a corner of the grid: found before hours
-/// are spent on the cells that come first. Tries as many corners as a second is enough for, the
-/// first cell among them.
+/// What a system refuses lies mostly beyond some value, at a corner of the grid, and so do the
+/// cells that take most memory: found before hours are spent on the cells that come first. Tries as
+/// many corners as a second is enough for, the first cell among them.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
   constexpr std::chrono::seconds kPatience(1);
   constexpr std::size_t kMostAxes = 16;  // whose last places are tried
@@ -339,6 +347,10 @@ void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& wo
       number = number * axes[axis].size() + (last ? axes[axis].size() - 1 : 0);
     }
     runner.require({number, 0, {}, {}});
+    const double busy = sweep.busy(workers.threads());
+    require_memory(busy * runner.numbers_of_last(), "cells like " + sweep.cells.describe(number) +
+                                                        " on " + shortest(busy) +
+                                                        " threads (--threads)");
     const bool patient = std::chrono::steady_clock::now() - begin < kPatience;
     if (!patient || InterruptGuard::signal() != 0) return;
   }

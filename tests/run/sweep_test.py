@@ -539,6 +539,17 @@ def test_dry_run_says_what_it_will_need():
         check(os.listdir(folder) == [], "a file was left")
 
 
+def test_runs_of_all_threads_have_to_fit_in_memory():
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    batch = memory // 50 // 192  # a cell's samples take a fiftieth
+    with Folder() as folder:
+        told = popflow("sweep", "scb", "--mode", "sgd", "--steps", 2, *over("sparsity=1:5:5"),
+                       *over("seed=1:40:40"), "--batch-size", batch, "--threads", 100,
+                       folder=folder, code=2).err
+        check("on 100 threads (--threads) would need" in told, told)
+        check(not os.listdir(folder), "left a file")
+
+
 def test_what_is_refused():
     check_refused("sweep", {
         ("markov", "--over", "loss:w0=1,2"): "the name 'loss' is that of something else in the file",

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+
+#include "popflow/parameter.hpp"
+#include "popflow/system.hpp"
+
+namespace popflow {
+
+/// Numbers that the drivers of `runs` runs at a time hold, from the options of `run`: states, of
+/// which a method keeps some between the ends of a step.
+double numbers_of_states(const System& system, const Parameters& options, std::size_t runs);
+
+/// The same with the samples that they draw.
+double numbers_of_runs(const System& system, const Parameters& options, std::size_t runs);
+
+}  // namespace popflow
