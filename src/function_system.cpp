@@ -194,10 +194,9 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.passages, &Functions::Derived::values);
   if (functions.precondition && !functions.loss)
     wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
-  // One that is no number is asked for.
-  if (functions.end <= 0 || std::isinf(functions.end))
-    wrong(info,
-          "its default end is " + shortest(functions.end) + "; it must be positive and finite");
+  // One that is infinite or no number is asked for.
+  if (functions.end <= 0)
+    wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
 }
 
 std::size_t state_size(const Functions& functions) {

@@ -135,10 +135,9 @@ Value parse_integer(const Parameter& parameter, const std::string& text) {
   const auto real = to_real(text);
   if (!real || !std::isfinite(*real)) throw Refusal{allowed(parameter)};
   const auto whole = to_whole(text);
-  if (!whole && *real >= static_cast<double>(largest_integer)) {
-    throw Refusal{allowed(parameter) + ", and no larger than " + std::to_string(largest_integer)};
-  }
   check_range(parameter, *real);
+  if (!whole && *real >= static_cast<double>(largest_integer))
+    throw Refusal{allowed(parameter) + ", and no larger than " + std::to_string(largest_integer)};
   if (!whole) throw Refusal{allowed(parameter)};
   return *whole;
 }

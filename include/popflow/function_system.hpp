@@ -74,7 +74,7 @@ struct Functions {
   /// Functions whose first upward zero crossings are recorded, one per item (NaN: the item has
   /// none).
   std::vector<Derived> passages = {};
-  double end = 10;  ///< default of --t-end
+  double end = 10;  ///< default of --t-end; if it is not finite, one has to be given
   /// Capabilities::jumps
   bool jumps = false;
 

@@ -52,7 +52,8 @@ class System {
   [[nodiscard]] virtual GroupSpec problem() const { return {"problem", {}, {}, {}, {}}; }
   /// Datasets besides the state that are constant in time (positions of a support, say).
   [[nodiscard]] virtual std::vector<VariableSpec> constants_of_fields() const { return {}; }
-  /// A time by which the dynamics of interest are over.
+  /// A time by which the dynamics of interest are over. Where it is not finite, one has to be
+  /// given.
   [[nodiscard]] virtual double default_end() const = 0;
   /// Notes to be shown at the start of a run (a property of this problem, a coordinate that
   /// would be much faster).

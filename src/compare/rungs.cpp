@@ -172,8 +172,8 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
     if (!plain && svag_of(word) == 0) {
       const std::string near = nearest(word, known);
       throw UsageError(option + " has '" + word + "'; allowed for " + system.name + " are " +
-                       text::join(known, ", ") + " (L at least 1)" +
-                       (near.empty() ? "" : "; did you mean " + near + "?"));
+                       text::join(known, ", ") + " (L from 1 to " + std::to_string(kMostSvag) +
+                       ")" + (near.empty() ? "" : "; did you mean " + near + "?"));
     }
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), word) !=
         words.begin() + static_cast<std::ptrdiff_t>(i))

@@ -269,6 +269,9 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   for (const auto& [key, value] : words.options) {
     if (key == "over" && config.options.origin("over") == Origin::config)
       config.replaced_axes = text::lines(config.options.text("over"));
+    // A file may hold words that the command line may not.
+    for (const Parameter& row : offered)
+      if (row.name == key) (void)parse_value(row, value);
     owner(config, key)->set(key, value, Origin::command_line);
   }
   options::settle_alternatives(config.options, config.own);

@@ -10,18 +10,16 @@
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
-#include "popflow/memory.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
-#include "run/layout.hpp"
 #include "run/resume_config.hpp"
-#include "sweep/cell_runner.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/distribution.hpp"
-#include "sweep/layout.hpp"
+#include "sweep/needs.hpp"
 #include "sweep/ranks.hpp"
 #include "sweep/read_files.hpp"
 #include "sweep/report.hpp"
+#include "sweep/whole_sweep.hpp"
 #include "sweep/writer.hpp"
 #include "text/screen.hpp"
 #include "text/text.hpp"
@@ -29,43 +27,6 @@
 namespace popflow {
 
 namespace {
-
-double bytes_a_row(const Table& table) {
-  double bytes = 0;
-  for (const Column& column : table.columns)
-    bytes += static_cast<double>(column.width) * (column.spec.type == NumberType::int8 ? 1 : 8);
-  return bytes;
-}
-
-/// All that a sweep is made from. Makes nothing on disk.
-struct Sweep {
-  Cells cells;
-  Columns columns;
-  std::optional<Reduction> reduction;
-
-  Sweep(const RunConfig& config, const Catalogue& catalogue, Workers& workers)
-      : cells(config), columns(cells, catalogue, workers) {
-    if (config.options.has("reduce") && !cells.noisy())
-      throw UsageError("--reduce runs is for --mode sde and sgd; a flow has one run");
-    if (config.options.has("reduce")) reduction.emplace(columns, cells.runs());
-  }
-  [[nodiscard]] const Reduction* reduced() const { return reduction ? &*reduction : nullptr; }
-  [[nodiscard]] std::uint64_t all_runs() const { return cells.size() * cells.runs(); }
-  /// Threads that have something to do.
-  [[nodiscard]] double busy(unsigned threads) const {
-    return static_cast<double>(std::min<std::uint64_t>(threads, all_runs()));
-  }
-  /// That the file holds, but for what lies along single axes.
-  [[nodiscard]] double data_bytes() const {
-    const auto cells_here = static_cast<double>(cells.size());
-    return cells_here * bytes_a_row(columns.of_cell) +
-           (reduction ? cells_here * bytes_a_row(reduction->of_cell())
-                      : static_cast<double>(all_runs()) * bytes_a_row(columns.of_run));
-  }
-  [[nodiscard]] GroupSpec layout(unsigned threads) const {
-    return sweep_layout(cells, columns, reduced(), threads);
-  }
-};
 
 std::string output_of(const RunConfig& config) {
   if (config.options.has("output")) return config.options.word("output");
@@ -204,158 +165,6 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                                        : ExitCode::terminated;
 }
 
-// ---- what a sweep will need
-
-/// What a few cells that are spread over the map took, each with as many neighbours as go together.
-struct Estimate {
-  std::uint64_t cells = 0;
-  double seconds_a_run = 0;
-  double numbers_a_thread = 0;  ///< in memory, at most
-  bool cut = false;             ///< at least one took longer than we waited
-};
-
-Estimate estimate(const Sweep& sweep, const Catalogue& catalogue) {
-  constexpr std::uint64_t kCells = 9;
-  constexpr double kPatience = 1;  // seconds a cell
-  Workers alone(1);
-  Estimate result;
-  auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  CellRunner runner(sweep.cells, sweep.columns, catalogue, alone,
-                    [&] { return seconds() > kPatience || InterruptGuard::signal() != 0; });
-  // Computes up to `most` runs, the first of a cell and those that follow; how many it were.
-  const auto compute = [&](std::uint64_t cell, std::uint64_t most) {
-    const Columns& columns = sweep.columns;
-    const std::uint64_t each = sweep.cells.runs(), first = cell * each;
-    const std::uint64_t number = std::min(most, sweep.all_runs() - first);
-    std::vector<double> run_rows(number * columns.of_run.width),
-        cell_rows(number * columns.of_cell.width);
-    std::vector<CellRun> runs;
-    for (std::uint64_t i = 0; i < number; ++i)
-      runs.push_back(
-          {sweep.cells.number((first + i) / each), (first + i) % each,
-           std::span(run_rows).subspan(i * columns.of_run.width, columns.of_run.width),
-           std::span(cell_rows).subspan(i * columns.of_cell.width, columns.of_cell.width)});
-    begin = std::chrono::steady_clock::now();
-    return runner.compute(runs);
-  };
-  const std::uint64_t count = std::min(kCells, sweep.cells.size());
-  double sum = 0;
-  for (std::uint64_t i = 0; i < count && InterruptGuard::signal() == 0; ++i) {
-    const std::uint64_t cell = count == 1 ? 0 : i * (sweep.cells.size() - 1) / (count - 1);
-    std::size_t computed = compute(cell, 1);
-    const std::size_t together = runner.together();
-    if (computed > 0 && together > 1 && seconds() * static_cast<double>(together) < kPatience)
-      computed = compute(cell, together);
-    if (computed == 0) result.cut = true;
-    sum += seconds() / static_cast<double>(std::max<std::size_t>(computed, 1));
-    result.numbers_a_thread = std::max(result.numbers_a_thread, runner.numbers_of_last());
-    ++result.cells;
-  }
-  result.seconds_a_run = sum / static_cast<double>(std::max<std::uint64_t>(result.cells, 1));
-  return result;
-}
-
-std::string how_to_shrink(const Sweep& sweep) {
-  std::vector<std::string> ways = {"Fewer cells"};
-  if (sweep.cells.noisy() && !sweep.reduction) ways.emplace_back("--reduce runs");
-  if (!sweep.reduction && !sweep.columns.field_names.empty()) ways.emplace_back("--state none");
-  if (sweep.columns.series) ways.emplace_back("--record end");
-  return text::join(ways, " or ") + " make it smaller";
-}
-
-/// Of a layout, but for one that would itself be large.
-double size_of_file(const Sweep& sweep, unsigned threads) {
-  const double bytes = sweep.data_bytes();
-  return bytes > 1e9 ? bytes : file_bytes(sweep.layout(threads));
-}
-
-/// Roughly, in the unit that one plans with.
-std::string long_time(double seconds) {
-  if (seconds < 2 * 3600.0) return text::measured(seconds);
-  const bool days = seconds >= 2 * 86400.0;
-  return text::rounded(std::round(seconds / (days ? 8640 : 360)) / 10) +
-         (days ? " days" : " hours");
-}
-
-std::string dry_run(const Sweep& sweep, const Catalogue& catalogue, unsigned threads,
-                    const std::string& program, const std::string& path) {
-  const Cells& cells = sweep.cells;
-  const Estimate cost = estimate(sweep, catalogue);
-  const double busy = sweep.busy(threads);
-  const double seconds = cost.seconds_a_run * static_cast<double>(sweep.all_runs()) / busy;
-  std::ostringstream text;
-  text << program << " sweep " << cells.sweep().system << ", nothing run\n"
-       << config_text(cells.sweep());
-  std::vector<std::vector<std::string>> rows;
-  for (const Axis& axis : cells.axes()) {
-    std::vector<std::string> names;
-    for (const SweptParameter& swept : axis.parameters) names.push_back(swept.name());
-    rows.push_back({"axis", axis.dimension + ": " + std::to_string(axis.size()) + " values of " +
-                                text::join(names, ", ")});
-  }
-  rows.push_back({"cells", std::to_string(cells.size()) +
-                               (cells.shard().whole()
-                                    ? ""
-                                    : " of " + std::to_string(cells.whole()) + ", as shard " +
-                                          cells.sweep().options.word("shard"))});
-  if (cells.noisy())
-    rows.push_back({"runs", std::to_string(sweep.all_runs()) + ", " + std::to_string(cells.runs()) +
-                                " a cell"});
-  rows.push_back({"time", (cost.cut ? "more than " : "about ") + long_time(seconds) + " on " +
-                              std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-                              ", from " + std::to_string(cost.cells) + " cells"});
-  const double rows_in_memory =
-      8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
-  rows.push_back({"memory", describe_bytes(8 * cost.numbers_a_thread * busy) +
-                                " for runs under way, and at most " +
-                                describe_bytes(rows_in_memory) + " for results on their way"});
-  rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});
-  text << text::columns(rows, 0);
-  return text.str();
-}
-
-/// All of them, before hours are spent on the cells that come first.
-void require_files(const Cells& cells, const std::string& way_out) {
-  if (cells.sweep().options.flag("keep-going")) return;
-  for (const Axis& axis : cells.axes())
-    for (const SweptParameter& swept : axis.parameters)
-      for (const std::string& path : swept.words)
-        if (std::error_code unknown;
-            swept.parameter->kind == Kind::path && !std::filesystem::exists(path, unknown))
-          throw InputError("--over " + swept.name() + "=...: the file '" + path +
-                           "' does not exist; " + way_out);
-}
-
-/// What a system refuses lies mostly beyond some value, at a corner of the grid, and so do the
-/// cells that take most memory: found before hours are spent on the cells that come first. Tries as
-/// many corners as a second is enough for, the first cell among them.
-void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
-  constexpr std::chrono::seconds kPatience(1);
-  constexpr std::size_t kMostAxes = 16;  // whose last places are tried
-  const std::vector<Axis>& axes = sweep.cells.axes();
-  if (sweep.cells.sweep().options.flag("keep-going")) return;
-  CellRunner runner(sweep.cells, sweep.columns, catalogue, workers, {});
-  const auto begin = std::chrono::steady_clock::now();
-  const std::uint64_t corners = std::uint64_t{1} << std::min(axes.size(), kMostAxes);
-  for (std::uint64_t corner = 0; corner < corners; ++corner) {
-    std::uint64_t number = 0;
-    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      const bool last = axis < kMostAxes && (corner >> axis) % 2 == 1;
-      number = number * axes[axis].size() + (last ? axes[axis].size() - 1 : 0);
-    }
-    runner.require({number, 0, {}, {}});
-    const double busy = sweep.busy(workers.threads());
-    require_memory(busy * runner.numbers_of_last(), "cells like " + sweep.cells.describe(number) +
-                                                        " on " + shortest(busy) +
-                                                        " threads (--threads)");
-    const bool patient = std::chrono::steady_clock::now() - begin < kPatience;
-    if (!patient || InterruptGuard::signal() != 0) return;
-  }
-}
-
 /// What an option that is given does not change.
 std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells) {
   std::vector<std::string> remarks = cells.remarks();
@@ -447,7 +256,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     for (const std::string& remark : remarks_on(config, sweep->cells)) screen.message(remark);
     if (dry) {
       require_corners(*sweep, catalogue, *workers);
-      screen.result(dry_run(*sweep, catalogue, workers->threads(), screen.program(), path));
+      screen.result(describe_needs(*sweep, catalogue, workers->threads(), screen.program(), path));
       return ExitCode::success;
     }
     const Provenance provenance;

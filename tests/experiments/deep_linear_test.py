@@ -56,4 +56,4 @@ def test_spectral_start():
 
 
 if __name__ == "__main__":
-    run_all([test_modes_one_by_one, test_sigmoids, test_spectral_start])
+    run_all()

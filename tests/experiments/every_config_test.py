@@ -44,5 +44,4 @@ def test_its_claim_is_checked():
 
 
 if __name__ == "__main__":
-    run_all([test_the_first_line_runs_it_alone, test_it_states_a_claim_and_what_to_look_at,
-             test_its_claim_is_checked])
+    run_all()

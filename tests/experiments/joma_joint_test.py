@@ -84,7 +84,4 @@ def test_the_correlation_over_width_rate_and_attention():
 
 
 if __name__ == "__main__":
-    run_all([test_logits_follow_the_weights, test_the_present_mean_attention_would_not_do,
-             test_sgd_follows_the_theorem_too,
-             test_a_finite_context_is_a_bias_of_order_one_over_length,
-             test_the_correlation_over_width_rate_and_attention])
+    run_all()

@@ -93,6 +93,4 @@ def test_the_step_is_what_fails_with_exp_attention():
 
 
 if __name__ == "__main__":
-    run_all([test_which_tokens_are_learned_first, test_softmax_learns_in_the_same_order,
-             test_the_correlation_of_the_theorem_in_short,
-             test_the_step_is_what_fails_with_exp_attention])
+    run_all()

@@ -100,4 +100,4 @@ def test_tree():
 
 
 if __name__ == "__main__":
-    run_all([test_figure_4, test_erf_law, test_salient_first, test_tree])
+    run_all()

@@ -38,5 +38,4 @@ def test_sgd_follows_the_full_flow_and_not_the_integrated_one():
 
 
 if __name__ == "__main__":
-    run_all([test_gaussian_noise_accounts_for_what_the_flow_misses,
-             test_sgd_follows_the_full_flow_and_not_the_integrated_one])
+    run_all()

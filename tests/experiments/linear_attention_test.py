@@ -42,4 +42,4 @@ def test_long_test_prompts():
 
 
 if __name__ == "__main__":
-    run_all([test_limit, test_long_test_prompts])
+    run_all()

@@ -83,5 +83,4 @@ def test_sgd_blurs_the_boundary():
 
 
 if __name__ == "__main__":
-    run_all([test_basins_of_a_correlated_chain, test_basins_of_an_alternating_chain,
-             test_sgd_blurs_the_boundary])
+    run_all()

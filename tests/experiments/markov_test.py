@@ -117,6 +117,4 @@ def test_sgd_ends_in_both_basins():
 
 
 if __name__ == "__main__":
-    run_all([test_small_start_correlated, test_small_start_alternating, test_left_of_saddle,
-             test_high_energy, test_onegin, test_a_free_bias_ends_alike,
-             test_sgd_ends_in_both_basins])
+    run_all()

@@ -26,4 +26,4 @@ def test_the_boosting_time_grows_with_log_t():
     check(abs(decade - 6.474) < 0.002, f"{decade} a decade")
 
 
-run_all([test_the_boosting_time_grows_with_log_t])
+run_all()

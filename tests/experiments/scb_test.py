@@ -145,10 +145,4 @@ def test_the_large_experiment_works_in_small():
 
 
 if __name__ == "__main__":
-    run_all([test_distances_grow_after_the_loss_has_converged,
-             test_a_uniform_start_differs_by_order_1_over_N,
-             test_two_stages_of_sgd_end_nearer_to_Q_by_their_learning_rate,
-             test_the_large_experiment_works_in_small, test_two_stage_training_finds_P_and_Q,
-             test_fine_tuning_has_a_short_first_stage, test_two_stages,
-             test_softmax_ends_at_the_same_pattern,
-             test_transfer_skips_the_first_stage])
+    run_all()

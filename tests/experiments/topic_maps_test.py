@@ -98,4 +98,4 @@ def check_least_loss(topics, l2, own, other):
 
 
 if __name__ == "__main__":
-    run_all([test_the_landscape_has_a_valley, test_same_topic_attention])
+    run_all()

@@ -165,7 +165,4 @@ def test_sgd_on_documents_follows_the_flow_but_for_their_length():
 
 
 if __name__ == "__main__":
-    run_all([test_sgd_on_documents_follows_the_flow_but_for_their_length,
-             test_value_training_ends_blockwise, test_two_stages,
-             test_two_stages_are_not_universal, test_the_plateau_is_a_saddle,
-             test_two_branches, test_embeddings_encode_their_topic])
+    run_all()

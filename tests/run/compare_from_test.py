@@ -195,8 +195,4 @@ def test_options_that_do_nothing_may_differ():
 
 
 if __name__ == "__main__":
-    run_all([test_files_are_compared_like_what_was_run, test_files_that_cannot_be_compared,
-             test_another_drawn_problem_is_refused,
-             test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out,
-             test_a_flow_that_stopped_early_has_the_times_of_the_others,
-             test_a_rung_of_the_system_is_not_the_flow, test_options_that_do_nothing_may_differ])
+    run_all()

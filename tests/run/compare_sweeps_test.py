@@ -153,8 +153,4 @@ def test_where_nothing_was_compared_nothing_is_decided():
             check(list(maps["verdict"][()]) == [1], maps["verdict"][()])
 
 
-run_all([test_a_cell_has_the_verdicts_of_its_runs, test_three_sweeps_have_pairs,
-         test_what_cannot_be_compared,
-         test_the_noisy_ones_belong_together,
-         test_runs_that_stopped_early_are_compared_as_far_as_they_came,
-         test_where_nothing_was_compared_nothing_is_decided])
+run_all()

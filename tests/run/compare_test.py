@@ -447,24 +447,4 @@ def test_a_start_that_has_changed_is_refused():
 
 
 if __name__ == "__main__":
-    run_all([test_a_group_per_rung_and_one_that_compares,
-             test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for,
-             test_a_rung_is_a_run,
-             test_threads_change_no_bit, test_orders_over_learning_rates,
-             test_what_is_kept_exactly_has_no_order,
-             test_it_says_beforehand_that_a_file_will_be_large,
-             test_killed_comparisons_resume, test_divergence_is_reported,
-             test_states_are_cut_where_those_of_all_rungs_are_too_many,
-             test_seeds_of_all_rungs_can_be_given_again, test_a_flow_that_diverges_counts_as_diverged,
-             test_the_start_is_saved_wherever_saves_begin,
-             test_a_rung_whose_runs_all_diverge_differs_from_the_flow,
-             test_runs_that_did_not_come_beyond_the_start_decide_nothing,
-             test_a_rung_without_means_was_not_compared,
-             test_what_rests_on_all_rungs_agrees, test_one_run_is_not_enough_for_a_verdict, test_few_runs_do_not_tell_how_runs_scatter,
-             test_options_that_no_rung_has_a_use_for_are_named,
-             test_only_the_flow_has_reduced_coordinates,
-             test_invalid_combinations_are_refused, test_a_system_without_samples_names_what_works,
-             test_a_comparison_is_a_problem_file,
-             test_the_noise_of_split_systems_is_checked,
-             test_observables_without_values_have_no_verdict,
-             test_a_start_that_has_changed_is_refused])
+    run_all()

@@ -141,7 +141,4 @@ def test_experiments_are_found_by_name():
 
 
 if __name__ == "__main__":
-    run_all([test_the_command_line_displaces_an_alternative,
-             test_two_that_exclude_each_other_say_where_they_are,
-             test_a_configuration_names_its_system, test_a_configuration_serves_other_commands,
-             test_experiments_are_found_by_name])
+    run_all()

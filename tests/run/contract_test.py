@@ -171,5 +171,4 @@ def test_reduced_coordinates_show_the_same_run():
 
 
 if __name__ == "__main__":
-    run_all([test_names_and_dimensions, test_long_contexts_take_no_space,
-             test_reduced_coordinates_show_the_same_run])
+    run_all()

@@ -286,15 +286,4 @@ def test_a_thousand_runs():
 
 
 if __name__ == "__main__":
-    run_all([test_the_second_modified_equation_is_of_second_order_at_its_default_step,
-             test_threads_change_no_bit, test_a_large_batch_is_bit_identical_on_all_threads,
-             test_a_run_does_not_depend_on_the_number_of_runs, test_seeds_differ,
-             test_files_have_runs, test_saves_between_steps_are_rounded_and_merged,
-             test_divergence_is_reported_run_by_run,
-             test_events_of_runs_that_diverged_later_are_stored_but_not_counted,
-             test_batches_of_one,
-             test_invalid_combinations_are_refused,
-             test_killed_ensembles_resume_and_finished_runs_are_not_repeated,
-             test_ensembles_are_extended,
-             test_extended_ensembles_keep_the_ends_of_runs_that_diverged,
-             test_runs_at_a_limit_are_told_of_whatever_became_of_the_others, test_info_and_csv, test_a_thousand_runs])
+    run_all()

@@ -157,8 +157,4 @@ def test_noisy_runs():
 
 if __name__ == "__main__":
     with Folder() as short_runs:
-        run_all([test_noisy_runs, test_files_are_labelled_and_open,
-                 test_a_file_reproduces_its_run,
-                 test_an_extended_file_is_bit_identical_to_the_longer_run,
-                 test_starting_from_a_file_starts_there,
-                 test_an_invalid_value_is_refused_by_name])
+        run_all()

@@ -148,10 +148,4 @@ def test_a_value_stands_beside_its_name():
 
 
 if __name__ == "__main__":
-    run_all([test_runs_of_an_ensemble_that_have_not_come_equally_far,
-             test_an_extension_does_not_list_its_times, test_a_single_save_has_no_first,
-             test_a_first_record_that_is_not_the_start_is_not_called_first,
-             test_the_start_that_an_ensemble_gives_is_told, test_an_end_that_is_no_number_is_asked_for,
-             test_csv_tells_outcome_and_parameters, test_csv_of_a_comparison,
-             test_runs_that_stopped_early_are_told_where,
-             test_a_value_stands_beside_its_name])
+    run_all()

@@ -84,6 +84,4 @@ def test_relu_runs_of_ordinary_sizes_end():
 
 
 if __name__ == "__main__":
-    run_all([test_a_run_continues_in_other_coordinates, test_a_slide_continues_from_a_file,
-             test_another_state_is_refused, test_a_blow_up_is_reported_with_its_time,
-             test_relu_runs_of_ordinary_sizes_end])
+    run_all()

@@ -117,5 +117,4 @@ def test_info_of_groups_that_lead_round_in_a_circle():
 
 
 if __name__ == "__main__":
-    run_all([test_systems, test_info_of_groups_that_lead_round_in_a_circle, test_options_of_commands, test_info, test_dry_run, test_progress,
-             test_progress_tells_times_in_digits_that_mean_something, test_verify])
+    run_all()

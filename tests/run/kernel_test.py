@@ -193,12 +193,4 @@ def test_where_there_are_no_lanes():
 
 
 if __name__ == "__main__":
-    run_all([test_runs_with_noise_have_the_same_bits_either_way,
-             test_an_ensemble_in_lanes_resumes_to_the_same_bits,
-             test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers,
-             test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates,
-             test_cells_of_several_sizes_take_lanes_with_those_of_their_own,
-             test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates,
-             test_a_problem_file_tells_whether_there_are_lanes,
-             test_a_single_flow_takes_the_steppers_unless_told,
-             test_where_there_are_no_lanes])
+    run_all()

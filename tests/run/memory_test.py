@@ -40,4 +40,4 @@ def test_the_heap_comes_in_large_pages():
 
 
 if __name__ == "__main__":
-    run_all([test_the_heap_comes_in_large_pages])
+    run_all()

@@ -282,10 +282,4 @@ def test_shards_read_the_same_files_in_any_folder():
         check("'./b.txt' had several contents when the sweep was begun" in said, said)
 
 
-run_all([test_shards_merge_into_the_whole, test_a_merged_file_says_where_it_is_from,
-         test_sweeps_that_differ_along_one_axis_grow,
-         test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole,
-         test_a_merged_file_without_states_grows_and_is_resumed,
-         test_shards_of_earlier_versions_go_with_new_ones,
-         test_what_does_not_belong_together_is_refused,
-         test_values_come_in_any_order, test_shards_read_the_same_files_in_any_folder])
+run_all()

@@ -323,12 +323,4 @@ def test_an_interrupted_merge_leaves_nothing():
 
 
 if __name__ == "__main__":
-    run_all([test_merged_parts_are_the_whole_ensemble, test_a_part_has_the_runs_of_the_whole,
-             test_merged_files_are_extended_like_the_whole,
-             test_extended_parts_are_merged_with_direct_ones,
-             test_interrupted_parts_are_merged_and_the_whole_is_resumed,
-             test_merging_again_changes_nothing, test_diverged_runs_are_merged,
-             test_files_that_do_not_belong_together, test_another_problem_is_refused,
-             test_first_runs_that_are_refused, test_ten_thousand_runs_in_forty_parts,
-             test_a_merge_does_not_replace_what_is_being_written,
-             test_an_interrupted_merge_leaves_nothing])
+    run_all()

@@ -187,6 +187,4 @@ def test_what_is_there_is_replaced_by_force_alone():
 
 
 if __name__ == "__main__":
-    run_all([test_a_run, test_an_ensemble, test_a_comparison,
-             test_bands_and_margin_are_where_they_belong, test_a_sweep, test_a_comparison_of_sweeps,
-             test_what_is_refused, test_what_is_there_is_replaced_by_force_alone])
+    run_all()

@@ -62,4 +62,4 @@ def test_misspelt():
 
 
 if __name__ == "__main__":
-    run_all([test_single_precision, test_transposed, test_misspelt])
+    run_all()

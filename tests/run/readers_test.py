@@ -37,4 +37,4 @@ def test_readers():
 
 
 if __name__ == "__main__":
-    run_all([test_readers])
+    run_all()

@@ -105,5 +105,4 @@ def test_options_that_change_no_number():
 
 
 if __name__ == "__main__":
-    run_all([test_text_and_counts, test_transfer, test_threads,
-             test_options_that_change_no_number])
+    run_all()

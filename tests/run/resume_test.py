@@ -449,13 +449,4 @@ def test_two_processes_never_write_one_file():
 
 
 if __name__ == "__main__":
-    run_all([test_interrupted_runs, test_an_interrupted_run_tells_what_has_happened_until_then,
-             test_killed_run, test_killed_run_with_step_memory,
-             test_runs_killed_before_and_after_their_first_save,
-             test_killed_run_that_stops_early, test_killed_at_each_of_the_last_writes,
-             test_resume_of_a_finished_file_changes_nothing, test_resume_says_what_the_run_did,
-             test_extended_runs_equal_longer_ones, test_extended_run_keeps_its_spacing,
-             test_unfinished_runs_are_extended_too, test_invalid_ends,
-             test_a_file_that_cannot_be_extended_stays_as_it_is,
-             test_a_kill_while_extending_leaves_an_intact_file,
-             test_two_processes_never_write_one_file])
+    run_all()

@@ -341,14 +341,4 @@ def test_what_is_refused_leaves_no_file():
 
 
 if __name__ == "__main__":
-    run_all([test_files_record_the_stages,
-             test_a_run_extended_across_the_switch_equals_the_longer_one,
-             test_killed_runs_resume_bit_for_bit, test_a_start_goes_on_in_the_stage_where_its_run_ended,
-             test_the_file_alone_reproduces_the_run, test_a_long_context_stays_finite,
-             test_a_flow_with_l1_does_not_depend_on_its_records,
-             test_many_different_weights_are_split_adaptively,
-             test_a_save_at_a_switch_belongs_to_the_new_stage,
-             test_failures_are_reported_also_when_quiet,
-             test_a_transfer_of_negative_correlation_does_not_reach_stage_2,
-             test_transfer_reports_its_correlation,
-             test_what_is_refused_leaves_no_file])
+    run_all()

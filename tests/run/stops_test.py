@@ -220,8 +220,4 @@ def test_two_signals_at_once_are_one():
 
 
 if __name__ == "__main__":
-    run_all([test_divergence, test_divergence_where_the_last_save_was, test_step_limit, test_steady,
-             test_steady_in_signal_coordinates,
-             test_the_plateau_at_the_start_is_not_steady, test_a_stop_where_nothing_was_done_yet,
-             test_choices_of_saves, test_choices_of_states, test_signals,
-             test_two_signals_at_once_are_one])
+    run_all()

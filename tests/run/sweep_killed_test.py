@@ -114,7 +114,4 @@ def test_a_million_cells_take_little_memory_and_resume_at_once():
 
 
 if __name__ == "__main__":
-    run_all([test_a_killed_sweep_of_uneven_cells_resumes, test_a_killed_sweep_of_noisy_runs_resumes,
-             test_a_killed_reduction_resumes, test_a_killed_series_in_shards_resumes,
-             test_a_sweep_that_was_killed_before_its_file_was_closed_is_closed,
-             test_a_million_cells_take_little_memory_and_resume_at_once])
+    run_all()

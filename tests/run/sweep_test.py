@@ -632,25 +632,4 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
 
 
 if __name__ == "__main__":
-    run_all([test_a_cell_is_the_run_that_info_prints, test_samples_stand_where_they_are_given,
-             test_a_sweep_whose_file_is_removed_says_so,
-             test_a_sweep_that_is_refused_replaces_nothing,
-             test_any_number_of_threads_gives_the_same_file,
-             test_a_larger_sweep_agrees_where_they_meet,
-             test_shards_hold_together_what_the_whole_has,
-             test_reduced_runs_are_the_statistics_of_the_runs, test_the_file_reproduces_the_sweep,
-             test_a_configuration_of_run_serves, test_readers_see_labels, test_series,
-             test_states_of_different_shapes_are_left_out,
-             test_final_values_are_there_where_a_cell_can_have_any,
-             test_refused_cells_are_marked_or_end_the_sweep,
-             test_what_is_wrong_with_all_cells_leaves_no_file, test_retry,
-             test_a_retry_that_is_interrupted_says_so, test_a_finished_sweep_needs_its_files_no_more,
-             test_retry_finds_reduced_cells_with_runs_at_a_limit,
-             test_a_finished_sweep_may_be_read_only,
-             test_a_run_that_is_stuck_has_its_status, test_files_along_an_axis, test_info,
-             test_what_all_cells_settle_alike_is_recorded,
-             test_a_start_from_a_file_takes_the_place_of_an_option, test_nothing_is_no_axis,
-             test_the_table_shows_what_varies,
-             test_an_axis_is_told_by_its_ends_or_its_range, test_info_leaves_out_runs_that_diverged,
-             test_dry_run_says_what_it_will_need, test_what_is_refused,
-             test_an_interrupt_ends_with_130_and_says_how_to_resume])
+    run_all()

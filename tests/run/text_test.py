@@ -57,5 +57,4 @@ def test_a_text_too_short_to_tell_anything_is_said_to_be():
 
 
 if __name__ == "__main__":
-    run_all([test_what_is_kept_of_a_text_is_said,
-             test_a_text_too_short_to_tell_anything_is_said_to_be])
+    run_all()

@@ -29,4 +29,4 @@ def test_the_affinity_mask_limits_the_threads():
 
 
 if __name__ == "__main__":
-    run_all([test_the_affinity_mask_limits_the_threads])
+    run_all()

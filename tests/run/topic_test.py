@@ -345,12 +345,4 @@ def test_what_full_matrices_refuse():
 
 
 if __name__ == "__main__":
-    run_all([test_a_start_of_matrices_makes_a_flow_of_matrices,
-             test_noisy_modes_take_the_same_starts,
-             test_sampled_runs_do_not_depend_on_threads_or_each_other,
-             test_what_full_matrices_refuse,
-             test_combinations_are_refused_with_the_reason,
-             test_the_sign_of_the_smallest_start_decides, test_what_has_no_effect_is_accepted,
-             test_problem_files, test_logits_start_where_an_option_or_a_file_says,
-             test_wrong_problem_files_are_named,
-             test_a_start_from_another_variant_is_refused, test_pages_have_what_is_recorded])
+    run_all()

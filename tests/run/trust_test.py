@@ -460,22 +460,4 @@ def test_the_status_that_resume_shows_is_the_file_s():
 
 
 if __name__ == "__main__":
-    run_all([test_an_interrupted_extension_is_finished_by_resuming,
-             test_a_start_that_diverged_is_refused, test_the_step_limit_holds_in_every_mode,
-             test_a_hangup_ends_a_run_like_a_termination_unless_it_is_ignored,
-             test_extending_keeps_links_and_permissions,
-             test_sizes_beyond_the_machine_are_named_before_they_are_taken,
-             test_words_that_never_end, test_a_comparison_of_one_step_in_logarithmic_spacing,
-             test_threads_that_the_system_does_not_start, test_a_run_that_crawls_says_so_once,
-             test_a_run_that_crawls_is_ended, test_a_pipe_that_nobody_writes_to_is_not_waited_for,
-             test_an_extended_ensemble_is_described_as_briefly_as_a_longer_one,
-         test_options_too_long_to_be_read_again_are_not_written,
-         test_a_comparison_that_ends_at_the_step_limit_says_so,
-         test_groups_within_groups_are_refused_at_once,
-         test_what_turns_the_direction_of_writing_does_not_reach_the_terminal,
-         test_counts_beyond_all_counting_are_named,
-             test_a_run_is_resumed_however_early_it_was_killed,
-             test_the_page_says_what_the_runs_do,
-             test_a_run_from_another_is_the_same_when_it_is_resumed,
-             test_an_extremum_is_an_event_where_it_stands_out,
-             test_the_status_that_resume_shows_is_the_file_s])
+    run_all()
