@@ -385,7 +385,7 @@ def test_output_through_a_link():
               f"{os.listdir(folder)}, {os.listdir(scratch)}")
         check(attribute(os.path.join(scratch, "there.h5"), "status") == "complete", "status")
         os.symlink("itself", os.path.join(folder, "itself"))
-        refused(5, "run", "scb", *SMALL, "-o", "itself", folder=folder)
+        refused(2, "run", "scb", *SMALL, "-o", "itself", folder=folder)
 
 
 def test_paths_that_cannot_be_written():
