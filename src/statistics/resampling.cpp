@@ -26,6 +26,17 @@ void add_rows(const Centred& data, std::span<const std::size_t> rows, std::vecto
   }
 }
 
+/// Sums and sums of squares over all rows.
+struct Totals {
+  std::vector<std::size_t> rows;  ///< their numbers
+  std::vector<double> sum, squares;
+
+  Totals(const Centred& data, std::size_t number) : rows(number) {
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    add_rows(data, rows, sum, squares);
+  }
+};
+
 /// The squared standard error of a group's mean, from its sums.
 double variance_of_mean(double n, double sum, double squares) {
   return std::max(0.0, squares - sum * (sum / n)) / (n - 1) / n;
@@ -51,14 +62,11 @@ void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
 
 std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                  std::uint64_t seed, Workers& workers) {
-  std::vector<std::size_t> all(n1 + n2);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<double> total, total_squares;
-  add_rows(data, all, total, total_squares);
+  const Totals all(data, n1 + n2);
   std::vector<double> maxima(kPermutations);
-  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
+  workers.run(kPermutations, kPermutations * all.rows.size() * data.times, [&](std::size_t i) {
     RandomStream random(seed, Purpose::statistics, 0, i);
-    std::vector<std::size_t> order = all;
+    std::vector<std::size_t> order = all.rows;
     for (std::size_t k = 0; k < n1; ++k)
       std::swap(order[k], order[k + random.below(order.size() - k)]);
     std::vector<double> sum, squares;
@@ -67,7 +75,7 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
     for (std::size_t t = 0; t < data.times; ++t)
       largest = std::max(
           largest, studentised(static_cast<double>(n1), sum[t], squares[t], static_cast<double>(n2),
-                               total[t] - sum[t], total_squares[t] - squares[t]));
+                               all.sum[t] - sum[t], all.squares[t] - squares[t]));
     maxima[i] = largest;
   });
   return maxima;
@@ -76,12 +84,9 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
 std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                    std::uint64_t seed, Workers& workers) {
   constexpr double kAlike = 1e-12;  // of the variance of the rows
-  std::vector<std::size_t> all(n1 + n2);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<double> total, total_squares;
-  add_rows(data, all, total, total_squares);
+  const Totals all(data, n1 + n2);
   std::vector<double> maxima(kPermutations);
-  workers.run(kPermutations, kPermutations * all.size() * data.times, [&](std::size_t i) {
+  workers.run(kPermutations, kPermutations * all.rows.size() * data.times, [&](std::size_t i) {
     RandomStream random(seed, Purpose::statistics, 1, i);
     std::vector<std::size_t> drawn;
     for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(n1));
@@ -92,14 +97,14 @@ std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::siz
     const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
     double largest = 0;
     for (std::size_t t = 0; t < data.times; ++t) {
-      if (total_squares[t] == 0) continue;
+      if (all.squares[t] == 0) continue;
       double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
       if (n2 > 0) {
         variance += variance_of_mean(m2, sum2[t], squares2[t]);
         apart += sum2[t] / m2;
       }
       apart = std::abs(apart);
-      const bool alike = variance <= kAlike * total_squares[t] / (m1 + m2) / (m1 + m2);
+      const bool alike = variance <= kAlike * all.squares[t] / (m1 + m2) / (m1 + m2);
       largest =
           std::max(largest, alike ? (apart > 0 ? kUnbounded : 0) : apart / std::sqrt(variance));
     }

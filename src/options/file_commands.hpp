@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "popflow/parameter.hpp"
+
+namespace popflow {
+
+// The options of commands that take a file.
+
+ParameterTable resume_options();
+ParameterTable merge_options();
+ParameterTable info_options();
+ParameterTable plot_options();
+
+/// --json, which does what `meaning` says.
+Parameter json_option(const std::string& meaning);
+
+}  // namespace popflow
