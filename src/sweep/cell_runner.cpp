@@ -261,8 +261,8 @@ void CellRunner::require(const CellRun& run) {
 
 double CellRunner::numbers_of_last() const {
   if (!current_ || current_->refused) return 0;
-  return static_cast<double>(together_) *
-         numbers_of_runs(*current_->system, current_->settled->options, 1);
+  // Lanes have small states, and draw the samples of one run after the other.
+  return numbers_of_runs(*current_->system, current_->settled->options, 1);
 }
 
 std::size_t CellRunner::compute(std::span<const CellRun> runs) {
