@@ -25,8 +25,8 @@ def large(long: bool) -> list[Number]:
     has, by the sampler, divided by the root of B. Stage 1 at a rate of 0.5, a quarter of what is
     stable, to 1.15 times the flow's boosting time, has to end with signal_A above 0.1. The outcome
     varies with the noise: what decides is the share of runs, which has to be nine of ten. At N = 20
-    200 runs tell it; at N = 100 and 500, where a run takes seconds, the long form makes as many as
-    decide (all of a few do not). From the first run of a condition, if stage 1 trained it, stage 2
+    200 runs tell it; at N = 100 and 500, where a run takes seconds, the long form makes up to 200
+    (all of a few do not decide). From the first run of a condition, if stage 1 trained it, stage 2
     for 20 units of time at 0.8 of its stable rate (SGD: 0.2) has to find Q by rounding, to a tenth
     of its norm.
 
@@ -146,7 +146,7 @@ def shares(N: int, T: int, batches: tuple[float, ...]) -> list[Number]:
 
 def few(N: int, T: int, batches: dict[float, int],
         stage2: tuple[float, ...] = ()) -> list[Number]:
-    """The same from a few runs of each batch, with stage 2 at some of them."""
+    """The same from so many runs of each batch, with stage 2 at some of them."""
     problem = Problem(N, T)
     scale = problem.sample()
     found: list[Number] = [Number("noise of one sample, a weight", scale, problem.where)]
@@ -159,7 +159,7 @@ def few(N: int, T: int, batches: dict[float, int],
 
 
 def trained(signals: np.ndarray, where: str) -> list[Number]:
-    """Whether enough of few runs have come through stage 1."""
+    """Whether enough of the runs have come through stage 1."""
     return [Check("share of runs with signal_A above 0.1 after stage 1", share(signals > GROWN),
                   where, least=0.9),
             Number(f"runs of {len(signals)} that have", float((signals > GROWN).sum()), where)]

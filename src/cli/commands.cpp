@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <stdexcept>
 
 #include "cli/experiments.hpp"
 #include "cli/system_json.hpp"

@@ -82,7 +82,7 @@ std::string of_solver(const RecordedComparison& of, const Names& names, std::siz
       (most > 1 && shown ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
 }
 
-/// "all of them", "none", or the names.
+/// "all N observables", or some of the names.
 std::string named(const Names& names, std::size_t of) {
   constexpr std::size_t kNamed = 6;
   if (names.size() == of && of > 1) return "all " + std::to_string(of) + " observables";

@@ -64,7 +64,7 @@ double RecordedComparison::number(const std::string& name) const {
 }
 
 double RecordedComparison::batch_size() const {
-  // A flow has no batches, whatever its parameters say.
+  // A flow has no batches, whatever its options say.
   std::size_t noisy = 0;
   while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
   return rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);

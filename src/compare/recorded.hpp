@@ -44,7 +44,7 @@ class RecordedComparison {
   [[nodiscard]] bool kept_at_zero(const std::string& name) const;
 
   [[nodiscard]] double learning_rate() const { return number("learning_rate"); }
-  /// Of the rungs that have one; 0 if none has.
+  /// Of the first rung with noise, or, if there is none, as the options of the last say.
   [[nodiscard]] double batch_size() const;
   [[nodiscard]] double level() const { return number("level"); }
   /// The margin of an observable as a share of its range.
@@ -102,7 +102,7 @@ class RecordedComparison {
   std::vector<DataFile> rungs_;  ///< the group of each
 };
 
-/// The rungs of a group `comparison`, of which there are two or more: InputError.
+/// The rungs of a group `comparison`. InputError unless there are two or more.
 std::vector<std::string> recorded_rungs(const DataFile& group);
 
 }  // namespace popflow

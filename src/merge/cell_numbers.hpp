@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-/// Runs that several files have must be the same in all: InputError.
+/// InputError unless runs that several files have are the same in all.
 void require_same_overlaps(const std::vector<SweepPart>& parts,
                            const std::vector<StoredFile>& files, const std::vector<Owner>& owners,
                            const Cells& whole, const std::set<std::string>& shared);

@@ -384,7 +384,7 @@ const ParameterTable& compare_options() {
          .kind = Kind::real,
          .default_text = "0.95",
          .meaning = "level of intervals, bands and tests, whose p-values are multiples of 0.001",
-         // Beyond it no permutation test (compare/statistics.cpp) could reject anything.
+         // Beyond it no permutation test (statistics/resampling.hpp) could reject anything.
          .range = {.low = 0.5, .high = 0.999}}};
     for (const auto& [of_run, here] : rows()) {
       if (!here.offered) continue;

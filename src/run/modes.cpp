@@ -124,16 +124,12 @@ Setting make_setting(const Parameters& options, const LastState* start) {
   return setting;
 }
 
-namespace {
-
 double default_end(const System& system) {
   const double end = system.default_end();
   if (std::isfinite(end)) return end;
   throw UsageError("the time that this flow of " + system.info().name +
                    " takes is too long for a number; --t-end sets where it ends");
 }
-
-}  // namespace
 
 void settle_end(Parameters& options, const System& system) {
   const double h = step_length(options);
@@ -147,10 +143,12 @@ void settle_end(Parameters& options, const System& system) {
     if (options.word("mode") == "sde") refuse_countless(options, system);
     return;
   }
-  const double end = options.has("t-end") ? options.real("t-end") : default_end(system);
-  const double wanted = options.has("steps") && !options.has("t-end")
-                            ? static_cast<double>(options.integer("steps"))
-                            : std::max(1.0, std::round(end / h));
+  const bool by_steps = options.has("steps") && !options.has("t-end");
+  const double end = by_steps               ? static_cast<double>(options.integer("steps")) * h
+                     : options.has("t-end") ? options.real("t-end")
+                                            : default_end(system);
+  const double wanted =
+      by_steps ? static_cast<double>(options.integer("steps")) : std::max(1.0, std::round(end / h));
   // A whole number of steps, at least one.
   if (wanted > largest_whole) throw too_many_steps(end, h);
   const auto steps = static_cast<std::int64_t>(wanted);

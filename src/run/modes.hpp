@@ -27,6 +27,8 @@ double step_length(const Parameters& options);
 void settle_steps(Parameters& options);
 /// What a System knows about the run. `start` is what --init-from names, if it is given.
 Setting make_setting(const Parameters& options, const LastState* start);
+/// Where a flow ends that no option gives an end. Throws UsageError where that is not finite.
+double default_end(const System& system);
 /// Fills in the end, t-end and steps, with the System's own where none is given. Throws UsageError
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);

@@ -32,11 +32,11 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
 std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                    std::uint64_t seed, Workers& workers);
 
-/// The p-value of what was observed beside what was drawn.
-/// Counts the observed one, so it is never 0. Maxima that differ only by rounding count as equal.
+/// The p-value of a value that was observed, beside those that were drawn. It counts among them, so
+/// that the p-value is never 0. Values that differ by rounding alone count as equal.
 double p_value_of(double observed, const std::vector<double>& maxima);
 
-/// Of draws, of which the observed value is one more.
+/// The quantile of draws, which stays on the safe side if they are few.
 double quantile_of(std::vector<double> values, double level);
 
 }  // namespace popflow

@@ -261,8 +261,10 @@ void CellRunner::require(const CellRun& run) {
 
 double CellRunner::numbers_of_last() const {
   if (!current_ || current_->refused) return 0;
-  // Lanes have small states, and draw the samples of one run after the other.
-  return numbers_of_runs(*current_->system, current_->settled->options, 1);
+  // Runs with noise that go together draw their samples one after the other.
+  const std::size_t flows = cells_.noisy() ? 1 : together_;
+  return static_cast<double>(flows) *
+         numbers_of_runs(*current_->system, current_->settled->options, 1);
 }
 
 std::size_t CellRunner::compute(std::span<const CellRun> runs) {

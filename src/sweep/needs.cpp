@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <sstream>
 #include <vector>
@@ -116,9 +117,11 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
                               ", from " + std::to_string(cost.cells) + " cells"});
   const double rows_in_memory =
       8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
-  rows.push_back({"memory", describe_bytes(8 * cost.numbers_a_thread * busy) +
-                                " for runs under way, and at most " +
-                                describe_bytes(rows_in_memory) + " for results on their way"});
+  // Of samples the least is counted: longer contexts take more.
+  rows.push_back({"memory", (cells.noisy() ? "from " : "up to ") +
+                                describe_bytes(8 * cost.numbers_a_thread * busy) +
+                                " for runs under way, and up to " + describe_bytes(rows_in_memory) +
+                                " for results on their way"});
   rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});
   text << text::columns(rows, 0);
   return text.str();
@@ -135,6 +138,17 @@ void require_files(const Cells& cells, const std::string& way_out) {
                            "' does not exist; " + way_out);
 }
 
+namespace {
+
+/// Runs under way at once, of a cell or of any, for a sentence.
+std::string runs_of(const std::string& cell, double threads) {
+  const std::string at_once =
+      threads > 1 ? shortest(threads) + " runs at a time (--threads)" : "a run";
+  return at_once + (cell.empty() ? "" : " of the cell " + cell);
+}
+
+}  // namespace
+
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
   constexpr std::chrono::seconds kPatience(1);
   constexpr std::size_t kMostAxes = 16;  // whose last places are tried
@@ -143,6 +157,7 @@ void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& wo
   CellRunner runner(sweep.cells, sweep.columns, catalogue, workers, {});
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t corners = std::uint64_t{1} << std::min(axes.size(), kMostAxes);
+  double least = std::numeric_limits<double>::infinity();
   for (std::uint64_t corner = 0; corner < corners; ++corner) {
     std::uint64_t number = 0;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
@@ -150,13 +165,17 @@ void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& wo
       number = number * axes[axis].size() + (last ? axes[axis].size() - 1 : 0);
     }
     runner.require({number, 0, {}, {}});
-    const double busy = sweep.busy(workers.threads());
-    require_memory(busy * runner.numbers_of_last(), "cells like " + sweep.cells.describe(number) +
-                                                        " on " + shortest(busy) +
-                                                        " threads (--threads)");
+    const double numbers = runner.numbers_of_last();
+    // Others may be smaller: only its own runs are as large for certain.
+    const auto own =
+        static_cast<double>(std::min<std::uint64_t>(workers.threads(), sweep.cells.runs()));
+    require_memory(own * numbers, runs_of(sweep.cells.describe(number), own));
+    least = std::min(least, numbers);
     const bool patient = std::chrono::steady_clock::now() - begin < kPatience;
     if (!patient || InterruptGuard::signal() != 0) return;
   }
+  const double busy = sweep.busy(workers.threads());
+  require_memory(busy * least, runs_of("", busy));
 }
 
 std::string how_to_shrink(const Sweep& sweep) {

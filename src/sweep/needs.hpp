@@ -16,9 +16,10 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
 /// that come first. InputError; `way_out` says what helps.
 void require_files(const Cells& cells, const std::string& way_out);
 
-/// What a system refuses lies mostly beyond some value, at a corner of the grid, and so do the
-/// cells that take most memory: found before hours are spent on the cells that come first. Tries as
-/// many corners as a second is enough for, the first cell among them.
+/// What a system refuses lies mostly beyond some value, at a corner of the grid, and so does
+/// what memory has no room for, as far as that is certain: found before hours are spent on the
+/// cells that come first. Tries as many corners as a second is enough for, the first cell among
+/// them.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers);
 
 /// Options that make its file smaller, as a sentence.

@@ -97,7 +97,7 @@ void Subject::follow_flow() {
   flow_options_.atol = o.real("atol");
   if (o.has("dt")) flow_options_.dt = o.real("dt");
   flow_options_.hooks.on_step = [this](double) { progress_.still(); };
-  end_ = o.has("t-end") ? o.real("t-end") : system().default_end();
+  end_ = o.has("t-end") ? o.real("t-end") : default_end(system());
   const bool split = static_cast<bool>(system().capabilities().proximal);
   if (split) {
     if (!is_fixed(flow_options_.method)) flow_options_.method = "rk4";

@@ -124,12 +124,14 @@ def test_a_refusal_says_what_is_allowed_and_nothing_else():
                 (["verify", "markov", "--method", "foo"], "rk4, euler", "heun"),
                 (["run", "markov", "--threads", 2**64], "from 1 to 1024", "no larger"),
                 (["compare", "markov", "--rungs", "sgd,svag:1e300"], "L from 1 to 1000000", "at least"),
-                (["run", "linear-attention", "--init-scale", 1e-320], "--t-end sets", "default end")):
+                (["run", "linear-attention", "--init-scale", 1e-320], "--t-end sets", "default end"),
+                (["verify", "linear-attention", "--init-scale", 1e-320], "--t-end sets", "FAILS")):
             told = popflow(*words, folder=folder, code=2).err
             check(allowed in told and other not in told, told)
         # The default end is too late for a number, but none is asked for.
-        popflow("run", "linear-attention", "--init-scale", 1e-320, "--t-end", 1, "--dry-run",
-                folder=folder, code=0)
+        for end in (["--t-end", 1], ["--mode", "sgd", "--steps", 10]):
+            popflow("run", "linear-attention", "--init-scale", 1e-320, *end, "--dry-run",
+                    folder=folder, code=0)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 """Sweeps: a cell is a run, however the sweep was computed; what is refused, and how it is said."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -540,13 +541,22 @@ def test_dry_run_says_what_it_will_need():
 
 
 def test_runs_of_all_threads_have_to_fit_in_memory():
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    batch = memory // 50 // 192  # a cell's samples take a fiftieth
+    sgd = ["sweep", "scb", "--mode", "sgd", "--steps", 2, "--context-length", 5]
     with Folder() as folder:
-        told = popflow("sweep", "scb", "--mode", "sgd", "--steps", 2, *over("sparsity=1:5:5"),
-                       *over("seed=1:40:40"), "--batch-size", batch, "--threads", 100,
-                       folder=folder, code=2).err
-        check("on 100 threads (--threads) would need" in told, told)
+        # How much there is, the program itself says best.
+        told = popflow(*sgd, *over("seed=1,2"), "--batch-size", 2e12, folder=folder, code=2).err
+        number, unit = re.search(r"there are ([\d.]+) (.B) here", told).groups()
+        memory = float(number) * {"MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
+        batch = int(memory / 50 / 192)  # a run's samples take a fiftieth
+        for many in (["--over", "sparsity=1:5:5", "--over", "seed=1:40:40"],
+                     ["--over", "seed=1,2", "--runs", 100]):
+            told = popflow(*sgd, *many, "--batch-size", batch, "--threads", 100, folder=folder,
+                           code=2).err
+            check("100 runs at a time (--threads)" in told and "would need" in told, told)
+        # One large cell is no reason to think that all are.
+        told = popflow(*sgd, *over(f"batch-size=1:{batch}:200"), "--threads", 100, "--dry-run",
+                       folder=folder, code=0).out
+        check("from " in told, told)
         check(not os.listdir(folder), "left a file")
 
 
