@@ -59,7 +59,7 @@ def large(long: bool) -> list[Number]:
 #: signal_A at the end of stage 1 from which stage 2 can go on.
 GROWN = 0.1
 MANY = 200
-AT_A_TIME = 20
+AT_A_TIME = 20  # runs of large problems in a file
 
 
 class Problem:

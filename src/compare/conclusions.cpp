@@ -104,7 +104,7 @@ struct Judged {
       if (word.empty()) continue;
       ++all;
       by_verdict[word].push_back(name);
-      const double p_value = of.of_pair(name + "_energy_p_value", pair);
+      const double p_value = of.of_pairs(name + "_energy_p_value")[pair];
       if (std::isfinite(p_value))
         (rejects(p_value, of.level()) ? other_law : same_law).push_back(name);
     }
@@ -146,7 +146,7 @@ std::string use_of(const RecordedComparison& of, const Names& names, std::size_t
 }  // namespace
 
 std::string describe_caveats(const RecordedComparison& of) {
-  const Names names = of.moving();
+  const Names& names = of.moving();
   const std::size_t rungs = of.words().size(), pairs = of.pairs().size();
   std::string page = "\n" + what_verdicts_mean(of, names);
   for (std::size_t r = 0; r < rungs; ++r) page += of_diverged(of, r);
@@ -157,17 +157,16 @@ std::string describe_caveats(const RecordedComparison& of) {
                           ": shares of diverged runs as different as these are rare by chance, "
                           "and so all verdicts are 'differ', whatever the means of the others.");
   for (std::size_t p = 0; p < pairs; ++p)
-    if (of.ended_early(names, p))
-      page += text::paragraph(of.name_of(p) +
-                              ": runs stopped early, and so these are compared up to t = " +
-                              rounded(of.times()[of.last_time(names, p)]) + " of " +
-                              rounded(of.times().back()) + " alone.");
+    if (const std::size_t last = of.last_time(names, p); last + 1 < of.times().size())
+      page += text::paragraph(
+          of.name_of(p) + ": runs stopped early, and so these are compared up to t = " +
+          rounded(of.times()[last]) + " of " + rounded(of.times().back()) + " alone.");
   for (std::size_t r = 0; r < rungs; ++r) page += of_solver(of, names, r);
   return page;
 }
 
 std::string describe_conclusion(const RecordedComparison& of) {
-  const Names names = of.moving();
+  const Names& names = of.moving();
   const std::size_t centre = of.centre();
   Names parts;
   for (std::size_t p = 0; p < of.pairs().size(); ++p) {

@@ -44,15 +44,9 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
       diverged_(file_.integers("diverged", words_.size())),
       times_(file_.read("time").values) {
   for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
-}
-
-std::vector<std::string> RecordedComparison::observables(bool kept) const {
   const DataFile& first = rungs_.front();
-  std::vector<std::string> names = text::split_words(attribute(first, "", "observables"));
-  std::erase_if(names, [&](const std::string& name) {
-    return attribute(first, name, "invariant").empty() == kept;
-  });
-  return names;
+  for (const std::string& name : text::split_words(attribute(first, "", "observables")))
+    (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
 }
 
 bool RecordedComparison::kept_at_zero(const std::string& name) const {

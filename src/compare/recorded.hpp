@@ -38,8 +38,8 @@ class RecordedComparison {
   }
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
   /// The observables that move, and those that the flow keeps.
-  [[nodiscard]] std::vector<std::string> moving() const { return observables(false); }
-  [[nodiscard]] std::vector<std::string> kept() const { return observables(true); }
+  [[nodiscard]] const std::vector<std::string>& moving() const { return moving_; }
+  [[nodiscard]] const std::vector<std::string>& kept() const { return kept_; }
   /// Is it kept at zero?
   [[nodiscard]] bool kept_at_zero(const std::string& name) const;
 
@@ -67,9 +67,9 @@ class RecordedComparison {
 
   /// Of a variable over rungs or pairs and times.
   [[nodiscard]] OverTime over_time(const std::string& name) const;
-  /// Of one over pairs alone.
-  [[nodiscard]] double of_pair(const std::string& name, std::size_t pair) const {
-    return file_.reals(name, pairs_.size())[pair];
+  /// One over pairs alone.
+  [[nodiscard]] std::vector<double> of_pairs(const std::string& name) const {
+    return file_.reals(name, pairs_.size());
   }
 
   /// "sgd-flow"
@@ -91,7 +91,6 @@ class RecordedComparison {
 
  private:
   [[nodiscard]] double number(const std::string& name) const;
-  [[nodiscard]] std::vector<std::string> observables(bool kept) const;
 
   std::string prefix_;  ///< of its groups' names
   DataFile file_;
@@ -100,6 +99,7 @@ class RecordedComparison {
   std::vector<std::int64_t> runs_, diverged_;  ///< of each rung
   std::vector<double> times_;
   std::vector<DataFile> rungs_;  ///< the group of each
+  std::vector<std::string> moving_, kept_;
 };
 
 /// The rungs of a group `comparison`. InputError unless there are two or more.

@@ -96,7 +96,7 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
     most = std::max(most, std::abs(difference(pair, t)));
   const bool certain = of.exact(first) && of.exact(second)
                            ? most > kOfSolvers * range
-                           : rejects(of.of_pair(name + "_p_value", pair), of.level());
+                           : rejects(of.of_pairs(name + "_p_value")[pair], of.level());
   if (!certain || !(range > 0)) return "";
   const double percent = 100 * most / range;
   return (percent < 99.5 ? digits(percent, 2) : rounded(std::round(percent))) + "%";
@@ -104,7 +104,7 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
 
 /// What would decide.
 std::string open_verdict(const RecordedComparison& of, const std::string& name, std::size_t pair) {
-  const double needed = of.of_pair(name + "_runs_needed", pair);
+  const double needed = of.of_pairs(name + "_runs_needed")[pair];
   if (!std::isfinite(needed) || needed > 1e7)
     return of.ended_early({name}, pair) ? "undecided" : "too few runs";
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
@@ -161,10 +161,9 @@ std::string spreads(const RecordedComparison& of) {
                                               digits(high(r, end)) + "]"
                                         : "-");
     }
-    for (const std::size_t p : shown) {
-      const double p_value = of.of_pair(name + "_energy_p_value", p);
-      row.push_back(std::isfinite(p_value) ? "p = " + digits(p_value) : "-");
-    }
+    const std::vector<double> p_value = of.of_pairs(name + "_energy_p_value");
+    for (const std::size_t p : shown)
+      row.push_back(std::isfinite(p_value[p]) ? "p = " + digits(p_value[p]) : "-");
     if (any) rows.push_back(row);
   }
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";

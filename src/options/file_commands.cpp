@@ -1,6 +1,7 @@
 #include "options/file_commands.hpp"
 
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "options/run_config.hpp"
@@ -22,10 +23,6 @@ ParameterTable shared_options(const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-Parameter json_option(const std::string& meaning) {
-  return {.name = "json", .kind = Kind::flag, .default_text = "", .meaning = meaning};
-}
 
 ParameterTable resume_options() {
   ParameterTable table =

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "popflow/parameter.hpp"
 
 namespace popflow {
@@ -12,8 +10,5 @@ ParameterTable resume_options();
 ParameterTable merge_options();
 ParameterTable info_options();
 ParameterTable plot_options();
-
-/// --json, which does what `meaning` says.
-Parameter json_option(const std::string& meaning);
 
 }  // namespace popflow

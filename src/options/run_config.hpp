@@ -36,6 +36,9 @@ const ParameterTable& verify_options();
 /// The options of `popflow sweep`: all of `run`, and its own.
 const ParameterTable& sweep_options();
 
+/// --json of a command, which does what `meaning` says.
+Parameter json_option(const std::string& meaning);
+
 /// Can a sweep give this option of `run` other values from cell to cell? Not so where it changes no
 /// number of a run, or says how many runs or records there are. Options of systems all can.
 bool can_be_swept(std::string_view option);

@@ -330,16 +330,17 @@ const std::vector<Row>& rows() {
 
 }  // namespace
 
+Parameter json_option(const std::string& meaning) {
+  return {.name = "json", .kind = Kind::flag, .default_text = "", .meaning = meaning};
+}
+
 const ParameterTable& run_options() {
   static const ParameterTable table = [] {
     ParameterTable options;
     for (const Row& row : rows()) {
       options.push_back(row.of_run);
       if (row.of_run.name == "dry-run")
-        options.push_back({.name = "json",
-                           .kind = Kind::flag,
-                           .default_text = "",
-                           .meaning = "with --dry-run: show these as JSON, for other programs"});
+        options.push_back(json_option("with --dry-run: show these as JSON, for other programs"));
     }
     return options;
   }();
@@ -409,10 +410,7 @@ const ParameterTable& verify_options() {
                                .default_text = "",
                                .meaning = "take time: more states, more samples, all methods, and "
                                           "gradient descent's order"},
-                              {.name = "json",
-                               .kind = Kind::flag,
-                               .default_text = "",
-                               .meaning = "print the checks as JSON, for other programs"}};
+                              json_option("print the checks as JSON, for other programs")};
     constexpr std::array<std::string_view, 11> of_run = {
         "t-end",        "method",    "dt",     "threads", "seed",    "problem",
         "problem-seed", "init-from", "config", "quiet",   "progress"};

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
 #include "flow/step_length.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
+#include "text/text.hpp"
 
 namespace popflow::verification {
 
@@ -268,10 +268,6 @@ double relative_distance(const System& system, const State& a, const State& b) {
   return worst;
 }
 
-std::string digits(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.2g", value);
-  return buffer;
-}
+std::string digits(double value) { return text::digits(value, 2); }
 
 }  // namespace popflow::verification
