@@ -1,9 +1,44 @@
-# Gives src/sweep/ranks.cpp MPI, if that was found. A shared library is loaded by the processes that
+# Finds MPI, if that is wanted, and gives it to src/sweep/ranks.cpp. A shared library is loaded by the processes that
 # are ranks, by the name that programs linked with it would have; others need not even have it.
 # POPFLOW_WITH_MPI: who links the library popflow must link MPI.
 
+# The compiler wrapper of Open MPI may be there without the headers (Debian's openmpi-bin has it, and
+# libopenmpi-dev the headers). It names their folder all the same, and CMake ends with an error when it
+# tries to compile with a folder that does not exist. So the wrapper has to show first that it compiles.
+set(mpi_lacks "")
+if(POPFLOW_MPI)
+  set(wrapper "${MPI_C_COMPILER}")
+  if(NOT wrapper)
+    find_program(wrapper mpicc HINTS "${MPI_HOME}" ENV MPI_HOME PATH_SUFFIXES bin NO_CACHE)
+  endif()
+  if(wrapper)
+    set(trial "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/popflow_mpi_trial.c")
+    file(WRITE "${trial}" "#include <mpi.h>\nint main(void) { int is; return MPI_Initialized(&is); }\n")
+    execute_process(COMMAND "${wrapper}" -c "${trial}" -o "${trial}.o"
+      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(failed)
+      set(mpi_lacks "${wrapper} compiles nothing that includes mpi.h (scripts/setup --mpi installs it)")
+    endif()
+  endif()
+endif()
+if(mpi_lacks AND NOT POPFLOW_MPI STREQUAL "AUTO")
+  message(FATAL_ERROR "POPFLOW_MPI is ${POPFLOW_MPI}, but ${mpi_lacks}; AUTO or OFF builds without MPI")
+elseif(POPFLOW_MPI STREQUAL "AUTO")
+  if(NOT mpi_lacks)
+    find_package(MPI QUIET COMPONENTS C)
+  endif()
+  if(NOT mpi_lacks AND NOT MPI_C_FOUND)
+    set(mpi_lacks "there is none here (scripts/setup --mpi installs one)")
+  endif()
+  if(mpi_lacks)
+    message(STATUS "Sweeps run without MPI: ${mpi_lacks}")
+  endif()
+elseif(POPFLOW_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+endif()
+
 set(POPFLOW_WITH_MPI OFF)
-if(POPFLOW_MPI AND MPI_C_FOUND)
+if(POPFLOW_MPI AND NOT mpi_lacks AND MPI_C_FOUND)
   message(STATUS "Sweeps run over MPI (${MPI_C_LIBRARIES})")
   set(definitions POPFLOW_HAVE_MPI)
   set(soname)

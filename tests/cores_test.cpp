@@ -3,12 +3,12 @@
 
 #include "cores.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "popflow/memory.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
 using popflow::quota_of_control_groups;

@@ -1,17 +1,17 @@
 #include "popflow/parameter.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <stdexcept>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 
 namespace popflow {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 const Parameter vocabulary{.name = "vocab-size",
                            .kind = Kind::integer,

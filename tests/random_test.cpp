@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/trigamma.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <vector>
+
+#include "support/catch.hpp"
 
 using popflow::Purpose;
 using popflow::RandomStream;

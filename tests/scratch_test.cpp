@@ -3,9 +3,10 @@
 #include "popflow/scratch.hpp"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
+
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

@@ -1,11 +1,12 @@
 #include "popflow/workers.hpp"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "support/catch.hpp"
 
 using popflow::Workers;
 

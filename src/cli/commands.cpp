@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "cli/experiments.hpp"
 #include "cli/system_json.hpp"
@@ -419,7 +420,8 @@ const std::vector<Command>& commands() {
   return table;
 }
 
-const Command& find_command(const std::string& name) {
+const Command& find_command(std::string_view wanted) {
+  const std::string name(wanted);
   std::vector<std::string> names;
   for (const auto& command : commands()) {
     if (command.name == name) return command;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popflow/catalogue.hpp"
@@ -31,6 +32,6 @@ struct Command {
 const std::vector<Command>& commands();
 
 /// UsageError with the nearest name if there is none.
-const Command& find_command(const std::string& name);
+const Command& find_command(std::string_view wanted);
 
 }  // namespace popflow::cli

@@ -151,6 +151,10 @@ herr_t write(H5FD_t* /*file*/, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t 
 H5FD_class_t make_class() {
   constexpr H5FD_mem_t kMap[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   H5FD_class_t driver{};
+#ifdef H5FD_CLASS_VERSION  // HDF5 1.14: a version, and a number out of those free for anybody's use
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = H5_VFD_RESERVED;
+#endif
   driver.name = "popflow_guarded";
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
   driver.fapl_size = sizeof(int);

@@ -1,5 +1,7 @@
 #pragma once
 
+// HDF5 from 1.12 on has new forms of some calls; those of 1.10, which all have, are meant here.
+#define H5_USE_110_API
 #include <hdf5.h>
 #include <hdf5_hl.h>
 

@@ -1,18 +1,18 @@
 #include "cli/completion.hpp"
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "popflow/systems.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::ScratchFolder;
 
 /// What bash offers for the last of the words, separated by blanks.

@@ -1,18 +1,18 @@
 // The program from end to end, on its own files.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <sstream>
 
 #include "popflow/data_file.hpp"
+#include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Args = std::vector<std::string>;
 
 const Args kSmall = {"run",     "scb", "--vocab-size", "4", "--context-length", "12",

@@ -1,11 +1,11 @@
 // Comparisons of rungs that are equal in law by construction, and of some that are not.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "compare/comparison.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

@@ -1,11 +1,11 @@
 #include "dynamics/common/discrete.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

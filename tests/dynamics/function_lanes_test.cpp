@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <random>
 
 #include "lane_rows.hpp"
+#include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 
 // Systems made from functions, side by side, against each alone: linear-attention and deep-linear,

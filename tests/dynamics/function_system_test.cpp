@@ -2,12 +2,12 @@
 
 #include "popflow/function_system.hpp"
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <stdexcept>
 
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

@@ -1,5 +1,4 @@
 #include <Eigen/Core>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "dynamics/common/products.hpp"
+#include "support/catch.hpp"
 
 using namespace popflow;
 using Eigen::Index;

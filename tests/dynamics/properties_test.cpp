@@ -1,10 +1,10 @@
 // What every system declares of itself holds, in every variant that its examples.txt and noisy.txt
 // name: the checks of `popflow verify`.
 
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "popflow/systems.hpp"
+#include "support/catch.hpp"
 #include "support/examples.hpp"
 #include "support/make_system.hpp"
 #include "verify/verify.hpp"

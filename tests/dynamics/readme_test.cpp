@@ -1,12 +1,12 @@
 // The whole system of dynamics/README.md, compiled from the page itself.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "flow/flow_lanes.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/function_system.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 
 popflow::FunctionSystem double_well();  // from the page
 

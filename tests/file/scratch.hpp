@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "file/trajectory_file.hpp"
+#include "support/catch.hpp"
 #include "support/source_folder.hpp"
 
 namespace popflow::file_test {

@@ -3,12 +3,12 @@
 #include "flow/block_dopri5.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/decades.hpp"
 
 namespace popflow::test {

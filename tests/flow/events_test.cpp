@@ -1,9 +1,9 @@
 // Events are found at their time, in their order.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
 

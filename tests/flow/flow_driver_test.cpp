@@ -2,10 +2,10 @@
 
 #include "popflow/flow_driver.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

@@ -1,7 +1,6 @@
 #include "flow/flow_lanes.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "flow/lane_dopri5.hpp"
 #include "steppers/dopri5_tableau.hpp"
+#include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"

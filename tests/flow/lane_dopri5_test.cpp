@@ -1,10 +1,10 @@
 #include "flow/lane_dopri5.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "steppers/stepper.hpp"
+#include "support/catch.hpp"
 
 // A step in all lanes at once: of dx/dt = rate x, each lane with a rate of its own.
 

@@ -1,7 +1,6 @@
 #include "flow/lane_pace.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +8,7 @@
 
 #include "flow/step_length.hpp"
 #include "steppers/stepper.hpp"
+#include "support/catch.hpp"
 
 // Times and lengths of the steps in all lanes at once, against one flow's after another.
 

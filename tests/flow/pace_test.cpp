@@ -1,9 +1,9 @@
 // When a flow's end counts as out of reach.
 
-#include <catch2/catch.hpp>
 #include <functional>
 
 #include "flow/pace.hpp"
+#include "support/catch.hpp"
 
 namespace popflow {
 namespace {

@@ -1,10 +1,10 @@
 // Many items' first passages are located within a step.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
 

@@ -1,9 +1,9 @@
 // A right-hand side that jumps is integrated regime by regime.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

@@ -1,10 +1,10 @@
 // A run that is interrupted and resumed ends bit-for-bit identical.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/monte_carlo.hpp"
 #include "support/toy_systems.hpp"
 

@@ -1,6 +1,6 @@
 #include "flow/step_length.hpp"
 
-#include <catch2/catch.hpp>
+#include "support/catch.hpp"
 
 using namespace popflow;
 

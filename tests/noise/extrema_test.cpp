@@ -1,10 +1,10 @@
 // Events of noisy runs that are extrema.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

@@ -5,12 +5,13 @@
 #include "noise/normals.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <stdexcept>
 #include <vector>
+
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

@@ -1,11 +1,11 @@
 #include "noise/sde_lanes.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "noise/normals.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/monte_carlo.hpp"
 

@@ -1,10 +1,10 @@
 // The SDE driver against processes whose moments and paths are known.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
+#include "support/catch.hpp"
 #include "support/monte_carlo.hpp"
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"

@@ -1,12 +1,12 @@
 // Sampled steps against what they are on a quadratic loss, and resuming of both noisy drivers.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <memory>
 
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

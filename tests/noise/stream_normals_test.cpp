@@ -1,11 +1,11 @@
 #include "random/stream_normals.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 
 using namespace popflow;
 

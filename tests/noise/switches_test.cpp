@@ -1,9 +1,8 @@
 // Regimes of runs with discrete steps.
 
-#include <catch2/catch.hpp>
-
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

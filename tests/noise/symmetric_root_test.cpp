@@ -2,7 +2,6 @@
 
 #include <Eigen/Eigenvalues>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "lane_rows.hpp"
 #include "noise/lane_step.hpp"
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

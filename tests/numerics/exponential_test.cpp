@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "dynamics/joma/kernels.hpp"
 #include "numerics/exponential.hpp"
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 
 using namespace popflow;
 using namespace popflow::joma;

@@ -1,7 +1,8 @@
 #include "numerics/newton_root.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "support/catch.hpp"
 
 using popflow::newton_root;
 using popflow::ValueAndSlope;

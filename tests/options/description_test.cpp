@@ -2,10 +2,9 @@
 
 #include "options/description.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "popflow/error.hpp"
 #include "popflow/systems.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 

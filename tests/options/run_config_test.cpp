@@ -1,19 +1,19 @@
 #include "options/run_config.hpp"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "popflow/error.hpp"
 #include "popflow/systems.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow {
 namespace {
 
-using Catch::Matchers::Contains;
-using Catch::Matchers::EndsWith;
+using Catch::Contains;
+using Catch::EndsWith;
 using test::ScratchFolder;
 using Args = std::vector<std::string>;
 

@@ -3,18 +3,18 @@
 #include "options/tokens.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "popflow/version.hpp"
+#include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow::test {
 namespace {
 
-using Catch::Matchers::Contains;
-using Catch::Matchers::StartsWith;
+using Catch::Contains;
+using Catch::StartsWith;
 using Args = std::vector<std::string>;
 
 /// The words fail with this exit code and leave no file; returns the message.

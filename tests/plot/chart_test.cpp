@@ -1,10 +1,10 @@
 #include "plot/chart.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <sstream>
 
 #include "plot/heat_map.hpp"
+#include "support/catch.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

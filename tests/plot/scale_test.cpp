@@ -1,7 +1,8 @@
 #include "plot/scale.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "support/catch.hpp"
 
 namespace popflow {
 namespace {

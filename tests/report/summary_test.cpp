@@ -1,20 +1,20 @@
 #include "report/summary.hpp"
 #include "report/csv.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <sstream>
 
 #include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace popflow {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::ScratchFolder;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();

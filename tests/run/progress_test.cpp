@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "run/experiment.hpp"
+#include "support/catch.hpp"
 
 namespace popflow {
 namespace {

@@ -2,9 +2,8 @@
 
 #include "run/restart.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/toy_systems.hpp"
 

@@ -2,12 +2,12 @@
 
 #include "run/schedule.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "run/modes.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

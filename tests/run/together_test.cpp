@@ -1,9 +1,9 @@
 // How an ensemble as a whole ended.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "run/experiment.hpp"
+#include "support/catch.hpp"
 
 using namespace popflow;
 

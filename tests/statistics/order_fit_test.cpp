@@ -2,12 +2,12 @@
 
 #include "statistics/order_fit.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

@@ -1,7 +1,6 @@
 // The statistics of comparisons against their definitions, and their error rates.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "statistics/numbers.hpp"
 #include "statistics/paths.hpp"
 #include "statistics/verdict.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

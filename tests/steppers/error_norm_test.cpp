@@ -1,7 +1,6 @@
 // The errors of a step's entries become one number: the largest, or the root of their mean square.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "popflow/flow_driver.hpp"
 #include "steppers/tolerance.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

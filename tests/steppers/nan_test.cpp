@@ -1,12 +1,12 @@
 // A non-finite state is never accepted, whichever of its blocks is non-finite.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "steppers/stepper.hpp"
 #include "steppers/tolerance.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

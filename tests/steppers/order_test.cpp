@@ -1,6 +1,5 @@
 // Every method converges at its order.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -8,6 +7,7 @@
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "steppers/stepper.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

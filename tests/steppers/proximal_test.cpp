@@ -1,10 +1,10 @@
 // Splitting of a non-smooth term: first order, exact zeros.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

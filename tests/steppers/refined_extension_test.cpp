@@ -1,10 +1,10 @@
 // fehlberg78's extension against steps of the method itself.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 
 #include "steppers/stepper.hpp"
+#include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
 namespace popflow::test {

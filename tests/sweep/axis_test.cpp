@@ -3,17 +3,17 @@
 #include "sweep/axis.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 namespace popflow::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Numbers = std::vector<double>;
 
 Axes axes(const Args& words, const Sampling& sampling = {}, const std::string& system = "markov") {

@@ -3,12 +3,12 @@
 #include "sweep/cell_runner.hpp"
 
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <stdexcept>
 
 #include "popflow/function_system.hpp"
 #include "popflow/pack.hpp"
+#include "support/catch.hpp"
 #include "support/program.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"

@@ -2,16 +2,16 @@
 
 #include "sweep/cells.hpp"
 
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 namespace popflow::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Places = std::vector<std::size_t>;
 
 const Args noisy = {"--mode", "sgd", "--steps", "10"};

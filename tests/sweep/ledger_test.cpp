@@ -2,9 +2,10 @@
 
 #include "sweep/ledger.hpp"
 
-#include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
+
+#include "support/catch.hpp"
 
 namespace popflow::test {
 namespace {

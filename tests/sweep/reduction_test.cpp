@@ -3,11 +3,11 @@
 #include "sweep/reduction.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
 

@@ -3,10 +3,10 @@
 #include "sweep/writer.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <stdexcept>
 
 #include "popflow/data_file.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/sweep_fixture.hpp"

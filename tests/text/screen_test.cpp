@@ -1,12 +1,13 @@
 #include "text/screen.hpp"
 
-#include <catch2/catch.hpp>
 #include <sstream>
+
+#include "support/catch.hpp"
 
 namespace popflow {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 struct Fixture {
   std::ostringstream out, err;
@@ -84,7 +85,7 @@ TEST_CASE("on a terminal a bar is drawn, and taken away for other lines", "[fast
   CHECK_THAT(fixture.err.str(), Contains("[###############---------------]  50%") &&
                                     Contains("elapsed 1:00, left 1:00, t = 3"));
   screen.message("by the way");
-  CHECK_THAT(fixture.err.str(), Catch::Matchers::EndsWith("\r\033[Kby the way\n"));
+  CHECK_THAT(fixture.err.str(), Catch::EndsWith("\r\033[Kby the way\n"));
 }
 
 TEST_CASE("what was done before counts for nothing in the time that is left", "[fast][cli]") {

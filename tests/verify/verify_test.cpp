@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +19,7 @@
 #include "popflow/pack.hpp"
 #include "popflow/system.hpp"
 #include "popflow/systems.hpp"
+#include "support/catch.hpp"
 #include "support/monte_carlo.hpp"
 #include "verify/faulty_model.hpp"
 

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 
 #include "dynamics/common/normals.hpp"
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/monte_carlo.hpp"
 #include "support/subject.hpp"

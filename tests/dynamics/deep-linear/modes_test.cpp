@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/subject.hpp"
 
 // The modes' own equation and its closed form, and random starts.

@@ -1,7 +1,6 @@
 // The attention's entropy and its rate against their definitions, and that what is remembered of a
 // state is what would be computed there.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "dynamics/joma_joint/entropy.hpp"
 #include "dynamics/joma_joint/quick_entropy.hpp"
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 
 namespace popflow::joma_joint::test {

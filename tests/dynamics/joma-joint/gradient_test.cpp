@@ -1,9 +1,9 @@
 // The right-hand side against the loss: differentiated numerically, averaged over all samples there
 // are, and averaged over drawn samples.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/monte_carlo.hpp"

@@ -2,13 +2,13 @@
 // themselves.
 
 #include <Eigen/SVD>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/joma_joint/rank_bracket.hpp"
 #include "dynamics/joma_joint/spectrum.hpp"
 #include "popflow/random.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 
 namespace popflow::joma_joint::test {

@@ -1,13 +1,13 @@
 // Sampled contexts against all contexts there are, and what single samples keep.
 
 #include <Eigen/QR>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/common/discrete.hpp"
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/monte_carlo.hpp"
 

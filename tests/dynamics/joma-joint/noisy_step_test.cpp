@@ -1,9 +1,9 @@
 // Steps along the flow and samples at once, against the two one after the other.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/sde_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 
 namespace popflow::joma_joint::test {

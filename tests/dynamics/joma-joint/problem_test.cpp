@@ -1,11 +1,11 @@
 // Drawn problems, problem files, and what is refused.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "support/catch.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/make_system.hpp"
@@ -14,7 +14,7 @@
 namespace popflow::joma_joint::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Eigen::Index;
 using Eigen::VectorXd;
 using popflow::test::Hdf5Writer;

@@ -1,9 +1,9 @@
 // The relu's kinks: which surfaces are slid along, and the flow along them.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/joma_joint/box.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/slopes.hpp"
 

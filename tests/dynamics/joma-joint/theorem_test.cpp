@@ -2,12 +2,12 @@
 
 #include <Eigen/SVD>
 #include <boost/math/special_functions/erf.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "dynamics/joma_joint/spectrum.hpp"
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 #include "support/joma_joint_fixture.hpp"
 #include "support/slopes.hpp"
 

@@ -1,10 +1,10 @@
 #include <boost/math/quadrature/gauss_kronrod.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/joma/clock.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/parameter.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 

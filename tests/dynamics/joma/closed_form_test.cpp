@@ -1,10 +1,10 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
 #include "popflow/parameter.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 

@@ -1,7 +1,6 @@
 // The default end time of a run.
 
-#include <catch2/catch.hpp>
-
+#include "support/catch.hpp"
 #include "support/examples.hpp"
 
 namespace popflow::joma::test {

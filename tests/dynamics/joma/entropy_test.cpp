@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 
 // The events of the attention's entropy.

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 

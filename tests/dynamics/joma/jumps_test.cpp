@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <boost/math/quadrature/gauss_kronrod.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/joma/clock.hpp"
 #include "flow/flow_lanes.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/parameter.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 
 // Tokens that come from 8 tau to their targets within the rounding of t.

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <random>
 
 #include "lane_rows.hpp"
 #include "popflow/parameter.hpp"
+#include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 #include "support/slopes.hpp"
 

@@ -1,11 +1,11 @@
 // The noise that joma supports: isotropic, in full coordinates.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 
 namespace popflow::joma::test {

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/joma_reference.hpp"
 #include "support/monte_carlo.hpp"

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/subject.hpp"
 
 // What the flow tends to, what it keeps, and its reduction to the diagonal.

@@ -1,9 +1,9 @@
 #include <array>
 #include <boost/numeric/odeint.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/markov/bernoulli.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 

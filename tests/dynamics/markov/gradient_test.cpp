@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/markov_sampler.hpp"

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
 // The limits of starts by the landscape's theorems, against integration.

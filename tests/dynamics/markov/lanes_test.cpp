@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <random>
 #include <vector>
 
 #include "lane_rows.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
 // The formulas for many trajectories at once, against those for one.

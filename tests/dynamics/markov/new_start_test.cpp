@@ -1,5 +1,4 @@
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <numbers>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "dynamics/markov.hpp"
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/make_system.hpp"
 #include "support/markov_fixture.hpp"
 

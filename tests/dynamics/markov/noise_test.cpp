@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -6,6 +5,7 @@
 
 #include "popflow/flow_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/markov_sampler.hpp"
 #include "support/monte_carlo.hpp"

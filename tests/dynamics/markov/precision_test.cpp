@@ -1,9 +1,9 @@
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "dynamics/markov/bernoulli.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
 // Against the same formulas in many digits: what saturates or cancels in double precision does not

@@ -1,10 +1,9 @@
 #include "dynamics/markov/problem.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/letters.hpp"
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/make_system.hpp"
 #include "support/markov_fixture.hpp"
@@ -14,7 +13,7 @@
 using namespace popflow;
 using namespace popflow::markov;
 using namespace popflow::markov::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using popflow::test::Hdf5Writer;
 using popflow::test::ScratchFolder;
 

@@ -1,5 +1,4 @@
 #include <Eigen/Eigenvalues>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -7,6 +6,7 @@
 #include "popflow/flow_driver.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/markov_sampler.hpp"
 #include "support/monte_carlo.hpp"

@@ -1,12 +1,12 @@
 // The l1 term followed exactly: which weights rest at zero, when they come to rest and when they
 // leave, against an independent integration (data/reference/scb-l1.txt); and what else follows it.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/make_system.hpp"
 #include "support/scb_fixture.hpp"
@@ -16,7 +16,7 @@
 using namespace popflow;
 using namespace popflow::scb;
 using namespace popflow::scb::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using popflow::test::log_log_slope;
 
 namespace {

@@ -1,10 +1,10 @@
 #include "dynamics/scb/alias_table.hpp"
 
-#include <catch2/catch.hpp>
 #include <limits>
 
 #include "popflow/random.hpp"
 #include "random/bits.hpp"
+#include "support/catch.hpp"
 
 namespace popflow::scb::test {
 namespace {

@@ -1,18 +1,18 @@
 #include "dynamics/scb/bigrams.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 
 #include "dynamics/scb/problem_setup.hpp"
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/source_folder.hpp"
 
 using namespace popflow;
 using namespace popflow::scb;
 using namespace popflow::scb::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using popflow::test::ScratchFolder;
 
 namespace {

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 #include "support/signal_model.hpp"
 

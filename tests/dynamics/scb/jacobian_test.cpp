@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/scb_fixture.hpp"
 
@@ -55,5 +55,5 @@ TEST_CASE("Coordinates without a Jacobian say so", "[fast][scb]") {
   const auto support = make_scb(problem, none, Coordinates::support, V0);
   const Capability<popflow::Jacobian> jacobian = support->capabilities().jacobian;
   CHECK_FALSE(jacobian);
-  CHECK_THAT(jacobian.why_not(), Catch::Matchers::Contains("inverse-frequency"));
+  CHECK_THAT(jacobian.why_not(), Catch::Contains("inverse-frequency"));
 }

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
+#include "support/catch.hpp"
 #include "support/make_system.hpp"
 #include "support/scb_fixture.hpp"
 #include "support/slopes.hpp"
@@ -11,7 +11,7 @@
 using namespace popflow;
 using namespace popflow::scb;
 using namespace popflow::scb::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using popflow::test::log_log_slope;
 
 namespace {

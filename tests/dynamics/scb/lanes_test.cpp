@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <vector>
 
 #include "flow/flow_lanes.hpp"
 #include "lane_rows.hpp"
+#include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 
 // Signal coordinates for many trajectories at once, against each alone.

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "support/bigram_sampler.hpp"
+#include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 
 using namespace popflow;

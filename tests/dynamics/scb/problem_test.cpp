@@ -2,7 +2,6 @@
 
 #include <Eigen/LU>
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -12,13 +11,14 @@
 #include "dynamics/scb/problem_setup.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
+#include "support/catch.hpp"
 #include "support/hdf5_writer.hpp"
 #include "support/scratch_folder.hpp"
 
 using namespace popflow;
 using namespace popflow::scb;
 using namespace popflow::scb::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using popflow::test::Hdf5Writer;
 using popflow::test::ScratchFolder;
 
@@ -75,7 +75,7 @@ struct SmallFile {
     const std::string path = write(folder);
     const std::string said = sentence<InputError>([&] { read_problem_file(path); });
     if (said.empty()) return said;
-    REQUIRE_THAT(said, Catch::Matchers::StartsWith(path));
+    REQUIRE_THAT(said, Catch::StartsWith(path));
     return said.substr(path.size());
   }
 };

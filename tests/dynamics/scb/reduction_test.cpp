@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 
 // Reduced coordinates are the same flow: a reduced state, taken to V and A through its recorded

@@ -1,6 +1,5 @@
 // The fast sampler against the flow, and against samples drawn without any shortcut.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -8,6 +7,7 @@
 #include "noise/normals.hpp"
 #include "popflow/sde_driver.hpp"
 #include "support/bigram_sampler.hpp"
+#include "support/catch.hpp"
 #include "support/monte_carlo.hpp"
 #include "support/scb_fixture.hpp"
 

@@ -1,9 +1,9 @@
 #include <Eigen/Eigenvalues>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "dynamics/scb/drawn.hpp"
 #include "dynamics/scb/growth.hpp"
+#include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 #include "support/signal_model.hpp"
 

@@ -1,20 +1,20 @@
 // The algorithm in two stages: thresholds on columns made by hand, the switch against the signal
 // equations, full against support coordinates, stage 2 on its valley, and what is refused.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/make_system.hpp"
 #include "support/scb_fixture.hpp"
 
 using namespace popflow;
 using namespace popflow::scb;
 using namespace popflow::scb::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/topic_fixture.hpp"
 

@@ -1,11 +1,11 @@
 #include <Eigen/Core>
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "popflow/sgd_driver.hpp"
+#include "support/catch.hpp"
 #include "support/finite_differences.hpp"
 #include "support/monte_carlo.hpp"
 #include "support/slopes.hpp"

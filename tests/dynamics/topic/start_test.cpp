@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "support/catch.hpp"
 #include "support/make_system.hpp"
 #include "support/topic_fixture.hpp"
 
@@ -10,7 +10,7 @@
 using namespace popflow;
 using namespace popflow::topic;
 using namespace popflow::topic::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

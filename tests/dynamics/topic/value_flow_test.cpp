@@ -1,8 +1,8 @@
 #include <Eigen/Eigenvalues>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "support/catch.hpp"
 #include "support/slopes.hpp"
 #include "support/topic_fixture.hpp"
 
