@@ -6,10 +6,9 @@ import os
 import random
 import signal
 import subprocess
-import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, h5py, np, popflow,
-                  run_all, same, xarray)
+from runs import (BINARY, Folder, attribute, check, check_equal, check_refused, cut, h5py, np,
+                  popflow, run_all, same, until_there, worked, xarray)
 
 SMALL = ["--learning-rate", 0.1, "--batch-size", 4, "--t-end", 4, "--saves", 9, "--runs", 12]
 FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": False}
@@ -149,8 +148,7 @@ def test_it_says_beforehand_that_a_file_will_be_large():
             process = subprocess.Popen([BINARY, *map(str, ["compare", "scb", *large, *args, "-o", path,
                                                            "--t-end", 1e4])],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            while not os.path.exists(path) and process.poll() is None:
-                time.sleep(0.02)
+            until_there(path, process)
             check(os.path.getsize(path) > 1e8, "its size")
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]
@@ -184,17 +182,13 @@ def test_killed_comparisons_resume():
     args = ["--learning-rate", 0.02, "--t-end", 20, "--saves", 9, "--runs", 8, "--threads", 2,
             "--rungs", "flow,sde,sgd", "--batch-size", 64, "--checkpoint-every", 0]
     with Folder() as folder:
-        began = time.monotonic()
+        began = worked()
         whole, _ = compare(folder, "markov", *args, name="whole.h5")
-        duration = time.monotonic() - began
+        effort = worked() - began
         for _ in range(6):
             path = os.path.join(folder, "cut.h5")
-            process = subprocess.Popen(
-                [BINARY, *map(str, ["compare", "markov", *args, "-o", path, "--force"])],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(random.uniform(0.02, 0.95) * duration)
-            process.send_signal(random.choice([signal.SIGKILL, signal.SIGINT]))
-            process.wait()
+            cut(["compare", "markov", *args, "-o", path, "--force"], folder,
+                random.uniform(0.02, 0.95) * effort, random.choice([signal.SIGKILL, signal.SIGINT]))
             if not os.path.exists(path):
                 continue
             popflow("resume", path, code=0)
@@ -434,9 +428,7 @@ def test_a_start_that_has_changed_is_refused():
         words = ["compare", "scb", "--vocab-size", 3, "--context-length", 10, *SMALL[:-1], 2000,
                  "--init-from", "start.h5", "-o", path]
         process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, stderr=subprocess.DEVNULL)
-        while not os.path.exists(path):
-            check(process.poll() is None, "it did not begin")
-            time.sleep(0.01)
+        until_there(path, process)
         process.send_signal(signal.SIGINT)
         check(process.wait() == 130, "it had ended")
         start(5)

@@ -6,10 +6,9 @@ seed and its number."""
 import os
 import random
 import signal
-import time
 
 from runs import (Folder, attribute, check, check_equal, check_refused, cut, h5py, np, popflow,
-                  run_all, same, xarray)
+                  run_all, same, worked, xarray)
 
 SMALL = {"--vocab-size": 4, "--context-length": 50, "--learning-rate": 0.05, "--batch-size": 8,
          "--t-end": 4, "--saves": 9, "--noise-samples": 8}
@@ -204,13 +203,13 @@ def test_killed_ensembles_resume_and_finished_runs_are_not_repeated():
     with Folder() as folder:
         for name in ("sgd", "isotropic"):
             whole = os.path.join(folder, name + "-whole.h5")
-            began = time.monotonic()
+            began = worked()
             popflow(*long, *MODES[name], "-o", whole, code=0)
-            duration = time.monotonic() - began
+            effort = worked() - began
             for _ in range(4):
                 path = os.path.join(folder, "cut.h5")
                 cut([*long, *MODES[name], "-o", path, "--force"], folder,
-                    random.uniform(0.05, 0.9) * duration,
+                    random.uniform(0.05, 0.9) * effort,
                     random.choice([signal.SIGKILL, signal.SIGINT]))
                 if not os.path.exists(path):
                     continue

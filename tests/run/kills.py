@@ -97,9 +97,7 @@ class Undisturbed:
         after = os.path.join(self.before, "after")
         fresh(self.before, after)
         began = worked()
-        with counting() as (count, surroundings):
-            popflow(*command(case), folder=after, code=0, env=surroundings)
-            self.calls = struct.unpack("Q", count.read(8))[0]
+        self.calls = calls_of(command(case), after)
         self.seconds = worked() - began
         self.path = os.path.join(after, case.output)
 
@@ -133,6 +131,33 @@ def counting(fault=""):
                       "POPFLOW_FAULT_COUNT": count.name}
 
 
+def calls_of(words, folder, code=0):
+    """Runs the program undisturbed; how many calls it makes that change files."""
+    with counting() as (count, surroundings):
+        popflow(*words, folder=folder, code=code, env=surroundings)
+        return struct.unpack("Q", count.read(8))[0]
+
+
+def strike(words, folder, fault="", at_start=None):
+    """Runs the program until it ends by a fault (tests/faults) or by what `at_start` does to its
+    process, or by itself; its exit code and errors."""
+    with counting(fault) as (_, surroundings), \
+            tempfile.TemporaryFile("w+", errors="replace") as said:
+        # Under nohup hanging up is ignored, and what is ignored is inherited.
+        process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=said, env=surroundings,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        if at_start is not None:
+            at_start(process)
+        code = process.wait(timeout=PATIENCE)
+        if words[0] == "plot":
+            # Python draws on where the program alone was killed.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        said.seek(0)
+        return code, said.read()
+
+
 class Moment:
     """When a process gets a signal: before a call that changes files, by its number, or after some
     seconds of processors; and whether the processes that it has forked get it, too."""
@@ -152,22 +177,15 @@ class Moment:
 
     def strike(self, words, folder):
         """Runs the program until it ends by the signal or by itself; its exit code and errors."""
-        whom = "group" if self.group else "process"
-        fault = "" if self.call is None else f"{whom} {int(self.signal)} {self.call}"
-        with counting(fault) as (_, surroundings), \
-                tempfile.TemporaryFile("w+", errors="replace") as said:
-            process = subprocess.Popen([BINARY, *words], cwd=folder, start_new_session=True,
-                                       stdout=subprocess.DEVNULL, stderr=said, env=surroundings)
-            if self.call is None and until_used(process, self.seconds):
+        def send(process):
+            if until_used(process, self.seconds):
                 with contextlib.suppress(ProcessLookupError):  # it has just ended
                     (os.killpg if self.group else os.kill)(process.pid, self.signal)
-            code = process.wait(timeout=PATIENCE)
-            if words[0] == "plot":
-                # Python draws on where the program alone was killed.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            said.seek(0)
-            return code, said.read()
+
+        if self.call is None:
+            return strike(words, folder, at_start=send)
+        whom = "group" if self.group else "process"
+        return strike(words, folder, f"{whom} {int(self.signal)} {self.call}")
 
 
 def dimension(item, axis):

@@ -3,9 +3,8 @@
 """How the memory of a running program lies."""
 
 import os
-import time
 
-from runs import PATIENCE, Folder, check, run_all, sanitized, start
+from runs import Folder, Skipped, check, run_all, sanitized, start, until_there
 
 
 def flags_of_heap(process):
@@ -22,16 +21,12 @@ def flags_of_heap(process):
 
 def test_the_heap_comes_in_large_pages():
     if sanitized() or not os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled"):
-        print("not checked: the heap is the sanitizer's, or the system has no large pages")
-        return
+        raise Skipped("the heap is the sanitizer's, or the system has no large pages")
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         process = start("run", "joma-joint", "--t-end", 1e9, "-o", path)
         try:
-            for _ in range(10 * PATIENCE):  # its file is there: so it has long begun
-                if os.path.exists(path):
-                    break
-                time.sleep(0.1)
+            until_there(path, process)  # so it has long begun
             flags = flags_of_heap(process)
         finally:
             process.kill()

@@ -8,9 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
-from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, has_mpi, popflow, run_all
+from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, has_mpi, popflow, run_all, until_recorded
 from sweeps import check_same_data
 
 LAUNCHER = shutil.which("mpirun")
@@ -61,9 +60,7 @@ def test_a_killed_rank_loses_no_finished_cell():
             process = subprocess.Popen(mpi(3, "sweep", *UNEVEN, "-o", path, folder=folder),
                                        cwd=folder, env=SURROUNDINGS, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            while not os.path.exists(path) and process.poll() is None:
-                time.sleep(0.02)
-            time.sleep(random.uniform(0.1, 0.6))
+            until_recorded(path, process, random.randint(1, 30), name="status")
             ranks = subprocess.run(["pgrep", "-f", "-x", f"{BINARY} sweep .*cut-{attempt}.h5"],
                                    capture_output=True, text=True).stdout.split()
             for rank in ranks[attempt:attempt + 1] if by == signal.SIGKILL else ranks:
@@ -163,6 +160,6 @@ def launcher_works():
 
 
 if LAUNCHER is None or not has_mpi() or not launcher_works():
-    print("not checked: this program was built without MPI, or mpirun is not there or fails here")
+    print("skipped: this program was built without MPI, or mpirun is not there or fails here")
     sys.exit(77)
 run_all()

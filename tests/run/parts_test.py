@@ -8,7 +8,7 @@ import signal
 import time
 
 from runs import (PATIENCE, Folder, attribute, check, check_equal, check_refused, cut, h5py, np,
-                  popflow, run_all, start)
+                  popflow, run_all, start, until_there, until_used, worked)
 
 # Two systems; the second has events, stages, states of several fields and numbers of its end.
 CASES = {
@@ -129,14 +129,14 @@ def test_interrupted_parts_are_merged_and_the_whole_is_resumed():
     args = ["scb", "--mode", "sgd", "--vocab-size", 10, "--context-length", 1000,
             "--learning-rate", 0.02, "--t-end", 4, "--saves", 5, "--threads", 2, "--state", "all"]
     with Folder() as folder:
-        began = time.monotonic()
+        began = worked()
         whole = run(folder, "whole", *args, "--runs", 6)
-        duration = time.monotonic() - began
+        effort = worked() - began
         first = run(folder, "first", *args, "--runs", 2, "--first-run", 0)
         second = os.path.join(folder, "second.h5")
         for attempt in range(1, 12):
             code = cut(["run", *args, "--runs", 4, "--first-run", 2, "-o", second, "--force"],
-                       folder, min(0.5, 0.1 * attempt) * duration)
+                       folder, min(0.5, 0.1 * attempt) * effort)
             if code == 130 and attribute(second, "status") == "interrupted":
                 break
         else:
@@ -291,8 +291,7 @@ def test_a_merge_does_not_replace_what_is_being_written():
                      "--runs", 2, "--first-run", 2 * i) for i in range(2)]
         busy = os.path.join(folder, "busy.h5")
         process = start("run", "scb", "--mode", "sgd", "--steps", 10_000_000, "-o", busy)
-        while not os.path.exists(busy):
-            time.sleep(0.01)
+        until_there(busy, process)
         ended = popflow("merge", *files, "-o", busy, "--force", code=5)
         check("another process" in ended.err, ended.err)
         process.send_signal(signal.SIGINT)
@@ -307,10 +306,14 @@ def test_an_interrupted_merge_leaves_nothing():
         files = [run(folder, f"part{i}", *args, "--runs", 30, "--first-run", 30 * i)
                  for i in range(2)]
         there = sorted(os.listdir(folder))
+        began = worked()
+        popflow("merge", *files, "-o", folder + "/merged.h5", code=0)
+        effort = worked() - began
+        os.remove(folder + "/merged.h5")
         cut_short = 0
         for attempt in range(20):
             process = start("merge", *files, "-o", folder + "/merged.h5")
-            time.sleep(0.01 * (attempt + 1))
+            until_used(process, attempt / 20 * effort)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=PATIENCE)
             check(process.returncode in (0, 130, -2), process.returncode)

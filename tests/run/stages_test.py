@@ -6,10 +6,9 @@ import os
 import random
 import re
 import signal
-import time
 
 from runs import (Folder, attribute, check, check_equal, cut, h5py, np, popflow, run_all, sanitized,
-                  shorter, xarray)
+                  shorter, worked, xarray)
 
 SMALL = ["--vocab-size", 4, "--context-length", 30, "--schedule", "two-stage", "--threads", 1]
 MODES = {
@@ -120,16 +119,16 @@ def test_killed_runs_resume_bit_for_bit():
              "sgd": ["--mode", "sgd", "--batch-size", 64, "--runs", 3, "--learning-rate", 0.005]}
     for name, mode in modes.items():
         with Folder() as folder:
-            began = time.monotonic()
+            began = worked()
             whole, _ = run(folder, "whole", *longer, *mode)
-            duration = time.monotonic() - began
+            effort = worked() - began
             with h5py.File(whole) as file:
                 stages = np.atleast_2d(file["stage"][()])
                 check(all(set(stage) == {1, 2, 3} for stage in stages), f"{name}: {stages}")
             for _ in range(1 if sanitized() else 2):
                 path = os.path.join(folder, "run.h5")
                 cut(["run", "scb", *longer, *mode, "-o", "run.h5"], folder,
-                    random.uniform(0.1, 0.9) * duration,
+                    random.uniform(0.1, 0.9) * effort,
                     random.choice([signal.SIGKILL, signal.SIGINT]))
                 if os.path.exists(path):
                     popflow("resume", path, code=0)

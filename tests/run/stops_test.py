@@ -4,10 +4,9 @@
 
 import os
 import signal
-import time
 
 from runs import (PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all, start,
-                  until_there)
+                  until_there, until_used)
 
 SMALL = ["--vocab-size", 5, "--context-length", 30]
 # The explicit step is too long for the flow.
@@ -211,7 +210,7 @@ def test_two_signals_at_once_are_one():
         process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol", 1e-12,
                         "--saves", 5, "-o", path)
         until_there(path, process)
-        time.sleep(0.1)
+        until_used(process, 0.1)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         message = process.communicate(timeout=PATIENCE)[1]

@@ -9,7 +9,7 @@ import resource
 import shutil
 import subprocess
 
-from runs import BINARY, Ended, Folder, attribute, check, h5py, np, popflow, run_all
+from runs import BINARY, Ended, Folder, attribute, check, h5py, need, np, popflow, run_all
 
 SMALL = ["--vocab-size", 4, "--context-length", 12, "--saves", 4, "--t-end", 6]
 P = np.array([[0.5, 0.2, 0.3], [0.25, 0.7, 0.3], [0.25, 0.1, 0.4]])
@@ -283,9 +283,7 @@ def rewritten(source, target, how):
 
 
 def test_rewritten_runs_go_on():
-    if shutil.which("h5repack") is None:
-        print("not checked: h5repack is missing")
-        return
+    need("h5repack")
     with Folder() as folder:
         run = good_run(folder)
         expected = good_run(folder, "expected.h5")

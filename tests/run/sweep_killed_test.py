@@ -4,11 +4,10 @@
 
 import os
 import random
-import signal
-import subprocess
 import time
 
-from runs import (Folder, attribute, check, h5py, np, popflow, run_all, sanitized, start, xarray)
+from runs import (Folder, attribute, check, h5py, np, popflow, run_all, sanitized, start, until_used,
+                  worked, xarray)
 from sweeps import check_same_data, measured
 
 # Cells of microseconds beside cells of a hundred milliseconds.
@@ -27,17 +26,16 @@ def check_readable(path):
 
 
 def kill(args, path, longest, look):
-    """Sweeps and resumes, killed within `longest` seconds each time, until it ends: how many times
-    it was killed, and what look() said of the file after each."""
+    """Sweeps and resumes, killed within `longest` seconds of processors each time, until it ends: how
+    many times it was killed, and what look() said of the file after each."""
     command, kills, seen = ["sweep", "markov", *args, "-o", path, "--quiet"], 0, []
     for attempt in range(40):
         process = start(*command)
-        try:
-            process.wait(timeout=random.uniform(0.02, longest))
+        lives = until_used(process, random.uniform(0.02, longest))
+        process.kill()
+        process.communicate()
+        if not lives:
             break
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
         kills += 1
         if not os.path.exists(path):
             continue  # before there was a file
@@ -49,17 +47,12 @@ def kill(args, path, longest, look):
 def check_killed(args, reduced=False):
     with Folder() as folder:
         whole = os.path.join(folder, "whole.h5")
-        began = time.monotonic()
+        began = worked()
         popflow("sweep", "markov", *args, "-o", whole, "--quiet", code=0, timeout=600)
-        lasts = time.monotonic() - began
+        effort = worked() - began
         path = os.path.join(folder, "killed.h5")
-        # Where other work held it up at first, it may be over sooner than that.
-        for shorter in (3, 6, 12, 24):
-            kills, seen = kill(args, path, lasts / shorter,
-                               (lambda _: 0) if reduced else lambda file: check_readable(file)[0])
-            if kills >= 3:
-                break
-            os.remove(path)
+        kills, seen = kill(args, path, effort / 3,
+                           (lambda _: 0) if reduced else lambda file: check_readable(file)[0])
         check(kills >= 3, f"killed {kills} times only: it takes too short a time")
         check(reduced or sorted(seen) == seen and seen[-1] > 0, f"finished cells: {seen}")
         popflow("resume", path, "--quiet", code=0, timeout=600)

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from runs import (BINARY, PATIENCE, Folder, attribute, check, check_refused, h5py, np, plain, popflow,
-                  run_all, start, until_there, xarray)
+                  run_all, start, until, until_recorded, until_there, xarray)
 from sweeps import check_cell, check_same_data, datasets, measured, words
 
 SCB = ["--vocab-size", 5, "--context-length", 20]
@@ -337,8 +337,7 @@ def test_a_retry_that_is_interrupted_says_so():
                      "--batch-size", 2, "--context-length", 32, "--learning-rate", 0.01, folder=folder)
         process = subprocess.Popen([BINARY, "resume", path, "--retry", "complete", "--threads", "1"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        while attribute(path, "status") != "running" and process.poll() is None:
-            time.sleep(0.005)
+        until(lambda: attribute(path, "status") == "running", process)
         process.send_signal(signal.SIGTERM)
         err = process.communicate(timeout=PATIENCE)[1]
         check(process.returncode == 143, f"{process.returncode}: {err}")
@@ -630,8 +629,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
     with Folder() as folder:
         path = os.path.join(folder, "sweep.h5")
         process = start("sweep", "markov", *args, "-o", path)
-        until_there(path, process)
-        time.sleep(0.3)
+        until_recorded(path, process, 1, name="status")
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1]
         check(process.returncode == 130, f"ended with {process.returncode}")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all,
-                  shorter)
+                  shorter, until_recorded, until_there)
 
 ENSEMBLE = ["run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 1000, "--saves", 11,
             "--batch-size", 16]
@@ -30,12 +30,11 @@ def cut_extension(folder, words, end, how):
     """Extends a run and interrupts the extension; the file's status then."""
     file = path(folder, "cut.h5")
     popflow(*words, "-o", file, code=0)
+    with h5py.File(file) as run:
+        before = np.sum(run["saves_done"][()])
     process = subprocess.Popen([BINARY, "resume", file, "--t-end", str(end)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    before = os.stat(file).st_size
-    while process.poll() is None and os.stat(file).st_size == before:
-        time.sleep(0.001)
-    time.sleep(0.05)
+    until_recorded(file, process, before + 1)
     process.send_signal(how)
     process.wait()
     return file
@@ -91,16 +90,14 @@ def test_a_hangup_ends_a_run_like_a_termination_unless_it_is_ignored():
         file = path(folder, "hung.h5")
         process = subprocess.Popen([*words, "--steps", "30000000", "-o", file], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-        while not os.path.exists(file):
-            time.sleep(0.001)
+        until_there(file, process)
         process.send_signal(signal.SIGHUP)
         check(process.wait() == 129, f"ended with {process.returncode}")
         check(attribute(file, "status") == "interrupted", "nothing was kept")
         kept = path(folder, "kept.h5")
         process = subprocess.Popen(["nohup", *words, "--steps", "300000", "-o", kept],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not os.path.exists(kept):
-            time.sleep(0.001)
+        until_there(kept, process)
         process.send_signal(signal.SIGHUP)
         check(process.wait() == 0, f"under nohup it ended with {process.returncode}")
 
@@ -180,8 +177,7 @@ def test_a_run_that_crawls_is_ended():
                 check(run["statistics/accepted_steps"][()] == 100000, "another number of steps")
         process = subprocess.Popen([BINARY, *map(str, CRAWLS), "--stop-when", "either", "-o", cut],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not os.path.exists(cut):
-            time.sleep(0.001)
+        until_there(cut, process)
         process.send_signal(signal.SIGINT)
         if process.wait() == 130:
             popflow("resume", cut, code=6)
@@ -307,8 +303,7 @@ def test_a_run_is_resumed_however_early_it_was_killed():
             file = path(folder, f"{attempt}.h5")
             process = subprocess.Popen([BINARY, *words, "-o", file], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            while not os.path.exists(file):
-                pass
+            until_there(file, process)
             process.kill()
             process.wait()
             with h5py.File(file) as run:
@@ -361,9 +356,7 @@ def test_a_run_from_another_is_the_same_when_it_is_resumed():
         for how in (signal.SIGINT, signal.SIGKILL):
             process = subprocess.Popen([BINARY, *map(str, onwards), "-o", cut], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            while not os.path.exists(cut):
-                time.sleep(0.001)
-            time.sleep(0.02)
+            until_recorded(cut, process, 50)
             process.send_signal(how)
             process.wait()
             popflow("resume", cut, code=0)
@@ -442,8 +435,7 @@ def test_the_status_that_resume_shows_is_the_file_s():
                 file = path(folder, f"{name}-{how}.h5")
                 process = subprocess.Popen([BINARY, *map(str, words), "-o", file],
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while not os.path.exists(file):
-                    time.sleep(0.001)
+                until_there(file, process)
                 process.send_signal(how)
                 process.wait()
                 for again in (code, 0):  # resumed, and with nothing to do
