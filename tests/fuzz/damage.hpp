@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/target.hpp"
+
+/// Changes to an HDF5 file in memory, each described by a line, so that an input of a few lines is
+/// a whole damaged file:
+///
+///     delete PLACE                 rename PLACE NAME       copy PLACE NAME
+///     link PLACE NAME              soft PLACE NAME         group PLACE
+///     shape PLACE N,N,...          type PLACE TYPE         fill PLACE NUMBER
+///     set PLACE INDEX NUMBER       text PLACE WORDS        edit PLACE FROM TO
+///     pack PLACE                   outside PLACE           fixed PLACE BYTES WORDS
+///     byte OFFSET VALUE            find WORDS BYTE VALUE   cut BYTES
+///
+/// A PLACE is the path of a group or dataset, or PATH@NAME for an attribute. `shape` takes "scalar"
+/// and "null", too. In WORDS, FROM and TO "\n", "\s" and "\xNN" stand for an end of line, a blank
+/// and a byte. Changes that the file does not allow are passed over; those of bytes come last.
+namespace popflow::fuzz {
+
+/// The file after the changes.
+std::string damaged(const std::string& file, const Lines& changes);
+
+/// All groups, datasets and attributes of a file, as places.
+Lines places(const std::string& file);
+
+/// Types that `type` knows.
+const Lines& types();
+
+}  // namespace popflow::fuzz
