@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,4 +70,6 @@ def spelled(values: Any) -> str:
         return str(values)
     if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
-    return ",".join(word(value).replace(",", "\\,") for value in values)
+    # Backslashes before a comma or the end count twice.
+    return ",".join(re.sub(r"(\\*)(,|\Z)", lambda run: 2 * run[1] + (run[2] and "\\,"), word(value))
+                    for value in values)

@@ -48,24 +48,47 @@ std::string counted(const std::vector<std::uint64_t>& counts,
   return join(parts, ", ");
 }
 
+namespace {
+
+/// The number of backslashes from `at` on.
+std::size_t backslashes(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of('\\', at), text.size()) - at;
+}
+
+}  // namespace
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == separator)
-      parts.back() += text[++i];
-    else if (text[i] == separator)
+    const std::size_t run = backslashes(text, i);
+    const std::size_t next = i + run;
+    const bool ends = next == text.size();
+    if (run > 0 && (ends || text[next] == separator)) {
+      const bool odd = run % 2 == 1;
+      parts.back().append(run / 2 + (odd && ends ? 1 : 0), '\\');
+      if (odd && !ends) parts.back() += separator;
+      i = odd ? next : next - 1;
+    } else if (run > 0) {
+      parts.back().append(run, '\\');
+      i = next - 1;
+    } else if (text[i] == separator) {
       parts.emplace_back();
-    else
+    } else {
       parts.back() += text[i];
+    }
   }
   return parts;
 }
 
 std::string escaped(std::string_view part, char separator) {
   std::string text;
-  for (const char c : part) {
-    if (c == separator) text += '\\';
-    text += c;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const std::size_t run = backslashes(part, i);
+    const std::size_t next = i + run;
+    if (next == part.size()) return text.append(2 * run, '\\');
+    text.append(part[next] == separator ? 2 * run + 1 : run, '\\');
+    text += part[next];
+    i = next;
   }
   return text;
 }

@@ -35,7 +35,9 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
 std::string counted(const std::vector<std::uint64_t>& counts,
                     const std::vector<std::string>& words);
 
-/// The parts of `text` between separators; one after a backslash separates nothing.
+/// The parts of `text` between separators; one after a backslash separates nothing. Of backslashes
+/// before a separator or the end two stand for one, so that a part may end with one; others are
+/// themselves.
 std::vector<std::string> split(std::string_view text, char separator);
 /// `part`, for split() to find whole.
 std::string escaped(std::string_view part, char separator);

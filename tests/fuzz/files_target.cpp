@@ -33,8 +33,8 @@ Lines with(Lines words, const Lines& more) {
 const Lines kSmall = {"--vocab-size", "4", "--context-length", "12",   "--saves",   "4",
                       "--t-end",      "6", "--max-steps",      "1000", "--threads", "1",
                       "--quiet"};
-const Lines kNoisy = {"markov",  "--mode", "sgd",       "--steps", "12",
-                      "--saves", "3",      "--threads", "1",       "--quiet"};
+const Lines kNoisy = {"markov", "--mode",  "sgd",  "--steps",   "12", "--saves",
+                      "3",      "--state", "ends", "--threads", "1",  "--quiet"};
 const Lines kSwept = with({"sweep"}, with(kNoisy, {"--over", "e0=0.1:1:3", "--runs", "2"}));
 const Lines kSeries = {"sweep",  "markov",  "--over", "w0=0.1,0.5", "--t-end", "2",      "--record",
                        "series", "--saves", "3",      "--threads",  "1",       "--quiet"};
@@ -52,7 +52,7 @@ const std::map<std::string, Kind>& kinds() {
          {"start",
           {with({"run", "scb", "--init-from", "@", "-o", kOutput}, kSmall),
            {"run", "scb", "--problem", "@", "--dry-run"}}},
-         {"compare", {{"compare", "--from", "flow=@,gd=other-run.h5", "-o", kOutput, "--quiet"}}},
+         {"compare", {{"compare", "--from", "flow=@,sgd=other-run.h5", "-o", kOutput, "--quiet"}}},
          {"merge", {{"merge", "@", "-o", kOutput, "--quiet"}}}}}},
       {"stages",
        {with({"run", "scb", "--schedule", "two-stage", "--l1", "1e-3"}, kSmall),
@@ -91,13 +91,13 @@ const std::map<std::string, Kind>& kinds() {
         {{"info", kInfo},
          {"plot", kPlot},
          {"compare",
-          {{"compare", "--from", "flow=@,gd=other-series.h5", "-o", kOutput, "--quiet"}}}}}},
+          {{"compare", "--from", "flow=@,sde=other-series.h5", "-o", kOutput, "--quiet"}}}}}},
       {"comparison",
        {{"compare", "markov", "--rungs", "flow,sgd", "--runs", "3", "--steps", "12", "--saves", "3",
          "--threads", "1", "--quiet"},
         {{"info", kInfo}, {"plot", kPlot}, {"resume", {{"resume", "@", "--quiet"}}}}}},
       {"maps",
-       {{"compare", "--from", "flow=good-series.h5,gd=other-series.h5", "--quiet"},
+       {{"compare", "--from", "flow=good-series.h5,sde=other-series.h5", "--quiet"},
         {{"info", kInfo}, {"plot", kPlot}, {"resume", {{"resume", "@", "--quiet"}}}}}}};
   return all;
 }
@@ -122,11 +122,11 @@ const Good& good(const std::string& kind) {
   static std::map<std::string, Good> known;
   if (known.empty()) {
     enter_scratch_folder();
-    make("other-run.h5", with({"run", "scb", "--mode", "gd"}, kSmall));
+    make("other-run.h5", with({"run", "scb", "--mode", "sgd", "--learning-rate", "0.5"}, kSmall));
     make("other-runs.h5", with({"run"}, with(kNoisy, {"--runs", "3", "--first-run", "3"})));
     make("other-shard.h5", with(kSwept, {"--shard", "2/2"}));
     make("good-series.h5", kSeries);
-    make("other-series.h5", with(kSeries, {"--mode", "gd"}));
+    make("other-series.h5", with(kSeries, {"--mode", "sde", "--runs", "2"}));
     for (const auto& [name, row] : kinds()) {
       make("good.h5", with(row.made_by, {"--force"}));
       const std::string bytes = contents("good.h5");
