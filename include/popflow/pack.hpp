@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <type_traits>
 
 #include "popflow/lanes.hpp"
+#include "popflow/math.hpp"
 #include "popflow/widest.hpp"
 
 namespace popflow {
@@ -38,14 +40,50 @@ class [[gnu::may_alias]] alignas(64) Pack {
     return each(
         [&](std::size_t i, Four& part) { part = a.parts_[i] < 0 ? -a.parts_[i] : a.parts_[i]; });
   }
+  friend Pack sqrt(const Pack& a) {
+    return each_lane(a, [](double x) { return std::sqrt(x); });
+  }
+  // The bits of a double's functions, in every lane.
+  friend Pack exp(const Pack& a) {
+    return each_part(a, [](const Wide& x) { return math::exp_of(x); });
+  }
+  friend Pack expm1(const Pack& a) {
+    return each_part(a, [](const Wide& x) { return math::expm1_of(x); });
+  }
+  friend Pack log(const Pack& a) {
+    return each_part(a, [](const Wide& x) { return math::log_of(x); });
+  }
+  friend Pack log1p(const Pack& a) {
+    return each_part(a, [](const Wide& x) { return math::log1p_of(x); });
+  }
+  friend Pack tanh(const Pack& a) {
+    return each_part(a, [](const Wide& x) { return math::tanh_of(x); });
+  }
+  friend Pack erf(const Pack& a) {
+    return each_lane(a, [](double x) { return math::erf(x); });
+  }
+  friend Pack pow(const Pack& a, double y) {
+    return each_lane(a, [y](double x) { return math::pow(x, y); });
+  }
   Pack& operator+=(const Pack& a) { return *this = *this + a; }
   Pack& operator-=(const Pack& a) { return *this = *this - a; }
   Pack& operator*=(const Pack& a) { return *this = *this * a; }
 
  private:
   // Vectors that every compiler keeps in registers, and splits where these are smaller.
-  using Four = double __attribute__((vector_size(4 * sizeof(double)), may_alias));
+  using Wide = math::Wide<4>;
+  using Four = Wide::Vector;
 
+  template <class Compute>
+  static Pack each_part(const Pack& a, Compute compute) {
+    return each([&](std::size_t i, Four& part) { part = compute(Wide(a.parts_[i])).of; });
+  }
+  template <class Compute>
+  static Pack each_lane(const Pack& a, Compute compute) {
+    return each([&](std::size_t i, Four& part) {
+      for (std::size_t lane = 0; lane < 4; ++lane) part[lane] = compute(a.parts_[i][lane]);
+    });
+  }
   template <class Compute>
   static Pack each(Compute compute) {
     Pack result;

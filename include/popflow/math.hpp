@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cmath>
+
+#include "popflow/math/erf.hpp"
+#include "popflow/math/exp.hpp"
+#include "popflow/math/hyperbolic.hpp"
+#include "popflow/math/log.hpp"
+#include "popflow/math/pow.hpp"
+
+/// Elementary functions for the formulas of a System: the same bits on every machine, with every C
+/// library, alone and in SIMD lanes. (The C library's differ in their last bits between its
+/// versions, and between machines with and without fused multiply-adds.)
+///
+/// `math::exp(x)` takes a double, a Pack, or any class of numbers that has a function exp() of its
+/// own beside it. exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit in the last
+/// place, sqrt is rounded correctly; erfc, sinh, cosh, asinh, logistic and softplus are within 3.
+/// All are compiled with -ffp-contract=off, which CMake's popflow_add_program() sets.
+namespace popflow::math {
+
+using std::sqrt;
+
+// Class types: by the functions that are found beside them.
+namespace beside {
+void exp() = delete;
+void expm1() = delete;
+void log() = delete;
+void log1p() = delete;
+void tanh() = delete;
+void erf() = delete;
+void pow() = delete;
+void sqrt() = delete;
+
+template <class N>
+auto exp_of(const N& x) {
+  return exp(x);
+}
+template <class N>
+auto expm1_of(const N& x) {
+  return expm1(x);
+}
+template <class N>
+auto log_of(const N& x) {
+  return log(x);
+}
+template <class N>
+auto log1p_of(const N& x) {
+  return log1p(x);
+}
+template <class N>
+auto tanh_of(const N& x) {
+  return tanh(x);
+}
+template <class N>
+auto erf_of(const N& x) {
+  return erf(x);
+}
+template <class N, class Power>
+auto pow_of(const N& x, const Power& y) {
+  return pow(x, y);
+}
+template <class N>
+auto sqrt_of(const N& x) {
+  return sqrt(x);
+}
+}  // namespace beside
+
+template <NumberClass N>
+auto exp(const N& x) {
+  return beside::exp_of(x);
+}
+template <NumberClass N>
+auto expm1(const N& x) {
+  return beside::expm1_of(x);
+}
+template <NumberClass N>
+auto log(const N& x) {
+  return beside::log_of(x);
+}
+template <NumberClass N>
+auto log1p(const N& x) {
+  return beside::log1p_of(x);
+}
+template <NumberClass N>
+auto tanh(const N& x) {
+  return beside::tanh_of(x);
+}
+template <NumberClass N>
+auto erf(const N& x) {
+  return beside::erf_of(x);
+}
+template <NumberClass N, class Power>
+auto pow(const N& x, const Power& y) {
+  return beside::pow_of(x, y);
+}
+template <NumberClass N>
+auto sqrt(const N& x) {
+  return beside::sqrt_of(x);
+}
+
+/// 1/(1 + e^-x), without overflow.
+inline double logistic(double x) {
+  const double small = exp(-magnitude(x));
+  return (x < 0 ? small : 1) / (1 + small);
+}
+
+/// log(1 + e^x), without overflow.
+inline double softplus(double x) { return (x > 0 ? x : 0) + log1p(exp(-magnitude(x))); }
+
+}  // namespace popflow::math
