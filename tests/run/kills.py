@@ -14,8 +14,8 @@ import struct
 import subprocess
 import tempfile
 
-from runs import (BINARY, LIBC, PATIENCE, Folder, check, difference, h5py, np, plain, popflow, same,
-                  until_used, worked)
+from runs import (BINARY, LIBC, PATIENCE, Folder, check, difference, h5py, hear_hangups, np, plain,
+                  popflow, same, until_used, worked)
 
 FAULTS = os.environ["POPFLOW_FAULTS"]
 OUTPUT = "out.h5"
@@ -143,10 +143,9 @@ def strike(words, folder, fault="", at_start=None):
     process, or by itself; its exit code and errors."""
     with counting(fault) as (_, surroundings), \
             tempfile.TemporaryFile("w+", errors="replace") as said:
-        # Under nohup hanging up is ignored, and what is ignored is inherited.
         process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, start_new_session=True,
                                    stdout=subprocess.DEVNULL, stderr=said, env=surroundings,
-                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+                                   preexec_fn=hear_hangups)
         if at_start is not None:
             at_start(process)
         code = process.wait(timeout=PATIENCE)

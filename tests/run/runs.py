@@ -167,6 +167,12 @@ def start(*args, folder=None):
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+def hear_hangups():
+    """Under nohup hanging up is ignored, and what is ignored is inherited: not by a program that
+    begins with this."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def until(condition, process, ended="it ended too early"):
     """Waits until a condition holds; False if the process ends first, or a failure with a sentence
     (`ended`)."""

@@ -8,8 +8,8 @@ import stat
 import subprocess
 import time
 
-from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all,
-                  shorter, until_recorded, until_there)
+from runs import (BINARY, Folder, attribute, check, check_equal, h5py, hear_hangups, np, popflow,
+                  run_all, shorter, until_recorded, until_there)
 
 ENSEMBLE = ["run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 1000, "--saves", 11,
             "--batch-size", 16]
@@ -89,7 +89,7 @@ def test_a_hangup_ends_a_run_like_a_termination_unless_it_is_ignored():
                  "--saves", "11"]
         file = path(folder, "hung.h5")
         process = subprocess.Popen([*words, "--steps", "30000000", "-o", file], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
+                                   stderr=subprocess.DEVNULL, preexec_fn=hear_hangups)
         until_there(file, process)
         process.send_signal(signal.SIGHUP)
         check(process.wait() == 129, f"ended with {process.returncode}")
