@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# label: fast
+"""Limits of memory, threads, descriptors and disk: each command ends with a sentence and the right
+exit code, or copes; it loses nothing, and never hangs or crashes."""
+
+import os
+import resource
+import signal
+import subprocess
+
+from kills import FAULTS, OUTPUT, Case, Undisturbed, command, equal, fresh
+from runs import (BINARY, Folder, Skipped, check, expected_failure, popflow, run_all, sanitized)
+
+LONGEST = 60  # seconds until a command is taken to hang
+ENSEMBLE = "run markov --mode sgd --batch-size 16 --steps 200 --saves 6 --state all --threads 4"
+SWEEP = "sweep markov --over w0=-1:1:8 --over e0=.1:1:5 --t-end 20 --threads 4"
+CASES = {
+    "run": Case("run scb --vocab-size 6 --context-length 40 --t-end 10 --saves 6 --threads 4"),
+    "ensemble": Case(f"{ENSEMBLE} --runs 8"),
+    "extension": Case(f"resume {OUTPUT} --t-end 4 --threads 4", [f"{ENSEMBLE} --runs 8 -o {OUTPUT}"],
+                      extends=True),
+    "sweep": Case(SWEEP),
+    "merge": Case("merge a.h5 b.h5", [f"{ENSEMBLE} --runs 4 --first-run 0 -o a.h5",
+                                      f"{ENSEMBLE} --runs 4 --first-run 4 -o b.h5"], resumes=False),
+    "comparison": Case("compare markov --learning-rate .1 --t-end 4 --saves 5 --runs 8 --rungs "
+                       "flow,sgd --batch-size 64 --threads 4"),
+    "comparison of files": Case("compare --from flow=a.h5,sgd=b.h5",
+                                ["run markov --t-end 10 --saves 5 -o a.h5",
+                                 "run markov --mode sgd --runs 8 --t-end 10 --saves 5 "
+                                 "--learning-rate .1 -o b.h5"], resumes=False),
+}
+
+
+def limited(words, folder, what, most, **surroundings):
+    """Runs the program with a limit of the system; its exit code and errors."""
+    def limit():
+        resource.setrlimit(what, (most, most))
+        # The sentence is wanted, not a core file.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        ended = subprocess.run([BINARY, *words], cwd=folder, capture_output=True, text=True,
+                               errors="replace", timeout=LONGEST, check=False,
+                               preexec_fn=limit if what is not None else None, **surroundings)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"{words[0]} under {most}: hangs") from None
+    return ended.returncode, ended.stderr
+
+
+def check_case(name, limits, codes, what=None, says=None, **surroundings):
+    """Runs a case under each limit, and then without. `says`: words one of which an error has."""
+    case = CASES[name]
+    if case.undisturbed is None:
+        case.undisturbed = Undisturbed(case)
+    for most in limits:
+        with Folder() as outer:
+            folder, told = os.path.join(outer, "limited"), f"{name} under {most}"
+            fresh(case.undisturbed.before, folder)
+            there, path = set(os.listdir(folder)), os.path.join(folder, case.output)
+            code, said = limited(command(case), folder, what, most, **surroundings)
+            check(code in codes, f"{told}: ended with {code}: {said}")
+            if code == 127:
+                continue  # the system could not load the program
+            if code != 0:
+                check("error" in said, f"{told}: no sentence, but '{said}'")
+                check(says is None or any(word in said for word in says), f"{told}: {said}")
+                check("damaged" not in said, f"{told}: a good file is blamed: {said}")
+            check(set(os.listdir(folder)) <= there | {case.output},
+                  f"{told}: left behind: {os.listdir(folder)}")
+            if code != 0 and not case.extends and not case.resumes:
+                check(not os.path.exists(path), f"{told}: an unfinished output is in place")
+            goes_on = case.resumes and os.path.exists(path)
+            popflow(*command(case, goes_on, again=True), folder=folder, code=0)
+            found = equal(case, path, case.undisturbed)
+            check(found is None, f"{told}: other values: {found}")
+
+
+# ---- disk
+
+def files_of(name):
+    """Sizes of files: too small for the first bytes, for the structure, for the last bytes."""
+    case = CASES[name]
+    if case.undisturbed is None:
+        case.undisturbed = Undisturbed(case)
+    size = os.path.getsize(case.undisturbed.path)
+    return (0, 1000, size // 3, size - 1000)
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost():
+    for name in CASES:
+        check_case(name, files_of(name), (5,), resource.RLIMIT_FSIZE, ("cannot write", "too large"))
+
+
+def test_a_full_device_is_told():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 1, "--saves", 5, "-o", "a.h5", folder=folder, code=0)
+        for words in (["info", "a.h5"], ["info", "a.h5", "--csv"], ["systems"], ["--help"],
+                      ["plot", "a.h5"]):
+            with open("/dev/full", "w") as full:
+                ended = subprocess.run([BINARY, *words], cwd=folder, stdout=full, text=True,
+                                       stderr=subprocess.PIPE, timeout=LONGEST, check=False)
+            check(ended.returncode == 5, f"{words}: ended with {ended.returncode}: {ended.stderr}")
+            check("error" in ended.stderr, f"{words}: {ended.stderr}")
+
+
+# ---- threads
+
+def check_threads(name):
+    for most in (0, 1, 2):
+        check_case(name, [most], (0,), env={**os.environ, "LD_PRELOAD": FAULTS,
+                                            "POPFLOW_FAULT": f"threads {most}"})
+
+
+def test_commands_cope_with_fewer_threads():
+    for name in CASES:
+        if name != "sweep":
+            check_threads(name)
+
+
+@expected_failure("a sweep gives up where a thread cannot start")
+def test_a_sweep_copes_with_fewer_threads():
+    check_threads("sweep")
+
+
+# ---- descriptors
+
+def check_descriptors(name):
+    check_case(name, range(4, 14), (0, 2, 3, 5, 127), resource.RLIMIT_NOFILE,
+               ("Too many open files", "too many open files", "descriptor"))
+
+
+@expected_failure("with few descriptors good files are called damaged", always=False)
+def test_few_descriptors_are_told():
+    for name in CASES:
+        check_descriptors(name)
+
+
+# ---- memory
+
+def least_memory():
+    """The least address space, in bytes, with which the program says its version."""
+    for megabytes in range(8, 400, 2):
+        code, _ = limited(["--version"], None, resource.RLIMIT_AS, megabytes << 20)
+        if code == 0:
+            return megabytes << 20
+    raise Skipped("the program needs more address space than is tried")
+
+
+@expected_failure("memory that is out inside HDF5 is not told", always=False)
+def test_little_memory_is_told():
+    if sanitized():
+        raise Skipped("sanitizers take the whole address space")
+    least = least_memory()
+    for name in CASES:
+        check_case(name, [least + (extra << 20) for extra in (1, 4, 8, 16, 40, 100)], (0, 2, 5),
+                   resource.RLIMIT_AS, ("memory",))
+
+
+# ---- what a command leaves behind
+
+@expected_failure("a drawing Python outlives the program", always=True)
+def test_a_terminated_plot_leaves_no_process():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 1, "--saves", 5, "-o", "a.h5", folder=folder, code=0)
+        process = subprocess.Popen([BINARY, "plot", "a.h5", "-o", "a.png"], cwd=folder,
+                                   start_new_session=True, stderr=subprocess.DEVNULL)
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        child = ""
+        while not child and process.poll() is None:
+            with open(children) as file:
+                child = file.read().strip()
+        check(child, "no Python was started")
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=LONGEST)
+        lives = os.path.exists(f"/proc/{child}")
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        check(not lives, "the Python that draws lives on")
+
+
+if __name__ == "__main__":
+    run_all()
