@@ -25,8 +25,8 @@ namespace {
 struct Fault {
   int signal = 0;
   std::uint64_t call = 0;
-  std::int64_t threads = -1;  ///< negative: as many as the program wants
-  pid_t target = 0;           ///< negative: a group
+  std::int64_t threads = -1;                    ///< negative: as many as the program wants
+  pid_t target = 0;                             ///< negative: a group
   std::atomic<std::uint64_t>* calls = nullptr;  ///< shared with forked processes
 };
 
