@@ -70,6 +70,9 @@ def spelled(values: Any) -> str:
         return str(values)
     if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
-    # Backslashes before a comma or the end count twice.
-    return ",".join(re.sub(r"(\\*)(,|\Z)", lambda run: 2 * run[1] + (run[2] and "\\,"), word(value))
-                    for value in values)
+    return ",".join(escaped(word(value)) for value in values)
+
+
+def escaped(value: str) -> str:
+    """A value of a list: backslashes before a comma or the end count twice."""
+    return re.sub(r"(\\*),", r"\1\1\,", re.sub(r"(\\+)\Z", r"\1\1", value))

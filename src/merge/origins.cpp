@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "popflow/error.hpp"
 #include "run/layout.hpp"
 #include "text/text.hpp"
 
@@ -19,6 +20,8 @@ std::string Origins::Lines::joined(const std::string& separator) const {
 }
 
 void Origins::add(const std::string& what, const StoredFile& file) {
+  if (find_group(file.layout(), "provenance") == nullptr)
+    throw InputError("'" + file.path() + "' is damaged: it has no group 'provenance'");
   const auto provenance = [&](const char* name) {
     return text_of(file.layout(), "provenance", name);
   };

@@ -6,7 +6,7 @@
 
 #include "fuzz/target.hpp"
 
-/// Changes to an HDF5 file in memory, each described by a line, so that an input of a few lines is
+/// Changes to an HDF5 file, each described by a line, so that an input of a few lines is
 /// a whole damaged file:
 ///
 ///     delete PLACE                 rename PLACE NAME       copy PLACE NAME
@@ -21,7 +21,7 @@
 /// and a byte. Changes that the file does not allow are passed over; those of bytes come last.
 namespace popflow::fuzz {
 
-/// The file after the changes.
+/// The file after the changes, which are made in the working folder.
 std::string damaged(const std::string& file, const Lines& changes);
 
 /// All groups, datasets and attributes of a file, as places.
