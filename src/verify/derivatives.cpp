@@ -439,10 +439,11 @@ Checks check_parts(const Subject& subject) {
   const std::size_t passing = passage_items(system.info(), system.shape());
   Worst worst;
   std::vector<double> whole(n), parts(n), x(kPlaces), values(passing);
+  std::vector<double> passages;
+  passages.resize(passing / n * kPlaces);  // gcc 14 warns of a constructor that takes this
   for (const Point& point : subject.points()) {
     system.rhs(point.view(), point.t, whole);
     if (passing > 0) system.capabilities().events->passage_functions(point.view(), point.t, values);
-    std::vector<double> passages(passing / n * kPlaces);
     for (std::size_t begin = 0; begin < n; begin += kPlaces) {
       const std::size_t count = std::min(kPlaces, n - begin);
       const auto entry = [&](std::size_t l) {

@@ -13,7 +13,7 @@
 namespace popflow::file_test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 /// Runs a few lines of Python with h5py, numpy and the path of a file in `path`.
 void write_with_python(const std::string& path, const std::string& lines) {

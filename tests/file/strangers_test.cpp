@@ -19,7 +19,7 @@
 namespace popflow::file_test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 /// Changes the file in `path` by lines of Python with h5py, numpy and the open file `f`.
 void change(const std::string& path, const std::string& lines, const std::string& mode = "'r+'") {

@@ -15,7 +15,7 @@
 namespace popflow::file_test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 GroupSpec one_variable(std::size_t size) {
   GroupSpec root;

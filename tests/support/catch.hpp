@@ -20,4 +20,6 @@ inline Matchers::StringContainsMatcher Contains(const std::string& text) {
 
 }  // namespace Catch
 
+using Catch::Approx;
+
 #endif
