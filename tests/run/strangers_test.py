@@ -400,8 +400,11 @@ def changed_at_random(whole, parts, chance):
 
 
 def test_a_crash_of_the_library():
-    """The length of a link's name, in a header whose checksum is right, is far too large."""
+    """The length of a link's name, in a header whose checksum is right, is far too large: HDF5 1.10
+    crashes on that, and 1.14 refuses it."""
     with Folder() as folder:
+        made_with = attribute(good_run(folder), "libraries", "provenance")
+        verdict = "crashed on it" if "HDF5 1.10." in made_with else "cannot be read"
         path = os.path.join(folder, "crash.h5")
         for bound in ("v108", "latest"):
             whole = contents(good_problem(path, libver=bound))
@@ -410,8 +413,8 @@ def test_a_crash_of_the_library():
             at = whole.index(b"\x01\x00\x07Q_value")  # version, flags, length
             data[at + 1] = 2  # the length has four bytes
             put(path, repaired(data, whole, parts))
-            refused(["run", "scb", "--problem", path, "--dry-run"], path, "crashed on it")
-            refused(["info", path], path, "crashed on it")
+            refused(["run", "scb", "--problem", path, "--dry-run"], path, verdict)
+            refused(["info", path], path, verdict)
 
 
 def test_bytes_at_random():
