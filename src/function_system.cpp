@@ -197,6 +197,8 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   // One that is infinite or no number is asked for.
   if (functions.end <= 0)
     wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
+  if (!(functions.max_step > 0))
+    wrong(info, "its longest step is " + shortest(functions.max_step) + "; it must be positive");
 }
 
 std::size_t state_size(const Functions& functions) {
@@ -336,6 +338,7 @@ class Composed : public System,
       can.in_lanes = Lacking{"they hold states of up to " + std::to_string(kLargestInLanes) +
                              " numbers, and this has " + std::to_string(shape_.state_size())};
     can.jumps = functions_.jumps;
+    can.longest_step = functions_.max_step;
     can.no_noise = functions_.no_noise;
     if (!functions_.no_noise.empty()) can.sampled = Lacking{functions_.no_noise};
     return can;

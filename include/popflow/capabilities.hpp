@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -284,6 +285,8 @@ struct Capabilities {
   /// move t. Its right-hand side must not depend on t, nor the state grow without bound, of which
   /// such steps are otherwise the sign.
   bool jumps = false;
+  /// Longest step that an adaptive method may take along the flow: the default of --max-step.
+  double longest_step = std::numeric_limits<double>::infinity();
   /// Why noise is not exact in law in these coordinates, so that none is allowed; empty: it is.
   std::string no_noise = {};
   SamplingBias sampling_bias = {};  ///< of `sampled`

@@ -31,6 +31,8 @@ class FlowDriver : public Driver {
     ErrorNorm error_norm = ErrorNorm::largest;
     std::optional<double> dt = {};         ///< fixed step, or first step; required by fixed-step
                                            ///< methods and proximal terms (UsageError)
+    std::optional<double> max_step = {};   ///< longest step of an adaptive method; none:
+                                           ///< Capabilities::longest_step
     std::int64_t max_steps = 100'000'000;  ///< accepted and rejected together
     std::optional<double> steady_tolerance = {};  ///< stop when steady
     /// Where the whole run is to end: whether its pace leads there is looked at; none: it is not.
@@ -75,15 +77,19 @@ class FlowDriver : public Driver {
   /// repeated for that, or a shorter one taken first.
   bool find_events(double h, double t_new);
   bool find_passages(double h, double t_new);
-  [[nodiscard]] bool find_switch(double h, double t_new);
-  void switch_now();
+  [[nodiscard]] bool find_switch(double h, double t_new, double target);
+  /// `target`: what the current interval leads to.
+  void switch_now(double target);
   [[nodiscard]] bool rhs_is_finite();
   /// What is known of why a step from here is not finite.
   [[nodiscard]] std::string blame() const;
+  /// Shortens the next step, towards `target`, if the slope vanishes where a stage begins.
+  void begin_stage(double target);
   [[nodiscard]] bool steady(double h);
   /// Is the end out of reach? Then says so, unless the run stops for it or was told of it before.
   [[nodiscard]] bool stuck();
-  void tighten_near_noise_floor(double norm, double h);
+  /// Returns the norm of the right-hand side that the tightest tolerance leaves.
+  double tighten_near_noise_floor(double norm, double h);
   [[nodiscard]] Outcome ended(Outcome::Kind kind, const std::string& message) const;
 
   struct Internals;  // stepper, tolerance, right-hand side, events

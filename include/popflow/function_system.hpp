@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,9 @@ struct Functions {
   /// none).
   std::vector<Derived> passages = {};
   double end = 10;  ///< default of --t-end; if it is not finite, one has to be given
+  /// Longest step that adaptive methods take, where --max-step gives no other: a right-hand side
+  /// that acts for a short time only is seen if it lasts longer than this.
+  double max_step = std::numeric_limits<double>::infinity();
   /// Capabilities::jumps
   bool jumps = false;
 

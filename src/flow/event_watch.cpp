@@ -160,8 +160,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
 
 double EventWatch::locate(std::size_t event, double t, double h, double value_new,
                           const Probe& probe) {
-  const Watch& watch = watches_[event];
-  if (!(value_new > 0 && watch.value < 0)) return 1;
+  if (!(watches_[event].value < 0)) return 1;
   return bracket(event, t, h, value_new, probe).second;
 }
 
@@ -186,6 +185,7 @@ std::pair<double, double> EventWatch::bracket(std::size_t event, double t, doubl
   const Watch& watch = watches_[event];
   const double low = std::max(0.0, (watch.time - t) / h);
   if (!(low < 1)) return {1, 1};
+  if (watch.value < 0) return first_reached(g, low, 1, watch.value, value_new);
   return bracketed_root(g, low, 1, watch.value, value_new);
 }
 

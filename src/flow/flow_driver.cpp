@@ -39,7 +39,9 @@ struct FlowDriver::Internals {
   Steadiness steadiness;
   Pace pace;
   bool jumps;
+  StepBounds bounds;
   Capability<Switching> switching;
+  bool has_stages;
   std::vector<double> switch_values;
   State between;                 ///< a point of a step
   std::optional<bool> extended;  ///< has the last trial a continuous extension? Unless not asked
@@ -66,11 +68,14 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       Steadiness(options_.steady_tolerance.value_or(0)),
       Pace(),
       can.jumps,
+      {},
       can.switching,
+      static_cast<bool>(can.stages),
       {},
       {},
       {},
       {}});
+  const double longest = options_.max_step.value_or(can.longest_step);
   // Blocks with steps of their own know nothing of each other's errors.
   const bool blocks = options_.method == "dopri5" && options_.error_norm == ErrorNorm::largest;
   if (blocks && NormalisedDopri5::suits(system))
@@ -86,8 +91,9 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
     in_->stepper = term.estimates_error()
                        ? make_adaptive_splitting(std::move(in_->stepper), term, regime_,
                                                  in_->tolerance, workers_)
-                       : make_splitting(std::move(in_->stepper), term, regime_);
+                       : make_splitting(std::move(in_->stepper), term, regime_, longest);
   }
+  if (in_->stepper->adaptive()) in_->bounds.longest = longest;
   if (!in_->stepper->adaptive() && !options_.dt)
     throw UsageError(
         can.proximal
@@ -135,7 +141,11 @@ Outcome FlowDriver::advance_to(double target) {
   }
   if (dt_ <= 0) {
     in_->rhs(x_, x_new_, t_);
-    dt_ = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
+    // The first target of a run is its start.
+    const FirstStep first =
+        first_step(in_->tolerance, x_, x_new_, regime_, options_.end.value_or(target) - t_);
+    dt_ = first.length;
+    if (first.cautious) in_->bounds.cautious_since = t_;
   }
   const bool adaptive = in_->stepper->adaptive();
   bool repeats = false;  // a trial step that was not taken
@@ -157,7 +167,8 @@ Outcome FlowDriver::advance_to(double target) {
 
     const FineTime here{t_, beside_};
     const double remaining = here.left(target);
-    double h = step_within(dt_, remaining, adaptive && !in_->stepper->falls_short());
+    double h = step_within(in_->bounds.within_longest(dt_), remaining,
+                           adaptive && !in_->stepper->falls_short());
     if (to_switch_) h = *to_switch_;
 
     const Trial trial = in_->stepper->attempt(x_, here.now(), h, x_new_);
@@ -177,7 +188,7 @@ Outcome FlowDriver::advance_to(double target) {
       dt_ = std::min(trial.next, h);
       continue;
     }
-    if (!to_switch_ && find_switch(h, t_new)) continue;  // with a step that ends there
+    if (!to_switch_ && find_switch(h, t_new, target)) continue;  // with a step that ends there
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
 
     in_->stepper->accept();
@@ -190,13 +201,13 @@ Outcome FlowDriver::advance_to(double target) {
     interval_.largest = std::fmax(interval_.largest, h);
     if (adaptive) {
       const double next = rejected ? std::min(trial.next, h) : trial.next;
-      dt_ = next_length(dt_, h, next);
+      dt_ = in_->bounds.bounded(next_length(dt_, h, next), dt_, t_);
     }
     if (const double by = there.left(event_by_); by > 0)
       dt_ = by / (in_->stepper->divisible() ? 2 : 1);
     repeats = rejected = false;
     finite = true;
-    if (to_switch_) switch_now();
+    if (to_switch_) switch_now(target);
     if (options_.hooks.on_step) options_.hooks.on_step(t_);
     if (at_rest()) t_ = target;
     if (options_.steady_tolerance && steady(h)) {
@@ -223,14 +234,23 @@ bool FlowDriver::rhs_is_finite() {
   return all_finite(workers_, x_new_);
 }
 
+void FlowDriver::begin_stage(double target) {
+  // The last step of a stage is a good first one of the next, unless the slope vanishes there. This
+  // look at the slope is not counted: no step uses it.
+  in_->rhs.system().rhs(view(), t_, x_new_);
+  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
+  if (!first.cautious || at_rest()) return;
+  dt_ = std::min(dt_, first.length);
+  in_->bounds.cautious_since = t_;
+}
+
 bool FlowDriver::steady(double h) {
   in_->rhs(x_, x_new_, t_);
   const double norm = scaled_norm(workers_, in_->tolerance, x_new_);
-  tighten_near_noise_floor(norm, h);
-  return in_->steadiness.update(norm, t_);
+  return in_->steadiness.update(norm, t_, tighten_near_noise_floor(norm, h));
 }
 
-void FlowDriver::tighten_near_noise_floor(double norm, double h) {
+double FlowDriver::tighten_near_noise_floor(double norm, double h) {
   // In the end the step size of an explicit method is limited by stability, at about 3 over the
   // fastest rate, and the state fluctuates within the tolerances: the right-hand side then never
   // falls below the tolerances times the fastest rate. So near that level they are tightened; at
@@ -238,14 +258,18 @@ void FlowDriver::tighten_near_noise_floor(double norm, double h) {
   Tolerance& tolerance = in_->tolerance;
   // An entry by itself may err by the root of their number, where only their mean square counts.
   const double alone = options_.error_norm == ErrorNorm::rms ? std::sqrt(x_.size()) : 1;
-  const double error =
-      alone * (options_.rtol * scaled_norm(workers_, tolerance, x_) + options_.atol);
+  const double size = scaled_norm(workers_, tolerance, x_);
+  const double error = alone * (options_.rtol * size + options_.atol);
   const double noise = 3 * error / h;
   constexpr double kNear = 100;
   constexpr double kTightest = 64 * kEpsilon;  // errors below are rounding
-  if (!(norm < kNear * noise)) return tolerance.tighten(1);
-  tolerance.tighten(
-      std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, kTightest / options_.rtol)));
+  const double least = std::min(1.0, kTightest / options_.rtol);
+  tolerance.tighten(norm < kNear * noise
+                        ? std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, least))
+                        : 1);
+  // The state itself is known to kTightest of its size, and the right-hand side to that times the
+  // fastest rate: at least 1, and 3/h where stability limits the step.
+  return std::max(least * noise, kTightest * size);
 }
 
 bool FlowDriver::stuck() {
@@ -363,7 +387,7 @@ bool FlowDriver::find_passages(double h, double t_new) {
 
 // ---- regimes
 
-bool FlowDriver::find_switch(double h, double t_new) {
+bool FlowDriver::find_switch(double h, double t_new, double target) {
   if (in_->switch_values.empty()) return false;
   const auto lowest = [&](StateView x, double t) {
     in_->switching->switch_functions(x, t, in_->switch_values);
@@ -377,7 +401,7 @@ bool FlowDriver::find_switch(double h, double t_new) {
     // The regime was over before the step: the step has length zero. It counts as a step, so that a
     // System that switches for ever ends at the step limit.
     ++counts_.rejected;
-    switch_now();
+    switch_now(target);
     return true;
   }
   const auto by_steps = [&](double part) { return lowest(probe(part, h), now() + part * h); };
@@ -403,10 +427,11 @@ bool FlowDriver::find_switch(double h, double t_new) {
   return true;
 }
 
-void FlowDriver::switch_now() {
+void FlowDriver::switch_now(double target) {
   to_switch_.reset();
   in_->switching->switch_regime(x_, regime_, now());
   in_->stepper->reset();
+  if (in_->has_stages && in_->stepper->adaptive() && t_ < target) begin_stage(target);
   in_->events.switched(view(), now());
 }
 
@@ -420,6 +445,7 @@ DriverData FlowDriver::data() const {
   in_->pace.remember(data);
   data.add("tolerance_factor", in_->tolerance.factor());
   data.add("dt", dt_);
+  data.add("cautious_since", in_->bounds.cautious_since);
   if (in_->jumps) data.add("beside_t", beside_);
   data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
   data.add("evaluations", in_->rhs.evaluations() - repeated);
@@ -447,6 +473,7 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   in_->pace.restore(data);
   in_->tolerance.tighten(data.number("tolerance_factor"));
   dt_ = data.number("dt");
+  in_->bounds.cautious_since = data.number("cautious_since");
   beside_ = in_->jumps ? data.number("beside_t") : 0;
   inside_interval_ = data.number("inside_interval") != 0;
   in_->rhs.set_evaluations(data.count("evaluations"));

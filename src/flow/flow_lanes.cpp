@@ -123,6 +123,7 @@ class FlowLanes::OneFlow : public Driver {
     flow_.x = std::move(x);
     flow_.t = t;
     flow_.dt = data.number("dt");
+    flow_.bounds.cautious_since = data.number("cautious_since");
     flow_.beside = flow_.jumps ? data.number("beside_t") : 0;
     flow_.rejected = data.number("rejected_step") != 0;
     flow_.finite = data.number("finite") != 0;
@@ -146,6 +147,7 @@ class FlowLanes::OneFlow : public Driver {
   [[nodiscard]] DriverData data() const {
     DriverData data;
     data.add("dt", flow_.dt);
+    data.add("cautious_since", flow_.bounds.cautious_since);
     if (flow_.jumps) data.add("beside_t", flow_.beside);
     data.add("rejected_step", flow_.rejected ? 1.0 : 0.0);
     data.add("finite", flow_.finite ? 1.0 : 0.0);

@@ -83,7 +83,10 @@ void LaneBank::begin_fresh() {
       ++flow.counts.evaluations;
       if (!(flow.dt > 0)) {
         steps_.slope().read(lane, slope_);
-        flow.dt = first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
+        const FirstStep first = first_step(flow.tolerance, flow.x, slope_, {},
+                                           flow.options.end.value_or(flow.target) - flow.t);
+        flow.dt = first.length;
+        if (first.cautious) flow.bounds.cautious_since = flow.t;
       }
       pace_.begin(
           lane,
@@ -91,6 +94,7 @@ void LaneBank::begin_fresh() {
            .beside = flow.beside,
            .target = flow.target,
            .length = flow.dt,
+           .bounds = flow.bounds,
            .retry = flow.rejected,
            .finite = flow.finite,
            .jumps = flow.jumps,

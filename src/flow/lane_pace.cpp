@@ -36,7 +36,9 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     const double beside = taken != 0 ? later_beside : here.beside;
     const double wanted = step * factor[l];
     const double shorter = wanted < step ? wanted : step;
-    const double after = next_length(length, step, retry != 0 ? shorter : wanted);
+    const StepBounds bounds{row(LanePace::longest)[l], row(LanePace::cautious_since)[l]};
+    const double by_error = next_length(length, step, retry != 0 ? shorter : wanted);
+    const double after = bounds.bounded(by_error, length, t);
     // A step that met a NaN or an infinity gives no estimate of how much too long it was.
     const double blind = kAfterNonFinite * step;
     const double again = is_finite != 0 ? shorter : blind;
@@ -66,7 +68,8 @@ POPFLOW_WIDEST void judge_lanes(const double* __restrict error, const double* __
     const double arrived = t < target ? too_short : 1.0;
     const double happened = seen[l] != 0 ? taken : 0.0;
     row(LanePace::calls)[l] = busy[l] * (arrived + happened + (1 - is_finite));
-    h[l] = busy[l] * step_within(new_length, FineTime{t, beside}.left(target));
+    const double left_of_way = FineTime{t, beside}.left(target);
+    h[l] = busy[l] * step_within(bounds.within_longest(new_length), left_of_way);
   }
 }
 
@@ -86,6 +89,8 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
                             flow.beside,
                             flow.target,
                             flow.length,
+                            flow.bounds.longest,
+                            flow.bounds.cautious_since,
                             flow.retry ? 1.0 : 0.0,
                             flow.finite ? 1.0 : 0.0,
                             flow.jumps ? 1.0 : 0.0,
@@ -96,7 +101,8 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
                             flow.interval.smallest,
                             flow.interval.largest};
   rows_.write(lane, numbers);
-  h.at(0, lane) = step_within(flow.length, FineTime{flow.t, flow.beside}.left(flow.target));
+  h.at(0, lane) = step_within(flow.bounds.within_longest(flow.length),
+                              FineTime{flow.t, flow.beside}.left(flow.target));
 }
 
 LanePace::Flow LanePace::flow(std::size_t lane) const {
@@ -105,6 +111,7 @@ LanePace::Flow LanePace::flow(std::size_t lane) const {
           .beside = at(beside, lane),
           .target = at(target, lane),
           .length = at(length, lane),
+          .bounds = {at(longest, lane), at(cautious_since, lane)},
           .retry = at(retry, lane) != 0,
           .finite = at(finite, lane) != 0,
           .jumps = at(jumps, lane) != 0,

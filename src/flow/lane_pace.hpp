@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "flow/step_length.hpp"
 #include "lane_rows.hpp"
 #include "popflow/driver.hpp"
 
@@ -17,10 +18,12 @@ class LanePace {
     t,       ///< below the target
     beside,  ///< of FineTime
     target,
-    length,  ///< of the next step, by the error of the last
-    retry,   ///< 1 if a step was rejected since the last that was taken, or 0
-    finite,  ///< 1 if the last that was tried was, or 0
-    jumps,   ///< 1 if the flow's steps may be too short to move t, or 0
+    length,          ///< of the next step, by the error of the last
+    longest,         ///< of StepBounds
+    cautious_since,  ///< of StepBounds
+    retry,           ///< 1 if a step was rejected since the last that was taken, or 0
+    finite,          ///< 1 if the last that was tried was, or 0
+    jumps,           ///< 1 if the flow's steps may be too short to move t, or 0
     steps_left,
     accepted,  ///< steps, since begin()
     rejected,
@@ -43,6 +46,7 @@ class LanePace {
     double beside = 0;
     double target = 1;
     double length = 1;
+    StepBounds bounds = {};
     bool retry = false;
     bool finite = true;
     bool jumps = false;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "flow/interpolant.hpp"
+#include "numerics/bracketed_root.hpp"
 #include "numerics/newton_root.hpp"
 
 namespace popflow {
@@ -28,6 +29,14 @@ double first_root(std::span<const double> nodes, std::span<const double> values)
   const double secant = begin + (nodes[end] - begin) * (low / (low - high));
   return newton_root([&](double part) { return interpolant.at(part); }, begin, nodes[end], false,
                      secant);
+}
+
+std::optional<ZeroStretch> zero_stretch(std::span<const double> values) {
+  std::size_t first = 0;
+  while (first + 1 < values.size() && !(values[first] >= 0)) ++first;
+  const bool stays = first + 1 == values.size() || values[first + 1] == 0;
+  if (first == 0 || values[first] != 0 || !stays || !(values[first - 1] < 0)) return std::nullopt;
+  return ZeroStretch{first - 1, first};
 }
 
 Passages::Passages(const System& system, Capability<Events> events)
@@ -94,9 +103,27 @@ void Passages::locate(double t, double h, const std::function<StateView(double p
                                values_new_);
     note(node, values_new_);
   }
-  for (std::size_t k = 0; k < passing.size(); ++k)
-    times_[passing[k]] = t + first_root(kPassageNodes, {&values[k * kNodes], kNodes}) * h;
+  for (std::size_t k = 0; k < passing.size(); ++k) {
+    const std::span<const double> of_item(&values[k * kNodes], kNodes);
+    const std::optional<ZeroStretch> zeros = zero_stretch(of_item);
+    const double part =
+        zeros ? begin_of_zeros(passing[k], t, h, kPassageNodes[zeros->before],
+                               of_item[zeros->before], kPassageNodes[zeros->zero], state_at)
+              : first_root(kPassageNodes, of_item);
+    times_[passing[k]] = t + part * h;
+  }
   left_ -= passing.size();
+}
+
+double Passages::begin_of_zeros(std::size_t item, double t, double h, double low, double at_low,
+                                double high,
+                                const std::function<StateView(double part)>& state_at) {
+  const auto value = [&](double part) {
+    events_->passage_functions(state_at(part), t + part * h, values_new_);
+    const double there = values_new_[item];
+    return std::isnan(there) ? 1.0 : there;
+  };
+  return first_reached(value, low, high, at_low, 0).second;
 }
 
 namespace {
@@ -154,6 +181,12 @@ void Passages::locate_closely(double t, double h, double error,
     Stretch second = {middle, here.end, here.halvings + 1, {}};
     for (const auto [k, before] : here.items) {
       for (std::size_t node = 0; node < kNodes; ++node) values[node] = (*known_there[node])[k];
+      if (const std::optional<ZeroStretch> zeros = zero_stretch(values)) {
+        times_[passing[k]] =
+            t + h * begin_of_zeros(passing[k], t, h, nodes[zeros->before], values[zeros->before],
+                                   nodes[zeros->zero], state_at);
+        continue;
+      }
       const double part = first_root(nodes, values);
       times_[passing[k]] = t + part * h;
       const double doubt = Interpolant<kNodes>(nodes, values).doubt_of_root(part);

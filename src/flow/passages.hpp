@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +17,17 @@ inline constexpr std::array<double, 5> kPassageNodes = {0, 0.25, 0.5, 0.75, 1};
 /// And in a longer one.
 inline constexpr std::array<double, 9> kFinePassageNodes = {0,     0.125, 0.25,  0.375, 0.5,
                                                             0.625, 0.75,  0.875, 1};
-/// Where the values at these places, `nodes`, first become non-negative, by the polynomial through
-/// them; the last one is.
+/// Place where the values at `nodes` first become non-negative, by the polynomial through them; the
+/// last value is non-negative.
 double first_root(std::span<const double> nodes, std::span<const double> values);
+
+/// Two neighbouring nodes between which the values come to exactly zero, and stay there at the next
+/// node, if there is one: a stretch of zeros may begin anywhere between the two, and the polynomial
+/// does not tell where.
+struct ZeroStretch {
+  std::size_t before, zero;  ///< numbers of the nodes
+};
+std::optional<ZeroStretch> zero_stretch(std::span<const double> values);
 
 /// First times at which many items each pass their level. Unlike events, which are located one by
 /// one by steps of the method itself, all that pass within one step are located together, on the
@@ -63,6 +72,11 @@ class Passages {
 
  private:
   void count_left();
+  /// Place in a step of length h from t where the item's function comes to a stretch of zeros that
+  /// begins after `low`, where the function is `at_low`, and by `high`.
+  [[nodiscard]] double begin_of_zeros(std::size_t item, double t, double h, double low,
+                                      double at_low, double high,
+                                      const std::function<StateView(double part)>& state_at);
   /// Those that pass on the way to the point given to step_to().
   [[nodiscard]] std::vector<std::size_t> passing() const;
   Capability<Events> events_;

@@ -1,9 +1,11 @@
 #include "flow/steadiness.hpp"
 
+#include <algorithm>
+
 namespace popflow {
 
-bool Steadiness::update(double norm, double t) {
-  if (!(norm < tolerance_)) {
+bool Steadiness::update(double norm, double t, double floor) {
+  if (!(norm < std::max(tolerance_, floor))) {
     since_ = -1;
     return false;
   }

@@ -11,8 +11,9 @@ class Steadiness {
  public:
   explicit Steadiness(double tolerance) : tolerance_(tolerance) {}
 
-  /// The norm is `norm` at t: is the state steady?
-  bool update(double norm, double t);
+  /// The norm is `norm` at t: is the state steady? `floor`: the norm that rounding of the state
+  /// leaves; a tolerance below it could never be met, so the floor then takes its place.
+  bool update(double norm, double t, double floor = 0);
 
   void remember(DriverData& data) const;
   void restore(const DriverData& data);

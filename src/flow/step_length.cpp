@@ -16,8 +16,9 @@ std::string at_time(double t) {
   return text.str();
 }
 
-double first_step(const Tolerance& tolerance, std::span<const double> x,
-                  std::span<const double> dxdt, std::span<const double> regime, double remaining) {
+FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
+                     std::span<const double> dxdt, std::span<const double> regime,
+                     double remaining) {
   // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
   // small in units of the tolerance, if it moves no entry by more than its natural scale: what is
   // beyond would not be seen. Other wrong guesses cost a few rejections.
@@ -34,9 +35,14 @@ double first_step(const Tolerance& tolerance, std::span<const double> x,
   for (const double number : regime)
     size =
         std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
-  if (!(speed > 0) || !std::isfinite(speed)) return remaining;
-  if (size > 1e-5) return 0.01 * size / speed;
-  return std::min(std::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed));
+  if (!std::isfinite(speed)) return {remaining};
+  // SciPy and Hairer's codes begin with 1e-6 (of whatever unit) from such a slope, and then let
+  // each step be ten times as long as the last.
+  constexpr double kCautious = 1e-6;
+  if (remaining > 0 && !(speed * remaining > 1)) return {kCautious * remaining, true};
+  if (!(speed > 0)) return {remaining};
+  if (size > 1e-5) return {0.01 * size / speed};
+  return {std::min(std::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed))};
 }
 
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

@@ -63,9 +63,42 @@ inline double next_length(double length, double h, double next) {
   return h < length ? kept : next;
 }
 
-/// The first step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
-double first_step(const Tolerance& tolerance, std::span<const double> x,
-                  std::span<const double> dxdt, std::span<const double> regime, double remaining);
+/// First step of a trajectory.
+struct FirstStep {
+  double length = 0;
+  /// The slope vanishes: with it no entry would move by more than its tolerance up to the end.
+  /// Then it says nothing of the time scale, and the length is a small part of the way.
+  bool cautious = false;
+};
+
+/// The first step to try from x with derivative `dxdt`, towards an end that is `remaining` away.
+FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
+                     std::span<const double> dxdt, std::span<const double> regime,
+                     double remaining);
+
+/// Bounds on the steps of an adaptive method, beyond its error estimate. An error estimate is blind
+/// to what lies between its stages; these bounds keep stages close enough to see it.
+struct StepBounds {
+  /// Longest step (`--max-step`).
+  double longest = std::numeric_limits<double>::infinity();
+  /// Begin of a trajectory whose slope vanished there: steps grow to no more than kShare of the
+  /// time since. Minus infinity: no such bound.
+  double cautious_since = -std::numeric_limits<double>::infinity();
+
+  /// With it the seven stages of dopri5 divide each decade of time into more than a hundred parts.
+  static constexpr double kShare = 0.1;
+  /// The length of the next step at t, where `wanted` follows from the error and the last length
+  /// was `length`.
+  [[nodiscard]] double bounded(double wanted, double length, double t) const {
+    const double share = kShare * (t - cautious_since);
+    const double most = share > length ? share : length;
+    const double careful = wanted < most ? wanted : most;
+    return within_longest(careful);
+  }
+  [[nodiscard]] double within_longest(double length) const {
+    return length < longest ? length : longest;
+  }
+};
 
 /// Has the state's own time shrunk to the rounding of t, with derivative `dxdt` outwards?
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

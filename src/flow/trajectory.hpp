@@ -4,6 +4,7 @@
 
 #include "flow/event_watch.hpp"
 #include "flow/passages.hpp"
+#include "flow/step_length.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/lanes.hpp"
 #include "steppers/tolerance.hpp"
@@ -17,6 +18,7 @@ struct Trajectory {
         lanes(can.in_lanes),
         jumps(can.jumps),
         options(std::move(how)),
+        bounds{.longest = options.max_step.value_or(can.longest_step)},
         tolerance(system->shape().blocks, options.rtol, options.atol, options.error_norm),
         events(*system, can.events),
         passages(*system, can.events),
@@ -30,6 +32,7 @@ struct Trajectory {
   Capability<InLanes> lanes;
   bool jumps;
   FlowDriver::Options options;
+  StepBounds bounds;
   Tolerance tolerance;
   EventWatch events;
   Passages passages;

@@ -16,4 +16,32 @@ std::pair<double, double> bracketed_root(const Function& f, double low, double h
       f, low, high, at_low, at_high, boost::math::tools::eps_tolerance<double>(45), iterations);
 }
 
+/// As bracketed_root() for a function that is negative at `low` and zero or positive at `high`: two
+/// places next to each other, negative at the first and not negative at the second. Where the
+/// function is zero over a stretch (a clipped quantity, a count that reaches its target), the
+/// second place is where the stretch begins. A zero at a single place is returned as both.
+template <class Function>
+std::pair<double, double> first_reached(const Function& f, double low, double high, double at_low,
+                                        double at_high) {
+  // Zeros within a shorter way than this are those of rounding.
+  constexpr double kNext = 0x1p-30;
+  if (at_high > 0) {
+    const auto [before, after] = bracketed_root(f, low, high, at_low, at_high);
+    // Both are the same place only if the function is exactly zero there.
+    if (before < after) return {before, after};
+    high = after;
+  }
+  if (!(low < high)) return {high, high};
+  const double next = high - kNext * (high - low);
+  if (!(next > low)) return {high, high};
+  const double at_next = f(next);
+  if (at_next < 0) return {high, high};
+  // Any positive number stands for the zeros of the stretch.
+  const auto not_zero = [&](double place) {
+    const double value = f(place);
+    return value == 0 ? -at_low : value;
+  };
+  return bracketed_root(not_zero, low, next, at_low, at_next == 0 ? -at_low : at_next);
+}
+
 }  // namespace popflow

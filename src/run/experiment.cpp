@@ -218,6 +218,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   config.own = std::move(made.own);
   settle_end(options, *system);
   settle_kernel(options, *system);
+  settle_longest_step(options, *system);
   plan.schedule = make_schedule(options, options.real("t-end"));
   plan.spacing = spacing_of(options, options.real("t-end"));
   plan.ensemble = is_ensemble(options);

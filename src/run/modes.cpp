@@ -6,6 +6,7 @@
 
 #include "flow/flow_lanes.hpp"
 #include "noise/sde_lanes.hpp"
+#include "options/methods.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/sde_driver.hpp"
@@ -58,6 +59,7 @@ FlowDriver::Options flow_options(const Parameters& o, DriverHooks hooks) {
   options.atol = o.real("atol");
   if (o.word("error-norm") == "rms") options.error_norm = ErrorNorm::rms;
   if (o.has("dt")) options.dt = o.real("dt");
+  if (o.has("max-step")) options.max_step = o.real("max-step");
   options.max_steps = o.integer("max-steps");
   const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";
   if (stop == "steady" || stop == "either") options.steady_tolerance = o.real("steady-tolerance");
@@ -158,6 +160,13 @@ void settle_end(Parameters& options, const System& system) {
   round_saves(options, options.has("steps") ? static_cast<double>(steps) * h : end);
   options.resolve("steps", steps);
   options.resolve("t-end", static_cast<double>(steps) * h);
+}
+
+void settle_longest_step(Parameters& options, const System& system) {
+  const double longest = system.capabilities().longest_step;
+  if (options.word("mode") != "flow" || options.has("max-step") || !std::isfinite(longest)) return;
+  if (find_method(options.word("method"))->steps == Method::Steps::adaptive)
+    options.resolve("max-step", longest);
 }
 
 std::string said_of_rounded_end(const Parameters& given, const Parameters& settled) {

@@ -32,6 +32,8 @@ double default_end(const System& system);
 /// Fills in the end, t-end and steps, with the System's own where none is given. Throws UsageError
 /// where they disagree.
 void settle_end(Parameters& options, const System& system);
+/// Fills in max-step for an adaptive method of a flow, where the System bounds its steps.
+void settle_longest_step(Parameters& options, const System& system);
 /// Says so if the end that was given is no whole number of steps; empty if it is, or none was
 /// given.
 std::string said_of_rounded_end(const Parameters& given, const Parameters& settled);

@@ -11,8 +11,10 @@ namespace {
 
 class Splitting : public Stepper {
  public:
-  Splitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime)
-      : smooth_(std::move(smooth)), term_(term), regime_(regime) {}
+  /// `longest`: of the smooth method's steps, where it is adaptive.
+  Splitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime,
+            double longest)
+      : smooth_(std::move(smooth)), term_(term), regime_(regime), longest_(longest) {}
 
   [[nodiscard]] bool adaptive() const override { return false; }
 
@@ -30,7 +32,7 @@ class Splitting : public Stepper {
     double done = 0;
     double step = h;
     while (done < h) {
-      step = std::min(step, h - done);
+      step = std::min({step, longest_, h - done});
       const bool last = step >= h - done;
       if (step <= 4 * std::numeric_limits<double>::epsilon() * std::max(h, std::abs(t)) && !last)
         return {false, false, h};
@@ -49,6 +51,7 @@ class Splitting : public Stepper {
   std::unique_ptr<Stepper> smooth_;
   const Proximal& term_;
   const Regime& regime_;
+  double longest_;
   State here_;
 };
 
@@ -56,7 +59,7 @@ class AdaptiveSplitting : public Stepper {
  public:
   AdaptiveSplitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime,
                     const Tolerance& tolerance, Workers& workers)
-      : splitting_(std::move(smooth), term, regime),
+      : splitting_(std::move(smooth), term, regime, std::numeric_limits<double>::infinity()),
         tolerance_(tolerance),
         workers_(workers),
         whole_(tolerance.size()),
@@ -100,8 +103,8 @@ std::unique_ptr<Stepper> make_adaptive_splitting(std::unique_ptr<Stepper> smooth
 }
 
 std::unique_ptr<Stepper> make_splitting(std::unique_ptr<Stepper> smooth, const Proximal& term,
-                                        const Regime& regime) {
-  return std::make_unique<Splitting>(std::move(smooth), term, regime);
+                                        const Regime& regime, double longest) {
+  return std::make_unique<Splitting>(std::move(smooth), term, regime, longest);
 }
 
 }  // namespace popflow

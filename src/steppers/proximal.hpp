@@ -6,9 +6,10 @@ namespace popflow {
 
 /// Forward-backward splitting for a System with a proximal term: a smooth step of length h (one
 /// step of a fixed-step method, or an adaptive integration over h), then the proximal map. Of order
-/// 1 in h, with exact zeros. The result is itself a method of fixed step. `regime` is the driver's.
+/// 1 in h, with exact zeros. The result is itself a method of fixed step. `regime` is the driver's;
+/// `longest` bounds the steps of an adaptive integration.
 std::unique_ptr<Stepper> make_splitting(std::unique_ptr<Stepper> smooth, const Proximal& term,
-                                        const Regime& regime);
+                                        const Regime& regime, double longest);
 
 /// The same with steps that an error estimate chooses: one step of the splitting against two of
 /// half the length. The result is extrapolated from the two, of order 2. Entries at rest stay

@@ -295,6 +295,45 @@ TEST_CASE("bulirsch_stoer closes in on an event by ever shorter steps", "[fast][
   CHECK(spent < 550);
 }
 
+/// x' = 1 from 0.
+Toy clock() {
+  return one(0, [](double, double) { return 1; });
+}
+
+TEST_CASE("an event whose function comes to zero and stays there is located where it does",
+          "[fast][flow]") {
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+  INFO(method);
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4" || method == "euler") options.dt = 0.3;
+  const int targets = GENERATE(1, 10, 200);
+  INFO(targets << " targets");
+  Toy toy = clock();
+  toy.events = {{"clipped", ""}, {"count", ""}, {"held", ""}, {"at_end", ""}};
+  toy.event_functions = [](auto x, double, auto g) {
+    g[0] = std::min(0.0, x[0] - 4);              // a clipped quantity
+    g[1] = std::min(std::floor(x[0]), 4.0) - 4;  // a count that reaches its target
+    g[2] = x[0] < 6 ? std::min(0.0, x[0] - 4) : x[0] - 6;
+    g[3] = std::min(0.0, x[0] - 10);
+  };
+  const auto [events, statistics] = run(toy, 10, options, targets);
+  REQUIRE(events.size() == 4);
+  for (const FoundEvent& event : events) {
+    INFO("event " << event.event);
+    CHECK(event.time == Approx(event.event == 3 ? 10 : 4).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a zero at the very end of a step is where it was", "[fast][flow]") {
+  Toy toy = clock();
+  toy.events = {{"there", ""}};
+  toy.event_functions = [](auto x, double, auto g) { g[0] = x[0] - 4; };
+  const auto [events, statistics] = run(toy, 8, {.method = "euler", .dt = 0.5}, 2);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].time == 4);
+}
+
 TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   const Toy toy = with_events({{"never", ""}}, [](auto, double, auto g) { g[0] = std::nan(""); });
   CHECK(run(toy, 3).events.empty());

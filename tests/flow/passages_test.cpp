@@ -77,6 +77,25 @@ TEST_CASE("items beyond their level at the start pass there, unreachable levels 
   CHECK(std::isnan(times[6]));
 }
 
+TEST_CASE("an item whose function comes to zero and stays there passes where it does",
+          "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rk4");
+  INFO(method);
+  Toy toy = one(0, [](double, double) { return 1; });
+  toy.items = 3;
+  toy.passage_functions = [](auto x, double, auto values) {
+    values[0] = std::min(0.0, x[0] - 4);
+    values[1] = std::min(std::floor(x[0]), 3.0) - 3;
+    values[2] = x[0] - 10;
+  };
+  FlowDriver::Options options{.method = method};
+  if (method == "rk4") options.dt = 1.7;
+  const auto times = passages(toy, 10, options);
+  CHECK(times[0] == Approx(4).epsilon(1e-12));
+  CHECK(times[1] == Approx(3).epsilon(1e-12));
+  CHECK(times[2] == Approx(10).epsilon(1e-12));
+}
+
 TEST_CASE("passages do not change the trajectory", "[fast][flow]") {
   Toy without = relaxations();
   without.items = 0;

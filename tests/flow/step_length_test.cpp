@@ -48,3 +48,43 @@ TEST_CASE("steps within the rounding of the time are summed until they move it",
   CHECK(time.beside == 0);
   CHECK(FineTime{1}.after(0x1p-51, false).t == 1 + 0x1p-51);
 }
+
+namespace {
+
+const Tolerance kTolerance({{"x", 1, 1}}, 1e-8, 1e-10);
+
+FirstStep first_of(double x, double slope, double remaining) {
+  return first_step(kTolerance, std::span(&x, 1), std::span(&slope, 1), {}, remaining);
+}
+
+}  // namespace
+
+TEST_CASE("a vanishing slope begins with a small part of the way", "[fast][flow]") {
+  for (const double x : {0.0, 1.0})
+    for (const double slope : {0.0, 1e-121, -1e-13}) {
+      INFO(x << ", " << slope);
+      const FirstStep first = first_of(x, slope, 100);
+      CHECK(first.cautious);
+      CHECK(first.length == 1e-6 * 100);
+    }
+  CHECK_FALSE(first_of(1, -1, 100).cautious);
+  CHECK(first_of(1, -1, 100).length == Approx(0.01));
+  CHECK_FALSE(first_of(0, 1e-11, 100).cautious);
+  // Slow, but seen within the way.
+  CHECK_FALSE(first_of(1, 1e-5, 100).cautious);
+}
+
+TEST_CASE("steps are bounded by the longest, and by the time since a vanishing slope",
+          "[fast][flow]") {
+  const StepBounds none;
+  CHECK(none.bounded(1e300, 1, 5) == 1e300);
+  CHECK(none.within_longest(1e300) == 1e300);
+  const StepBounds longest{.longest = 0.5};
+  CHECK(longest.bounded(2, 0.1, 5) == 0.5);
+  CHECK(longest.bounded(0.2, 0.1, 5) == 0.2);
+  CHECK(longest.within_longest(2) == 0.5);
+  const StepBounds cautious{.cautious_since = 1};
+  CHECK(cautious.bounded(2, 0.1, 5) == Approx(0.4));
+  CHECK(cautious.bounded(0.2, 0.1, 5) == 0.2);
+  CHECK(cautious.bounded(2, 0.1, 1.5) == 0.1);  // no shorter than the last
+}

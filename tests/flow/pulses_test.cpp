@@ -1,0 +1,174 @@
+// A right-hand side that is nearly zero at the start, or for long, and acts for a short time only.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "flow/flow_lanes.hpp"
+#include "popflow/flow_driver.hpp"
+#include "popflow/function_system.hpp"
+#include "support/toy_systems.hpp"
+
+namespace popflow::test {
+namespace {
+
+const double kRootPi = std::sqrt(std::acos(-1));
+
+double pulse(double t, double middle, double width) {
+  const double u = (t - middle) / width;
+  return std::exp(-u * u);
+}
+
+struct End {
+  double x;
+  StepStatistics statistics;
+  IntervalSteps last;
+};
+
+End end_of(const Toy& toy, FlowDriver::Options options, double end = 100, int targets = 1) {
+  const ToySystem system(toy);
+  Workers workers(1);
+  FlowDriver driver(system, workers, std::move(options));
+  for (int i = 1; i <= targets; ++i)
+    REQUIRE(driver.advance(end * i / targets).kind == Outcome::Kind::reached);
+  return {driver.state()[0], driver.statistics(), driver.interval()};
+}
+
+TEST_CASE("a pulse after a start without a slope is seen", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  const double start = GENERATE(0.0, 1.0);
+  for (const double middle : {50.0, 20.0, 73.0})
+    for (const double width : {1.0, 3.0, 4.0}) {
+      INFO(method << " from " << start << ", pulse at " << middle << " of width " << width);
+      const Toy toy = one(start, [=](double, double t) { return pulse(t, middle, width); });
+      CHECK(end_of(toy, {.method = method}).x - start ==
+            Approx(width * kRootPi).epsilon(method == "rosenbrock4" ? 1e-5 : 1e-6));
+    }
+}
+
+TEST_CASE("a pulse early in a long run without a slope is seen", "[fast][flow]") {
+  const Toy toy = one(0, [](double, double t) { return pulse(t, 20, 3); });
+  CHECK(end_of(toy, {}, 1e6).x == Approx(3 * kRootPi).epsilon(1e-6));
+}
+
+TEST_CASE("a start at rest takes a few steps in each decade of time", "[fast][flow]") {
+  const Toy toy = one(1, [](double, double) { return 0; });
+  const End one_way = end_of(toy, {});
+  CHECK(one_way.x == 1);
+  CHECK(one_way.statistics.accepted > 100);
+  CHECK(one_way.statistics.accepted < 200);
+  CHECK(end_of(toy, {}, 100, 200).statistics.accepted < 400);
+}
+
+TEST_CASE("a slope that does not vanish is followed as before", "[fast][flow]") {
+  // Odeint's rule from 0.01 on: five times as long each.
+  const Toy toy = one(1, [](double, double) { return 1e-3; });
+  CHECK(end_of(toy, {}).statistics.accepted <= 4);
+}
+
+TEST_CASE("no step of an adaptive method is longer than the longest", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  INFO(method);
+  // A pulse at a time when a constant slope has made steps long.
+  const Toy toy = one(0, [](double, double t) { return 1e-3 + pulse(t, 73, 0.1); });
+  const End bounded = end_of(toy, {.method = method, .max_step = 0.25});
+  CHECK(bounded.x == Approx(0.1 + 0.1 * kRootPi).epsilon(1e-5));
+  CHECK(bounded.last.largest <= 0.25 * (1 + 1e-9));
+  CHECK(bounded.statistics.accepted >= 400);
+  // Also with a first step that is longer, and in intervals that it does not divide.
+  const End other = end_of(toy, {.method = method, .dt = 3, .max_step = 0.25}, 100, 7);
+  CHECK(other.last.largest <= 0.25 * (1 + 1e-9));
+  CHECK(other.x == Approx(0.1 + 0.1 * kRootPi).epsilon(1e-5));
+}
+
+TEST_CASE("fixed steps know no longest step", "[fast][flow]") {
+  const Toy toy = one(0, [](double, double) { return 1; });
+  CHECK(end_of(toy, {.method = "rk4", .dt = 2, .max_step = 0.25}).statistics.accepted == 50);
+}
+
+TEST_CASE("a flow from a vanishing slope resumes to the same bits", "[fast][flow]") {
+  const ToySystem system(one(0, [](double, double t) { return pulse(t, 50, 3); }));
+  Workers workers(1);
+  FlowDriver whole(system, workers, {});
+  whole.advance(100);
+  int asked = 0;
+  FlowDriver first(system, workers, {.hooks = {.interrupted = [&] { return ++asked > 40; }}});
+  REQUIRE(first.advance(100).kind == Outcome::Kind::interrupted);
+  const ResumePoint point = first.resume_point();
+  FlowDriver second(system, workers, {});
+  second.restore(*point.x, *point.regime, point.t, point.data);
+  REQUIRE(second.advance(100).kind == Outcome::Kind::reached);
+  CHECK(second.state()[0] == whole.state()[0]);
+  CHECK(second.statistics().accepted == whole.statistics().accepted);
+  CHECK(second.statistics().evaluations == whole.statistics().evaluations);
+}
+
+/// A start at rest, in lanes and alone.
+struct Lanes {
+  FunctionSystem system;
+  explicit Lanes(double max_step = std::numeric_limits<double>::infinity())
+      : system{.name = "pulse",
+               .title = "pulse",
+               .source = "a test",
+               .equations = "x' = 0",
+               .functions = [max_step](const Parameters&, const Setting&) {
+                 Functions f;
+                 f.state = {{"x", {1}, "place"}};
+                 f.rhs = [](std::span<const double>, double, std::span<double> out) { out[0] = 0; };
+                 f.max_step = max_step;
+                 f.lanes = Functions::Lanes{
+                     .rhs = [](const LaneSizes&, const double*, const double*, double* dxdt) {
+                       for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = 0;
+                     }};
+                 return f;
+               }} {}
+  Made make(Workers& workers) const {
+    const Catalogue catalogue(std::vector<CatalogueRow>{system});
+    return catalogue.make(system.name, Parameters(system.parameters), {}, workers);
+  }
+};
+
+TEST_CASE("lanes take the same cautious and bounded steps as single flows", "[fast][flow][lanes]") {
+  Workers workers(1);
+  struct Case {
+    double of_system;
+    FlowDriver::Options options;
+  };
+  const double none = std::numeric_limits<double>::infinity();
+  for (const Case& one : {Case{none, {}}, Case{none, {.max_step = 0.7}}, Case{0.7, {}},
+                          Case{0.7, {.max_step = 2}}, Case{none, {.dt = 30, .max_step = 2}}}) {
+    const Made made = Lanes(one.of_system).make(workers);
+    FlowDriver alone(*made.system, workers, one.options);
+    const FlowLanes lanes({{made.system.get(), one.options}}, {});
+    const auto in_lane = std::move(lanes.drivers()[0]);
+    for (const double target : {3.0, 100.0}) {
+      alone.advance(target);
+      in_lane->advance(target);
+      CHECK(in_lane->interval().largest == alone.interval().largest);
+      CHECK(in_lane->interval().number == alone.interval().number);
+    }
+    CHECK(in_lane->statistics().accepted == alone.statistics().accepted);
+    const double longest = one.options.max_step.value_or(one.of_system);
+    CHECK(alone.interval().largest <= longest * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("flows in lanes from a vanishing slope resume to the same steps", "[fast][flow][lanes]") {
+  Workers workers(1);
+  const Made made = Lanes().make(workers);
+  const FlowLanes whole({{made.system.get(), {}}}, {});
+  const auto expected = std::move(whole.drivers()[0]);
+  for (const double target : {3.0, 100.0}) expected->advance(target);
+  const FlowLanes first({{made.system.get(), {}}}, {});
+  const auto begun = std::move(first.drivers()[0]);
+  begun->advance(3);
+  const ResumePoint point = begun->resume_point();
+  const FlowLanes second({{made.system.get(), {}}}, {});
+  const auto resumed = std::move(second.drivers()[0]);
+  resumed->restore(*point.x, *point.regime, point.t, point.data);
+  resumed->advance(100);
+  CHECK(resumed->statistics().accepted == expected->statistics().accepted);
+  CHECK(resumed->interval().largest == expected->interval().largest);
+}
+
+}  // namespace
+}  // namespace popflow::test
