@@ -146,7 +146,7 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
   const double bias = chain.p == chain.q  ? -e * e * ww
                       : chain.p < chain.q ? at.common + (s > 0 ? -e * e * ww : e * e / 2)
                                           : -at.common - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
-  return {at.f0, at.f1, bias};
+  return {at.f0, at.f1, bias, s};
 }
 
 double excess_loss(const Chain& chain, const Logits& logits) {
@@ -160,17 +160,22 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
     const double d = logit - chain.logit_pi1;
     return chain.pi1 > 0.5 ? coin_divergence(chain.pi0, -d) : coin_divergence(chain.pi1, d);
   };
-  return chain.slope_at_line * (logits.f1 - logits.f0) + chain.pi0 * divergence(logits.f0) +
+  return chain.slope_at_line * logits.slope + chain.pi0 * divergence(logits.f0) +
          chain.pi1 * divergence(logits.f1);
 }
 
 namespace {
 
+/// log(1 + z) - z with z = by/base, where `changed` is base + by: exact however small `by` is.
+double log_minus_first_order(double base, double changed, double by) {
+  const double z = by / base;
+  return std::abs(z) < 0.5 ? log1p_minus(z) : std::log(changed / base) - z;
+}
+
 /// given log(given/model) + model - given, where the model has given + by: not negative, and exact
 /// however near the two are.
 double divergence_of_pair(double given, double model, double by) {
-  const double z = by / given;
-  return -given * (std::abs(z) < 0.5 ? log1p_minus(z) : std::log(model / given) - z);
+  return -given * log_minus_first_order(given, model, by);
 }
 
 /// excess_loss() by the pairs: the divergence of the chain's own from them.
@@ -181,18 +186,48 @@ double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
          divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
 }
 
+/// loss_above_line() by the pairs: the mean of log(independent/model) over the chain's own. The
+/// terms of first order in the difference of the two come to one, by the chain's correlation.
+double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& pairs) {
+  const double independent = chain.pi0 * chain.pi1;
+  const double d = std::abs(slope) < 0.5 ? -std::expm1(slope) * pairs.change * pairs.change
+                                         : pairs.change - independent;
+  return chain.correlation * (d / independent) -
+         2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -
+         chain.pi0 * (1 - chain.p) * log_minus_first_order(chain.pi0 * chain.pi0, pairs.stay0, -d) -
+         chain.pi1 * (1 - chain.q) * log_minus_first_order(chain.pi1 * chain.pi1, pairs.stay1, -d);
+}
+
+/// At slopes beyond a thousand or so probabilities of pairs vanish, whose logarithms do not.
+bool pairs_vanish(const ModelPairs& pairs) {
+  constexpr double kVanishes = 1e-290;
+  return !(std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishes);
+}
+
+double loss_at(const Chain& chain, LossAbove above, double slope, const ModelPairs& pairs) {
+  if (pairs_vanish(pairs)) {
+    const LogitsAtSlope at = logits_at(chain, slope);
+    return above(chain, {at.f0, at.f1, 0, slope});
+  }
+  return above == excess_loss ? excess_of_pairs(chain, pairs)
+                              : above_line_of_pairs(chain, slope, pairs);
+}
+
 }  // namespace
+
+double excess_loss_at(const Chain& chain, double slope) {
+  return loss_at(chain, excess_loss, slope, model_pairs(chain, slope));
+}
+
+double loss_above_line_at(const Chain& chain, double slope) {
+  return loss_at(chain, loss_above_line, slope, model_pairs(chain, slope));
+}
 
 SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
                          Side side) {
   const bool by_root = above == excess_loss;
   const auto loss = [&](double slope, const ModelPairs& pairs) {
-    // At slopes beyond a thousand or so probabilities of pairs vanish, whose logarithms do not.
-    constexpr double kVanishes = 1e-290;
-    if (by_root && std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishes)
-      return excess_of_pairs(chain, pairs);
-    const LogitsAtSlope at = logits_at(chain, slope);
-    return above(chain, {at.f0, at.f1});
+    return loss_at(chain, above, slope, pairs);
   };
   const double level = share * loss(start, model_pairs(chain, start));
   if (!(level > 0)) return {};

@@ -59,7 +59,8 @@ ModelPairs model_pairs(const Chain& chain, double slope);
 
 struct Logits {
   double f0 = 0, f1 = 0;
-  double bias = 0;  ///< b = f_0 + e^2/2
+  double bias = 0;         ///< b = f_0 + e^2/2
+  double slope = f1 - f0;  ///< given apart where it is known better than the difference
 };
 
 /// The logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
@@ -83,7 +84,12 @@ double excess_loss(const Chain& chain, const Logits& logits);
 /// L - H(pi), by the divergences from the stationary distribution: exact where it is small, too.
 double loss_above_line(const Chain& chain, const Logits& logits);
 
-/// One of the two.
+/// The same two with the optimal bias, by the slope alone. Each is a divergence of pairs, or a
+/// difference of two, so that neither loses digits near the minimum or near the line e = 0.
+double excess_loss_at(const Chain& chain, double slope);
+double loss_above_line_at(const Chain& chain, double slope);
+
+/// One of the first two.
 using LossAbove = double (*)(const Chain& chain, const Logits& logits);
 
 /// Slopes from `low` to `high`; by default all.

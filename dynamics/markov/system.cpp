@@ -229,7 +229,8 @@ Markov::LogitDerivatives Markov::logit_derivatives(std::span<const double> x) {
 Logits Markov::logits(std::span<const double> x) const {
   if (!free_bias_) return optimal_logits(chain_, x[0], x[1]);
   const double f0 = x[2] - x[0] * x[0] / 2;
-  return {f0, f0 + markov::slope(x[0], x[1]), x[2]};
+  const double s = markov::slope(x[0], x[1]);
+  return {f0, f0 + s, x[2], s};
 }
 
 Gradient Markov::gradient(std::span<const double> x) const {
@@ -296,7 +297,7 @@ void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
 
 void Markov::observe(StateView x, double /*t*/, std::span<double> values) const {
   const Gradient g = gradient(x);
-  observables().evaluate({chain_, x[0], x[1], g, excess_loss(chain_, g.logits)}, values);
+  observables().evaluate({chain_, x[0], x[1], g, excess(x)}, values);
 }
 
 void Markov::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
@@ -307,8 +308,17 @@ void Markov::field(std::string_view name, StateView x, double /*t*/, const Field
 /// The loss above that of the limit, but for a free bias, whose limit is not known: above that of
 /// where the optimal bias would end. Exact near either.
 double Markov::above_limit(std::span<const double> x) const {
-  const Logits at = logits(x);
-  return limit_ == Limit::global ? excess_loss(chain_, at) : loss_above_line(chain_, at);
+  return limit_ == Limit::global ? excess(x) : above_line(x);
+}
+
+double Markov::excess(std::span<const double> x) const {
+  return free_bias_ ? excess_loss(chain_, logits(x))
+                    : excess_loss_at(chain_, markov::slope(x[0], x[1]));
+}
+
+double Markov::above_line(std::span<const double> x) const {
+  return free_bias_ ? loss_above_line(chain_, logits(x))
+                    : loss_above_line_at(chain_, markov::slope(x[0], x[1]));
 }
 
 void Markov::event_functions(StateView x, double /*t*/, std::span<double> values) const {
@@ -353,16 +363,15 @@ std::string Markov::outcome_noisy(std::span<const double> x) const {
   // Noise can carry a run from one basin to the other: what counts is where it has ended, with a
   // margin for the noise that persists there.
   constexpr double kNear = 0.1;
-  const Logits at = logits(x);
   const double gap = chain_.entropy - chain_.entropy_rate;
-  const double excess = excess_loss(chain_, at);
+  const double excess = this->excess(x);
   if (chain_.independent()) return excess < 1e-3 * chain_.entropy ? "global" : "undecided";
   if (excess < kNear * gap) return "global";
   const double e = x[0];
   const double w = x[1];
   if (e == 0) return word(limit_of(chain_, e, w));
   const bool below = w < 0 ? separation(e, w) < kNear - 1 : e * e < kNear * kNear;
-  const bool flat = std::abs(loss_above_line(chain_, at)) < kNear * gap;
+  const bool flat = std::abs(above_line(x)) < kNear * gap;
   return below && flat && line_attracts(chain_, w) ? "local" : "undecided";
 }
 

@@ -79,6 +79,9 @@ class Markov : public System,
   /// The same without the logits, where the bias is optimal: they are half of the work.
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
+  /// The loss above the entropy rate, and above that of the line e = 0.
+  [[nodiscard]] double excess(std::span<const double> x) const;
+  [[nodiscard]] double above_line(std::span<const double> x) const;
   [[nodiscard]] double smallest_on_way() const;
   [[nodiscard]] double lowest_w_of_free_bias(double way) const;
   [[nodiscard]] bool rests() const;

@@ -240,7 +240,7 @@ void FlowDriver::begin_stage(double target) {
   in_->rhs.system().rhs(view(), t_, x_new_);
   const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
   if (!first.cautious || at_rest()) return;
-  dt_ = std::min(dt_, first.length);
+  dt_ = std::min(dt_, std::max(first.length, smallest_step(t_ + first.length)));
   in_->bounds.cautious_since = t_;
 }
 

@@ -39,7 +39,8 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
   // SciPy and Hairer's codes begin with 1e-6 (of whatever unit) from such a slope, and then let
   // each step be ten times as long as the last.
   constexpr double kCautious = 1e-6;
-  if (remaining > 0 && !(speed * remaining > 1)) return {kCautious * remaining, true};
+  constexpr double kDivisible = 1e-290;  // a shorter way leaves no room for a part of it
+  if (remaining > kDivisible && !(speed * remaining > 1)) return {kCautious * remaining, true};
   if (!(speed > 0)) return {remaining};
   if (size > 1e-5) return {0.01 * size / speed};
   return {std::min(std::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed))};

@@ -34,7 +34,9 @@ End end_of(const Toy& toy, FlowDriver::Options options, double end = 100, int ta
 }
 
 TEST_CASE("a pulse after a start without a slope is seen", "[fast][flow]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  // The error estimate of fehlberg78 is zero, whatever its steps, where the slope depends on t
+  // alone.
+  const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rosenbrock4");
   const double start = GENERATE(0.0, 1.0);
   for (const double middle : {50.0, 20.0, 73.0})
     for (const double width : {1.0, 3.0, 4.0}) {
@@ -42,6 +44,16 @@ TEST_CASE("a pulse after a start without a slope is seen", "[fast][flow]") {
       const Toy toy = one(start, [=](double, double t) { return pulse(t, middle, width); });
       CHECK(end_of(toy, {.method = method}).x - start ==
             Approx(width * kRootPi).epsilon(method == "rosenbrock4" ? 1e-5 : 1e-6));
+    }
+}
+
+TEST_CASE("a pulse in the growth rate is seen after a start without a slope", "[fast][flow]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  for (const double middle : {50.0, 20.0, 73.0})
+    for (const double width : {1.0, 3.0}) {
+      INFO(method << ", pulse at " << middle << " of width " << width);
+      const Toy toy = one(1, [=](double x, double t) { return x * pulse(t, middle, width); });
+      CHECK(std::log(end_of(toy, {.method = method}).x) == Approx(width * kRootPi).epsilon(1e-5));
     }
 }
 
@@ -71,13 +83,16 @@ TEST_CASE("no step of an adaptive method is longer than the longest", "[fast][fl
   // A pulse at a time when a constant slope has made steps long.
   const Toy toy = one(0, [](double, double t) { return 1e-3 + pulse(t, 73, 0.1); });
   const End bounded = end_of(toy, {.method = method, .max_step = 0.25});
-  CHECK(bounded.x == Approx(0.1 + 0.1 * kRootPi).epsilon(1e-5));
+  // With the steps of 0.25 that fehlberg78 takes, whose error estimate is blind here, the pulse is
+  // as wrong as this.
+  const double off = method == "fehlberg78" ? 1e-3 : 1e-5;
+  CHECK(bounded.x == Approx(0.1 + 0.1 * kRootPi).epsilon(off));
   CHECK(bounded.last.largest <= 0.25 * (1 + 1e-9));
   CHECK(bounded.statistics.accepted >= 400);
   // Also with a first step that is longer, and in intervals that it does not divide.
   const End other = end_of(toy, {.method = method, .dt = 3, .max_step = 0.25}, 100, 7);
   CHECK(other.last.largest <= 0.25 * (1 + 1e-9));
-  CHECK(other.x == Approx(0.1 + 0.1 * kRootPi).epsilon(1e-5));
+  CHECK(other.x == Approx(0.1 + 0.1 * kRootPi).epsilon(off));
 }
 
 TEST_CASE("fixed steps know no longest step", "[fast][flow]") {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dynamics/markov/bernoulli.hpp"
+#include "flow/flow_lanes.hpp"
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
@@ -181,6 +182,25 @@ TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[
     CHECK(share == Approx(0.01).epsilon(e < 1e-3 ? 0.01 : 1e-6));
   }
   CHECK(optimal({0.2, 0.3}, 0, 0.4).shape().events.empty());
+}
+
+TEST_CASE("markov: the loss of small starts settles when the line's rate says", "[fast][markov]") {
+  // Near the line e = 0, with w = 1, s = 3 e^2 decays at the rate 12 g_1(0), and the loss with s.
+  const Chain chain(0.9, 0.3);
+  for (const double e : {1e-3, 1e-5, 1e-7, 1e-12, 1e-40}) {
+    INFO("e = " << e);
+    const Markov system = optimal({0.9, 0.3}, e, 1);
+    const double time = std::log(100.0) / (12 * chain.slope_at_line);
+    const FlowDriver::Options options{.rtol = 1e-10, .atol = 1e-14};
+    const Run run(system, 20, options);
+    REQUIRE(run.driver.events().size() == 1);
+    CHECK(run.driver.events()[0].time == Approx(time).epsilon(1e-8 + 20 * e * e));
+    const FlowLanes lanes({{&system, options}}, {});
+    const auto in_lane = std::move(lanes.drivers()[0]);
+    in_lane->advance(20);
+    REQUIRE(in_lane->events().size() == 1);
+    CHECK(in_lane->events()[0].time == Approx(time).epsilon(1e-8 + 20 * e * e));
+  }
 }
 
 TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left",

@@ -215,3 +215,33 @@ TEST_CASE("markov: energies near the separatrix have all their digits", "[fast][
     }
   }
 }
+
+TEST_CASE("markov: losses above the line and above the lowest one have all their digits",
+          "[fast][markov]") {
+  for (const PQ& of : kLopsided) {
+    const Chain chain(of.p, of.q);
+    const Exact p = of.p, q = of.q, pi0 = q / (p + q), pi1 = p / (p + q);
+    const auto entropy = [](const Exact& x) { return Exact(-x * log(x) - (1 - x) * log(1 - x)); };
+    for (const double size : {1e-16, 1e-10, 1e-5, 0.01, 0.4, 0.6, 3.0, 30.0})
+      for (const double slope : {size, -size}) {
+        INFO("p = " << of.p << ", q = " << of.q << ", slope " << slope);
+        const Exact s = slope, f0 = exact_f0(of.p, of.q, s), f1 = f0 + s;
+        const auto cross = [](const Exact& given, const Exact& f) {
+          return Exact(-given * log(sigma(f)) - (1 - given) * log(sigma(-f)));
+        };
+        const Exact loss = pi0 * cross(p, f0) + pi1 * cross(1 - q, f1);
+        const Exact above_line = loss - entropy(pi1);
+        const Exact excess = loss - pi0 * entropy(p) - pi1 * entropy(q);
+        // Near its other zero the difference of two divergences is as exact as these.
+        const double terms = std::abs(chain.slope_at_line * slope);
+        CHECK(error(loss_above_line_at(chain, slope), above_line) <=
+              1e-13 * std::abs(static_cast<double>(above_line)) + 1e-14 * terms);
+        // The slope itself is known to its rounding and that of the best one.
+        const double by_rounding = 4 * kEpsilon * (std::abs(slope) + std::abs(chain.best_slope)) *
+                                   std::abs(slope_gradient(chain, slope));
+        if (std::abs(slope - chain.best_slope) > 1e-9)
+          CHECK(error(excess_loss_at(chain, slope), excess) <=
+                1e-12 * static_cast<double>(excess) + by_rounding);
+      }
+  }
+}
