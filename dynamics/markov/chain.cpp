@@ -190,8 +190,10 @@ double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
 /// terms of first order in the difference of the two come to one, by the chain's correlation.
 double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& pairs) {
   const double independent = chain.pi0 * chain.pi1;
-  const double d = std::abs(slope) < 0.5 ? -std::expm1(slope) * pairs.change * pairs.change
-                                         : pairs.change - independent;
+  // The quadratic equation of the pairs; where e^s is too large for it, all of them have changed.
+  constexpr double kLarge = 100;
+  const double d = slope < kLarge ? -std::expm1(slope) * pairs.change * pairs.change
+                                  : pairs.change - independent;
   return chain.correlation * (d / independent) -
          2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -
          chain.pi0 * (1 - chain.p) * log_minus_first_order(chain.pi0 * chain.pi0, pairs.stay0, -d) -

@@ -311,11 +311,11 @@ TEST_CASE("an event whose function comes to zero and stays there is located wher
   INFO(targets << " targets");
   Toy toy = clock();
   toy.events = {{"clipped", ""}, {"count", ""}, {"held", ""}, {"at_end", ""}};
-  toy.event_functions = [](auto x, double, auto g) {
+  toy.event_functions = [](auto x, double t, auto g) {
     g[0] = std::min(0.0, x[0] - 4);              // a clipped quantity
     g[1] = std::min(std::floor(x[0]), 4.0) - 4;  // a count that reaches its target
     g[2] = x[0] < 6 ? std::min(0.0, x[0] - 4) : x[0] - 6;
-    g[3] = std::min(0.0, x[0] - 10);
+    g[3] = std::min(0.0, t - 10);
   };
   const auto [events, statistics] = run(toy, 10, options, targets);
   REQUIRE(events.size() == 4);

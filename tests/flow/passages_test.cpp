@@ -83,10 +83,10 @@ TEST_CASE("an item whose function comes to zero and stays there passes where it 
   INFO(method);
   Toy toy = one(0, [](double, double) { return 1; });
   toy.items = 3;
-  toy.passage_functions = [](auto x, double, auto values) {
+  toy.passage_functions = [](auto x, double t, auto values) {
     values[0] = std::min(0.0, x[0] - 4);
     values[1] = std::min(std::floor(x[0]), 3.0) - 3;
-    values[2] = x[0] - 10;
+    values[2] = t - 10;
   };
   FlowDriver::Options options{.method = method};
   if (method == "rk4") options.dt = 1.7;
