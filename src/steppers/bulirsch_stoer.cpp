@@ -3,6 +3,8 @@
 #include <boost/numeric/odeint/stepper/bulirsch_stoer.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <vector>
 
 #include "steppers/odeint_state.hpp"
 #include "steppers/stepper.hpp"
@@ -13,14 +15,42 @@ namespace {
 
 namespace odeint = boost::numeric::odeint;
 
+/// The error norms of the orders that the current attempt has tried, from the second order on.
+/// Odeint makes its algebra itself and keeps the norms; an attempt stays on one thread.
+thread_local std::vector<double> errors_of_orders;
+
+struct LargestAlgebra : odeint::range_algebra {
+  static double norm_inf(const State& errors) {
+    return errors_of_orders.emplace_back(odeint::range_algebra::norm_inf(errors));
+  }
+};
+
 /// Its "largest" of all errors is the root of their mean square.
 struct MeanSquareAlgebra : odeint::range_algebra {
   static double norm_inf(const State& errors) {
     const double squares =
         sum_of_squares(0, errors.size(), [&](std::size_t i) { return errors[i]; });
-    return std::sqrt(squares / static_cast<double>(errors.size()));
+    return errors_of_orders.emplace_back(std::sqrt(squares / static_cast<double>(errors.size())));
   }
 };
+
+/// Error that is left after the last order, if orders go on to approach each other as the last two
+/// did. Order k's estimate is the last difference of its row of the extrapolation table; that to
+/// the order before is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6, ...). Where
+/// orders converge slowly, because the step is long for the flow, the estimate alone is far too
+/// small.
+double error_left() {
+  const std::size_t k = errors_of_orders.size();
+  if (k < 2) return 0;
+  const auto difference = [](std::size_t order) {
+    const auto rows = static_cast<double>(order + 1);
+    return rows * rows * errors_of_orders[order - 1];
+  };
+  const double last = difference(k);
+  const double ratio = last / difference(k - 1);
+  if (!(last > 0)) return 0;
+  return ratio < 1 ? last * ratio / (1 - ratio) : std::numeric_limits<double>::infinity();
+}
 
 /// odeint's Bulirsch-Stoer: extrapolation of variable order. It knows one absolute tolerance for
 /// all entries, so it works on entries in units of their natural scale. The algebra has the norm.
@@ -52,12 +82,18 @@ class BulirschStoer : public Stepper {
     known_ = true;
     double time = t;
     double next = h;
+    errors_of_orders.clear();
     const bool accepted =
         method_.try_step(std::ref(scaled_rhs), y_, dydt_, time, y_new_, next) == odeint::success;
     rescale(y_new_, x_new, 1);
     // Its test for acceptance does not see a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, kAfterNonFinite * h};
+    if (const double left = error_left(); accepted && left > 1) {
+      const auto order = static_cast<int>(2 * errors_of_orders.size() + 1);
+      method_.reset();
+      return {false, true, h * step_factor(left, order)};
+    }
     // Where its estimates of different orders disagree it asks for the same step over and over.
     if (!accepted && next == h) next = 0.5 * h;
     return {accepted, true, next};
@@ -103,7 +139,7 @@ std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& toleranc
                                              Workers& workers) {
   if (tolerance.norm() == ErrorNorm::rms)
     return std::make_unique<BulirschStoer<MeanSquareAlgebra>>(rhs, tolerance, workers);
-  return std::make_unique<BulirschStoer<odeint::range_algebra>>(rhs, tolerance, workers);
+  return std::make_unique<BulirschStoer<LargestAlgebra>>(rhs, tolerance, workers);
 }
 
 }  // namespace popflow
