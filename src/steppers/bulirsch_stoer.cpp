@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/numeric/odeint/algebra/default_operations.hpp>
 #include <boost/numeric/odeint/algebra/range_algebra.hpp>
 #include <boost/numeric/odeint/stepper/bulirsch_stoer.hpp>
@@ -89,10 +90,11 @@ class BulirschStoer : public Stepper {
     // Its test for acceptance does not see a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, kAfterNonFinite * h};
-    if (const double left = error_left(); accepted && left > 1) {
+    constexpr double kMost = 0.1;  // the ratio is a rough one
+    if (const double left = error_left(); accepted && left > kMost) {
       const auto order = static_cast<int>(2 * errors_of_orders.size() + 1);
       method_.reset();
-      return {false, true, h * step_factor(left, order)};
+      return {false, true, h * std::min(0.7, step_factor(left / kMost, order))};
     }
     // Where its estimates of different orders disagree it asks for the same step over and over.
     if (!accepted && next == h) next = 0.5 * h;
