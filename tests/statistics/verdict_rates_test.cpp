@@ -1,0 +1,267 @@
+// Error rates of the verdicts on times, shares and ratios: wrong *differ* and wrong *agree* at a
+// true difference of exactly the margin, and the coverage of the intervals.
+
+#include <boost/math/distributions/binomial.hpp>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <string>
+
+#include "popflow/random.hpp"
+#include "statistics/difference.hpp"
+#include "statistics/margins.hpp"
+#include "statistics/medians.hpp"
+#include "statistics/shares.hpp"
+#include "statistics/verdict.hpp"
+
+namespace popflow::test {
+namespace {
+
+constexpr double kLevel = 0.95;
+
+/// Parts of all trials.
+struct ErrorRates {
+  double missed = 0;  ///< the interval leaves out the truth
+  double agree = 0, differ = 0;
+};
+
+using Draw = std::function<double(RandomStream&)>;
+
+// ---- Times: laws with median 1.
+
+struct Law {
+  const char* name;
+  Draw draw;
+};
+const std::vector<Law>& laws_of_times() {
+  static const std::vector<Law> laws = {
+      {"normal", [](RandomStream& r) { return 1 + 0.1 * r.normal(); }},
+      {"log-normal", [](RandomStream& r) { return std::exp(0.5 * r.normal()); }},
+      {"exponential", [](RandomStream& r) { return -std::log(r.uniform()) / std::log(2.0); }},
+      {"lattice", [](RandomStream& r) { return 1 + 0.05 * std::round(2 * r.normal()); }},
+      {"censored", [](RandomStream& r) {
+         const double time = -std::log(r.uniform()) / std::log(2.0);
+         return time > 1.3 ? std::numeric_limits<double>::infinity() : time;
+       }}};
+  return laws;
+}
+
+enum class Against { exact, unpaired, paired };
+
+/// Medians that differ by exactly the margin.
+ErrorRates rates_of_times(const Law& law, std::size_t n, Against against, int trials) {
+  constexpr double kMargin = 0.05, kEnd = 100;
+  ErrorRates rates;
+  const double share = 1.0 / trials;
+  for (int trial = 0; trial < trials; ++trial) {
+    RandomStream random(trial + 1, Purpose::test, static_cast<std::uint32_t>(n));
+    std::vector<double> first, second;
+    std::vector<std::pair<double, double>> pairs;
+    for (std::size_t run = 0; run < n; ++run) {
+      const double own = law.draw(random);
+      second.push_back(own + kMargin);
+      // Half of the paired runs have their partner's time.
+      const bool alike = against == Against::paired && random.uniform() < 0.5;
+      first.push_back(alike ? own : law.draw(random));
+      pairs.emplace_back(first.back(), second.back());
+    }
+    const bool exact = against == Against::exact;
+    const PassageTimes a(exact ? std::vector<double>{1} : first, kEnd, exact),
+        b(second, kEnd, false);
+    const Intervals intervals = [&](double level) {
+      return against == Against::paired && n >= 16
+                 ? paired_median_difference(pairs, level, static_cast<std::uint64_t>(trial))
+                 : median_difference(a, b, level);
+    };
+    const Interval at = intervals(kLevel);
+    const double rounding = 1e-9;
+    rates.missed += at.low > kMargin + rounding || at.high < kMargin - rounding ? share : 0;
+    // On a lattice ends of intervals fall on the margin: then neither verdict is wrong.
+    const double apart = b.median() - a.median();
+    const auto kind = [&](double margin) {
+      return verdict(intervals, apart, margin, kLevel, kLevel, n).kind;
+    };
+    rates.agree += kind(kMargin * (1 - 1e-9)) == Verdict::Kind::agree ? share : 0;
+    rates.differ += kind(kMargin * (1 + 1e-9)) == Verdict::Kind::differ ? share : 0;
+  }
+  return rates;
+}
+
+// ---- Ratios: logarithms of positive observables along time.
+
+const std::vector<Law>& laws_of_logarithms() {
+  static const std::vector<Law> laws = {
+      {"normal", [](RandomStream& r) { return 0.5 * r.normal(); }},
+      {"log of exponential",
+       [](RandomStream& r) { return std::log(-std::log(r.uniform())) + 0.57721566490153286; }},
+      {"log of chi^2_1", [](RandomStream& r) {
+         const double x = r.normal();
+         return std::log(x * x) + 1.2703628454614782;
+       }}};
+  return laws;
+}
+
+Paths logarithms(const Law& law, std::size_t n, double shift, std::uint64_t seed) {
+  constexpr std::size_t kTimes = 8;
+  Paths paths{n, kTimes, {}, false};
+  for (std::size_t run = 0; run < n; ++run) {
+    RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
+    double common = law.draw(random);
+    for (std::size_t t = 0; t < kTimes; ++t) {
+      // All start at one place; later times share half of their logarithm.
+      paths.values.push_back(t == 0 ? 0 : 0.5 * (common + law.draw(random)) + shift);
+    }
+  }
+  return paths;
+}
+
+ErrorRates rates_of_ratios(const Law& law, std::size_t n, bool exact, int trials) {
+  const double margin = std::log(1.5);
+  Workers workers(1);
+  ErrorRates rates;
+  const double share = 1.0 / trials;
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto seed = static_cast<std::uint64_t>(2 * trial + 1);
+    const Paths flow{1, 8, std::vector<double>(8, 0), true};
+    const Paths first = exact ? flow : logarithms(law, n, 0, seed);
+    const Paths second = logarithms(law, n, margin, seed + 1);
+    const Difference d = difference(first, second, kLevel, 5, workers);
+    bool missed = false;
+    for (std::size_t t = 1; t < d.difference.size(); ++t)
+      missed = missed || std::abs(d.difference[t] - margin) > d.band[t];
+    rates.missed += missed ? share : 0;
+    const Verdict v = verdict(d, margin, kLevel, n);
+    rates.agree += v.kind == Verdict::Kind::agree ? share : 0;
+    rates.differ +=
+        v.kind == Verdict::Kind::differ &&
+                rejects(p_value_within(first, second, d, margin, kLevel, 5, workers), kLevel)
+            ? share
+            : 0;
+  }
+  return rates;
+}
+
+// ---- Shares: no simulation, all outcomes are summed.
+
+ErrorRates rates_of_shares(double p1, double p2, std::size_t n, bool exact) {
+  using boost::math::binomial_distribution;
+  ErrorRates rates;
+  const auto of = static_cast<double>(n);
+  for (std::size_t i = 0; i <= (exact ? 0 : n); ++i) {
+    const double weight = exact ? 1 : pdf(binomial_distribution<>(of, p1), static_cast<double>(i));
+    const Share first = exact ? Share{1, 1, true} : Share{i, n, false};
+    for (std::size_t j = 0; j <= n; ++j) {
+      const double both = weight * pdf(binomial_distribution<>(of, p2), static_cast<double>(j));
+      if (both < 1e-9) continue;
+      const Share second{j, n, false};
+      const Intervals intervals = [&](double level) {
+        return share_difference(first, second, level);
+      };
+      const Interval at = intervals(kLevel);
+      const double margin = std::abs(p2 - p1) * (1 + 1e-9);
+      rates.missed += at.low > p2 - p1 + 1e-9 || at.high < p2 - p1 - 1e-9 ? both : 0;
+      const Verdict v =
+          verdict(intervals, second.value() - first.value(), margin, kLevel, 2 * kLevel - 1, n);
+      rates.agree += v.kind == Verdict::Kind::agree ? both : 0;
+      rates.differ += v.kind == Verdict::Kind::differ ? both : 0;
+    }
+  }
+  return rates;
+}
+
+void print(const std::string& what, std::size_t n, const ErrorRates& rates) {
+  std::cout << "| " << what << " | " << n << " | " << std::fixed << std::setprecision(3)
+            << 1 - rates.missed << " | " << rates.agree << " | " << rates.differ << " |\n";
+}
+
+TEST_CASE("error rates of verdicts on times, shares and ratios, as docs/noise.md has them",
+          "[.][rates]") {
+  for (const std::size_t n : {8, 16, 32, 100}) {
+    for (const Law& law : laws_of_times())
+      for (const Against against : {Against::exact, Against::unpaired, Against::paired})
+        print(std::string("time, ") + law.name +
+                  (against == Against::exact      ? ", flow"
+                   : against == Against::unpaired ? ", unpaired"
+                                                  : ", paired"),
+              n, rates_of_times(law, n, against, 2000));
+    for (const auto& [p1, p2] : {std::pair{1.0, 0.9}, {0.95, 0.85}, {0.6, 0.5}})
+      print("share, " + std::to_string(p1) + " and " + std::to_string(p2), n,
+            rates_of_shares(p1, p2, n, false));
+    print("share, flow 1 and 0.9", n, rates_of_shares(1, 0.9, n, true));
+    for (const Law& law : laws_of_logarithms())
+      for (const bool exact : {true, false})
+        print(std::string("ratio, ") + law.name + (exact ? ", flow" : ", unpaired"), n,
+              rates_of_ratios(law, n, exact, 400));
+  }
+}
+
+TEST_CASE("at exactly the margin verdicts on times are seldom wrong, and intervals cover",
+          "[fast][compare]") {
+  // 400 trials; 4 binomial standard errors of 5% are 4.4%, of 2.5% 3.1%.
+  for (const std::size_t n : {8, 32})
+    for (const Law& law : laws_of_times())
+      for (const Against against : {Against::exact, Against::unpaired}) {
+        const ErrorRates rates = rates_of_times(law, n, against, 400);
+        INFO(law.name << ", " << n << " runs, " << int(against));
+        CHECK(rates.missed <= 0.05 + 0.044);
+        CHECK(rates.agree <= 0.025 + 0.031);
+        CHECK(rates.differ <= 0.025 + 0.031);
+      }
+}
+
+TEST_CASE("at exactly the margin verdicts on shares are seldom wrong", "[fast][compare]") {
+  for (const std::size_t n : {8, 16, 32})
+    for (const auto& [p1, p2] : {std::pair{1.0, 0.9}, {0.95, 0.85}, {0.6, 0.5}}) {
+      const ErrorRates rates = rates_of_shares(p1, p2, n, false);
+      INFO(n << " runs, " << p1 << " and " << p2);
+      CHECK(rates.missed <= 0.05);
+      CHECK(rates.agree <= 0.05);
+      CHECK(rates.differ <= 0.025);
+    }
+  const ErrorRates rates = rates_of_shares(1, 0.9, 32, true);
+  CHECK(rates.agree == Approx(std::pow(0.9, 32)));
+  CHECK(rates.missed <= 0.05);
+}
+
+TEST_CASE("at exactly the margin verdicts on ratios are seldom wrong", "[slow][compare]") {
+  // 100 trials of 16 runs: 4 binomial standard errors of 5% are 8.7%.
+  for (const Law& law : laws_of_logarithms()) {
+    const ErrorRates rates = rates_of_ratios(law, 16, false, 100);
+    INFO(law.name);
+    CHECK(rates.missed <= 0.137);
+    CHECK(rates.agree <= 0.087);
+    CHECK(rates.differ <= 0.087);
+  }
+}
+
+TEST_CASE("medians count runs that did not reach it as infinite", "[fast][compare]") {
+  const double never = std::numeric_limits<double>::infinity();
+  const PassageTimes most({3, 1, never, 2, 4, 5}, 10, false);
+  CHECK(most.median() == 3.5);
+  CHECK(most.reached() == 5);
+  CHECK(PassageTimes({1, never, never}, 10, false).median() == never);
+  // With 6 runs the median lies between the smallest and the largest with probability 1 - 2/64.
+  CHECK(most.interval(0.95).low == 1);
+  CHECK(most.interval(0.95).high == never);
+  CHECK(most.interval(0.99).low == -never);
+  // Where certainly fewer than half have reached it, it is later than the end.
+  CHECK(PassageTimes(std::vector<double>(9, never), 10, false).interval(0.95).low == 10);
+  const PassageTimes flow({2}, 10, true);
+  const Interval apart = median_difference(flow, most, 0.95);
+  CHECK(apart.low == Approx(1 - 2));
+  CHECK(apart.high == never);
+}
+
+TEST_CASE("Holm's correction", "[fast][compare]") {
+  const auto corrected = corrected_by_holm({{{0.01}}, {{0.04, 0.005}}, {{0.03}}});
+  CHECK(corrected[0].p_values[0] == Approx(0.03));
+  CHECK(corrected[1].p_values[1] == Approx(0.03));  // two items: 2 x 0.005, of three members
+  CHECK(corrected[1].p_values[0] == Approx(0.16));
+  CHECK(corrected[2].p_values[0] == Approx(0.03));
+}
+
+}  // namespace
+}  // namespace popflow::test
