@@ -230,9 +230,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
     net.descend(x, input, Sigma * input + noise * normals(draw, n), weight, out);
   };
   f.loss = loss;
+  f.loss_floor = 1e-27;  // the square of the rounding of W
   f.jacobian = [=](Numbers x, std::span<double> j) { net.jacobian(x, Sigma, j); };
   f.observables = {{"misalignment", "norm of W off the diagonal",
-                    [=](auto x, auto) { return product(x).cwiseProduct(mixing).norm(); }}};
+                    [=](auto x, auto) { return product(x).cwiseProduct(mixing).norm(); }, "",
+                    1e-14}};
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
                    [=](auto x, auto) { return net.imbalance(x); }}};
   f.events = {{"learned", "1% is left of the loss of W = 0",

@@ -119,13 +119,17 @@ Functions functions(const Parameters& own, const Setting& setting) {
     descend(x, loss->a * (x[0] * held(x) - loss->b), out);
   };
   f.loss = [=](auto x, auto) { return loss->least + loss->excess(x); };
-  f.observables = {
-      {"excess_loss", "loss above its minimum", [=](auto x, auto) { return loss->excess(x); }},
-      {"test_loss", "loss on prompts of test-length pairs",
-       [=](auto x, auto) { return test->least + test->excess(x); }, "L_M"},
-      {"distance", "distance of (u, U) from the limit", [=](auto x, auto) {
-         return std::hypot(x[0] - u_limit, (held(x) - loss->b / u_limit).matrix().norm());
-       }}};
+  f.loss_floor = 1e-16;
+  f.observables = {{"excess_loss", "loss above its minimum",
+                    [=](auto x, auto) { return loss->excess(x); }, "", 1e-27},
+                   {"test_loss", "loss on prompts of test-length pairs",
+                    [=](auto x, auto) { return test->least + test->excess(x); }, "L_M", 1e-16},
+                   {"distance", "distance of (u, U) from the limit",
+                    [=](auto x, auto) {
+                      return std::hypot(x[0] - u_limit,
+                                        (held(x) - loss->b / u_limit).matrix().norm());
+                    },
+                    "", 1e-14}};
   f.invariants = {{"balance", "tr(U U') - u^2",
                    [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
   f.events = {{"learned", "1% is left of the excess loss of U = 0",

@@ -78,9 +78,11 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   for (const Functions::Derived& passage : functions.passages)
     info.passages.push_back({passage.name, named(passage.name, passage.axes, info),
                              symbol_of(passage), passage.meaning, ""});
-  if (functions.loss) info.observables.push_back({"loss", "L", "population loss", ""});
+  if (functions.loss)
+    info.observables.push_back({"loss", "L", "population loss", "", functions.loss_floor});
   for (const auto& observable : functions.observables)
-    info.observables.push_back({observable.name, symbol_of(observable), observable.meaning, ""});
+    info.observables.push_back(
+        {observable.name, symbol_of(observable), observable.meaning, "", observable.floor});
   for (const auto& invariant : functions.invariants) {
     info.observables.push_back({invariant.name, symbol_of(invariant), invariant.meaning, ""});
     info.invariants.push_back(

@@ -228,7 +228,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
         [](const Look& look) { return look.stable_rank; }},
        {{"theorem_residual", "max_l |change|",
          "largest change over tokens of the theorem's invariant since the start",
-         paper + ", theorem 1"},
+         paper + ", theorem 1", 1e-15},
         [](const Look& look) { return look.theorem.residual(look.at.V, look.at.z); }},
        {{"correlation", "corr(z, theorem)", "correlation over tokens of z with the theorem's z",
          paper + ", theorem 1, figure 2"},

@@ -186,9 +186,10 @@ SystemInfo make_info() {
 
 const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
-      {{"loss", "L", "population loss, in nats", kModel},
+      {{"loss", "L", "population loss, in nats", kModel, 1e-16},
        [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
-      {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel},
+      {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
+        1e-16},
        [](const Look& look) { return look.excess; }},
       {{"energy", "E", "e^2 - w^2 - sign(w) log|w|; undefined at w = 0", kDynamics},
        [](const Look& look) { return energy(look.e, look.w); }},
@@ -199,7 +200,7 @@ const BoundTable<ObservableInfo, Look>& observables() {
       {{"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", kModel},
        [](const Look& look) { return sigmoid(-look.by.logits.f1); }},
       {{"gradient_norm", "|grad L|", "norm of the gradient with respect to the trained parameters",
-        kDynamics},
+        kDynamics, 1e-16},
        [](const Look& look) { return std::hypot(look.by.by_e, look.by.by_w, look.by.by_b); }}};
   return table;
 }

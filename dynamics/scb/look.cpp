@@ -9,24 +9,24 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
   const char* section_2 = "arXiv 2410.23438, section 2";
   const char* section_4 = "arXiv 2410.23438, section 4";
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
-      {{"loss", "L", "population loss", section_2}, [](const Look& x) { return x.loss; }},
-      {{"excess_loss", "L - L*", "population loss above its minimum", section_2},
+      {{"loss", "L", "population loss", section_2, 1e-16}, [](const Look& x) { return x.loss; }},
+      {{"excess_loss", "L - L*", "population loss above its minimum", section_2, 1e-16},
        [](const Look& x) { return x.excess_loss; }},
       {{"signal_V", "tr(V'P Sigma)/K_P", "signal of the value matrix; 1 at V = P", section_4},
        [](const Look& x) { return x.signal_V; }},
       {{"signal_A", "sum_k mu_k <a_k - 1/T, q_k - 1/T>/kappa",
         "signal of the attention; 1 at A = Q", section_4},
        [](const Look& x) { return x.signal_A; }},
-      {{"distance_P", "|V - P|_F", "distance of V from the transition matrix", paper},
+      {{"distance_P", "|V - P|_F", "distance of V from the transition matrix", paper, 1e-15},
        [](const Look& x) { return x.V.distance; }},
-      {{"distance_Q", "|A - Q|_F", "distance of the attention from Q", paper},
+      {{"distance_Q", "|A - Q|_F", "distance of the attention from Q", paper, 1e-15},
        [](const Look& x) { return x.A.distance; }},
       {{"attention_sum_error", "max_k |1'a_k - 1|", "largest error of an attention column's sum",
-        paper},
+        paper, 1e-15},
        [](const Look& x) { return x.A.sum_error; }},
-      {{"stationary_error", "max |V mu - mu|", "largest error of V mu = mu", paper},
+      {{"stationary_error", "max |V mu - mu|", "largest error of V mu = mu", paper, 1e-15},
        [](const Look& x) { return x.V.stationary_error; }},
-      {{"column_sum_error", "max |1'V - 1'|", "largest error of a column sum of V", paper},
+      {{"column_sum_error", "max |1'V - 1'|", "largest error of a column sum of V", paper, 1e-15},
        [](const Look& x) { return x.V.column_sum_error; }}};
   return table;
 }

@@ -283,10 +283,10 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const std::string relative =
       "weight of a key over the key's frequency, query a word of the document (uniform: 1)";
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
-      {{"loss", "L", "population loss with the l2 term", paper},
+      {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
        [](const Look& look) { return look.loss + look.penalty; }},
       {{"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
-        paper},
+        paper, 1e-15},
        [](const Look& look) { return look.excess; }},
       {{"attention_same_word", "e^a/S", relative + "; key the same word", paper},
        [](const Look& look) { return look.attention.same_word; }},

@@ -43,6 +43,7 @@ struct Functions {
     std::string meaning;
     Value value;
     std::string symbol = {};
+    double floor = 0;  ///< ObservableInfo::floor
   };
   /// A quantity that the flow conserves, recorded as an observable of the same name.
   struct Invariant {
@@ -85,6 +86,7 @@ struct Functions {
   /// The flow is dx/dt = -M grad loss, with M the identity unless `precondition` applies it to a
   /// vector in place. Recorded as the observable `loss`.
   Value loss = {};
+  double loss_floor = 0;  ///< ObservableInfo::floor of the loss
   std::function<void(std::span<const double> x, std::span<double> v)> precondition = {};
   /// Row-major d(dx_i/dt)/dx_j. Only for right-hand sides that do not depend on t.
   std::function<void(std::span<const double> x, std::span<double> j)> jacobian = {};

@@ -35,6 +35,10 @@ struct ObservableInfo {
   std::string symbol;
   std::string meaning;
   std::string source;
+  /// Rounding error of a quantity that is never negative (a loss, a distance, an error): smaller
+  /// values mean nothing. Comparisons then ask how far down it goes, by ratios. 0: it may be
+  /// negative, or ratios of it say nothing.
+  double floor = 0;
 };
 
 /// Something that happens once: the first upward crossing of zero of a function of the state.

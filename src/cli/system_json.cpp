@@ -65,6 +65,8 @@ Json described(const Row& row) {
   if constexpr (requires { row.dimensions; }) json["dimensions"] = row.dimensions;
   if constexpr (requires { row.source; })
     if (!row.source.empty()) json["source"] = row.source;
+  if constexpr (requires { row.floor; })
+    if (row.floor > 0) json["floor"] = row.floor;
   if constexpr (requires { row.when; })
     if (!row.when.empty()) json["when"] = row.when;
   return json;

@@ -109,7 +109,8 @@ std::string system_page(const SystemInfo& info) {
 
   rows.clear();
   for (const auto& row : info.observables) {
-    rows.push_back({row.name, details(row.name, row.symbol, row.meaning, row.source)});
+    const std::string positive = row.floor > 0 ? "; positive, rounding " + shortest(row.floor) : "";
+    rows.push_back({row.name, details(row.name, row.symbol, row.meaning + positive, row.source)});
   }
   page += section("Observables", rows);
 

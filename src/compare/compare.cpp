@@ -87,7 +87,7 @@ std::string mark_of_start(const System& system) {
       XXH3_64bits_withSeed(regime.data(), regime.size() * sizeof(double), of_state));
 }
 
-GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
+GroupSpec ladder_group(const Ladder& ladder, const ComparisonOptions& options) {
   GroupSpec group;
   group.name = ladder.group;
   for (const Rung& rung : ladder.rungs) {
@@ -98,18 +98,18 @@ GroupSpec ladder_group(const Ladder& ladder, double delta, double level) {
       run.attributes.push_back({kStart, mark_of_start(*rung.experiment->system)});
     group.groups.push_back(std::move(run));
   }
-  group.groups.push_back(comparison_group(ladder, delta, level));
+  group.groups.push_back(comparison_group(ladder, options));
   return group;
 }
 
 GroupSpec ComparisonPlan::layout() const {
-  const double delta = config.options.real("delta"), level = config.options.real("level");
+  const ComparisonOptions options = comparison_options(config.options);
   const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
-  GroupSpec root = ladder_group(ladders.front(), delta, level);
+  GroupSpec root = ladder_group(ladders.front(), options);
   if (ladders.size() > 1) {
     root = {};
-    for (const Ladder& ladder : ladders) root.groups.push_back(ladder_group(ladder, delta, level));
-    root.groups.push_back(orders_group(ladders, level));
+    for (const Ladder& ladder : ladders) root.groups.push_back(ladder_group(ladder, options));
+    root.groups.push_back(orders_group(ladders, options.level));
   }
   std::vector<std::string> groups, words;
   for (const Ladder& ladder : ladders)
@@ -267,15 +267,17 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
 
 /// The statistics, from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
-  ComparisonOptions options = comparison_options(plan.config.options);
-  options.invariants = plan.ladders.front().rungs.front().experiment->system->shape().invariants;
+  const ComparisonOptions given = comparison_options(plan.config.options);
   std::vector<Comparison> comparisons;
   for (const Ladder& ladder : plan.ladders) {
     const SystemInfo& info = ladder.rungs.front().experiment->system->info();
     TrajectoryGroup group(file, join_path(ladder.group, "comparison"));
+    const ComparisonOptions options = options_of(ladder, given);
+    const std::vector<Subject> happenings = happenings_of(ladder);
     std::vector<RungPaths> paths;
     for (const Rung& rung : ladder.rungs)
-      paths.push_back(read_paths(DataFile(file.path(), join_path(ladder.group, rung.group)), rung));
+      paths.push_back(
+          read_paths(DataFile(file.path(), join_path(ladder.group, rung.group)), rung, happenings));
     for (std::size_t r = 0; r < ladder.rungs.size(); ++r) {
       StepEffect effect;
       if (!has_step_effect(ladder.rungs[r])) continue;
@@ -287,12 +289,12 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
         group.write(name + "_step_effect_error", place, std::span<const double>(effect.error[o]));
       }
     }
-    comparisons.push_back(compare_rungs(paths, info, options, workers));
+    comparisons.push_back(compare_rungs(paths, info, options, workers, happenings));
     write_comparison(group, comparisons.back());
     if (InterruptGuard::signal() != 0) return interrupted();
   }
   if (comparisons.size() > 1)
-    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, options.level);
+    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, given.level);
   if (plan.checks_noise()) {
     const std::optional<NoiseCheck> check = check_noise(plan.noise_rung());
     if (!check) return interrupted();

@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "compare/over_time.hpp"
+#include "compare/when.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
 #include "statistics/distributions.hpp"
@@ -14,17 +16,6 @@
 namespace popflow {
 
 namespace {
-
-/// NaN where they do not change but by rounding.
-double range_of(std::span<const double> values) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double x : values) {
-    if (!std::isfinite(x)) continue;
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  return high - low > kRounding * std::max(std::abs(low), std::abs(high)) ? high - low : kNoNumber;
-}
 
 std::vector<std::string> words_of(const Ladder& ladder) {
   std::vector<std::string> words;
@@ -120,30 +111,31 @@ Paths read_observable(const DataFile& group, const std::string& name, const Rung
   return runs.paths(group.read(name, shape).values, times);
 }
 
-bool ObservableComparison::is_judged() const {
-  return !invariant && std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
-    return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
-  });
+FirstTimes first_times(const std::vector<double>& times, const RungRuns& runs, double end) {
+  FirstTimes found{{}, 0, runs.exact};
+  const double rounding = kSameTime * std::abs(end);
+  for (std::size_t run = 0; run < times.size(); ++run) {
+    const bool came = std::isfinite(times[run]);
+    const bool left_out = runs.diverged[run] && (!runs.exact || !came);
+    const bool stopped = !came && !left_out && runs.stop[run] < end - rounding;
+    found.stopped += stopped ? 1 : 0;
+    found.runs.emplace_back(!left_out && !stopped, came ? times[run] : kUnbounded);
+  }
+  return found;
 }
 
-RungPaths read_paths(const DataFile& group, const Rung& rung) {
+RungPaths read_paths(const DataFile& group, const Rung& rung,
+                     const std::vector<Subject>& happenings) {
   const Plan& plan = rung.experiment->plan;
   const RungRuns runs = read_runs(group, plan.runs, rung.exact(), plan.schedule);
   RungPaths result{plan.runs, runs.left_out(), {}};
   for (const ObservableInfo& observable : rung.experiment->system->info().observables)
     result.observables.push_back(read_observable(group, observable.name, runs, plan.schedule));
+  result.happenings = read_first_times(group, happenings, runs, plan.schedule.back());
   return result;
 }
 
 namespace {
-
-/// The first times at which at least two runs (of an exact rung, the one) are finite throughout.
-std::size_t usable_times(const Paths& paths) {
-  const std::size_t least = std::min<std::size_t>(2, paths.runs);
-  std::size_t times = paths.times;
-  while (times > 0 && finite_runs(paths, times).runs < least) --times;
-  return times;
-}
 
 std::vector<double> finite_at_end(const Paths& paths) {
   std::vector<double> values;
@@ -155,8 +147,12 @@ std::vector<double> finite_at_end(const Paths& paths) {
 }  // namespace
 
 ComparisonOptions comparison_options(const Parameters& options) {
-  return {options.real("delta"), options.real("level"),
-          static_cast<std::uint64_t>(options.integer("seed"))};
+  return {.delta = options.real("delta"),
+          .level = options.real("level"),
+          .seed = static_cast<std::uint64_t>(options.integer("seed")),
+          .delta_time = options.real("delta-time"),
+          .delta_share = options.real("delta-share"),
+          .delta_factor = options.real("delta-factor")};
 }
 
 double divergence_p_value(const Divergence& first, const Divergence& second) {
@@ -166,12 +162,19 @@ double divergence_p_value(const Divergence& first, const Divergence& second) {
                              times_second * second.diverged, times_second * second.runs);
 }
 
-ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
+std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level) {
+  std::vector<bool> found;
+  for (const auto& [i, j] : pairs_of(rungs.size()))
+    found.push_back(rejects(divergence_p_value(rungs[i], rungs[j]), level));
+  return found;
+}
+
+ObservableComparison compare_observable(const ObservableInfo& info,
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers) {
   ObservableComparison one;
-  one.name = name;
-  one.invariant = std::find(options.invariants.begin(), options.invariants.end(), name) !=
+  one.name = info.name;
+  one.invariant = std::find(options.invariants.begin(), options.invariants.end(), info.name) !=
                   options.invariants.end();
   for (const Paths* rung : paths) {
     one.moments.push_back(moments(*rung, options.level));
@@ -184,80 +187,90 @@ ObservableComparison compare_observable(const std::string& name, const std::vect
   one.margin = one.invariant ? kNoNumber
                              : options.delta *
                                    range_of(one.moments[static_cast<std::size_t>(reference)].mean);
-  for (const auto& [i, j] : pairs_of(paths.size())) {
-    const Paths& first = *paths[i];
-    const Paths& second = *paths[j];
-    const std::size_t times = std::min(usable_times(first), usable_times(second));
-    Difference d = difference(finite_runs(first, times), finite_runs(second, times), options.level,
-                              options.seed, workers);
-    const auto moves = [&](std::size_t rung) {
-      const std::span<const double> mean = one.moments[rung].mean;
-      return std::isfinite(range_of(mean.first(times)));
-    };
-    // What had not moved when runs ended early may move yet.
-    const bool too_early = times < first.times && d.nothing && !moves(i) && !moves(j);
-    one.verdicts.push_back(times == 0 || too_early
-                               ? Verdict{Verdict::Kind::undecided, kNoNumber}
-                               : verdict(d, one.margin, options.level,
-                                         first.exact    ? second.runs
-                                         : second.exact ? first.runs
-                                                        : std::min(first.runs, second.runs),
-                                         least_runs(first.exact || second.exact, options.level)));
-    const auto divergence = [&](std::size_t rung) {
-      return Divergence{runs[rung].left_out(), runs[rung].diverged.size(), paths[rung]->exact};
-    };
-    if (rejects(divergence_p_value(divergence(i), divergence(j)), options.level))
-      one.verdicts.back().kind = Verdict::Kind::differ;
-    for (auto* values : {&d.difference, &d.error, &d.z, &d.band})
-      values->resize(first.times, kNoNumber);
-    one.differences.push_back(std::move(d));
+  OverSaves range = compare_over_time(Question::range, {info.name}, paths, one.moments, one.margin,
+                                      options, workers);
+  one.differences = std::move(range.differences);
+  for (const auto& [i, j] : pairs_of(paths.size()))
     one.energy.push_back(
-        first.exact || second.exact
+        paths[i]->exact || paths[j]->exact
             ? EnergyDistance{kNoNumber, kNoNumber}
-            : energy_distance(finite_at_end(first), finite_at_end(second), options.seed));
-  }
+            : energy_distance(finite_at_end(*paths[i]), finite_at_end(*paths[j]), options.seed));
+  if (one.invariant) return one;
+  one.statements.push_back(std::move(range.statement));
+  if (!(info.floor > 0)) return one;
+  OverSaves depth = compare_depths(info, paths, one.moments, options, workers);
+  one.logarithm = {std::move(depth.moments), std::move(depth.differences)};
+  one.statements.push_back(std::move(depth.statement));
   return one;
 }
 
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
-                         const ComparisonOptions& options, Workers& workers) {
+                         const ComparisonOptions& options, Workers& workers,
+                         const std::vector<Subject>& happenings) {
   Comparison c;
   c.pairs = pairs_of(rungs.size());
-  std::vector<RungRuns> runs;
+  std::vector<Divergence> divergences;
   for (const RungPaths& rung : rungs) {
     c.runs.push_back(rung.runs);
     c.diverged.push_back(rung.diverged);
-    runs.push_back({false, std::vector<bool>(rung.runs, false), {}});
-    std::fill_n(runs.back().diverged.begin(), rung.diverged, true);
+    const bool exact = !rung.observables.empty() && rung.observables.front().exact;
+    divergences.push_back({rung.diverged, rung.runs, exact});
   }
   for (std::size_t o = 0; o < info.observables.size(); ++o) {
     std::vector<const Paths*> paths;
     paths.reserve(rungs.size());
     for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[o]);
-    c.observables.push_back(
-        compare_observable(info.observables[o].name, runs, paths, options, workers));
+    c.observables.push_back(compare_observable(info.observables[o], paths, options, workers));
+    std::move(c.observables.back().statements.begin(), c.observables.back().statements.end(),
+              std::back_inserter(c.statements));
+    c.observables.back().statements.clear();
   }
+  for (std::size_t h = 0; h < happenings.size(); ++h) {
+    std::vector<FirstTimes> times;
+    for (const RungPaths& rung : rungs) times.push_back(rung.happenings[h]);
+    c.statements.push_back(judge_share(happenings[h], times, options));
+    c.statements.push_back(judge_time(happenings[h], times, options));
+  }
+  settle(c.statements, diverge_otherwise(divergences, options.level), options.level);
   return c;
 }
 
-GroupSpec comparison_group(const Ladder& ladder, double delta, double level) {
+ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options) {
   const Experiment& first = *ladder.rungs.front().experiment;
-  return comparison_group(first.system->info(), words_of(ladder), ladder.learning_rate,
-                          first.plan.schedule, delta, level);
+  options.invariants = first.system->shape().invariants;
+  options.times = first.plan.schedule;
+  return options;
+}
+
+std::vector<Subject> happenings_of(const Ladder& ladder) {
+  std::vector<Subject> all;
+  for (const Rung& rung : ladder.rungs) {
+    const System& system = *rung.experiment->system;
+    all = together(std::move(all), happenings_of(system.info(), system.shape()));
+  }
+  return all;
+}
+
+GroupSpec comparison_group(const Ladder& ladder, const ComparisonOptions& options) {
+  return comparison_group(ladder.rungs.front().experiment->system->info(), words_of(ladder),
+                          ladder.learning_rate, options_of(ladder, options), happenings_of(ladder));
 }
 
 GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::string>& words,
-                           double learning_rate, const std::vector<double>& times, double delta,
-                           double level) {
+                           double learning_rate, const ComparisonOptions& options,
+                           const std::vector<Subject>& happenings) {
   const std::size_t pairs = pairs_of(words.size()).size();
   GroupSpec group;
   group.name = "comparison";
   group.attributes = {{"system", system.name},
                       {"rungs", joined(words)},
                       {"learning_rate", learning_rate},
-                      {"delta", delta},
-                      {"level", level}};
-  group.dimensions = {rung_dimension(words), axis("time", times, "flow time"),
+                      {"delta", options.delta},
+                      {"delta_time", options.delta_time},
+                      {"delta_share", options.delta_share},
+                      {"delta_factor", options.delta_factor},
+                      {"level", options.level}};
+  group.dimensions = {rung_dimension(words), axis("time", options.times, "flow time"),
                       places("pair", pairs, "two rungs; a difference is second minus first")};
   group.variables = {pair_member("first", "first rung of the pair", words, pairs, true),
                      pair_member("second", "second rung of the pair", words, pairs, false),
@@ -295,13 +308,23 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
                                     verdict_words));
     add("_runs_needed", {"pair"},
         "estimated number of runs needed for a verdict, where it is undecided");
+    if (!asks_how_far_down(info, options.invariants)) continue;
+    add("_mean_geometric", rungs,
+        "geometric mean over runs, values below its rounding raised to it");
+    add("_log_ratio", of_pairs, "difference of the logarithms of the geometric means");
+    add("_log_ratio_band", of_pairs,
+        "half-width of the simultaneous confidence band of that difference over all times");
   }
+  if (const std::vector<StatementRow> rows = rows_of(system, options.invariants, happenings);
+      !rows.empty())
+    group.groups.push_back(verdicts_group(rows, system));
   return group;
 }
 
 void write_comparison(const TrajectoryGroup& file, const Comparison& c) {
   for (std::size_t r = 0; r < c.runs.size(); ++r) write_runs(file, r, c.runs[r], c.diverged[r]);
   for (const ObservableComparison& one : c.observables) write_observable(file, one);
+  write_statements(file, c.statements);
 }
 
 void write_runs(const TrajectoryGroup& file, std::size_t rung, std::size_t runs,
@@ -334,12 +357,18 @@ void write_observable(const TrajectoryGroup& file, const ObservableComparison& o
     file.write(one.name + "_p_value", p, d.p_value);
     file.write(one.name + "_energy_distance", p, one.energy[p].distance);
     file.write(one.name + "_energy_p_value", p, one.energy[p].p_value);
-    if (!one.is_judged()) continue;
-    file.write(one.name + "_verdict", p, static_cast<std::int8_t>(one.verdicts[p].kind));
-    const bool open = one.verdicts[p].kind == Verdict::Kind::undecided;
-    file.write(one.name + "_runs_needed", p, open ? one.verdicts[p].runs_needed : kNoNumber);
   }
   file.write(one.name + "_margin", 0, one.margin);
+  if (!one.logarithm) return;
+  for (std::size_t r = 0; r < one.logarithm->moments.size(); ++r) {
+    std::vector<double> means = one.logarithm->moments[r].mean;
+    for (double& mean : means) mean = std::exp(mean);
+    rows("_mean_geometric", r, means);
+  }
+  for (std::size_t p = 0; p < one.logarithm->differences.size(); ++p) {
+    rows("_log_ratio", p, one.logarithm->differences[p].difference);
+    rows("_log_ratio_band", p, one.logarithm->differences[p].band);
+  }
 }
 
 // ---- orders

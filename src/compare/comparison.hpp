@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compare/rungs.hpp"
+#include "compare/statement.hpp"
 #include "file/trajectory_group.hpp"
 #include "popflow/data_file.hpp"
 #include "statistics/difference.hpp"
@@ -24,11 +26,13 @@ struct ObservableComparison {
   std::vector<Moments> moments;         ///< per rung
   std::vector<Difference> differences;  ///< per pair
   std::vector<EnergyDistance> energy;   ///< per pair, at the last time; NaN for exact rungs
-  std::vector<Verdict> verdicts;        ///< per pair
-
-  /// Has it a value at any time, in any rung, and is no invariant? Some observables have none at
-  /// some settings: there is nothing to be judged.
-  [[nodiscard]] bool is_judged() const;
+  /// Of a positive observable: the statistics of log max(x, floor).
+  struct Logarithm {
+    std::vector<Moments> moments;         ///< per rung
+    std::vector<Difference> differences;  ///< per pair
+  };
+  std::optional<Logarithm> logarithm = {};
+  std::vector<Statement> statements = {};  ///< none of an invariant
 };
 
 /// All statistics of one ladder.
@@ -37,19 +41,36 @@ struct Comparison {
   std::vector<std::size_t> runs;                           ///< per rung
   std::vector<std::size_t> diverged;                       ///< per rung
   std::vector<ObservableComparison> observables;
+  std::vector<Statement> statements;  ///< of observables, events and passages, in rows_of() order
 };
 
 /// The pairs of n rungs.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t rungs);
 
-/// The observables of one rung. Runs that diverged are left out.
+/// First times of an event or an item of a passage in the runs of a rung.
+struct FirstTimes {
+  /// Of every run: does it count, and its time, infinite where it has not come by the end. Runs
+  /// that diverged or were stopped before do not count.
+  std::vector<std::pair<bool, double>> runs;
+  std::size_t stopped = 0;  ///< runs that were stopped before, and did not diverge
+  bool exact = false;
+  std::string numbers = {};  ///< the random numbers of its runs; empty: shared with no rung
+
+  [[nodiscard]] bool shares_numbers_with(const FirstTimes& other) const {
+    return !numbers.empty() && numbers == other.numbers && runs.size() == other.runs.size();
+  }
+};
+
+/// The observables of one rung, and the times of its events. Runs that diverged are left out.
 struct RungPaths {
   std::size_t runs = 0;
   std::size_t diverged = 0;
   std::vector<Paths> observables;
+  std::vector<FirstTimes> happenings = {};
 };
 /// Reads them from the rung's group.
-RungPaths read_paths(const DataFile& group, const Rung& rung);
+RungPaths read_paths(const DataFile& group, const Rung& rung,
+                     const std::vector<Subject>& happenings);
 
 /// Times that were rounded to whole steps in other ways are the same.
 inline constexpr double kSameTime = 1e-9;  // of the last
@@ -66,6 +87,8 @@ struct RungRuns {
   /// out.
   [[nodiscard]] Paths paths(std::vector<double> values, const std::vector<double>& times) const;
 };
+/// From the time of each run, NaN where it has not come. `end` is that of the runs.
+FirstTimes first_times(const std::vector<double>& times, const RungRuns& runs, double end);
 /// From the group of a rung of so many runs, with these save times.
 RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
                    const std::vector<double>& times);
@@ -87,25 +110,36 @@ struct ComparisonOptions {
   double level = 0.95;
   std::uint64_t seed = 1;
   std::vector<std::string> invariants =
-      {};  ///< observables that are kept, all but rounding or noise
+      {};                          ///< observables that are kept, all but rounding or noise
+  double delta_time = 0.05;        ///< margin of an event's median time, of the flow's own time
+  double delta_share = 0.1;        ///< margin of the share of runs that have an event
+  double delta_factor = 1.5;       ///< margin of the ratio of geometric means
+  std::vector<double> times = {};  ///< of the saves
 };
 
-/// As the options of `compare` say; without invariants.
+/// As the options of `compare` say; without invariants and times.
 ComparisonOptions comparison_options(const Parameters& options);
 
-/// Of one observable; `runs` and `paths` are those of each rung.
-ObservableComparison compare_observable(const std::string& name, const std::vector<RungRuns>& runs,
+/// Of one observable, with its statements, which settle() has not seen yet.
+ObservableComparison compare_observable(const ObservableInfo& info,
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers);
+/// Of each pair: do other shares of their runs diverge?
+std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level);
 
+/// With the statements on `happenings`, of which the rungs have the times.
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
-                         const ComparisonOptions& options, Workers& workers);
+                         const ComparisonOptions& options, Workers& workers,
+                         const std::vector<Subject>& happenings = {});
 
-/// The group `comparison` of some rungs, empty.
+/// The group `comparison` of some rungs, empty. It needs the invariants and times of `options`.
 GroupSpec comparison_group(const SystemInfo& info, const std::vector<std::string>& rungs,
-                           double learning_rate, const std::vector<double>& times, double delta,
-                           double level);
-GroupSpec comparison_group(const Ladder& ladder, double delta, double level);
+                           double learning_rate, const ComparisonOptions& options,
+                           const std::vector<Subject>& happenings);
+GroupSpec comparison_group(const Ladder& ladder, const ComparisonOptions& options);
+/// The options with the invariants and times of a ladder, and its events and passages.
+ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options);
+std::vector<Subject> happenings_of(const Ladder& ladder);
 /// Fills it.
 void write_comparison(const TrajectoryGroup& file, const Comparison& comparison);
 /// Its parts: of the rung at place `rung`, and of one observable.

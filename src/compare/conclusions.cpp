@@ -1,6 +1,7 @@
 #include "compare/conclusions.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -15,23 +16,39 @@ namespace {
 using text::rounded;
 using Names = std::vector<std::string>;
 
-/// How many tests there were that could have found a difference.
-std::size_t tests_of(const RecordedComparison& of, const Names& names) {
-  std::size_t tests = 0;
-  for (std::size_t p = 0; p < of.pairs().size(); ++p)
-    for (const std::string& name : names)
-      tests += of.can_differ(p) && !of.verdict(name, p).empty() ? 1 : 0;
-  return tests;
+/// The most tests that there were of one pair.
+std::size_t tests_of(const RecordedComparison& of) {
+  std::size_t most = 0;
+  for (std::size_t p = 0; p < of.pairs().size(); ++p) {
+    const auto tests = std::count_if(
+        of.statements().begin(), of.statements().end(),
+        [&](const Statement& statement) { return of.can_differ(p) && statement.pairs[p].judged; });
+    most = std::max(most, static_cast<std::size_t>(tests));
+  }
+  return most;
 }
 
-std::string what_verdicts_mean(const RecordedComparison& of, const Names& names) {
-  const std::size_t tests = tests_of(of, names);
+std::string what_verdicts_mean(const RecordedComparison& of) {
+  const std::size_t tests = tests_of(of);
   const std::size_t reference = of.reference();
-  const std::string by_chance =
-      tests == 0 ? ""
-                 : "Each statement holds individually: of " + std::to_string(tests) +
-                       " tests about " + rounded(static_cast<double>(tests) * (1 - of.level())) +
-                       " would reject equal means by chance alone. ";
+  const std::string corrected =
+      tests == 0 || !of.asks_all()
+          ? ""
+          : "'differ' is corrected for the up to " + std::to_string(tests) +
+                " tests of a pair of rungs (Holm), so that one or more of them are wrong with "
+                "probability " +
+                rounded(1 - of.level()) +
+                " at most; 'differs by' is not: of tests that reject equal means " +
+                rounded(100 * (1 - of.level())) + "% do so by chance. ";
+  const std::string others =
+      of.asks_all() ? "How far down: the ratio of geometric means stays within a factor of " +
+                          shortest(of.margin("delta_factor")) +
+                          ". Share of runs: those with the event by the end, within " +
+                          rounded(100 * of.margin("delta_share")) +
+                          " points. When: the medians over all runs, within " +
+                          rounded(100 * of.margin("delta_time")) + "% of the time of the " +
+                          of.words()[reference] + ". "
+                    : "The file was written by a version that did not ask when and how far down. ";
   return text::paragraph(
       "agree: the difference of the means stays within " + rounded(100 * of.delta()) +
       "% of the observable's range over " + (of.exact(reference) ? "the " : "the mean of ") +
@@ -39,7 +56,7 @@ std::string what_verdicts_mean(const RecordedComparison& of, const Names& names)
       ". differ: at some time it certainly does not. 'differs by' is another statement, that equal "
       "means are rejected at that level, however small the difference is: 'agree, differs by' is "
       "both. The number is the largest difference over time, in % of the range. " +
-      by_chance + "Errors are standard errors.");
+      others + corrected + "Errors are standard errors.");
 }
 
 std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
@@ -82,65 +99,119 @@ std::string of_solver(const RecordedComparison& of, const Names& names, std::siz
       (most > 1 && shown ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
 }
 
-/// "all N observables", or some of the names.
-std::string named(const Names& names, std::size_t of) {
+/// Some of the names.
+std::string named(const Names& names) {
   constexpr std::size_t kNamed = 6;
-  if (names.size() == of && of > 1) return "all " + std::to_string(of) + " observables";
   Names some(names.begin(),
              names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)));
   if (names.size() > kNamed) some.push_back(std::to_string(names.size() - kNamed) + " more");
   return text::join(some, ", ");
 }
 
-/// The observables by what their tests said of a pair.
+/// Adds a name that is not there yet: items of a passage share theirs.
+void add(Names& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// What the verdicts of a pair said, by subject and by question. A rung is good enough for a
+/// subject where all verdicts that there are agree.
 struct Judged {
-  std::map<std::string, Names> by_verdict;
+  Names good, open;
+  std::map<Question, Names> off;
   Names same_law, other_law;
-  std::size_t all = 0;
 
   Judged(const RecordedComparison& of, const Names& names, std::size_t pair) {
-    for (const std::string& name : names) {
-      const std::string word = of.verdict(name, pair);
-      if (word.empty()) continue;
-      ++all;
-      by_verdict[word].push_back(name);
-      const double p_value = of.of_pairs(name + "_energy_p_value")[pair];
-      if (std::isfinite(p_value))
-        (rejects(p_value, of.level()) ? other_law : same_law).push_back(name);
+    std::map<std::string, Verdict::Kind> worst;
+    Names order;
+    for (const Statement& statement : of.statements()) {
+      const Judgement& judgement = statement.pairs[pair];
+      const std::string& name = statement.subject.name;
+      if (!judgement.judged) continue;
+      add(order, name);
+      const auto kind = judgement.verdict.kind;
+      if (kind == Verdict::Kind::differ) add(off[statement.question], name);
+      Verdict::Kind& all = worst.try_emplace(name, Verdict::Kind::agree).first->second;
+      if (all != Verdict::Kind::differ && kind != Verdict::Kind::agree) all = kind;
     }
+    for (const std::string& name : order)
+      if (worst[name] != Verdict::Kind::differ)
+        (worst[name] == Verdict::Kind::agree ? good : open).push_back(name);
+    for (const std::string& name : names)
+      if (const double p_value = of.of_pairs(name + "_energy_p_value")[pair];
+          std::isfinite(p_value))
+        (rejects(p_value, of.level()) ? other_law : same_law).push_back(name);
   }
 };
 
-/// What a rung is good enough for: which means, and the scatter of the runs.
+/// Until when the rungs agreed on how far down an observable goes, and where the noisy one is at
+/// the end; and ratios that are certainly above two or below a half though the ranges agree.
+void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& parts) {
+  constexpr double kShown = 2;
+  const auto [first, second] = of.pairs()[pair];
+  const Statement* range = nullptr;
+  for (const Statement& statement : of.statements()) {
+    if (statement.question == Question::range) range = &statement;
+    if (statement.question != Question::depth || !statement.pairs[pair].judged) continue;
+    const Judgement& j = statement.pairs[pair];
+    const bool certain = j.low > kShown || j.high < 1 / kShown;
+    if (!certain) continue;
+    const std::size_t noisy = of.exact(second) ? first : second;
+    std::string text = (range != nullptr && range->pairs[pair].verdict.kind == Verdict::Kind::agree
+                            ? "although its means agree within the range, "
+                            : "") +
+                       statement.subject.name + " of " + of.words()[second] + " is " +
+                       text::digits(j.difference) + " times that of " + of.words()[first] +
+                       " at t = " + rounded(j.largest_at);
+    if (!of.exact(first) || !of.exact(second))
+      text += " [" + text::digits(j.low) + ", " + text::digits(j.high) + "]";
+    if (std::isfinite(j.means_ratio))
+      text += " (ratio of the means " + text::digits(j.means_ratio) + ")";
+    if (j.until > 0) text += "; they agree until t = " + rounded(j.until);
+    if (!of.exact(noisy))
+      text += "; " + of.words()[noisy] + " ends at " + text::digits(statement.value[noisy]);
+    parts.push_back(std::move(text));
+  }
+}
+
+/// Which rung is good enough for what, and how the runs scatter.
 std::string use_of(const RecordedComparison& of, const Names& names, std::size_t pair,
                    std::size_t rung) {
   const std::string& word = of.words()[rung];
   Judged judged(of, names, pair);
-  if (judged.all == 0) return word + " was not compared";
+  if (judged.good.empty() && judged.open.empty() && judged.off.empty())
+    return word + " was not compared";
   if (of.diverge_otherwise(pair)) return word + " is too far off: other shares of its runs diverge";
-  const auto part = [&](const std::string& verdict, const std::string& sentence) {
-    const Names& found = judged.by_verdict[verdict];
-    return found.empty() ? "" : sentence + named(found, judged.all);
+  const auto part = [](const Names& found, const std::string& sentence) {
+    return found.empty() ? "" : sentence + named(found);
   };
   Names parts;
   for (std::string text :
-       {part("agree", "good enough for the mean of "),
-        part("differ", "too far off in the mean of "),
-        part("undecided", of.ended_early(names, pair)
-                              ? "undecided on the mean of "
-                              : "undecided, with too few runs, on the mean of ")})
+       {part(judged.good, "good enough for "),
+        part(judged.off[Question::range], "too far off in the mean: "),
+        part(judged.off[Question::depth], "too far off in how far down: "),
+        part(judged.off[Question::share], "too far off in the share of runs: "),
+        part(judged.off[Question::time], "too far off in when: "),
+        part(judged.open,
+             of.ended_early(names, pair) ? "undecided on " : "undecided, with too few runs, on ")})
     if (!text.empty()) parts.push_back(std::move(text));
   const std::string& other = of.words()[of.centre()];
   if (of.exact(rung))
     parts.emplace_back("it says nothing of how runs scatter");
   else if (!judged.other_law.empty())
     parts.push_back("at the end its runs are distributed unlike those of " + other + " in " +
-                    named(judged.other_law, judged.same_law.size() + judged.other_law.size()));
+                    named(judged.other_law));
   else if (!judged.same_law.empty() && !of.can_differ(pair))
     parts.emplace_back("its runs are too few to tell how they are distributed at the end");
   else if (!judged.same_law.empty())
     parts.push_back("at the end the distribution of its runs can't be told from that of " + other);
-  return word + " is " + text::join(parts, "; ");
+  Names ratios;
+  say_how_far_down(of, pair, ratios);
+  std::string sentence = word + " is " + text::join(parts, "; ");
+  for (std::string ratio : ratios) {
+    ratio.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(ratio.front())));
+    sentence += ". " + ratio;
+  }
+  return sentence;
 }
 
 }  // namespace
@@ -148,7 +219,7 @@ std::string use_of(const RecordedComparison& of, const Names& names, std::size_t
 std::string describe_caveats(const RecordedComparison& of) {
   const Names& names = of.moving();
   const std::size_t rungs = of.words().size(), pairs = of.pairs().size();
-  std::string page = "\n" + what_verdicts_mean(of, names);
+  std::string page = "\n" + what_verdicts_mean(of);
   for (std::size_t r = 0; r < rungs; ++r) page += of_diverged(of, r);
   for (std::size_t p = 0; p < pairs; ++p)
     if (of.diverge_otherwise(p))
@@ -175,9 +246,8 @@ std::string describe_conclusion(const RecordedComparison& of) {
       parts.push_back(use_of(of, names, p, first == centre ? second : first));
   }
   if (parts.empty()) return "";
-  return text::paragraph("In place of " + of.words()[centre] + ", within " +
-                         rounded(100 * of.delta()) + "% of the range: " + text::join(parts, ". ") +
-                         ".");
+  return text::paragraph("In place of " + of.words()[centre] +
+                         ", within these margins: " + text::join(parts, ". ") + ".");
 }
 
 }  // namespace popflow

@@ -24,8 +24,9 @@ namespace {
 
 /// Options that have a meaning where nothing is run.
 void refuse_options_of_runs(const Parameters& options) {
-  constexpr std::array<std::string_view, 10> allowed = {
-      "from", "delta", "level", "seed", "output", "force", "threads", "plot", "quiet", "progress"};
+  constexpr std::array<std::string_view, 13> allowed = {
+      "from",   "delta", "delta-time", "delta-share", "delta-factor", "level",   "seed",
+      "output", "force", "threads",    "plot",        "quiet",        "progress"};
   for (const Parameter& row : options.table())
     if (options.given(row.name) &&
         std::find(allowed.begin(), allowed.end(), row.name) == allowed.end())

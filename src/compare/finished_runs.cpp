@@ -6,6 +6,7 @@
 #include "compare/comparison.hpp"
 #include "compare/finished.hpp"
 #include "compare/rungs.hpp"
+#include "compare/when.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/stored_file.hpp"
 #include "file/structure.hpp"
@@ -158,6 +159,30 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
 
 // ---- The file.
 
+/// With the times of the saves, and the observables that the files call invariants.
+ComparisonOptions with_files(ComparisonOptions options, const std::vector<FinishedRung>& rungs,
+                             const SystemInfo& system) {
+  const DataFile first(rungs.front().file.path);
+  for (const ObservableInfo& info : system.observables)
+    if (first.text_attribute(info.name, "invariant")) options.invariants.push_back(info.name);
+  options.times = rungs.front().times;
+  return options;
+}
+
+std::vector<Subject> happenings_of(const std::vector<FinishedRung>& rungs) {
+  std::vector<Subject> all;
+  for (const FinishedRung& rung : rungs)
+    all = together(std::move(all), happenings_in(DataFile(rung.file.path)));
+  return all;
+}
+
+/// Runs of one mode, seed and number share their random numbers.
+std::string numbers_of(const FinishedRung& rung) {
+  if (rung.exact()) return "";
+  const Parameters& options = rung.config.options;
+  return text::join({options.word("mode"), options.text("seed"), options.text("first-run")}, " ");
+}
+
 /// The options of the comparison, as they were settled by the files.
 RunConfig settled(const Parameters& options, const std::vector<FinishedRung>& rungs,
                   const std::string& command_line) {
@@ -190,8 +215,8 @@ GroupSpec layout_of(const std::vector<FinishedRung>& rungs, const RunConfig& con
   }
   const Parameters& options = config.options;
   root.groups.push_back(comparison_group(system, words, options.real("learning-rate"),
-                                         rungs.front().times, options.real("delta"),
-                                         options.real("level")));
+                                         with_files(comparison_options(options), rungs, system),
+                                         happenings_of(rungs)));
   root.attributes = file_attributes(system, "comparison: " + system.title, "compare", config);
   // Nothing is run, and the file gets its name when it is whole.
   *find_attribute(root, "status") = {"status", status_word(Status::complete), 16};
@@ -215,8 +240,9 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
 
 /// One observable at a time: those of all runs together may be more than the memory holds.
 void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& system,
-                 ComparisonOptions options, TrajectoryFile& file, Workers& workers,
+                 const ComparisonOptions& given, TrajectoryFile& file, Workers& workers,
                  Screen& screen) {
+  const ComparisonOptions options = with_files(given, rungs, system);
   const TrajectoryGroup group(file, "comparison");
   std::vector<DataFile> files;
   std::vector<RungRuns> runs;
@@ -225,9 +251,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
     write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
   }
-  for (const ObservableInfo& info : system.observables)
-    if (files.front().text_attribute(info.name, "invariant"))
-      options.invariants.push_back(info.name);
+  std::vector<Statement> statements;
   for (std::size_t o = 0; o < system.observables.size(); ++o) {
     look_for_signals();
     const std::string& name = system.observables[o].name;
@@ -237,10 +261,29 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     std::vector<const Paths*> of_rungs;
     of_rungs.reserve(paths.size());
     for (const Paths& one : paths) of_rungs.push_back(&one);
-    write_observable(group, compare_observable(name, runs, of_rungs, options, workers));
+    ObservableComparison one =
+        compare_observable(system.observables[o], of_rungs, options, workers);
+    write_observable(group, one);
+    std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
     screen.progress(static_cast<double>(o + 1) / static_cast<double>(system.observables.size()),
                     name);
   }
+  const std::vector<Subject> happenings = happenings_of(rungs);
+  std::vector<std::vector<FirstTimes>> times;
+  std::vector<Divergence> divergences;
+  for (std::size_t r = 0; r < rungs.size(); ++r) {
+    times.push_back(read_first_times(files[r], happenings, runs[r], options.times.back()));
+    for (FirstTimes& of : times.back()) of.numbers = numbers_of(rungs[r]);
+    divergences.push_back({runs[r].left_out(), rungs[r].runs, rungs[r].exact()});
+  }
+  for (std::size_t h = 0; h < happenings.size(); ++h) {
+    std::vector<FirstTimes> of_rungs;
+    for (const std::vector<FirstTimes>& rung : times) of_rungs.push_back(rung[h]);
+    statements.push_back(judge_share(happenings[h], of_rungs, options));
+    statements.push_back(judge_time(happenings[h], of_rungs, options));
+  }
+  settle(statements, diverge_otherwise(divergences, options.level), options.level);
+  write_statements(group, statements);
 }
 
 /// They belong together.

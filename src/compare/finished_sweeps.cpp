@@ -10,6 +10,7 @@
 #include "compare/comparison.hpp"
 #include "compare/finished.hpp"
 #include "compare/verdict_maps.hpp"
+#include "compare/when.hpp"
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"
@@ -146,6 +147,14 @@ Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& r
   return runs.paths(std::move(all), times);
 }
 
+/// First times of an event in the runs of a cell.
+std::vector<double> times_of_event(const SweptRung& rung, const std::string& event,
+                                   std::uint64_t cell) {
+  std::vector<double> times = rung.file->read_slab("time_of_" + event, places_in_file(rung, cell));
+  require_size(rung, "time_of_" + event, times.size(), rung.runs);
+  return times;
+}
+
 /// Has every run of the cell a status that says something?
 bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
                  std::uint64_t cell) {
@@ -154,6 +163,13 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
     if (word == CellStatus::missing || word == CellStatus::refused) return false;
   }
   return true;
+}
+
+/// The observables that show invariants.
+std::vector<std::string> kept_by(const SystemInfo& system) {
+  std::vector<std::string> names;
+  for (const InvariantInfo& invariant : system.invariants) names.push_back(invariant.observable);
+  return names;
 }
 
 GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config,
@@ -172,13 +188,17 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
                                              std::string("all cells were compared"), 512};
   std::vector<std::string> names;
   for (const Axis& axis : cells.axes()) names.push_back(axis.dimension);
-  root.attributes.insert(root.attributes.end(), {{"rungs", joined(words)},
-                                                 {"files", text::join(files, "\n")},
-                                                 {"axes", joined(names)},
-                                                 {"delta", config.options.real("delta")},
-                                                 {"level", config.options.real("level")}});
+  root.attributes.insert(root.attributes.end(),
+                         {{"rungs", joined(words)},
+                          {"files", text::join(files, "\n")},
+                          {"axes", joined(names)},
+                          {"delta", config.options.real("delta")},
+                          {"delta_time", config.options.real("delta-time")},
+                          {"delta_share", config.options.real("delta-share")},
+                          {"delta_factor", config.options.real("delta-factor")},
+                          {"level", config.options.real("level")}});
   add_axes(root, cells);
-  add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system);
+  add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system, kept_by(system));
   root.groups = {parameters_group(config), provenance_group(threads)};
   return root;
 }
@@ -204,8 +224,12 @@ class CellComparison {
     for (std::size_t r = 0; r < rungs_.size(); ++r)
       runs.push_back(runs_of(rungs_[r], status_[r], cell));
     const std::size_t pairs = pairs_of(rungs_.size()).size();
-    // What does not move has no margin: it counts where nothing else moves, as well.
-    std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);
+    ComparisonOptions options = options_;
+    options.times = times;
+    std::vector<Statement> statements;
+    std::vector<Divergence> divergences;
+    for (std::size_t r = 0; r < rungs_.size(); ++r)
+      divergences.push_back({runs[r].left_out(), rungs_[r].runs, rungs_[r].exact()});
     for (const ObservableInfo& info : system_.observables) {
       std::vector<Paths> paths;
       for (std::size_t r = 0; r < rungs_.size(); ++r)
@@ -213,22 +237,45 @@ class CellComparison {
       std::vector<const Paths*> of_rungs;
       of_rungs.reserve(paths.size());
       for (const Paths& one : paths) of_rungs.push_back(&one);
-      const ObservableComparison one =
-          compare_observable(info.name, runs, of_rungs, options_, alone);
-      write_verdicts(file_, cell, one);
-      if (!one.is_judged()) continue;
-      for (std::size_t p = 0; p < pairs; ++p) {
-        auto& all = std::isnan(one.margin) ? still[p] : moving[p];
-        all = worse(all.value_or(Verdict::Kind::agree), one.verdicts[p].kind);
+      ObservableComparison one = compare_observable(info, of_rungs, options, alone);
+      write_differences(file_, cell, one);
+      std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
+    }
+    for (const EventInfo& info : system_.events) {
+      std::vector<FirstTimes> first;
+      for (std::size_t r = 0; r < rungs_.size(); ++r)
+        first.push_back(
+            first_times(times_of_event(rungs_[r], info.name, cell), runs[r], times.back()));
+      statements.push_back(judge_share({info.name}, first, options));
+      statements.push_back(judge_time({info.name}, first, options));
+    }
+    settle(statements, diverge_otherwise(divergences, options.level), options.level);
+    write_verdicts(file_, cell, statements);
+    write_verdicts(file_, cell, together_of(statements, pairs));
+  }
+
+ private:
+  /// Of each pair the worst verdict. An observable that does not move has no margin: it counts
+  /// where nothing else moves.
+  static std::vector<Verdict::Kind> together_of(const std::vector<Statement>& statements,
+                                                std::size_t pairs) {
+    std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);
+    for (std::size_t p = 0; p < pairs; ++p) {
+      bool moves = true;
+      for (const Statement& statement : statements) {
+        const Judgement& of = statement.pairs[p];
+        // The row on how far down an observable goes follows that on its range.
+        if (statement.question != Question::depth) moves = !std::isnan(of.margin);
+        if (!of.judged) continue;
+        auto& all = moves ? moving[p] : still[p];
+        all = worse(all.value_or(Verdict::Kind::agree), of.verdict.kind);
       }
     }
     std::vector<Verdict::Kind> verdicts(pairs);
     for (std::size_t p = 0; p < pairs; ++p)
       verdicts[p] = (moving[p] ? moving[p] : still[p]).value_or(Verdict::Kind::undecided);
-    write_verdicts(file_, cell, verdicts);
+    return verdicts;
   }
-
- private:
   static Verdict::Kind worse(Verdict::Kind a, Verdict::Kind b) {
     if (a == Verdict::Kind::differ || b == Verdict::Kind::differ) return Verdict::Kind::differ;
     return a == Verdict::Kind::agree ? b : a;
@@ -273,8 +320,7 @@ class Sweeps : public FinishedRungs {
   void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
                Screen& screen) const override {
     ComparisonOptions settled = options;
-    for (const InvariantInfo& invariant : system_.invariants)
-      settled.invariants.push_back(invariant.observable);
+    settled.invariants = kept_by(system_);
     CellComparison compare_cell(rungs_, system_, settled, file);
     const std::uint64_t cells = rungs_.front().cells->whole();
     std::atomic<std::uint64_t> done = 0;

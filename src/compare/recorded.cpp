@@ -47,6 +47,20 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
   const DataFile& first = rungs_.front();
   for (const std::string& name : text::split_words(attribute(first, "", "observables")))
     (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
+  statements_ = read_statements(file_, words_.size(), pairs_.size());
+  if (asks_all()) return;
+  for (const std::string& name : moving_) {
+    Statement statement{Question::range, {name}, {}, {}, {}, {}, {}};
+    const std::vector<std::int64_t> verdicts = file_.integers(name + "_verdict", pairs_.size());
+    const std::vector<double> needed = of_pairs(name + "_runs_needed");
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      Judgement of;
+      of.judged = verdicts[p] >= 0 && verdicts[p] < static_cast<std::int64_t>(verdict_words.size());
+      if (of.judged) of.verdict = {static_cast<Verdict::Kind>(verdicts[p]), needed[p]};
+      statement.pairs.push_back(of);
+    }
+    statements_.push_back(std::move(statement));
+  }
 }
 
 bool RecordedComparison::kept_at_zero(const std::string& name) const {
@@ -89,12 +103,6 @@ OverTime RecordedComparison::over_time(const std::string& name) const {
 
 std::string RecordedComparison::name_of(std::size_t pair) const {
   return words_[pairs_[pair].second] + "-" + words_[pairs_[pair].first];
-}
-
-std::string RecordedComparison::verdict(const std::string& name, std::size_t pair) const {
-  const std::int64_t verdict = file_.integers(name + "_verdict", pairs_.size())[pair];
-  if (verdict < 0 || verdict >= static_cast<std::int64_t>(verdict_words.size())) return "";
-  return verdict_words[static_cast<std::size_t>(verdict)];
 }
 
 bool RecordedComparison::diverge_otherwise(std::size_t pair) const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/statement.hpp"
 #include "popflow/data_file.hpp"
 
 namespace popflow {
@@ -72,10 +73,15 @@ class RecordedComparison {
     return file_.reals(name, pairs_.size());
   }
 
+  /// The table of verdicts. Of a file from before it had one, the rows on ranges alone.
+  [[nodiscard]] const std::vector<Statement>& statements() const { return statements_; }
+  /// Does the file answer when and how far down, too?
+  [[nodiscard]] bool asks_all() const { return file_.has_group("verdicts"); }
+  /// A margin by the name of its option: "delta-time".
+  [[nodiscard]] double margin(const std::string& name) const { return number(name); }
+
   /// "sgd-flow"
   [[nodiscard]] std::string name_of(std::size_t pair) const;
-  /// "agree", "differ" or "undecided"; empty where there is no verdict.
-  [[nodiscard]] std::string verdict(const std::string& name, std::size_t pair) const;
   /// Do other shares of their runs diverge? Then the rungs differ, however near their means are.
   [[nodiscard]] bool diverge_otherwise(std::size_t pair) const;
   /// Could a test of these two find a difference at this level? Of permutations of few runs even
@@ -100,6 +106,7 @@ class RecordedComparison {
   std::vector<double> times_;
   std::vector<DataFile> rungs_;  ///< the group of each
   std::vector<std::string> moving_, kept_;
+  std::vector<Statement> statements_;
 };
 
 /// The rungs of a group `comparison`. InputError unless there are two or more.

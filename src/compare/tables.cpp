@@ -103,38 +103,182 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
 }
 
 /// What would decide.
-std::string open_verdict(const RecordedComparison& of, const std::string& name, std::size_t pair) {
-  const double needed = of.of_pairs(name + "_runs_needed")[pair];
-  if (!std::isfinite(needed) || needed > 1e7)
-    return of.ended_early({name}, pair) ? "undecided" : "too few runs";
+std::string open_verdict(const RecordedComparison& of, const Statement& statement,
+                         std::size_t pair) {
+  const Judgement& judgement = statement.pairs[pair];
+  const double needed = judgement.verdict.runs_needed;
+  if (!std::isfinite(needed) || needed > 1e7) {
+    const bool over_time =
+        statement.question == Question::range || statement.question == Question::depth;
+    const bool corrected =
+        judgement.corrected > judgement.p_value && rejects(judgement.p_value, of.level());
+    if (corrected) return "undecided among so many tests";
+    return over_time && of.ended_early({statement.subject.name}, pair) ? "undecided"
+                                                                       : "too few runs";
+  }
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
   char number[32];
   std::snprintf(number, sizeof number, "%.0f", std::ceil(needed / unit) * unit);
   return "needs ~" + std::string(number) + " runs";
 }
 
+/// "[low, high]", in units of `unit`.
+std::string ends_of(double low, double high, double unit = 1) {
+  return "[" + digits(low / unit, 2) + ", " + digits(high / unit, 2) + "]";
+}
+
+/// The size of what is judged, with its interval unless the rungs agree.
+std::string size_of(const RecordedComparison& of, const Statement& statement, std::size_t pair) {
+  const Judgement& j = statement.pairs[pair];
+  if (statement.question == Question::range)
+    return certain_difference(of, statement.subject.name, pair);
+  const bool agree = j.judged && j.verdict.kind == Verdict::Kind::agree;
+  if (!std::isfinite(j.difference)) return "";
+  const bool exact = of.exact(of.pairs()[pair].first) && of.exact(of.pairs()[pair].second);
+  const auto with = [&](double unit, const char* named) {
+    return digits(j.difference / unit, 2) + named +
+           (exact || agree ? "" : " " + ends_of(j.low, j.high, unit));
+  };
+  switch (statement.question) {
+    case Question::depth:
+      if (agree) return "";
+      return "x " + with(1, "") + (j.until > 0 ? ", agree until t = " + rounded(j.until) : "");
+    case Question::share:
+      return agree ? "" : with(0.01, " points");
+    default:
+      // In percent of the time that the margin is a share of.
+      return std::isfinite(j.margin) ? with(0.01 * j.margin / of.margin("delta_time"), "%")
+                                     : with(1, "");
+  }
+}
+
 /// Agreement within the margin is one statement, and that there is a difference another.
-std::string verdict_cell(const RecordedComparison& of, const std::string& name, std::size_t pair) {
-  const std::string word = of.verdict(name, pair), size = certain_difference(of, name, pair);
-  if (word.empty()) return "-";
-  if (word == "differ" && !size.empty()) return word + " by " + size;
-  if (word == "differ") return of.diverge_otherwise(pair) ? "differ in diverging" : word;
-  return (word == "agree" ? word : open_verdict(of, name, pair)) +
-         (size.empty() ? "" : ", differs by " + size);
+std::string verdict_cell(const RecordedComparison& of, const Statement& statement,
+                         std::size_t pair) {
+  const Judgement& judgement = statement.pairs[pair];
+  const std::string size = size_of(of, statement, pair);
+  const bool range = statement.question == Question::range;
+  if (!judgement.judged) return range || size.empty() ? "-" : size;
+  switch (judgement.verdict.kind) {
+    case Verdict::Kind::differ:
+      if (of.diverge_otherwise(pair) && size.empty()) return "differ in diverging";
+      return size.empty() ? "differ" : std::string("differ") + (range ? " by " : ", ") + size;
+    case Verdict::Kind::agree:
+      return "agree" + (size.empty() ? "" : (range ? ", differs by " : ", ") + size);
+    default:
+      return open_verdict(of, statement, pair) +
+             (size.empty() ? "" : (range ? ", differs by " : ", ") + size);
+  }
+}
+
+/// How the table calls a question.
+std::string said_of(Question question) {
+  switch (question) {
+    case Question::range:
+      return "mean, in % of its range";
+    case Question::depth:
+      return "how far down";
+    case Question::share:
+      return "share of runs";
+    default:
+      return "when";
+  }
+}
+
+std::string name_of(const Subject& subject) {
+  return subject.name + (subject.item < 0 ? "" : "[" + std::to_string(subject.item) + "]");
+}
+
+/// Items of a passage that get a row each.
+constexpr std::size_t kMostItems = 6;
+
+/// Verdicts of a passage of many items, counted.
+std::string counted_cell(const RecordedComparison& of, const Statement& like, std::size_t pair) {
+  std::vector<std::uint64_t> counts(verdict_words.size());
+  for (const Statement& statement : of.statements())
+    if (statement.question == like.question && statement.subject.name == like.subject.name &&
+        statement.pairs[pair].judged)
+      ++counts[static_cast<std::size_t>(statement.pairs[pair].verdict.kind)];
+  return text::counted(counts, verdict_words);
 }
 
 std::string verdicts(const RecordedComparison& of) {
   const std::vector<std::size_t> shown = shown_pairs(of);
   if (shown.empty()) return "";
-  Rows rows = {{"means, in % of the range"}};
+  Rows rows = {{"verdict", ""}};
   for (const std::size_t p : shown) rows[0].push_back(of.name_of(p));
-  for (const std::string& name : of.moving()) {
-    std::vector<std::string> row = {name};
-    for (const std::size_t p : shown) row.push_back(verdict_cell(of, name, p));
-    if (std::any_of(row.begin() + 1, row.end(), [](const auto& word) { return word != "-"; }))
+  std::string before;
+  for (const Statement& statement : of.statements()) {
+    const Subject& subject = statement.subject;
+    const bool many = subject.items > kMostItems;
+    if (many && subject.item > 0) continue;
+    const std::string name =
+        many ? subject.name + ", " + std::to_string(subject.items) + " items" : name_of(subject);
+    std::vector<std::string> row = {name == before ? "" : name, said_of(statement.question)};
+    for (const std::size_t p : shown)
+      row.push_back(many ? counted_cell(of, statement, p) : verdict_cell(of, statement, p));
+    if (std::all_of(row.begin() + 2, row.end(),
+                    [](const auto& word) { return word == "-" || word.empty(); }))
+      continue;
+    rows.push_back(row);
+    before = name;
+  }
+  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+}
+
+/// Geometric means at the end.
+std::string depths(const RecordedComparison& of) {
+  Rows rows = {{"geometric mean at the end"}};
+  for (const std::string& word : of.words()) rows[0].push_back(word);
+  for (const Statement& statement : of.statements()) {
+    if (statement.question != Question::depth) continue;
+    std::vector<std::string> row = {statement.subject.name};
+    for (std::size_t r = 0; r < of.words().size(); ++r) {
+      const double value = statement.value[r];
+      std::string cell = std::isfinite(value) ? digits(value) : "-";
+      if (std::isfinite(statement.low[r]) && !of.exact(r))
+        cell += " " + ends_of(statement.low[r], statement.high[r]);
+      row.push_back(cell);
+    }
+    if (std::any_of(row.begin() + 1, row.end(), [](const auto& cell) { return cell != "-"; }))
       rows.push_back(row);
   }
-  return "\n" + text::columns(rows);
+  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+}
+
+/// The median time over all runs of a rung, and how many have it.
+std::string time_of(const RecordedComparison& of, const Statement& share, const Statement& time,
+                    std::size_t rung) {
+  const double median = time.value[rung], end = of.times().back();
+  std::string cell = std::isfinite(median) ? digits(median, 4)
+                     : std::isnan(median)  ? "-"
+                                           : "later than t = " + rounded(end);
+  if (of.exact(rung)) return cell;
+  if (std::isfinite(time.low[rung]) && std::isfinite(median))
+    cell += " [" + digits(time.low[rung], 4) + ", " +
+            (std::isfinite(time.high[rung]) ? digits(time.high[rung], 4) : "later") + "]";
+  const double counted = of.counted(rung) - static_cast<double>(time.stopped[rung]);
+  if (counted > 0)
+    cell += ", " + rounded(std::round(share.value[rung] * counted)) + " of " + rounded(counted);
+  if (time.stopped[rung] > 0) cell += ", " + std::to_string(time.stopped[rung]) + " stopped before";
+  if (of.diverged(rung) > 0) cell += ", " + std::to_string(of.diverged(rung)) + " diverged";
+  return cell;
+}
+
+/// When events come.
+std::string happenings(const RecordedComparison& of) {
+  Rows rows = {{"median time, runs that have it"}};
+  for (const std::string& word : of.words()) rows[0].push_back(word);
+  const std::vector<Statement>& all = of.statements();
+  for (std::size_t s = 0; s + 1 < all.size(); ++s) {
+    // The row on the time follows that on the share.
+    if (all[s].question != Question::share || all[s].subject.items > kMostItems) continue;
+    std::vector<std::string> row = {name_of(all[s].subject)};
+    for (std::size_t r = 0; r < of.words().size(); ++r)
+      row.push_back(time_of(of, all[s], all[s + 1], r));
+    rows.push_back(row);
+  }
+  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
 /// Standard deviations, with the test of equal laws, at the end.
@@ -208,7 +352,8 @@ std::string invariants(const RecordedComparison& of) {
 }  // namespace
 
 std::string describe_tables(const RecordedComparison& of) {
-  return head(of) + means(of) + verdicts(of) + spreads(of) + invariants(of);
+  return head(of) + means(of) + depths(of) + happenings(of) + verdicts(of) + spreads(of) +
+         invariants(of);
 }
 
 }  // namespace popflow

@@ -19,10 +19,17 @@ constexpr const char* kMargin = "_margin";
 constexpr const char* kVerdict = "_verdict";
 constexpr const char* kRunsNeeded = "_runs_needed";
 
+/// How the maps of a question are called: of a range by the observable alone.
+std::string map_of(Question question, const std::string& subject) {
+  return question == Question::range
+             ? subject
+             : subject + "_" + question_words[static_cast<std::size_t>(question)];
+}
+
 }  // namespace
 
 void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std::size_t rungs,
-                      const SystemInfo& system) {
+                      const SystemInfo& system, const std::vector<std::string>& invariants) {
   std::vector<std::string> of_pairs = axes;
   if (rungs > 2) {
     root.dimensions.push_back(
@@ -30,30 +37,49 @@ void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std
     of_pairs.push_back("pair");
   }
   root.variables.push_back(flags("verdict", of_pairs,
-                                 "do the rungs agree within the margins in all observables but "
-                                 "invariants (-1: a run is missing or was refused)",
+                                 "do the rungs agree within the margins in all questions about "
+                                 "observables but invariants, and about events (-1: a run is "
+                                 "missing or was refused)",
                                  verdict_words));
-  for (const ObservableInfo& info : system.observables) {
-    const auto add = [&](const char* suffix, const std::vector<std::string>& dimensions,
-                         const std::string& meaning) {
-      root.variables.push_back(
-          variable(info.name + suffix, dimensions, info.name + ": " + meaning));
-    };
-    add(kDifference, of_pairs, "difference of the means where it is largest along time");
-    add(kError, of_pairs, "standard error of that difference");
-    add(kPValue, of_pairs, "p-value of equal means at all times");
-    add(kMargin, axes,
-        "equivalence margin, delta times the range along the first rung or the flow");
-    root.variables.push_back(flags(info.name + kVerdict, of_pairs,
-                                   info.name +
+  const auto add = [&](const std::string& name, const std::vector<std::string>& dimensions,
+                       const std::string& meaning) {
+    root.variables.push_back(variable(name, dimensions, meaning));
+  };
+  const auto add_verdict = [&](const std::string& name, const std::string& meaning) {
+    root.variables.push_back(flags(name + kVerdict, of_pairs,
+                                   meaning +
                                        ": do the two rungs agree within the margin (-1: it is not "
                                        "defined, or an invariant, or a run is missing)",
                                    verdict_words));
-    add(kRunsNeeded, of_pairs, "estimated number of runs needed for a verdict, where undecided");
+    add(name + kRunsNeeded, of_pairs,
+        meaning + ": estimated number of runs needed for a verdict, where undecided");
+  };
+  for (const ObservableInfo& info : system.observables) {
+    add(info.name + kDifference, of_pairs,
+        info.name + ": difference of the means where it is largest along time");
+    add(info.name + kError, of_pairs, info.name + ": standard error of that difference");
+    add(info.name + kPValue, of_pairs, info.name + ": p-value of equal means at all times");
+    add(info.name + kMargin, axes,
+        info.name + ": equivalence margin, delta times the range along the first rung or the flow");
+    add_verdict(info.name, info.name);
+    if (!asks_how_far_down(info, invariants)) continue;
+    const std::string depth = map_of(Question::depth, info.name);
+    add(depth + kDifference, of_pairs,
+        info.name + ": ratio of the geometric means where it is furthest from 1 along time");
+    add_verdict(depth, info.name + ", how far down");
+  }
+  for (const EventInfo& info : system.events) {
+    const std::string share = map_of(Question::share, info.name),
+                      time = map_of(Question::time, info.name);
+    add(share + kDifference, of_pairs,
+        info.name + ": difference of the shares of runs that have it by the end");
+    add_verdict(share, info.name + ", share of the runs");
+    add(time + kDifference, of_pairs, info.name + ": difference of the median times");
+    add_verdict(time, info.name + ", median time");
   }
 }
 
-void write_verdicts(TrajectoryFile& file, std::uint64_t cell, const ObservableComparison& of) {
+void write_differences(TrajectoryFile& file, std::uint64_t cell, const ObservableComparison& of) {
   const std::size_t pairs = of.differences.size();
   file.write(of.name + kMargin, cell, of.margin);
   for (std::size_t p = 0; p < pairs; ++p) {
@@ -63,10 +89,22 @@ void write_verdicts(TrajectoryFile& file, std::uint64_t cell, const ObservableCo
     file.write(of.name + kDifference, at, any ? d.difference[d.largest] : std::nan(""));
     file.write(of.name + kError, at, any ? d.error[d.largest] : std::nan(""));
     file.write(of.name + kPValue, at, d.p_value);
-    if (std::isnan(of.margin)) continue;  // an invariant's, too
-    file.write(of.name + kVerdict, at, static_cast<std::int8_t>(of.verdicts[p].kind));
-    if (of.verdicts[p].kind == Verdict::Kind::undecided)
-      file.write(of.name + kRunsNeeded, at, of.verdicts[p].runs_needed);
+  }
+}
+
+void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
+                    const std::vector<Statement>& statements) {
+  for (const Statement& statement : statements) {
+    const std::string name = map_of(statement.question, statement.subject.name);
+    for (std::size_t p = 0; p < statement.pairs.size(); ++p) {
+      const Judgement& of = statement.pairs[p];
+      const std::size_t at = cell * statement.pairs.size() + p;
+      if (statement.question != Question::range) file.write(name + kDifference, at, of.difference);
+      if (!of.judged || std::isnan(of.margin)) continue;
+      file.write(name + kVerdict, at, static_cast<std::int8_t>(of.verdict.kind));
+      if (of.verdict.kind == Verdict::Kind::undecided)
+        file.write(name + kRunsNeeded, at, of.verdict.runs_needed);
+    }
   }
 }
 

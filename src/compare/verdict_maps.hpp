@@ -15,9 +15,12 @@ namespace popflow {
 
 /// Adds the maps, over axes that the layout has.
 void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std::size_t rungs,
-                      const SystemInfo& system);
-/// Writes one observable of a cell.
-void write_verdicts(TrajectoryFile& file, std::uint64_t cell, const ObservableComparison& of);
+                      const SystemInfo& system, const std::vector<std::string>& invariants);
+/// Writes the differences of one observable in a cell.
+void write_differences(TrajectoryFile& file, std::uint64_t cell, const ObservableComparison& of);
+/// Writes the verdict on each question in a cell.
+void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
+                    const std::vector<Statement>& statements);
 /// Writes the verdicts of all observables, one for each pair of rungs.
 void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
                     const std::vector<Verdict::Kind>& of_pairs);

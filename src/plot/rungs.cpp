@@ -108,6 +108,40 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
       look);
 }
 
+/// Ratios of geometric means to the first rung of each pair with SGD, or else the last rung.
+std::string chart_of_ratios(const Compared& compared, const std::string& name,
+                            const PictureOptions& options, const Look& look) {
+  const std::vector<std::string>& rungs = compared.rungs;
+  const auto sgd = std::find(rungs.begin(), rungs.end(), "sgd");
+  const std::string reference = sgd != rungs.end() ? *sgd : rungs.back();
+  const std::vector<std::string> first = compared.words("first"), second = compared.words("second");
+  const double factor = compared.file.number_attribute(compared.group, "delta_factor").value_or(1);
+  std::vector<Line> lines;
+  for (const double side : {1 / factor, factor})
+    lines.push_back({"margin " + text::rounded(factor),
+                     {compared.time.front(), compared.time.back()},
+                     {side, side},
+                     Canvas::Stroke::dotted,
+                     rungs.size(),
+                     side < 1});
+  for (std::size_t pair = 0; pair < std::min(first.size(), second.size()); ++pair) {
+    if (first[pair] != reference && second[pair] != reference) continue;
+    const std::string& other = first[pair] == reference ? second[pair] : first[pair];
+    const auto colour =
+        static_cast<std::size_t>(std::find(rungs.begin(), rungs.end(), other) - rungs.begin());
+    std::vector<double> ratio = compared.row(name + "_log_ratio", pair);
+    for (double& value : ratio) value = std::exp(value);
+    lines.push_back(
+        {second[pair] + " / " + first[pair], compared.time, std::move(ratio), kStrokes[0], colour});
+  }
+  PictureOptions logarithmic = options;
+  const bool log_x = options.logarithmic('x', in_decades(compared.time));
+  logarithmic.log = log_x ? "xy" : "y";
+  return drawn(chart_of(name + ": ratios of the geometric means" + compared.which(), "flow time t",
+                        std::move(lines), logarithmic, log_x),
+               look);
+}
+
 }  // namespace
 
 std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
@@ -136,6 +170,8 @@ std::string picture_of_comparison(const DataFile& file, const PictureOptions& op
     text += (text.empty() ? "" : "\n") + chart_of_means(compared, name, options, look);
     if (file.has_dataset(compared.path(name + "_band")))
       text += "\n" + chart_of_differences(compared, name, options, look);
+    if (file.has_dataset(compared.path(name + "_log_ratio")))
+      text += "\n" + chart_of_ratios(compared, name, options, look);
   }
   return text;
 }

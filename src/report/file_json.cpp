@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "file/structure.hpp"
@@ -90,6 +91,47 @@ Json events(const DataFile& file) {
   return json;
 }
 
+/// The rows of a comparison's table of verdicts, one for each pair of rungs.
+Json verdicts(const DataFile& file, const std::string& comparison) {
+  const std::string table = join(comparison, "verdicts");
+  const auto words = [&](const std::string& path) {
+    return text::split_words(file.text_attribute(path, "flag_meanings").value_or(""));
+  };
+  const auto word = [](const std::vector<std::string>& meanings, std::int64_t number) {
+    return number >= 0 && number < static_cast<std::int64_t>(meanings.size())
+               ? Json(meanings[static_cast<std::size_t>(number)])
+               : Json();
+  };
+  const std::vector<std::string> rungs = words(join(comparison, "first"));
+  const std::vector<std::int64_t> first = file.read(join(comparison, "first")).integers;
+  const std::size_t pairs = first.size(), rows = file.length(join(table, "question"));
+  const std::vector<std::int64_t> second = file.integers(join(comparison, "second"), pairs);
+  std::map<std::string, std::vector<std::int64_t>> whole;
+  for (const char* name : {"question", "subject", "item"})
+    whole[name] = file.integers(join(table, name), rows);
+  whole["verdict"] = file.integers(join(table, "verdict"), rows * pairs);
+  std::map<std::string, std::vector<double>> numbers;
+  for (const char* name :
+       {"difference", "difference_low", "difference_high", "margin", "p_value", "p_value_corrected",
+        "largest_at", "agrees_until", "means_ratio", "runs_needed"})
+    numbers[name] = file.reals(join(table, name), rows * pairs);
+  Json json = Json::array();
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      const std::size_t at = row * pairs + pair;
+      Json one = {{"subject", word(words(join(table, "subject")), whole["subject"][row])},
+                  {"question", word(words(join(table, "question")), whole["question"][row])},
+                  {"first", word(rungs, first[pair])},
+                  {"second", word(rungs, second[pair])},
+                  {"verdict", word(words(join(table, "verdict")), whole["verdict"][at])}};
+      if (whole["item"][row] >= 0) one["item"] = whole["item"][row];
+      for (const auto& [name, values] : numbers)
+        one[name] = std::isfinite(values[at]) ? Json(values[at]) : Json();
+      json.push_back(std::move(one));
+    }
+  return json;
+}
+
 }  // namespace
 
 std::string file_json(const DataFile& file) {
@@ -98,6 +140,10 @@ std::string file_json(const DataFile& file) {
   if (file.has_dataset("events/kind") && file.has_dataset("events/time") &&
       file.has_dataset("events/run"))
     json["events"] = events(file);
+  for (const std::string& name : file.members("/"))
+    if (const std::string comparison = name == "comparison" ? name : join(name, "comparison");
+        file.has_dataset(join(comparison, "verdicts/question")))
+      json["verdicts"][name == "comparison" ? "comparison" : name] = verdicts(file, comparison);
   // A path need not be UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

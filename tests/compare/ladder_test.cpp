@@ -70,7 +70,7 @@ TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightl
     const ObservableComparison& x = c.observables[0];
     means += x.differences[0].p_value <= 0.05 ? 1.0 / kSeeds : 0;
     laws += x.energy[0].p_value <= 0.05 ? 1.0 / kSeeds : 0;
-    differ += x.verdicts[0].kind == Verdict::Kind::differ ? 1.0 / kSeeds : 0;
+    differ += c.statements[0].pairs[0].verdict.kind == Verdict::Kind::differ ? 1.0 / kSeeds : 0;
   }
   CHECK(means == Approx(0.05).margin(0.044));
   CHECK(laws == Approx(0.05).margin(0.044));
@@ -96,7 +96,7 @@ TEST_CASE("a noise of twice the size is found by the energy distance alone", "[f
   const Comparison c = compare_rungs({ladder.descent(1, 200, 2), ladder.sgd(1, 200)}, ladder.info,
                                      {0.3, 0.95, 1}, ladder.workers);
   const ObservableComparison& x = c.observables[0];
-  CHECK(x.verdicts[0].kind == Verdict::Kind::agree);
+  CHECK(c.statements[0].pairs[0].verdict.kind == Verdict::Kind::agree);
   CHECK(x.energy[0].p_value <= 0.01);
   const Moments &two = x.moments[0], &one = x.moments[1];
   CHECK(two.deviation_low.back() > one.deviation_high.back());
@@ -109,7 +109,7 @@ TEST_CASE("runs that diverged are left out, and their share is compared", "[fast
   broken.diverged = 16;  // of which no values are known
   const Comparison c =
       compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, {0.5, 0.95, 1}, ladder.workers);
-  CHECK(c.observables[0].verdicts[0].kind == Verdict::Kind::differ);
+  CHECK(c.statements[0].pairs[0].verdict.kind == Verdict::Kind::differ);
   CHECK(std::isfinite(c.observables[0].moments[1].mean.back()));
 }
 

@@ -38,7 +38,10 @@ def check_same_comparison(path, other, name):
     with h5py.File(path) as a, h5py.File(other) as b:
         check(list(a["comparison"]) == list(b["comparison"]), name)
         for item in a["comparison"]:
-            if "step_effect" in item:
+            if item == "verdicts":
+                for name in a[f"comparison/{item}"]:
+                    check(same(*(file[f"comparison/{item}/{name}"][()] for file in (a, b))), name)
+            elif "step_effect" in item:
                 check(np.isnan(b["comparison"][item]).all(), "nothing is run")
             else:
                 check(same(a["comparison"][item][()], b["comparison"][item][()]),

@@ -73,9 +73,10 @@ def test_a_comparison():
                 "--runs", "8", "--saves", "11", "-o", path, code=0)
         text = drawn(path)
         check(all(rung in text for rung in ("flow", "sde", "sgd")), text)
-        means, differences = text.split("\n\n")
+        means, differences, ratios = text.split("\n\n")
         check("differences of the means, with simultaneous bands" in differences, text)
         check("margin" in differences and "sgd - flow: " in differences, differences)
+        check("sgd / flow" in ratios and "margin 1.5" in ratios, ratios)
 
 
 def test_bands_and_margin_are_where_they_belong():

@@ -1,0 +1,171 @@
+#include "compare/over_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "statistics/margins.hpp"
+#include "statistics/numbers.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// The first times at which at least two runs (of an exact rung, the one) are finite throughout.
+std::size_t usable_times(const Paths& paths) {
+  const std::size_t least = std::min<std::size_t>(2, paths.runs);
+  std::size_t times = paths.times;
+  while (times > 0 && finite_runs(paths, times).runs < least) --times;
+  return times;
+}
+
+/// Some observables have no value at some settings.
+bool has_a_value(const std::vector<Moments>& moments) {
+  return std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
+    return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
+  });
+}
+
+/// The last save up to which the band lies within the margin.
+double agrees_until(const Difference& d, double margin, const std::vector<double>& times) {
+  std::size_t first_beyond = 0;
+  while (first_beyond < d.difference.size() &&
+         (d.nothing || std::abs(d.difference[first_beyond]) + d.band[first_beyond] <= margin))
+    ++first_beyond;
+  return first_beyond == 0 || times.empty() ? kNoNumber : times[first_beyond - 1];
+}
+
+/// The time at which a pair's difference is told: where it is largest, or, where the verdict is
+/// *differ*, where it is largest beyond its band.
+std::size_t telling_place(const Difference& d, Verdict::Kind kind) {
+  if (kind != Verdict::Kind::differ) return d.largest;
+  std::size_t place = d.largest;
+  const auto beyond = [&](std::size_t t) { return std::abs(d.difference[t]) - d.band[t]; };
+  for (std::size_t t = 0; t < d.difference.size(); ++t)
+    if (beyond(t) > beyond(place) || std::isnan(beyond(place))) place = t;
+  return place;
+}
+
+Judgement judge(const Paths& first, const Paths& second, const Difference& d, double margin,
+                const ComparisonOptions& options, Workers& workers) {
+  Judgement of;
+  of.judged = true;
+  of.margin = margin;
+  of.verdict = verdict(d, margin, options.level,
+                       first.exact    ? second.runs
+                       : second.exact ? first.runs
+                                      : std::min(first.runs, second.runs),
+                       least_runs(first.exact || second.exact, options.level));
+  // The test is for *differ* alone: elsewhere its p-value is not needed.
+  of.p_value = of.verdict.kind == Verdict::Kind::differ
+                   ? p_value_within(first, second, d, margin, options.level, options.seed, workers)
+                   : 1;
+  of.until = agrees_until(d, std::isnan(margin) ? 0 : margin, options.times);
+  if (d.difference.empty()) return of;
+  const std::size_t place = telling_place(d, of.verdict.kind);
+  of.difference = d.difference[place];
+  of.low = of.difference - d.band[place];
+  of.high = of.difference + d.band[place];
+  if (!options.times.empty()) of.largest_at = options.times[place];
+  return of;
+}
+
+/// log max(x, floor). Where half of the runs or more are at the floor, the rung is there: a few
+/// that are not yet would make a band without an end.
+Paths logarithms(const Paths& of, double floor) {
+  Paths logarithms = of;
+  for (std::size_t t = 0; t < of.times; ++t) {
+    std::size_t known = 0, below = 0;
+    for (std::size_t run = 0; run < of.runs; ++run) {
+      known += std::isfinite(of.at(run, t)) ? 1 : 0;
+      below += of.at(run, t) <= floor ? 1 : 0;
+    }
+    for (std::size_t run = 0; run < of.runs; ++run) {
+      double& x = logarithms.values[run * of.times + t];
+      if (!std::isnan(x)) x = std::log(2 * below >= known ? floor : std::max(x, floor));
+    }
+  }
+  return logarithms;
+}
+
+}  // namespace
+
+double range_of(std::span<const double> values) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double x : values) {
+    if (!std::isfinite(x)) continue;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  return high - low > kRounding * std::max(std::abs(low), std::abs(high)) ? high - low : kNoNumber;
+}
+
+OverSaves compare_over_time(Question question, const Subject& subject,
+                            const std::vector<const Paths*>& paths,
+                            const std::vector<Moments>& moments, double margin,
+                            const ComparisonOptions& options, Workers& workers) {
+  OverSaves over{{}, {}, {question, subject, {}, {}, {}, {}, {}}};
+  Statement& statement = over.statement;
+  for (const Moments& of : moments) {
+    const bool any = !of.mean.empty();
+    statement.value.push_back(any ? of.mean.back() : kNoNumber);
+    statement.low.push_back(any ? of.mean_low.back() : kNoNumber);
+    statement.high.push_back(any ? of.mean_high.back() : kNoNumber);
+    statement.stopped.push_back(0);
+  }
+  const bool judged = has_a_value(moments);
+  for (const auto& [i, j] : pairs_of(paths.size())) {
+    const std::size_t saves = paths[i]->times;
+    const std::size_t times = std::min(usable_times(*paths[i]), usable_times(*paths[j]));
+    const Paths first = finite_runs(*paths[i], times), second = finite_runs(*paths[j], times);
+    Difference d = difference(first, second, options.level, options.seed, workers);
+    const auto moves = [&](std::size_t rung) {
+      const std::span<const double> mean = moments[rung].mean;
+      return std::isfinite(range_of(mean.first(times)));
+    };
+    // What had not moved when runs ended early may move yet.
+    const bool too_early = times < saves && d.nothing && !moves(i) && !moves(j);
+    Judgement of = judge(first, second, d, margin, options, workers);
+    if (times == 0 || too_early) {
+      of.verdict = {Verdict::Kind::undecided, kNoNumber};
+      of.p_value = kNoNumber;
+    }
+    of.judged = judged;
+    statement.pairs.push_back(of);
+    for (auto* values : {&d.difference, &d.error, &d.z, &d.band}) values->resize(saves, kNoNumber);
+    over.differences.push_back(std::move(d));
+  }
+  return over;
+}
+
+OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Paths*>& paths,
+                         const std::vector<Moments>& means, const ComparisonOptions& options,
+                         Workers& workers) {
+  std::vector<Paths> logs;
+  for (const Paths* rung : paths) logs.push_back(logarithms(*rung, info.floor));
+  std::vector<const Paths*> of_rungs;
+  std::vector<Moments> of_logs;
+  for (const Paths& rung : logs) {
+    of_rungs.push_back(&rung);
+    of_logs.push_back(moments(rung, options.level));
+  }
+  OverSaves over = compare_over_time(Question::depth, {info.name}, of_rungs, of_logs,
+                                     std::log(options.delta_factor), options, workers);
+  over.moments = std::move(of_logs);
+  Statement& statement = over.statement;
+  for (std::vector<double>* values : {&statement.value, &statement.low, &statement.high})
+    for (double& value : *values) value = std::exp(value);
+  const auto all_pairs = pairs_of(paths.size());
+  for (std::size_t p = 0; p < statement.pairs.size(); ++p) {
+    Judgement& of = statement.pairs[p];
+    for (double* value : {&of.difference, &of.low, &of.high, &of.margin}) *value = std::exp(*value);
+    const std::size_t at = telling_place(over.differences[p], of.verdict.kind);
+    const auto mean = [&](std::size_t rung) {
+      return at < means[rung].mean.size() ? means[rung].mean[at] : kNoNumber;
+    };
+    of.means_ratio = mean(all_pairs[p].second) / mean(all_pairs[p].first);
+  }
+  return over;
+}
+
+}  // namespace popflow
