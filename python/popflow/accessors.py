@@ -31,7 +31,8 @@ class File:
         """The groups below this dataset's own, or, if it has none, of the whole file."""
         with h5py.File(self.path, "r") as file:
             for here in (file[self._inside("") or "/"], file):
-                if found := [name for name, item in here.items() if isinstance(item, h5py.Group)]:
+                found = [name for name, item in here.items() if isinstance(item, h5py.Group)]
+                if set(found) - {"verdicts"}:  # a table, which `.verdicts` opens
                     return sorted(found)
         return []
 

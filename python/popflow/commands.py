@@ -50,7 +50,9 @@ def compare(system: str | None = None, *, output: PathLike | None = None,
             **options: Any) -> xarray.Dataset:
     """The same problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
 
-    Options are those of `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
+    Printed, the result shows its table of verdicts: how far apart are the rungs, how far down do
+    they go, when do events come? `result.verdicts` is that table as a dataset. Options are those of
+    `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
     """
     return carried_out("compare", system, output, problem, show, options)
 

@@ -49,6 +49,9 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
         data.attrs["group"] = group
     data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
     data.attrs["path"] = str(path)
+    if group and group.split("/")[-1] == "comparison":
+        from .comparison import Comparison
+        data = Comparison(data, attrs=data.attrs)
     data.set_close(opened.close)
     return data
 

@@ -145,7 +145,8 @@ def compared_runs(folder, **options):
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_single_runs_have_differences_without_a_band(tmp_path):
     compared = compared_runs(tmp_path, runs=1)
-    mean, difference = popflow.figure(compared.popflow.path, observable="loss").axes
+    mean, difference, ratio = popflow.figure(compared.popflow.path, observable="loss").axes
+    assert ratio.get_yscale() == "log"
     assert np.array_equal(curve_of(mean)[1], compared.loss_mean.sel(rung="flow"))
     pair = int(np.flatnonzero((compared.first == 0) & (compared.second == 2))[0])
     assert any(np.array_equal(line.get_ydata(), compared.loss_difference[pair])
@@ -318,7 +319,8 @@ def test_compared_sweeps(tmp_path):
     assert "exact boundary" not in labels(figure) and figure.axes[0].has_data()
     # By themselves those that have a verdict; energy, an invariant, has none.
     maps = [axes.get_title(loc="left") for axes in popflow.figure(compared.popflow.path).axes]
-    assert [title.split(":")[0] for title in maps[1:]] == ["loss", "excess_loss", "slope"]
+    assert [title.split(":")[0] for title in maps[1:]] == [
+        "loss", "loss, how far down", "excess_loss"]
     assert popflow.figure(compared.popflow.path, observable="energy").axes[0].has_data()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import xarray
 
 from ..errors import InputError, UsageError
@@ -15,7 +16,7 @@ from .moments import marks
 from .over_time import curves
 from .phase import plane
 from .plan import Panel, Plan, step
-from .rungs import differences, means, orders
+from .rungs import differences, means, orders, ratios, when
 from .views import MOST_PANELS, there, view
 
 EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
@@ -101,9 +102,25 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
     if (records := data.sizes["time"]) < 2:
         raise InputError(f"the comparison has {'one record' if records else 'no record'}, and a "
                          "figure of it needs two.")
-    names = observable or telling(data, preferred(data, known))[:3]
-    return Plan("compared", [[step(draw, name, log=log)] for name in names
-                             for draw in (means, differences)])
+    names = observable or telling(data, preferred(data, known))[:2]
+    panels = []
+    for name in names:
+        panels += [[step(draw, name, log=log)] for draw in (means, differences)]
+        if f"{name}_log_ratio" in data:
+            panels.append([step(ratios, name, log=log)])
+    if observable is None and has_times(data):
+        panels.append([step(when)])
+    return Plan("compared", panels)
+
+
+def has_times(data: xarray.Dataset) -> bool:
+    """Is there an event, or an item of a passage, with a time? Of many items a figure is full."""
+    most = 8
+    if "delta_time" not in data.attrs:
+        return False
+    table = data.verdicts
+    times = table.value.values[table.question.values == "time"]
+    return 0 < len(times) <= most and bool(np.isfinite(times).any())
 
 
 def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:

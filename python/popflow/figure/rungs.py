@@ -64,6 +64,56 @@ def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = No
     within(axes, time)
 
 
+def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
+    """Ratios of geometric means to sgd with simultaneous bands, and the margin of their factor."""
+    time = data.time.values
+    factor = float(data.attrs["delta_factor"])
+    axes.axhspan(1 / factor, factor, color="0.93", linewidth=0, zorder=-2)
+    for side in (1 / factor, factor):
+        axes.axhline(side, color=GREY, linewidth=0.7, linestyle=":", zorder=-1)
+    for pair, first, second, other in pairs(data):
+        middle, band = (data[f"{name}_log_ratio{what}"].values[pair] for what in ("", "_band"))
+        style = curve(list(data.rung.values).index(other))
+        axes.plot(time, np.exp(middle), label=f"{second} / {first}", **style)
+        band = np.where(np.isfinite(band), band, 0)
+        axes.fill_between(time, np.exp(middle - band), np.exp(middle + band),
+                          color=style["color"], alpha=0.2, linewidth=0)
+    set_scales(axes, time, [], (log or "").replace("y", "") or "none" if log else log)
+    axes.set_yscale("log")
+    axes.set_xlabel(axis(data, "time"))
+    axes.set_ylabel("ratio of geometric means")
+    key(axes)
+    within(axes, time)
+
+
+def when(axes: Any, data: xarray.Dataset) -> None:
+    """Median times of events over all runs, with intervals; an arrow: later than the end."""
+    table = data.verdicts
+    table = table.isel(statement=table.question.values == "time")
+    names = [f"{subject}[{item}]" if item >= 0 else str(subject)
+             for subject, item in zip(table.subject.values, table["item"].values)]
+    end = float(data.time[-1])
+    rungs = data.sizes["rung"]
+    for number in range(rungs):
+        style = curve(number)
+        place = np.arange(len(names)) + 0.2 * (number - (rungs - 1) / 2)
+        middle, low, high = (table[f"value{what}"].values[:, number]
+                             for what in ("", "_low", "_high"))
+        reached = np.isfinite(middle)
+        shown = np.where(reached, middle, end)
+        error = [shown - np.clip(low, 0, shown), np.clip(high, shown, end) - shown]
+        axes.errorbar(shown[reached], place[reached], xerr=np.array(error)[:, reached], fmt="o",
+                      markersize=4, color=style["color"], capsize=2)
+        later = np.isposinf(middle)
+        axes.plot(shown[later], place[later], ">", color=style["color"])
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, 1.02 * end)
+    axes.set_xlabel(axis(data, "time"))
+    heading(axes, "median time over all runs")
+    key_of_page(axes)
+
+
 def pairs(data: xarray.Dataset) -> list[tuple[int, str, str, str]]:
     """The pairs with sgd (or else the last rung) in them: place, both rungs, and the other."""
     rungs = [str(rung) for rung in data.rung.values]

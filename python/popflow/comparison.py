@@ -1,0 +1,91 @@
+"""What `popflow.compare` returns: the statistics over rungs, shown as the table of verdicts."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray
+
+from .errors import InputError
+from .files import open_file
+
+# What the questions ask, in the table's words.
+QUESTIONS = {"range": "mean", "depth": "how far down", "share": "share of runs",
+             "time": "when"}
+
+
+class Comparison(xarray.Dataset):
+    """The dataset of a comparison's statistics, with `verdicts`. Printed, it shows their table."""
+
+    __slots__ = ()
+
+    @property
+    def verdicts(self) -> xarray.Dataset:
+        """The table of verdicts, as a dataset along `statement` and `pair`.
+
+        A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
+        event, an `item` of a passage). `verdict` is agree, differ, undecided, or empty where there
+        is none; `difference` is that of the two rungs of the pair with its interval, `margin` what
+        it is held against.
+        """
+        file = open_file(self.attrs["path"])
+        if f"{self.attrs['group']}/verdicts" not in every_group(self.attrs["path"]):
+            raise InputError(f"{self.attrs['path']} has no table of verdicts: an older version "
+                             "wrote it, or it compares several learning rates, each in a group of "
+                             "its own.")
+        table = open_file(self.attrs["path"], f"{self.attrs['group']}/verdicts")
+        for name in ("question", "subject", "verdict"):
+            table[name] = table.popflow.words(name)
+        ends = zip(file.popflow.words("second").values, file.popflow.words("first").values)
+        return table.assign_coords(pair=[f"{second}-{first}" for second, first in ends])
+
+    def __repr__(self) -> str:
+        if not {"rung", "pair", "time"} <= set(self.dims):  # a part of it
+            return super().__repr__()
+        try:
+            return shown(self.verdicts)
+        except (InputError, OSError, KeyError):
+            return super().__repr__()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def every_group(path: str) -> list[str]:
+    with h5py.File(path, "r") as file:
+        found: list[str] = []
+        file.visititems(lambda name, item: found.append(name)
+                        if isinstance(item, h5py.Group) else None)
+    return found
+
+
+def shown(table: xarray.Dataset) -> str:
+    """The table as text: a line per statement, a column per pair of rungs."""
+    rows = [["", "", *map(str, table.pair.values)]]
+    for number in range(table.sizes["statement"]):
+        one = table.isel(statement=number)
+        name = str(one.subject.values)
+        if (item := int(one["item"])) >= 0:
+            name += f"[{item}]"
+        cells = [cell(one.isel(pair=pair)) for pair in range(table.sizes["pair"])]
+        if any(said != "-" for said in cells):
+            rows.append([name, QUESTIONS[str(one.question.values)], *cells])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip()
+             for row in rows]
+    return "\n".join([*lines, "(.verdicts is this table as a dataset; .popflow.info() says more)"])
+
+
+def cell(one: xarray.Dataset) -> str:
+    verdict = str(one.verdict.values)
+    if not verdict:
+        return "-"
+    middle, low, high = (float(one[f"difference{end}"]) for end in ("", "_low", "_high"))
+    if not np.isfinite(middle):
+        return verdict
+    unit: dict[str, Any] = {"share": (0.01, " points"), "depth": (1, " times")}
+    scale, named = unit.get(str(one.question.values), (1, ""))
+    return f"{verdict}: {middle / scale:.2g} [{low / scale:.2g}, {high / scale:.2g}]{named}"
