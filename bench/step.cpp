@@ -6,7 +6,7 @@
 
 #include "bench/cases.hpp"
 #include "popflow/flow_driver.hpp"
-#include "steppers/stepper.hpp"
+#include "steppers/flow_methods.hpp"
 
 namespace {
 
@@ -22,7 +22,7 @@ void BM_dopri5_step(benchmark::State& state) {
   const Regime regime;
   Rhs rhs(*c.system, regime);
   const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
-  const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
+  const auto stepper = flow_method("dopri5").make(rhs, tolerance, c.workers);
   (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);  // finds the first derivative
   for (auto _ : state) benchmark::DoNotOptimize(stepper->attempt(c.x, 0, 1e-3, c.dxdt));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
@@ -35,7 +35,7 @@ void BM_dopri5_step_in(benchmark::State& state, const char* coordinates) {
   const Regime regime;
   Rhs rhs(*c.system, regime);
   const Tolerance tolerance(c.system->shape().blocks, 1e-8, 1e-10);
-  const auto stepper = make_stepper("dopri5", rhs, tolerance, c.workers);
+  const auto stepper = flow_method("dopri5").make(rhs, tolerance, c.workers);
   (void)stepper->attempt(c.x, 0, 1e-3, c.dxdt);
   for (auto _ : state) benchmark::DoNotOptimize(stepper->attempt(c.x, 0, 1e-3, c.dxdt));
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "noise/noise_model.hpp"
+#include "options/methods.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
 #include "run/schedule.hpp"
@@ -55,7 +56,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
     options.unset("dt");
     options.resolve("method", std::string("gradient_descent"));
   } else if (flow || sde) {
-    options.resolve("method", std::string(flow ? "dopri5" : "euler_maruyama"));
+    options.resolve("method", default_method(flow ? "flow" : "sde"));
   }
   if (word == "sde2") options.resolve("modified-equation", std::int64_t{2});
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));

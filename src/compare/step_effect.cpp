@@ -17,7 +17,7 @@ constexpr std::size_t kRuns = 8;  // each costs half of a run
 
 bool has_step_effect(const Rung& rung) {
   const Parameters& options = rung.experiment->config.options;
-  return options.word("mode") == "sde" && options.word("method") != "gradient_descent";
+  return options.word("mode") == "sde" && !is_noisy_descent(options);
 }
 
 bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect) {

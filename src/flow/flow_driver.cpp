@@ -16,6 +16,7 @@
 #include "flow/step_length.hpp"
 #include "numerics/bracketed_root.hpp"
 #include "popflow/error.hpp"
+#include "steppers/flow_methods.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
 
@@ -77,7 +78,8 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       {}});
   const double longest = options_.max_step.value_or(can.longest_step);
   // Blocks with steps of their own know nothing of each other's errors.
-  const bool blocks = options_.method == "dopri5" && options_.error_norm == ErrorNorm::largest;
+  const FlowMethod& method = flow_method(options_.method);
+  const bool blocks = method.has_blocks && options_.error_norm == ErrorNorm::largest;
   if (blocks && NormalisedDopri5::suits(system))
     in_->stepper = std::make_unique<NormalisedDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                       in_->events, in_->passages);
@@ -85,7 +87,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
     in_->stepper = std::make_unique<BlockDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                  in_->events, in_->passages);
   else
-    in_->stepper = make_stepper(options_.method, in_->rhs, in_->tolerance, workers_);
+    in_->stepper = method.make(in_->rhs, in_->tolerance, workers_);
   if (can.proximal) {
     const Proximal& term = *can.proximal.operator->();
     in_->stepper = term.estimates_error()

@@ -8,6 +8,7 @@
 #include "endings.hpp"
 #include "flow/lane_bank.hpp"
 #include "flow/step_length.hpp"
+#include "steppers/flow_methods.hpp"
 
 namespace popflow {
 
@@ -199,7 +200,7 @@ std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
 }
 
 bool flow_lanes_take(const std::string& method, bool may_stop_early) {
-  return method == "dopri5" && !may_stop_early;
+  return flow_method(method).has_lanes && !may_stop_early;
 }
 
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early) {

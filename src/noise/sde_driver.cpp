@@ -8,6 +8,7 @@
 #include "flow/step_length.hpp"
 #include "noise/noise_model.hpp"
 #include "noise/require_setting.hpp"
+#include "noise/sde_methods.hpp"
 #include "noise/sde_place.hpp"
 #include "noise/step_loop.hpp"
 #include "popflow/error.hpp"
@@ -26,22 +27,17 @@ void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
 }
 
 SdeDriver::Options checked(SdeDriver::Options options) {
-  const std::string& method = options.method;
-  if (method != "euler_maruyama" && method != "heun" && method != "srk" &&
-      method != "gradient_descent")
-    throw UsageError("--method is " + method +
-                     "; it must be euler_maruyama, heun, srk or gradient_descent");
+  const bool descent = sde_method(options.method).steps == StepRule::learning_rate;
   require_positive("learning-rate", options.learning_rate);
   require_at_least("batch-size", 1, options.batch_size);
-  if (method == "gradient_descent") options.dt = options.learning_rate;
+  if (descent) options.dt = options.learning_rate;
   require_positive("dt", options.dt);
   if (options.modified_equation != 1 && options.modified_equation != 2)
     throw UsageError("--modified-equation is " + std::to_string(options.modified_equation) +
                      "; it must be 1 or 2");
-  if (method == "gradient_descent" && options.modified_equation == 2)
-    throw UsageError(
-        "--modified-equation 2 corrects the SDE for the steps of SGD; --method gradient_descent "
-        "takes such steps itself");
+  if (descent && options.modified_equation == 2)
+    throw UsageError("--modified-equation 2 corrects the SDE for the steps of SGD; --method " +
+                     options.method + " takes such steps itself");
   require_at_least("coarsen", 1, options.coarsen);
   return options;
 }
@@ -50,9 +46,11 @@ SdeDriver::Options checked(SdeDriver::Options options) {
 
 struct SdeDriver::Internals {
   Internals(const System& system, Workers& workers, const Options& options)
-      : noise(make_noise(system, workers, options)),
+      : method(sde_method(options.method)),
+        noise(make_noise(system, workers, options)),
         loop(system, workers, options.hooks, options.max_steps),
         proximal(system.capabilities().proximal) {}
+  const SdeMethod& method;
   std::unique_ptr<NoiseModel> noise;
   StepLoop loop;
   Capability<Proximal> proximal;
@@ -94,7 +92,7 @@ struct SdeDriver::Pace {
 SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
     : system_(system), workers_(workers), options_(checked(std::move(options))) {
   in_ = std::make_unique<Internals>(system, workers, options_);
-  const bool additive_only = options_.method == "heun" || options_.method == "srk";
+  const bool additive_only = in_->method.needs_additive_noise();
   if (additive_only && !in_->noise->additive())
     throw UsageError("--method " + options_.method +
                      " is valid for additive noise only, and --noise " + options_.noise +
@@ -155,8 +153,9 @@ void SdeDriver::step(double h, std::int64_t parts) {
   State& x = in_->loop.x;
   const Regime& regime = in_->loop.regime;
   const PathStep path{t_, h, static_cast<std::uint64_t>(steps_), parts};
-  const bool plain =
-      options_.method != "heun" && options_.method != "srk" && options_.modified_equation == 1;
+  using Scheme = SdeMethod::Scheme;
+  const Scheme scheme = in_->method.scheme;
+  const bool plain = scheme == Scheme::euler && options_.modified_equation == 1;
   if (plain && in_->noise->step_in_place(path, x, regime)) {
     ++evaluations_;
     if (in_->proximal) in_->proximal->proximal(x, regime, h);
@@ -174,13 +173,13 @@ void SdeDriver::step(double h, std::int64_t parts) {
     other.resize(x.size());
   }
   drift(x, t_, f);
-  if (options_.method == "heun") {
+  if (scheme == Scheme::heun) {
     std::fill(move.begin(), move.end(), 0.0);
     in_->noise->add({x, regime}, path, move);
     each([&](std::size_t i) { other[i] = x[i] + h * f[i] + move[i]; });
     drift(other, t_ + h, f2);
     each([&](std::size_t i) { move[i] += 0.5 * h * (f[i] + f2[i]); });
-  } else if (options_.method == "srk") {
+  } else if (scheme == Scheme::sra1) {
     // SRA1 (Roessler 2010, table 6.3) for noise that does not depend on x.
     std::fill(move.begin(), move.end(), 0.0);
     std::fill(other.begin(), other.end(), 0.0);

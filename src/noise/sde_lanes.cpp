@@ -11,6 +11,7 @@
 #include "noise/crossings.hpp"
 #include "noise/lane_step.hpp"
 #include "noise/normals.hpp"
+#include "noise/sde_methods.hpp"
 #include "noise/sde_place.hpp"
 #include "popflow/parameter.hpp"
 #include "steppers/largest_entry.hpp"
@@ -261,8 +262,8 @@ bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   // Passages would be looked at only where an event may have happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
          system.shape().passages.empty() && system.shape().state_size() <= kLargestNoisyLane &&
-         (options.method == "euler_maruyama" || options.method == "gradient_descent") &&
-         options.noise == "batch" && options.modified_equation == 1 && options.coarsen == 1;
+         sde_method(options.method).has_lanes() && options.noise == "batch" &&
+         options.modified_equation == 1 && options.coarsen == 1;
 }
 
 std::vector<std::unique_ptr<Driver>> noisy_lanes(const System& system,

@@ -1,21 +1,22 @@
 #include "options/methods.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
+#include "noise/sde_methods.hpp"
+#include "steppers/flow_methods.hpp"
+
 namespace popflow {
 
 const std::vector<Method>& methods() {
-  using Steps = Method::Steps;
-  static const std::vector<Method> table = {
-      {"dopri5", "flow", Steps::adaptive},
-      {"fehlberg78", "flow", Steps::adaptive},
-      {"bulirsch_stoer", "flow", Steps::adaptive},
-      {"rosenbrock4", "flow", Steps::adaptive},
-      {"rk4", "flow", Steps::fixed},
-      {"euler", "flow", Steps::fixed},
-      {"euler_maruyama", "sde", Steps::of_dt},
-      {"heun", "sde", Steps::of_dt},
-      {"srk", "sde", Steps::of_dt},
-      {"gradient_descent", "sde", Steps::learning_rate},
-  };
+  static const std::vector<Method> table = [] {
+    std::vector<Method> all;
+    for (const FlowMethod& method : flow_methods())
+      all.push_back({std::string(method.name), "flow", method.steps});
+    for (const SdeMethod& method : sde_methods())
+      all.push_back({std::string(method.name), "sde", method.steps});
+    return all;
+  }();
   return table;
 }
 
@@ -25,14 +26,22 @@ const Method* find_method(const std::string& name) {
   return nullptr;
 }
 
-std::string methods_of(const std::string& mode) {
+std::vector<std::string> method_names(const std::function<bool(const Method&)>& is) {
   std::vector<std::string> names;
   for (const Method& method : methods())
-    if (method.mode == mode) names.push_back(method.name);
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  return text;
+    if (is(method)) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string> methods_of(const std::string& mode) {
+  return method_names([&](const Method& method) { return method.mode == mode; });
+}
+
+const std::string& default_method(const std::string& mode) {
+  const auto found = std::find_if(methods().begin(), methods().end(),
+                                  [&](const Method& method) { return method.mode == mode; });
+  if (found == methods().end()) throw std::logic_error("mode " + mode + " has no methods");
+  return found->name;
 }
 
 }  // namespace popflow

@@ -127,29 +127,23 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
 /// Resolves the mode's default method where none is given; refuses a method of another mode.
 void settle_method(Parameters& options) {
   const std::string& mode = options.word("mode");
-  const std::string of_mode = methods_of(mode);
+  const std::vector<std::string> of_mode = methods_of(mode);
   if (of_mode.empty()) return;  // the mode has no methods: --method has no effect
-  if (!options.has("method")) {
-    for (const Method& method : methods()) {
-      if (method.mode != mode) continue;
-      options.resolve("method", method.name);
-      break;
-    }
-  }
+  if (!options.has("method")) options.resolve("method", of_mode.front());
   const Method& method = *find_method(options.word("method"));
   if (method.mode == mode) return;
   throw UsageError("--method " + method.name + " is for --mode " + method.mode + "; " + mode +
-                   " takes " + of_mode);
+                   " takes " + text::one_of(of_mode));
 }
 
 void check_step(const Parameters& options) {
   if (methods_of(options.word("mode")).empty()) return;
   const Method& method = *find_method(options.word("method"));
-  if (method.steps == Method::Steps::learning_rate && options.given("dt") &&
+  if (method.steps == StepRule::learning_rate && options.given("dt") &&
       options.real("dt") != options.real("learning-rate"))
     throw UsageError("--method " + method.name +
                      " always takes steps of the learning rate; leave out --dt");
-  if (method.steps == Method::Steps::fixed && !options.has("dt"))
+  if (method.steps == StepRule::fixed && !options.has("dt"))
     throw UsageError("--method " + method.name + " takes fixed steps; give their size with --dt");
 }
 

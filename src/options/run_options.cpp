@@ -3,6 +3,7 @@
 
 #include "options/methods.hpp"
 #include "options/run_config.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 namespace {
@@ -19,26 +20,12 @@ const std::vector<std::string> kSgd = {"sgd"};
 const std::vector<std::string> kNoisy = {"sde", "sgd"};
 const std::vector<std::string> kWithMethods = {"flow", "sde"};
 
-/// The methods whose steps are of one kind.
-std::vector<std::string> methods_with(Method::Steps steps) {
-  std::vector<std::string> names;
-  for (const Method& method : methods())
-    if (method.steps == steps) names.push_back(method.name);
-  return names;
+std::vector<std::string> methods_with(StepRule steps) {
+  return method_names([&](const Method& method) { return method.steps == steps; });
 }
 
-/// The methods of one mode.
-std::vector<std::string> methods_with(const std::string& mode) {
-  std::vector<std::string> names;
-  for (const Method& method : methods())
-    if (method.mode == mode) names.push_back(method.name);
-  return names;
-}
-
-std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const Method& method : methods()) names.push_back(method.name);
-  return names;
+std::vector<std::string> all_methods() {
+  return method_names([](const Method&) { return true; });
 }
 
 /// What `compare` makes of an option of `run`.
@@ -85,11 +72,12 @@ const std::vector<Row>& rows() {
       {{.name = "method",
         .kind = Kind::word,
         .default_text = "",
-        .meaning =
-            "integrator; rk4 and euler take fixed steps and need --dt; the last four are for "
-            "sde (gradient_descent: noisy steps of the learning rate)",
-        .words = method_names(),
-        .default_note = "dopri5; sde: euler_maruyama",
+        .meaning = "integrator; " + text::join(methods_with(StepRule::fixed), " and ") +
+                   " take fixed steps and need --dt; for sde: " + text::one_of(methods_of("sde")) +
+                   " (" + text::join(methods_with(StepRule::learning_rate), ", ") +
+                   ": noisy steps of the learning rate)",
+        .words = all_methods(),
+        .default_note = default_method("flow") + "; sde: " + default_method("sde"),
         .modes = kWithMethods},
        {.offered = false}},
       {{.name = "rtol",
@@ -98,14 +86,14 @@ const std::vector<Row>& rows() {
         .meaning = "relative tolerance of a step",
         .range = tolerance,
         .modes = kFlow,
-        .methods = methods_with(Method::Steps::adaptive)}},
+        .methods = methods_with(StepRule::adaptive)}},
       {{.name = "atol",
         .kind = Kind::real,
         .default_text = "1e-10",
         .meaning = "absolute tolerance of a step, times a field's natural scale",
         .range = above_zero,
         .modes = kFlow,
-        .methods = methods_with(Method::Steps::adaptive)}},
+        .methods = methods_with(StepRule::adaptive)}},
       {{.name = "error-norm",
         .kind = Kind::word,
         .default_text = "largest",
@@ -115,7 +103,7 @@ const std::vector<Row>& rows() {
             "square, as in SciPy, Julia and diffrax, so that a few may exceed theirs",
         .words = {"largest", "rms"},
         .modes = kFlow,
-        .methods = methods_with(Method::Steps::adaptive)}},
+        .methods = methods_with(StepRule::adaptive)}},
       {{.name = "dt",
         .kind = Kind::real,
         .default_text = "",
@@ -449,8 +437,8 @@ const ParameterTable& verify_options() {
       }
       if (option.name == "method") {
         option.meaning = "integrator of the flow where one is needed";
-        option.default_note = "dopri5";
-        option.words = methods_with("flow");
+        option.default_note = default_method("flow");
+        option.words = methods_of("flow");
       }
       if (option.name == "dt") {
         option.meaning = "step where the flow is taken in fixed steps";

@@ -2,7 +2,7 @@
 
 #include "noise/samples.hpp"
 #include "run/modes.hpp"
-#include "steppers/stepper.hpp"
+#include "steppers/flow_methods.hpp"
 
 namespace popflow {
 
@@ -24,10 +24,10 @@ double numbers_of_states(const System& system, const Parameters& options, std::s
   if (is_ensemble(options)) return kNoisy * size * static_cast<double>(runs);
   const Capability<Switching> switching = system.capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
-  const std::string& method = options.word("method");
+  const FlowMethod& method = flow_method(options.word("method"));
   // Passages are looked for between the ends of a step.
-  const double between = system.shape().passages.empty() ? 0 : extension_states(method);
-  return size * (stepper_states(method, size) + between) + 2 * regime;
+  const double between = system.shape().passages.empty() ? 0 : method.dense_output_states;
+  return size * (method.states(size) + between) + 2 * regime;
 }
 
 double numbers_of_runs(const System& system, const Parameters& options, std::size_t runs) {

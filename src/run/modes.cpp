@@ -6,6 +6,7 @@
 
 #include "flow/flow_lanes.hpp"
 #include "noise/sde_lanes.hpp"
+#include "noise/sde_methods.hpp"
 #include "options/methods.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
@@ -90,13 +91,18 @@ bool noise_is_of_samples(const Parameters& options, const System& system) {
   return options.word("noise") != "isotropic" && !system.capabilities().covariance;
 }
 
+bool is_noisy_descent(const Parameters& options) {
+  return options.word("mode") == "sde" && options.has("method") &&
+         sde_method(options.word("method")).steps == StepRule::learning_rate;
+}
+
 bool is_ensemble(const Parameters& options) { return options.word("mode") != "flow"; }
 
 double step_length(const Parameters& options) {
   const std::string& mode = options.word("mode");
   const double eta = options.real("learning-rate");
   if (mode == "sgd") return eta / static_cast<double>(options.integer("svag"));
-  return mode == "sde" && options.word("method") == "gradient_descent" ? eta : 0;
+  return is_noisy_descent(options) ? eta : 0;
 }
 
 void settle_steps(Parameters& options) {
@@ -114,10 +120,11 @@ Setting make_setting(const Parameters& options, const LastState* start) {
   Setting setting;
   setting.noisy = is_ensemble(options);
   const bool chosen = options.word("mode") == "sgd" || options.word("mode") == "sde";
-  const std::string method = options.has("method") ? options.word("method") : "";
+  const Method* method = options.has("method") ? find_method(options.word("method")) : nullptr;
+  const bool fixed = method != nullptr && method->steps == StepRule::fixed;
   if (const double h = step_length(options); h > 0)
     setting.step = h;
-  else if ((chosen || method == "euler" || method == "rk4") && options.has("dt"))
+  else if ((chosen || fixed) && options.has("dt"))
     setting.step = options.real("dt");
   if (!setting.noisy && options.has("dt")) setting.dt = options.real("dt");
   if (options.has("problem")) setting.problem = options.word("problem");

@@ -20,6 +20,9 @@ bool noise_is_of_samples(const Parameters& options, const System& system);
 /// Does the mode have runs that differ by their noise?
 bool is_ensemble(const Parameters& options);
 
+/// Does the run take noisy steps of the learning rate (--method gradient_descent)?
+bool is_noisy_descent(const Parameters& options);
+
 /// Flow time of a step where time is counted in whole steps (sgd, noisy gradient descent); else 0.
 double step_length(const Parameters& options);
 

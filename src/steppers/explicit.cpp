@@ -6,7 +6,6 @@
 #include <boost/numeric/odeint/stepper/runge_kutta_fehlberg78.hpp>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
 #include "steppers/algebra.hpp"
 #include "steppers/dopri5_tableau.hpp"
@@ -240,14 +239,21 @@ class FusedEuler : public Euler {
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& rhs,
-                                               const Tolerance& tolerance, Workers& workers) {
-  if (method == "dopri5") return std::make_unique<Dopri5>(rhs, tolerance, workers);
-  if (method == "fehlberg78") return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
-  if (method == "rk4") return std::make_unique<RungeKutta4>(rhs, workers);
-  if (method == "euler" && rhs.has_euler_step()) return std::make_unique<FusedEuler>(rhs, workers);
-  if (method == "euler") return std::make_unique<Euler>(rhs, workers);
-  throw std::logic_error("no method " + method);
+std::unique_ptr<Stepper> make_dopri5(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
+  return std::make_unique<Dopri5>(rhs, tolerance, workers);
+}
+
+std::unique_ptr<Stepper> make_fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
+  return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
+}
+
+std::unique_ptr<Stepper> make_rk4(Rhs& rhs, const Tolerance& /*tolerance*/, Workers& workers) {
+  return std::make_unique<RungeKutta4>(rhs, workers);
+}
+
+std::unique_ptr<Stepper> make_euler(Rhs& rhs, const Tolerance& /*tolerance*/, Workers& workers) {
+  if (rhs.has_euler_step()) return std::make_unique<FusedEuler>(rhs, workers);
+  return std::make_unique<Euler>(rhs, workers);
 }
 
 }  // namespace popflow

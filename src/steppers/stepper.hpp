@@ -124,22 +124,14 @@ double step_factor(double error, int order);
 /// it was.
 inline constexpr double kAfterNonFinite = 0.1;
 
-/// The method by the name that the command line gives it. Throws UsageError when the System lacks
-/// what the method needs.
-std::unique_ptr<Stepper> make_stepper(const std::string& method, Rhs& rhs,
-                                      const Tolerance& tolerance, Workers& workers);
-
-/// States of the problem's size that a method holds, the two of the caller included.
-double stepper_states(const std::string& method, double state_size);
-/// And how many more to look within a step: for its continuous extension, a point of it included,
-/// or for the places at which steps have been.
-double extension_states(const std::string& method);
-
-// One factory function per source file.
-std::unique_ptr<Stepper> make_explicit_stepper(const std::string& method, Rhs& rhs,
-                                               const Tolerance& tolerance, Workers& workers);
+// Factories, for the table of methods (flow_methods.hpp).
+std::unique_ptr<Stepper> make_dopri5(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
+std::unique_ptr<Stepper> make_fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers);
+/// Throws UsageError if the System has no Jacobian, or if the machine has no memory for it.
 std::unique_ptr<Stepper> make_rosenbrock4(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
+std::unique_ptr<Stepper> make_rk4(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
+std::unique_ptr<Stepper> make_euler(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
 
 }  // namespace popflow

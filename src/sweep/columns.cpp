@@ -137,8 +137,7 @@ VariableSpec described_variable(const std::string& name, std::vector<std::string
 bool times_differ(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   const bool flow = !cells.noisy();
-  const bool in_steps = options.word("mode") == "sgd" ||
-                        (options.has("method") && options.word("method") == "gradient_descent");
+  const bool in_steps = options.word("mode") == "sgd" || is_noisy_descent(options);
   if (flow || !in_steps)
     return !options.has("t-end") || cells.sweeps("t-end") || cells.sweeps("method") ||
            cells.sweeps("steps");

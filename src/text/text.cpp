@@ -164,6 +164,11 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return result;
 }
 
+std::string one_of(const std::vector<std::string>& words) {
+  if (words.size() < 2) return join(words, "");
+  return join({words.begin(), words.end() - 1}, ", ") + " or " + words.back();
+}
+
 std::string placeholder(const Parameter& parameter) {
   switch (parameter.kind) {
     case Kind::integer:

@@ -31,6 +31,9 @@ std::string columns(const std::vector<std::vector<std::string>>& rows, std::size
 /// `words` joined by `separator`.
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 
+/// "a, b or c": the words among which a user may choose.
+std::string one_of(const std::vector<std::string>& words);
+
 /// "3 complete, 1 missing": those of `words` that are counted at all.
 std::string counted(const std::vector<std::uint64_t>& counts,
                     const std::vector<std::string>& words);

@@ -12,6 +12,7 @@
 #include "popflow/error.hpp"
 #include "popflow/sgd_driver.hpp"
 #include "run/modes.hpp"
+#include "steppers/flow_methods.hpp"
 #include "verify/checks.hpp"
 
 namespace popflow::verification {
@@ -231,7 +232,8 @@ Checks check_resuming(const Subject& subject) {
   const int cuts = subject.options().thorough ? 6 : 3;
   std::vector<std::string> ways = {subject.flow_options().method};
   if (subject.options().thorough && subject.no_tolerance().empty())
-    for (const char* other : {"dopri5", "fehlberg78", "bulirsch_stoer"}) ways.push_back(other);
+    for (const FlowMethod& other : flow_methods())
+      if (other.steps == StepRule::adaptive && !other.needs_jacobian) ways.emplace_back(other.name);
   for (const std::string& method : ways)
     compare_cuts(
         [&](DriverHooks hooks) -> std::unique_ptr<Driver> {

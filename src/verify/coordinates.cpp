@@ -5,7 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "options/methods.hpp"
 #include "popflow/error.hpp"
+#include "steppers/flow_methods.hpp"
 #include "verify/checks.hpp"
 
 namespace popflow::verification {
@@ -30,8 +32,8 @@ std::vector<std::vector<double>> along(const Subject& subject, const System& sys
   FlowDriver::Options options = subject.flow_options();
   if (subject.no_tolerance().empty()) {
     options = subject.tolerance(rtol);
-    if (!system.capabilities().jacobian && options.method == "rosenbrock4")
-      options.method = "dopri5";
+    if (!system.capabilities().jacobian && flow_method(options.method).needs_jacobian)
+      options.method = default_method("flow");
   }
   const double size = static_cast<double>(system.shape().state_size() + 100);
   options.max_steps = static_cast<std::int64_t>(

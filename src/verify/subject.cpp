@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "flow/step_length.hpp"
+#include "options/methods.hpp"
 #include "run/last_state.hpp"
 #include "run/modes.hpp"
+#include "steppers/flow_methods.hpp"
 #include "text/text.hpp"
 
 namespace popflow::verification {
@@ -25,7 +27,7 @@ RunConfig as_flow(RunConfig config) {
   Parameters& o = config.options;
   if (o.word("mode") == "flow") return config;
   o.resolve("mode", std::string("flow"));
-  o.resolve("method", std::string("dopri5"));
+  o.resolve("method", default_method("flow"));
   o.unset("dt");
   return config;
 }
@@ -35,14 +37,14 @@ RunConfig as_noisy(const RunConfig& config, const std::string& mode) {
   Parameters& o = noisy.options;
   if (o.word("mode") != mode) {
     o.resolve("mode", mode);
-    o.resolve("method", std::string("euler_maruyama"));
+    o.resolve("method", default_method("sde"));
     o.unset("dt");
   }
   o.unset("steps");
   return noisy;
 }
 
-bool is_fixed(const std::string& method) { return method == "rk4" || method == "euler"; }
+bool is_fixed(const std::string& method) { return flow_method(method).steps == StepRule::fixed; }
 
 }  // namespace
 
@@ -75,7 +77,7 @@ Variant Subject::make(const RunConfig& config, Workers& workers) const {
 
 FlowDriver::Options Subject::tolerance(double rtol) const {
   FlowDriver::Options options = flow_options_;
-  if (is_fixed(options.method)) options.method = "dopri5";
+  if (is_fixed(options.method)) options.method = default_method("flow");
   options.dt.reset();
   options.rtol = rtol;
   options.atol = 0.01 * rtol;

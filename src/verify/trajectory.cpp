@@ -7,6 +7,7 @@
 #include "options/methods.hpp"
 #include "popflow/error.hpp"
 #include "popflow/sde_driver.hpp"
+#include "steppers/flow_methods.hpp"
 #include "verify/checks.hpp"
 
 namespace popflow::verification {
@@ -36,7 +37,7 @@ std::optional<Point> in_steps(const Subject& subject, const std::string& method,
 /// A solution that is exact but for rounding, up to `end`.
 std::optional<Point> reference(const Subject& subject, double end) {
   FlowDriver::Options options = subject.tolerance(1e-13);
-  if (options.method == "dopri5") options.method = "fehlberg78";
+  if (options.method == default_method("flow")) options.method = most_accurate_flow_method().name;
   return reached(subject, options, end);
 }
 
@@ -135,7 +136,7 @@ std::vector<double> stretches(const Subject& subject) {
 template <class Exact>
 std::optional<Check> fixed_order(const Subject& subject, const std::string& name,
                                  const std::string& method, Exact&& exact) {
-  const double order = method == "euler" ? 1 : 4;
+  const double order = flow_method(method).order;
   const auto errors_to = [&](double end) {
     std::vector<double> errors;
     const std::optional<Point> there = exact(end);
@@ -167,22 +168,23 @@ std::optional<Check> fixed_order(const Subject& subject, const std::string& name
 
 std::vector<Check> fixed_orders(const Subject& subject) {
   std::vector<Check> checks;
-  for (const Method& method : methods()) {
-    if (method.mode != "flow" || method.steps != Method::Steps::fixed) continue;
-    subject.progress().part(0.25 * static_cast<double>(checks.size()), method.name);
-    const auto check = fixed_order(subject, "order of " + method.name, method.name,
+  for (const FlowMethod& method : flow_methods()) {
+    if (method.steps != StepRule::fixed) continue;
+    const std::string name(method.name);
+    subject.progress().part(0.25 * static_cast<double>(checks.size()), name);
+    const auto check = fixed_order(subject, "order of " + name, name,
                                    [&](double end) { return reference(subject, end); });
     if (check) checks.push_back(*check);
   }
   return checks;
 }
 
-/// The end over which a method's errors are looked at: a step of rosenbrock4 factorises a matrix,
-/// so that a large one is followed over fewer steps.
-double end_for(const Subject& subject, const std::string& method) {
+/// The end over which a method's errors are measured. A step with a Jacobian factorises it, so a
+/// large system is followed over fewer steps.
+double end_for(const Subject& subject, const FlowMethod& method) {
   constexpr double kAtEase = 100;  // numbers
   const double size = static_cast<double>(subject.size());
-  if (method != "rosenbrock4" || size <= kAtEase) return subject.window();
+  if (!method.needs_jacobian || size <= kAtEase) return subject.window();
   return std::pow(kAtEase / size, 3) * subject.window();
 }
 
@@ -191,14 +193,15 @@ bool falls(double before, double after) { return after <= 1e-8 || after <= 0.2 *
 
 std::vector<Check> adaptive_errors(const Subject& subject) {
   std::vector<Check> checks;
-  for (const Method& method : methods()) {
-    if (method.mode != "flow" || method.steps != Method::Steps::adaptive) continue;
-    if (method.name == "rosenbrock4" &&
+  for (const FlowMethod& method : flow_methods()) {
+    if (method.steps != StepRule::adaptive) continue;
+    if (method.needs_jacobian &&
         (!subject.system().capabilities().jacobian || subject.size() > 400))
       continue;
-    subject.progress().part(0.5 + 0.1 * static_cast<double>(checks.size()), method.name);
-    const std::string name = "error of " + method.name;
-    const double end = end_for(subject, method.name);
+    const std::string method_name(method.name);
+    subject.progress().part(0.5 + 0.1 * static_cast<double>(checks.size()), method_name);
+    const std::string name = "error of " + method_name;
+    const double end = end_for(subject, method);
     const std::optional<Point> exact = reference(subject, end);
     if (!exact) {
       checks.push_back(skipped(name, "there is no reference: rtol 1e-13 is not reached"));
@@ -206,7 +209,7 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     }
     const auto error_at = [&](double rtol) {
       FlowDriver::Options options = subject.tolerance(rtol);
-      options.method = method.name;
+      options.method = method_name;
       const auto there = reached(subject, options, end);
       return there ? relative_distance(subject.system(), there->x, exact->x) : INFINITY;
     };
@@ -320,7 +323,10 @@ Checks check_descent(const Subject& subject) {
   for (const double part : {1.0, 0.25, 1.0 / 16, 1.0 / 64}) {
     const double end = part * subject.window();
     FlowDriver flow(system, subject.workers(),
-                    {.method = "fehlberg78", .rtol = 1e-13, .atol = 1e-15, .max_steps = 200'000});
+                    {.method = std::string(most_accurate_flow_method().name),
+                     .rtol = 1e-13,
+                     .atol = 1e-15,
+                     .max_steps = 200'000});
     if (flow.advance(end).kind != Outcome::Kind::reached) continue;
     std::vector<double> first, second;
     for (const double steps : {32.0, 64.0, 128.0}) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "steppers/stepper.hpp"
+#include "steppers/flow_methods.hpp"
 #include "steppers/tolerance.hpp"
 #include "support/catch.hpp"
 #include "support/toy_systems.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("a step to a non-finite state is not accepted", "[fast][steppers]") {
     const Tolerance tolerance(kBlocks, 1e-6, 1e-6);
     const Regime regime;
     Rhs rhs(system, regime);
-    const auto stepper = make_stepper(method, rhs, tolerance, workers);
+    const auto stepper = flow_method(method).make(rhs, tolerance, workers);
     State x(3), x_new(3);
     system.start(x);
     CHECK_FALSE(stepper->attempt(x, 0, 1, x_new).accepted);

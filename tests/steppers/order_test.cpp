@@ -6,6 +6,7 @@
 
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "steppers/flow_methods.hpp"
 #include "steppers/stepper.hpp"
 #include "support/catch.hpp"
 #include "support/toy_systems.hpp"
@@ -38,7 +39,7 @@ double error_of(const std::string& method, const System& system, const Exact& ex
   const Regime regime;
   Rhs rhs(system, regime);
   const Tolerance tolerance(system.shape().blocks, 1e-8, 1e-10);
-  const auto stepper = make_stepper(method, rhs, tolerance, workers);
+  const auto stepper = flow_method(method).make(rhs, tolerance, workers);
   State x(system.shape().state_size());
   State x_new(x.size());
   system.start(x);
@@ -64,6 +65,7 @@ TEST_CASE("methods converge at their order", "[fast][steppers]") {
       GENERATE(Case{"euler", 1, 64}, Case{"rk4", 4, 16}, Case{"dopri5", 5, 16},
                Case{"fehlberg78", 8, 3}, Case{"rosenbrock4", 4, 32});
   INFO(method);
+  CHECK(flow_method(method).order == order);
   const ToySystem circle(oscillator());
   const ToySystem forced(driven());
   const std::vector<std::pair<const System*, Exact>> cases = {

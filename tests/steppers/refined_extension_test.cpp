@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "steppers/flow_methods.hpp"
 #include "steppers/stepper.hpp"
 #include "support/catch.hpp"
 #include "support/toy_systems.hpp"
@@ -17,8 +18,8 @@ class Steps {
       : system_(toy),
         rhs_(system_, regime_),
         tolerance_(system_.shape().blocks, tolerance, tolerance),
-        whole_(make_stepper("fehlberg78", rhs_, tolerance_, workers_)),
-        part_(make_stepper("fehlberg78", rhs_, tolerance_, workers_)),
+        whole_(flow_method("fehlberg78").make(rhs_, tolerance_, workers_)),
+        part_(flow_method("fehlberg78").make(rhs_, tolerance_, workers_)),
         x_(toy.start.size()),
         x_new_(x_.size()),
         there_(x_.size()),
