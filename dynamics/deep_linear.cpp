@@ -6,6 +6,7 @@
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
+#include "popflow/math.hpp"
 #include "popflow/pack.hpp"
 
 namespace popflow::deep_linear {
@@ -174,15 +175,15 @@ std::vector<double> lane_parameters(const ArrayXd& strengths, const ArrayXd& hal
 /// How long a mode of this strength waits near 0 before it is learned, times the strength: a layer
 /// that is small grows by dw/dt = s w^(L - 1).
 double plateau(double strength, double layers, double scale) {
-  const double growth = std::max(0.0, std::log(strength) / layers - std::log(scale));  // in e's
-  const double way = layers == 2 ? growth : -std::expm1((2 - layers) * growth) / (layers - 2);
-  return way / std::pow(scale, layers - 2);
+  const double growth = std::max(0.0, math::log(strength) / layers - math::log(scale));  // in e's
+  const double way = layers == 2 ? growth : -math::expm1((2 - layers) * growth) / (layers - 2);
+  return way / math::pow(scale, layers - 2);
 }
 
 /// The time at which a mode is learned, in units of the time in which it then is: how finely the
 /// time must be told.
 double fineness(double strength, double layers, double scale) {
-  return plateau(strength, layers, scale) * std::pow(strength, 1 - 2 / layers);
+  return plateau(strength, layers, scale) * math::pow(strength, 1 - 2 / layers);
 }
 constexpr double kFine = 1e10;     ///< beyond, a mode is learned within the rounding of the time
 constexpr double kTooFine = 1e21;  ///< beyond, FineTime does not tell what happens meanwhile
@@ -248,11 +249,16 @@ Functions functions(const Parameters& own, const Setting& setting) {
   if (spectral && layers == 2)
     f.solution = [=](double t, std::span<double> x) {
       const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // no 0/0 for a mode of strength 0
-      const ArrayXd a = g * g / (decay.exp() - g * g * decay.expm1() / s_k);
+      const auto each = [&](double (*function)(double)) -> ArrayXd {
+        return decay.unaryExpr(function);
+      };
+      const ArrayXd left = each([](double at) { return math::exp(at); });
+      const ArrayXd lost = each([](double at) { return math::expm1(at); });
+      const ArrayXd a = g * g / (left - g * g * lost / s_k);
       net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
     };
   const double weakest = (S > 0).select(S, INFINITY).minCoeff();
-  f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * std::pow(weakest, 2 - 2 / L));
+  f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * math::pow(weakest, 2 - 2 / L));
   f.jumps = fine > kFine;
   return f;
 }

@@ -6,6 +6,7 @@
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
+#include "popflow/math.hpp"
 #include "popflow/pack.hpp"
 
 namespace popflow::linear_attention {
@@ -103,7 +104,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const auto M = static_cast<double>(own.integer("test-length"));
   const auto loss = std::make_shared<const Loss>(lambda, N, full);
   const auto test = std::make_shared<const Loss>(lambda, M, full);
-  const double u_limit = std::pow(loss->b.square().sum(), 0.25), sigma = own.real("init-scale");
+  const double u_limit = math::pow(loss->b.square().sum(), 0.25), sigma = own.real("init-scale");
   const double untrained = lambda.sum() / 2 - loss->least;  // excess loss of U = 0
   RandomStream random(setting.problem_seed, Purpose::start);
   Matrix theta = Matrix::Identity(d, d);
@@ -126,8 +127,8 @@ Functions functions(const Parameters& own, const Setting& setting) {
                     [=](auto x, auto) { return test->least + test->excess(x); }, "L_M", 1e-16},
                    {"distance", "distance of (u, U) from the limit",
                     [=](auto x, auto) {
-                      return std::hypot(x[0] - u_limit,
-                                        (held(x) - loss->b / u_limit).matrix().norm());
+                      return math::hypot(x[0] - u_limit,
+                                         (held(x) - loss->b / u_limit).matrix().norm());
                     },
                     "", 1e-14}};
   f.invariants = {{"balance", "tr(U U') - u^2",
@@ -138,14 +139,14 @@ Functions functions(const Parameters& own, const Setting& setting) {
              .rhs = in_lanes(lane_flow),
              .events = in_lanes(lane_events)};
   f.constants = {{"loss_minimum", loss->least, "lowest loss", "L_min"}};
-  f.end = 2 * std::max(0.0, std::log(u_limit / sigma)) / lambda.square().matrix().norm() +
+  f.end = 2 * std::max(0.0, math::log(u_limit / sigma)) / lambda.square().matrix().norm() +
           20 / (loss->a.minCoeff() * u_limit * u_limit);
   if (!full) f.no_noise = "with noise only --coordinates full is exact: U does not stay diagonal";
   f.sample = [=](auto x, auto& draw, double weight, auto out) {
     // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends on z_i along v alone.
     const ArrayXd root = lambda.sqrt(), g = normals(draw, d), z = normals(draw, d);
     const VectorXd v = root * normals(draw, d).array();
-    const double s = 2 / N * std::exp(draw.log_gamma_variate(N / 2));  // chi^2_N / N
+    const double s = 2 / N * math::exp(draw.log_gamma_variate(N / 2));  // chi^2_N / N
     const VectorXd across = v.norm() * g.matrix() - v.dot(g.matrix()) / v.norm() * v;
     const VectorXd h = root * (s * v + std::sqrt(s / N) * across).array();
     const ArrayXd hx = held(h * (root * z).matrix().transpose(), full);

@@ -4,6 +4,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "popflow/math.hpp"
+
 namespace popflow {
 namespace {
 
@@ -53,11 +55,11 @@ double RandomStream::normal() {
     has_spare_ = false;
     return spare_;
   }
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  const double angle = 2 * std::numbers::pi * uniform();
-  spare_ = radius * std::sin(angle);
+  const double radius = std::sqrt(-2 * math::log(uniform()));
+  const math::CosineAndSine turned = math::of_turn(uniform());
+  spare_ = radius * turned.sine;
   has_spare_ = true;
-  return radius * std::cos(angle);
+  return radius * turned.cosine;
 }
 
 double RandomStream::log_gamma_variate(double shape) {
@@ -65,7 +67,7 @@ double RandomStream::log_gamma_variate(double shape) {
   // cannot underflow.
   if (shape < 1) {
     const double boosted = log_gamma_variate(shape + 1);
-    return boosted + std::log(uniform()) / shape;
+    return boosted + math::log(uniform()) / shape;
   }
   const double d = shape - 1.0 / 3.0;
   const double c = 1 / std::sqrt(9 * d);
@@ -73,9 +75,9 @@ double RandomStream::log_gamma_variate(double shape) {
     const double x = normal();
     const double root = 1 + c * x;
     if (root <= 0) continue;
-    const double log_v = 3 * std::log(root);
-    if (std::log(uniform()) < 0.5 * x * x + d * (1 - std::exp(log_v) + log_v)) {
-      return std::log(d) + log_v;
+    const double log_v = 3 * math::log(root);
+    if (math::log(uniform()) < 0.5 * x * x + d * (1 - math::exp(log_v) + log_v)) {
+      return math::log(d) + log_v;
     }
   }
 }

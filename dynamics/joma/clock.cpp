@@ -7,6 +7,7 @@
 
 #include "dynamics/joma/kernels.hpp"
 #include "numerics/exponential.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma {
 namespace {
@@ -73,10 +74,10 @@ struct Slowness {
 /// target, 1/(x g(0)), gives a logarithm, and what is left is smooth.
 double exponential_clock(const Attention& attention, const Line& line, double s) {
   const Slowness slowness{attention.inverse(), line, attention.temperature};
-  const double now = std::exp(-s);
-  if (now >= kHalf) return slowness.integral(now, -std::expm1(-s), 0);
+  const double now = math::exp(-s);
+  if (now >= kHalf) return slowness.integral(now, -math::expm1(-s), 0);
   const double at_target = exponential(-(line.end() * line.end() + line.across) * slowness.factor);
-  return slowness.integral(kHalf, kHalf, 0) + (s - std::log(2.0)) * at_target +
+  return slowness.integral(kHalf, kHalf, 0) + (s - math::log(2.0)) * at_target +
          slowness.integral(now, kHalf - now, at_target);
 }
 
@@ -86,20 +87,21 @@ double linear_clock(const Attention& attention, const Line& line, double s) {
   const double C = line.across + attention.offset;
   const double m = line.end();
   const double p = line.along;
-  const double moved = -std::expm1(-s) * line.length;
+  const double moved = -math::expm1(-s) * line.length;
   const double y = p + moved;
-  const auto R = [&](double u) { return std::hypot(u, std::sqrt(C)); };
-  if (p == 0 && C == 0) return kNone;                        // b = 0: it never starts
-  if (m == 0 && C == 0) return std::expm1(s) / line.length;  // du/u^2
+  const auto R = [&](double u) { return math::hypot(u, std::sqrt(C)); };
+  if (p == 0 && C == 0) return kNone;                         // b = 0: it never starts
+  if (m == 0 && C == 0) return math::expm1(s) / line.length;  // du/u^2
   const double Rm = R(m);
   const double first = C + m * p;
   const double last = C + m * y;
   // N(u) = C (m - u)^2 / D(u) with D(u) = R(m) R(u) - C - m u, for where N itself would cancel.
   const double rise = moved * (y + p) / (R(y) + R(p));  // R(y) - R(p)
-  if (first >= 0) return (s + std::log1p((m * moved + Rm * rise) / (first + Rm * R(p)))) / Rm;
-  if (last < 0) return (std::log1p((m * moved - Rm * rise) / (Rm * R(y) - last)) - s) / Rm;
-  const double log_N_first = std::log(C) + 2 * std::log(line.length) - std::log(Rm * R(p) - first);
-  return (s + std::log(last + Rm * R(y)) - log_N_first) / Rm;
+  if (first >= 0) return (s + math::log1p((m * moved + Rm * rise) / (first + Rm * R(p)))) / Rm;
+  if (last < 0) return (math::log1p((m * moved - Rm * rise) / (Rm * R(y) - last)) - s) / Rm;
+  const double log_N_first =
+      math::log(C) + 2 * math::log(line.length) - math::log(Rm * R(p) - first);
+  return (s + math::log(last + Rm * R(y)) - log_N_first) / Rm;
 }
 
 }  // namespace
@@ -185,7 +187,7 @@ void clocks_of(const Attention& attention, const Lines& lines, std::size_t first
         clock[i] = 0;
         panels.add(i, line, now[i], way[i], 0);
       } else {
-        clock[i] = (s - std::log(2.0)) * at_target[i];
+        clock[i] = (s - math::log(2.0)) * at_target[i];
         panels.add(i, line, kHalf, kHalf, 0);
         panels.add(i, line, now[i], kHalf - now[i], at_target[i]);
       }

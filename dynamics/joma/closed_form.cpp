@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "popflow/math.hpp"
+
 namespace popflow::joma {
 
 double blow_up_time(const Attention& attention, const Line& line) {
   if (line.length == 0) return std::numeric_limits<double>::infinity();
   const double tau = attention.temperature;
-  return std::exp(-attention.offset - line.across * attention.inverse()) * tau *
+  return math::exp(-attention.offset - line.across * attention.inverse()) * tau *
          std::sqrt(M_PI / 2) * boost::math::erfc(line.along / (M_SQRT2 * tau)) / line.length;
 }
 
@@ -20,12 +22,12 @@ double progress_at(const Attention& attention, const Line& line, double t) {
     const double C = line.across + attention.offset;
     if (line.length == 0) return t * std::sqrt(C);
     const double turn = line.length * t;
-    if (C == 0) return line.along * std::expm1(line.along < 0 ? -turn : turn) / line.length;
+    if (C == 0) return line.along * math::expm1(line.along < 0 ? -turn : turn) / line.length;
     const double root = std::sqrt(C);
-    return 2 * root * std::cosh(std::asinh(line.along / root) + 0.5 * turn) *
-           std::sinh(0.5 * turn) / line.length;
+    return 2 * root * math::cosh(math::asinh(line.along / root) + 0.5 * turn) *
+           math::sinh(0.5 * turn) / line.length;
   }
-  const double rate = std::exp(attention.offset + line.across * attention.inverse());
+  const double rate = math::exp(attention.offset + line.across * attention.inverse());
   if (line.length == 0) return t * rate;
   const double unit = M_SQRT2 * attention.temperature;
   const double start = line.along / unit;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dynamics/joma/kernels.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma {
 
@@ -94,7 +95,7 @@ class Full : public Coordinates {
       }
     });
     for (std::size_t i = 0; i < end - begin; ++i)
-      out[i] = now[i] > kLost * first[i] ? -std::log(now[i] / first[i]) : kNone;
+      out[i] = now[i] > kLost * first[i] ? -math::log(now[i] / first[i]) : kNone;
   }
 
   void passages(const double* x, std::size_t node, std::size_t begin, std::size_t end,
@@ -193,7 +194,7 @@ class Reduced : public Coordinates {
   void deviations(const double* x, std::size_t node, std::size_t begin, std::size_t end,
                   double* out) const override {
     const double* ahead = start_.ahead.data() + node * size();
-    for (std::size_t l = begin; l < end; ++l) out[l - begin] = std::exp(-x[l]) * ahead[l];
+    for (std::size_t l = begin; l < end; ++l) out[l - begin] = math::exp(-x[l]) * ahead[l];
   }
 
   void progress(const double* x, std::size_t begin, std::size_t end, double* out) const override {
@@ -264,7 +265,7 @@ Matrix passage_levels(const Problem& problem, const Start& start) {
     const double mu = problem.goal.data()[i];
     const double missing = start.ahead.data()[i] / mu;
     double level = kNone;
-    if (mu != 0) level = missing <= 1 - kPassed ? 0 : std::log(missing / (1 - kPassed));
+    if (mu != 0) level = missing <= 1 - kPassed ? 0 : math::log(missing / (1 - kPassed));
     levels.data()[i] = level;
   }
   return levels;

@@ -7,6 +7,7 @@
 
 #include "dynamics/joma/kernels.hpp"
 #include "numerics/exponential.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma {
 
@@ -58,7 +59,7 @@ double AttentionEntropy::at(std::span<const double> x) const {
   });
   EntropySums others;
   for (const EntropySums& part : parts) others.add(part);
-  return entropy_of(others, std::log1p(others.p));
+  return entropy_of(others, math::log1p(others.p));
 }
 
 void AttentionEntropy::rates(std::size_t count, const Reference& reference, const double* squares,

@@ -4,6 +4,7 @@
 #include "dynamics/joma/lanes.hpp"
 #include "dynamics/joma/look.hpp"
 #include "dynamics/joma/problem.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma {
 
@@ -228,7 +229,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
       {{{"attention_entropy", "H", "entropy in nats of b normalised to sum 1", source},
         [](const Look& look) { return look.entropy; }},
        {{"effective_tokens", "exp(H)", "number of tokens that share the attention", source},
-        [](const Look& look) { return std::exp(look.entropy); }},
+        [](const Look& look) { return math::exp(look.entropy); }},
        {{"learned_min", "min v/mu", "smallest learned part of a target (NaN without targets)",
          source},
         [](const Look& look) { return look.learned_min; }},

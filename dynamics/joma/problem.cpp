@@ -6,6 +6,7 @@
 #include <string>
 
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/problem_file.hpp"
@@ -114,7 +115,7 @@ Matrix tree_probabilities(Eigen::Index nodes, int depth, double rho) {
       // The paths to two leaves part at the highest bit in which their numbers differ.
       const auto height =
           static_cast<int>(std::bit_width(static_cast<std::uint64_t>(l ^ (k % leaves))));
-      values(k, l) = 0.5 * (1 + std::pow(rho * rho, height));
+      values(k, l) = 0.5 * (1 + math::pow(rho * rho, height));
     }
   }
   return values;

@@ -10,6 +10,7 @@
 #include "dynamics/joma/closed_form.hpp"
 #include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/parameter.hpp"
 
 namespace popflow::joma {
@@ -375,7 +376,7 @@ double Joma::default_end() const {
       const Line line = lines_.at(l);
       part.fastest = std::max(part.fastest, line.length);
       const double y = problem_.has_target ? line.end() : line.along;
-      part.weights += std::exp(std::min((y * y + line.across) * attention_.inverse(), 600.0));
+      part.weights += math::exp(std::min((y * y + line.across) * attention_.inverse(), 600.0));
       if (problem_.has_target) {
         const double clock = clock_of(attention_, line, kLearned);
         if (std::isfinite(clock)) part.longest = std::max(part.longest, clock);
@@ -389,7 +390,7 @@ double Joma::default_end() const {
   double end = 0;
   if (problem_.has_target) {
     end = all.longest;
-    if (attention_.kind == Kind::exponential) end *= std::exp(-attention_.offset);
+    if (attention_.kind == Kind::exponential) end *= math::exp(-attention_.offset);
     if (attention_.kind == Kind::softmax) end *= all.weights;
   } else if (attention_.kind == Kind::exponential) {
     end = std::isfinite(all.sooner) ? 0.95 * all.sooner : 0;  // just before the blow-up

@@ -7,6 +7,7 @@
 
 #include "dynamics/common/products.hpp"
 #include "dynamics/joma_joint/kernels.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -144,7 +145,7 @@ void Attention::attend_alone(Index context, const Vector& z) {
   double sum = 0;
   for (Index l = 0; l < z.size(); ++l) {
     const double x = X_(context, l);
-    b[l] = x > 0 ? x * std::exp((z[l] - top) / temperature_) : 0.0;
+    b[l] = x > 0 ? x * math::exp((z[l] - top) / temperature_) : 0.0;
     sum += b[l];
   }
   scales_[context] = 1 / sum;

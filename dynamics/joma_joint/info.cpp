@@ -2,6 +2,7 @@
 
 #include "dynamics/joma_joint.hpp"
 #include "dynamics/joma_joint/look.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
 
@@ -222,7 +223,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
         [](const Look& look) { return look.entropy; }},
        {{"effective_tokens", "e^entropy", "number of tokens that are attended to",
          paper + ", section 4"},
-        [](const Look& look) { return std::exp(look.entropy); }},
+        [](const Look& look) { return math::exp(look.entropy); }},
        {{"stable_rank", "|V|_F^2/|V|_2^2", "stable rank of the hidden layer's weights",
          paper + ", section 5"},
         [](const Look& look) { return look.stable_rank; }},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dynamics/joma_joint/kernels.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -19,28 +20,28 @@ double cross_entropy(const Eigen::Ref<const Eigen::VectorXd>& phi, Index c) {
   const double top = phi.maxCoeff(&largest);
   double others = 0;
   for (Index k = 0; k < phi.size(); ++k)
-    if (k != largest) others += std::exp(phi[k] - top);
-  return top - phi[c] + std::log1p(others);
+    if (k != largest) others += math::exp(phi[k] - top);
+  return top - phi[c] + math::log1p(others);
 }
 
 // Each tail by its own exponential: 1 minus the other would lose its digits.
 
 /// The distribution function of the normal law.
-double normal_below(double h) { return std::erfc(-h / std::numbers::sqrt2) / 2; }
+double normal_below(double h) { return math::erfc(-h / std::numbers::sqrt2) / 2; }
 
 double normal_density(double h) {
-  return std::exp(-h * h / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return math::exp(-h * h / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
 /// 1/(1 + e^-h).
 double logistic(double h) {
-  const double small = std::exp(-std::abs(h));
+  const double small = math::exp(-std::abs(h));
   return (h > 0 ? 1 : small) / (1 + small);
 }
 
 /// 1 - tanh(h)^2.
 double tanh_slope(double h) {
-  const double small = std::exp(-2 * std::abs(h));
+  const double small = math::exp(-2 * std::abs(h));
   return 4 * small / ((1 + small) * (1 + small));
 }
 
@@ -65,12 +66,12 @@ double Outputs::value(double h) const {
     case Activation::silu:
       return h * logistic(h);
     case Activation::tanh:
-      return std::tanh(h);
+      return math::tanh(h);
     case Activation::relu:
       break;
   }
   const double sharp = h > 0 ? h : 0.0;
-  return smoothing_ > 0 ? sharp + smoothing_ * std::log1p(std::exp(-std::abs(h) / smoothing_))
+  return smoothing_ > 0 ? sharp + smoothing_ * math::log1p(math::exp(-std::abs(h) / smoothing_))
                         : sharp;
 }
 

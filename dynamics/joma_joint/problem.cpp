@@ -6,6 +6,7 @@
 
 #include "dynamics/joma_joint/attention.hpp"
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/problem_file.hpp"
 #include "popflow/random.hpp"
@@ -25,7 +26,7 @@ Eigen::VectorXd gaussian_context(Eigen::Index tokens, Eigen::Index classes, Eige
   Eigen::VectorXd x(tokens);
   for (Eigen::Index l = 0; l < tokens; ++l) {
     const double off = static_cast<double>(l) - centre;
-    x[l] = l < half ? std::exp(-off * off / (0.3 * width * width)) : 0.5 * random.uniform();
+    x[l] = l < half ? math::exp(-off * off / (0.3 * width * width)) : 0.5 * random.uniform();
   }
   return x;
 }
@@ -33,7 +34,7 @@ Eigen::VectorXd gaussian_context(Eigen::Index tokens, Eigen::Index classes, Eige
 /// Uniform on the simplex: exponential variates, to be divided by their sum.
 Eigen::VectorXd dirichlet_context(Eigen::Index tokens, RandomStream& random) {
   Eigen::VectorXd x(tokens);
-  for (double& entry : x) entry = -std::log(random.uniform());
+  for (double& entry : x) entry = -math::log(random.uniform());
   return x;
 }
 

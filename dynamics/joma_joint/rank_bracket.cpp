@@ -8,6 +8,7 @@
 #include "dynamics/common/products.hpp"
 #include "dynamics/joma_joint/kernels.hpp"
 #include "dynamics/joma_joint/spectrum.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -33,7 +34,7 @@ int worth(Index nodes) { return nodes <= kSmallSide ? 16 : static_cast<int>(node
 
 /// The first eigenvalue of the symmetric matrix a, b; b, d.
 double first_of_pair(double a, double b, double d) {
-  return (a + d) / 2 + std::hypot((a - d) / 2, b);
+  return (a + d) / 2 + math::hypot((a - d) / 2, b);
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ std::optional<RankBracket::Bounds> RankBracket::at(const Attention::Matrix& V, W
   const double mu = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(T, Eigen::EigenvaluesOnly)
                         .eigenvalues()[q - 1];
   const double beside = (GU - U_ * T).norm();
-  const double beta = std::pow(rest_ + std::sqrt(squares_.row(1).sum()), 2);
+  const double beta = math::pow(rest_ + std::sqrt(squares_.row(1).sum()), 2);
   const double squares = squares_.row(0).sum();
   if (!(beta < mu && std::isfinite(squares))) return std::nullopt;
   return Bounds{squares / first_of_pair(mu, beside, beta) * (1 - kBracketRounding),

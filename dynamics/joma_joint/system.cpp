@@ -10,6 +10,7 @@
 #include "dynamics/joma_joint/spectrum.hpp"
 #include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/parameter.hpp"
 
 namespace popflow::joma_joint {
@@ -407,7 +408,7 @@ double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) con
   const Point at = look(x, *work);
   std::optional<double>& rank = work->known.rank;
   if (!rank) rank = stable_rank(at.V, workers_);
-  return sign_of(event) * std::log(*rank);
+  return sign_of(event) * math::log(*rank);
 }
 
 double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, double low,
@@ -417,10 +418,10 @@ double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, d
       return *height;
     return event_height(event, x, t);
   }
-  const double ends[] = {std::exp(sign_of(event) * low), std::exp(sign_of(event) * high)};
+  const double ends[] = {math::exp(sign_of(event) * low), math::exp(sign_of(event) * high)};
   return sign_of(event) *
-         std::log(rough_rank(Attention::Matrix(x.data(), K_, M_), std::min(ends[0], ends[1]),
-                             std::max(ends[0], ends[1])));
+         math::log(rough_rank(Attention::Matrix(x.data(), K_, M_), std::min(ends[0], ends[1]),
+                              std::max(ends[0], ends[1])));
 }
 
 double JomaJoint::rough_rank(const Attention::Matrix& V, double low, double high) const {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "popflow/math.hpp"
+
 namespace popflow::markov {
 
 namespace {
@@ -38,33 +40,33 @@ double artanh_beyond(double ss) {
 }  // namespace
 
 double log1p_minus(double z) {
-  if (std::abs(z) >= 0.5) return std::log1p(z) - z;
+  if (std::abs(z) >= 0.5) return math::log1p(z) - z;
   // log(1 + z) = 2 artanh(s), and 2s = z - z s.
   const double s = z / (2 + z);
   return s * (2 * s * s * artanh_beyond(s * s) - z);
 }
 
-double logit(double p) { return std::log(p) - std::log1p(-p); }
+double logit(double p) { return math::log(p) - math::log1p(-p); }
 
 double sigmoid(double f) {
-  const double small = std::exp(-std::abs(f));
+  const double small = math::exp(-std::abs(f));
   return (f < 0 ? small : 1) / (1 + small);
 }
 
-double coin_entropy(double p) { return -p * std::log(p) - (1 - p) * std::log1p(-p); }
+double coin_entropy(double p) { return -p * math::log(p) - (1 - p) * math::log1p(-p); }
 
 double probability_change(double p, double d) {
-  if (d > 0) return -p * (1 - p) * std::expm1(-d) / (p + (1 - p) * std::exp(-d));
-  return p * (1 - p) * std::expm1(d) / (1 - p + p * std::exp(d));
+  if (d > 0) return -p * (1 - p) * math::expm1(-d) / (p + (1 - p) * math::exp(-d));
+  return p * (1 - p) * math::expm1(d) / (1 - p + p * math::exp(d));
 }
 
 double coin_divergence(double p, double d) {
   // With p the rarer side: log(1 - p + p e^d) - p d.
   if (p > 0.5) return coin_divergence(1 - p, -d);
-  if (std::abs(d) <= 0.5) return log1p_minus(p * std::expm1(d)) + p * expm1_minus(d);
+  if (std::abs(d) <= 0.5) return log1p_minus(p * math::expm1(d)) + p * expm1_minus(d);
   constexpr double kLargest = 700;  // beyond it e^d overflows
-  if (d > kLargest) return (1 - p) * d + std::log(p + (1 - p) * std::exp(-d));
-  return std::log1p(p * std::expm1(d)) - p * d;
+  if (d > kLargest) return (1 - p) * d + math::log(p + (1 - p) * math::exp(-d));
+  return math::log1p(p * math::expm1(d)) - p * d;
 }
 
 }  // namespace popflow::markov

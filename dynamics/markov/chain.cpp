@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dynamics/markov/bernoulli.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::markov {
 
@@ -20,7 +21,7 @@ double correlation_of(double p, double q) {
 /// log[(1-p)(1-q)/(pq)]: near independence the ratio is 1 + (1-p-q)/(pq).
 double best_slope_of(double p, double q, double correlation) {
   const double ratio = correlation / (p * q);
-  if (ratio > -0.5 && ratio < 1) return std::log1p(ratio);
+  if (ratio > -0.5 && ratio < 1) return math::log1p(ratio);
   return -(logit(p) + logit(q));
 }
 
@@ -29,7 +30,7 @@ struct HalfPowers {
   double a, b;
 };
 HalfPowers half_powers(double slope) {
-  const double less = std::exp(-std::abs(slope) / 2);
+  const double less = math::exp(-std::abs(slope) / 2);
   return {slope > 0 ? less : 1, slope > 0 ? 1 : less};
 }
 
@@ -38,7 +39,7 @@ HalfPowers half_powers(double slope) {
 double discriminant(const Chain& chain, double D, double b) {
   const double E = chain.twice_root * b;
   const double square = D * D + E * E;
-  return square > 1e-280 ? std::sqrt(square) : std::hypot(D, E);
+  return square > 1e-280 ? std::sqrt(square) : math::hypot(D, E);
 }
 
 /// What pairs and gradient at a slope are made of; each computes what it needs alone, since flows
@@ -58,7 +59,7 @@ struct PairsAt {
     const double best = chain.pair_change;
     const double d = slope - chain.best_slope;
     const double above =
-        d < 0 ? a * a * chain.pair_stay * std::expm1(d) : -b * b * best * best * std::expm1(-d);
+        d < 0 ? a * a * chain.pair_stay * math::expm1(d) : -b * b * best * best * math::expm1(-d);
     const double below = a * a * (stay0() + chain.pi1 * (1 - chain.q)) + b * b * (x + best);
     return below > 0 ? above / below : best - x;
   }
@@ -98,7 +99,7 @@ Chain::Chain(double p_, double q_)
       twice_root(2 * std::sqrt(pi0 * pi1)),
       logit_p(logit(p)),
       logit_q(logit(q)),
-      logit_pi1(std::log(p) - std::log(q)) {}
+      logit_pi1(math::log(p) - math::log(q)) {}
 
 std::optional<std::string> transition_fault(double probability) {
   if (!(probability > 0 && probability < 1))
@@ -130,7 +131,7 @@ LogitsAtSlope logits_at(const Chain& chain, double slope) {
   const auto [a, b] = half_powers(slope);
   const double D = chain.asymmetry * a;
   const double S = discriminant(chain, D, b);
-  const double r = std::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
+  const double r = math::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
   const double log_a = -std::max(slope, 0.0) / 2;
   if (chain.p < chain.q) return {r + log_a, r + (slope + log_a), r};
   return {-r - (slope + log_a), -r - log_a, r};
@@ -169,7 +170,7 @@ namespace {
 /// log(1 + z) - z with z = by/base, where `changed` is base + by: exact however small `by` is.
 double log_minus_first_order(double base, double changed, double by) {
   const double z = by / base;
-  return std::abs(z) < 0.5 ? log1p_minus(z) : std::log(changed / base) - z;
+  return std::abs(z) < 0.5 ? log1p_minus(z) : math::log(changed / base) - z;
 }
 
 /// given log(given/model) + model - given, where the model has given + by: not negative, and exact
@@ -192,7 +193,7 @@ double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& p
   const double independent = chain.pi0 * chain.pi1;
   // The quadratic equation of the pairs; where e^s is too large for it, all of them have changed.
   constexpr double kLarge = 100;
-  const double d = slope < kLarge ? -std::expm1(slope) * pairs.change * pairs.change
+  const double d = slope < kLarge ? -math::expm1(slope) * pairs.change * pairs.change
                                   : pairs.change - independent;
   return chain.correlation * (d / independent) -
          2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -

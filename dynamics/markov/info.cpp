@@ -4,6 +4,7 @@
 #include "dynamics/markov/bernoulli.hpp"
 #include "dynamics/markov/landscape.hpp"
 #include "dynamics/markov/look.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::markov {
 
@@ -201,7 +202,9 @@ const BoundTable<ObservableInfo, Look>& observables() {
        [](const Look& look) { return sigmoid(-look.by.logits.f1); }},
       {{"gradient_norm", "|grad L|", "norm of the gradient with respect to the trained parameters",
         kDynamics, 1e-16},
-       [](const Look& look) { return std::hypot(look.by.by_e, look.by.by_w, look.by.by_b); }}};
+       [](const Look& look) {
+         return math::hypot(math::hypot(look.by.by_e, look.by.by_w), look.by.by_b);
+       }}};
   return table;
 }
 

@@ -5,6 +5,7 @@
 
 #include "dynamics/markov/bernoulli.hpp"
 #include "numerics/newton_root.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::markov {
 
@@ -19,18 +20,18 @@ double beyond_saddle(double w) { return std::fma(2 * w, w, -1); }
 double well(double w) {
   const double z = beyond_saddle(w);
   if (z > -0.5) return -log1p_minus(z) / 2;
-  return (z - std::log(2.0)) / 2 - std::log(std::abs(w));  // 1 + z has no digits at small w
+  return (z - math::log(2.0)) / 2 - math::log(std::abs(w));  // 1 + z has no digits at small w
 }
 
 /// The start's level line of the energy, by eta = log(w / w0), w0 not 0.
 class LevelLine {
  public:
   LevelLine(double e, double w) : e_(e), w_(w) {}
-  [[nodiscard]] double w(double eta) const { return w_ * std::exp(eta); }
+  [[nodiscard]] double w(double eta) const { return w_ * math::exp(eta); }
   /// e^2, and its derivative by eta; negative where the line does not go.
-  [[nodiscard]] ValueAndSlope ee(double eta) const { return ee_by(std::expm1(eta), eta); }
+  [[nodiscard]] ValueAndSlope ee(double eta) const { return ee_by(math::expm1(eta), eta); }
   [[nodiscard]] ValueAndSlope slope(double eta) const {
-    const double growth = std::expm1(eta);
+    const double growth = math::expm1(eta);
     const ValueAndSlope ee = ee_by(growth, eta);
     const double w = grown(growth);
     const double ww = 2 * w * std::abs(w);
@@ -40,7 +41,9 @@ class LevelLine {
     return {std::copysign(std::sqrt(std::fmax(ee(eta).value, 0)), e_), w(eta)};
   }
   /// Of w = -1/sqrt 2, for negative w.
-  [[nodiscard]] double eta_of_saddle() const { return -std::log(2.0) / 2 - std::log(std::abs(w_)); }
+  [[nodiscard]] double eta_of_saddle() const {
+    return -math::log(2.0) / 2 - math::log(std::abs(w_));
+  }
 
  private:
   /// w by w/w0 - 1: as a summand beside w0 or 1 it has all digits that count.
@@ -108,7 +111,7 @@ std::string word(Limit limit) {
 
 double energy(double e, double w) {
   if (w == 0) return std::numeric_limits<double>::quiet_NaN();
-  return e * e - w * w - sign(w) * std::log(std::abs(w));
+  return e * e - w * w - sign(w) * math::log(std::abs(w));
 }
 
 double energy_above_saddle(double e, double w) { return e * e - well(w); }

@@ -8,6 +8,7 @@
 #include "dynamics/markov/bernoulli.hpp"
 #include "dynamics/markov/lanes.hpp"
 #include "popflow/datasets.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::markov {
 
@@ -93,7 +94,7 @@ void Markov::begin_at(Point start) {
   double scale_of_w = end_of_w;
   if (free_bias_) {
     const double way = std::abs(start_.b - optimal_logits(chain_, start_.e, start_.w).bias);
-    end_of_w *= std::exp(-2 * start_.e * start_.e * way);
+    end_of_w *= math::exp(-2 * start_.e * start_.e * way);
     scale_of_w = std::min(end_of_w, lowest_w_of_free_bias(way));
   }
   w_freezes_ = end_of_w < 10 * kVanishing;
@@ -131,7 +132,7 @@ double Markov::lowest_w_of_free_bias(double way) const {
   constexpr double kKnown = 1e-3;  // a scale up to a thousand times too large leaves w its digits
   const double e_squared =
       std::max(start_.e * start_.e, std::max(chain_.best_slope, 0.0) + 2 * way);
-  const double shift = std::exp(-2 * e_squared * way);
+  const double shift = math::exp(-2 * e_squared * way);
   return shift < kKnown ? smallest_w_ * shift : INFINITY;
 }
 
@@ -153,10 +154,10 @@ bool Markov::rests() const { return start_.e == 0; }
 double Markov::passage_time() const {
   const double e = std::abs(start_.e);
   const double repulsion = std::abs(chain_.slope_at_line);
-  double time = std::log1p(e) / chain_.pair_change;
+  double time = math::log1p(e) / chain_.pair_change;
   if (repulsion > 0 && e > 0 && !line_attracts(chain_, start_.w)) {
     const double k = std::abs(1 + 2 * start_.w * std::abs(start_.w));
-    time += std::log1p(1 / e) / (repulsion * std::max(k, e));
+    time += math::log1p(1 / e) / (repulsion * std::max(k, e));
   }
   if (start_.w < 0 && repulsion > 0) {
     constexpr double kQuarterTurn = 0.7853981633974483;
@@ -350,7 +351,7 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
   // The loss only falls, and on the line it is the stationary entropy: there is no way back.
   if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
-  if (!(std::hypot(g.by_e, g.by_w, g.by_b) <= kSmall * line)) return "undecided";
+  if (!(math::hypot(math::hypot(g.by_e, g.by_w), g.by_b) <= kSmall * line)) return "undecided";
   const double e = x[0];
   const double w = x[1];
   if (e == 0) return word(limit_of(chain_, e, w));

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
+#include "dynamics/common/array_math.hpp"
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/threshold.hpp"
+#include "popflow/math.hpp"
 #include "streaming.hpp"
 
 namespace popflow::scb {
@@ -14,6 +18,13 @@ constexpr std::size_t kTask = 32 * 1024;
 // A column whose sum is off by less is off by rounding alone. What is neglected then, VV delta / T
 // in each entry, is as small against the entries' own 1/T.
 constexpr double kRoundingOfSum = 1e-12;
+
+/// The largest logit of a column, and the sum of its weights relative to that one's.
+std::pair<double, double> largest_and_total(const double* column, std::size_t rows) {
+  Eigen::ArrayXd weight(static_cast<Eigen::Index>(rows));
+  const double largest = write_relative_weights(column, weight.size(), weight.data());
+  return {largest, weight.sum()};
+}
 }  // namespace
 
 FullAttention::FullAttention(Columns columns, Workers& workers)
@@ -256,11 +267,9 @@ double FullAttention::signal(const double* x) const {
     const double* in = x + static_cast<std::size_t>(k) * rows_;
     Moments m;
     if (columns_.variant().softmax) {
-      const Eigen::Map<const Eigen::ArrayXd> w(in, static_cast<Eigen::Index>(rows_));
-      const double high = w.maxCoeff();
-      const double total = (w - high).exp().sum();
+      const auto [high, total] = largest_and_total(in, rows_);
       for (Eigen::Index slot = 0; slot < columns_.query(k).support; ++slot)
-        m.q += Q.weight(slot, k) * std::exp(in[Q.position(slot, k)] - high) / total;
+        m.q += Q.weight(slot, k) * math::exp(in[Q.position(slot, k)] - high) / total;
     } else {
       m = moments(k, in, sums(in, rows_));
     }
@@ -284,11 +293,8 @@ void FullAttention::field(std::string_view name, const double* x, const FieldSin
   std::vector<double> total(normalise ? columns : 0);
   if (normalise) {
     each_column([&](Eigen::Index k) {
-      const Eigen::Map<const Eigen::ArrayXd> w(x + static_cast<std::size_t>(k) * rows_,
-                                               static_cast<Eigen::Index>(rows_));
       const auto at = static_cast<std::size_t>(k);
-      high[at] = w.maxCoeff();
-      total[at] = (w - high[at]).exp().sum();
+      std::tie(high[at], total[at]) = largest_and_total(x + at * rows_, rows_);
     });
   }
 
@@ -304,7 +310,7 @@ void FullAttention::field(std::string_view name, const double* x, const FieldSin
         for (std::size_t k = begin; k < end; ++k) {
           const double value = x[k * rows_ + first + row];
           piece[row * columns + k] =
-              normalise ? std::exp(value - high[k]) / total[k] : base + value;
+              normalise ? math::exp(value - high[k]) / total[k] : base + value;
         }
       }
     }

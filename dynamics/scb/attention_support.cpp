@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dynamics/common/array_math.hpp"
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/threshold.hpp"
 
@@ -35,7 +36,7 @@ Eigen::VectorXd SupportAttention::weights(Eigen::Index k, const double* column) 
   double high = -std::numeric_limits<double>::infinity();
   for (Eigen::Index i = 0; i <= slots_; ++i)
     if (multiplicity(k, i) > 0) high = std::max(high, a[i]);
-  a = (a.array() - high).exp();
+  write_exponentials(a.data(), high, a.size(), a.data());
   double sum = 0;
   for (Eigen::Index i = 0; i <= slots_; ++i) sum += multiplicity(k, i) * a[i];
   return a / sum;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/random.hpp"
 
@@ -33,7 +34,7 @@ Eigen::VectorXd dirichlet(RandomStream& random, Eigen::Index size, double concen
   Eigen::VectorXd weight(size);
   double sum = 0;
   for (Eigen::Index i = 0; i < size; ++i) {
-    weight[i] = std::exp(logarithm[i] - top);
+    weight[i] = math::exp(logarithm[i] - top);
     sum += weight[i];
   }
   return weight / sum;

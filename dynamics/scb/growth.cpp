@@ -6,6 +6,7 @@
 
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/value.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::scb {
 
@@ -17,12 +18,12 @@ struct Relaxation {
 
   /// x after a time h; a difference from x, which may be far smaller than gain/rate.
   [[nodiscard]] double after(double x, double h) const {
-    return x - (gain - rate * x) * std::expm1(-rate * h) / rate;
+    return x - (gain - rate * x) * math::expm1(-rate * h) / rate;
   }
   /// The time in which x changes by the share `part`.
   [[nodiscard]] double time_of(double x, double part) const {
     const double way = std::abs(gain / rate - x);
-    return way > part * x ? -std::log1p(-part * x / way) / rate
+    return way > part * x ? -math::log1p(-part * x / way) / rate
                           : std::numeric_limits<double>::infinity();
   }
 };
@@ -50,7 +51,8 @@ double Growth::boost_time() const {
   const double speed_V = of_V_ / K_P_;
   const double speed_A = of_A_ / kappa_ * K_P_;
   const double drift = speed_V * uniform_;
-  double t = kEarly * std::min({1 / drift, 1 / rate(), 1 / std::cbrt(drift * drift * speed_A)});
+  double t =
+      kEarly * std::min({1 / drift, 1 / rate(), math::pow(drift * drift * speed_A, -1.0 / 3)});
   double v = drift * t;
   double a = speed_A * drift * t * t / 2;
   // Each in turn by its exact solution, which stays stable where one relaxes in far less than the

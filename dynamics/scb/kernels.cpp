@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dynamics/common/array_math.hpp"
 #include "popflow/widest.hpp"
 #include "streaming.hpp"
 
@@ -146,10 +147,7 @@ Sums affine_sums_add(double slope, double shift, double factor, const double* __
 }
 
 Sums exponentials(const double* x, double* y, std::size_t n) {
-  const Eigen::Map<const Eigen::ArrayXd> in(x, static_cast<Eigen::Index>(n));
-  Eigen::Map<Eigen::ArrayXd> out(y, static_cast<Eigen::Index>(n));
-  const double high = in.maxCoeff();
-  out = (in - high).exp();
+  write_relative_weights(x, static_cast<Eigen::Index>(n), y);
   return sums(y, n);
 }
 

@@ -6,6 +6,7 @@
 
 #include "dynamics/scb/growth.hpp"
 #include "dynamics/scb/system.hpp"
+#include "popflow/math.hpp"
 #include "popflow/parameter.hpp"
 
 namespace popflow::scb {
@@ -119,7 +120,7 @@ double Scb::splitting_error(double dt) const {
   const double mean2 = problem_.mu.squaredNorm();
   const auto added = [&](double mu, double weight) {
     const double z = mu * mean2 / natural_ * dt;
-    const double ratio = z > 0 ? -z / std::expm1(-z) : 1;
+    const double ratio = z > 0 ? -z / math::expm1(-z) : 1;
     return weight * training_.l1 * training_.l1 / (2 * mean2) * (ratio * ratio - 1);
   };
   if (variant_.inverse_frequency) return added(1, 1);

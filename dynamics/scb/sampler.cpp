@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "dynamics/common/array_math.hpp"
 #include "popflow/error.hpp"
 #include "random/bits.hpp"
 #include "streaming.hpp"
@@ -92,9 +93,9 @@ void Sampler::find_softmax(const double* A, Batch& batch) const {
   batch.softmax.resize(static_cast<std::size_t>(problem_.vocabulary()));
   workers_.run(batch.softmax.size(), batch.softmax.size() * T_, [&](std::size_t k) {
     if (batch.first[k] == batch.first[k + 1]) return;
-    const Eigen::Map<const Eigen::ArrayXd> w(A + k * T_, static_cast<Eigen::Index>(T_));
     Eigen::VectorXd& a = batch.softmax[k];
-    a = (w - w.maxCoeff()).exp().matrix();
+    a.resize(static_cast<Eigen::Index>(T_));
+    write_relative_weights(A + k * T_, a.size(), a.data());
     a /= a.sum();
   });
 }

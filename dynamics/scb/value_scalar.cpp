@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dynamics/scb/value.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::scb {
 
@@ -50,7 +51,7 @@ void ScalarValue::start(double* x) const {
 }
 
 ScalarValue::Mean ScalarValue::mean_of(const double* x, double t) const {
-  if (known_mean_) return {-std::expm1(-t), std::exp(-t)};
+  if (known_mean_) return {-math::expm1(-t), math::exp(-t)};
   return {x[kBetaMu], x[kBeta0]};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dynamics/topic/data.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::topic {
 
@@ -22,6 +23,11 @@ using Dual = Eigen::AutoDiffScalar<Eigen::Matrix<double, largest_state, 1>>;
 
 inline double plain(double x) { return x; }
 inline double plain(const Dual& x) { return x.value(); }
+inline double exponential(double x) { return math::exp(x); }
+inline Dual exponential(const Dual& x) {
+  const double value = math::exp(x.value());
+  return {value, x.derivatives() * value};
+}
 
 /// The population loss without the l2 term, and its derivatives by one entry of the full matrices:
 /// those by the coordinates, divided by their multiplicities.
@@ -42,7 +48,6 @@ struct Keys {
 /// Those of [MASK], or of words, whose kinds of query all meet the same keys.
 template <bool masked, class S>
 Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
-  using std::exp;
   constexpr LogitEntry of_mask = masked ? logit_mask_mask : logit_mask_key;
   constexpr std::array<LogitEntry, 3> of_word = {masked ? logit_word_key : logit_same_word,
                                                  masked ? logit_word_key : logit_same_topic,
@@ -56,7 +61,7 @@ Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
   const auto weight = [&](LogitEntry entry) {
     if (!queries.occurs[entry]) return S(0.0);
     const S exponent = logit[entry] - shift;
-    return S(exp(exponent));
+    return exponential(exponent);
   };
   Keys<S> all{{S(0.0), S(0.0), S(0.0)}, weight(of_mask)};
   for (std::size_t i = first; i < of_word.size(); ++i) all.word[i] = weight(of_word[i]);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "dynamics/common/array_math.hpp"
 #include "dynamics/common/products.hpp"
 #include "dynamics/topic/query_lanes.hpp"
 #include "popflow/error.hpp"
@@ -213,7 +214,7 @@ RelativeAttention Population::attention(const ConstMatrix& logit) const {
   RelativeAttention mean;
   Eigen::VectorXd e(size_.symbols), s(T);
   for (Eigen::Index query = 1; query <= n; ++query) {
-    e = (logit.col(query).array() - logit.col(query).maxCoeff()).exp();
+    write_relative_weights(logit.col(query).data(), e.size(), e.data());
     for (Eigen::Index t = 0; t < T; ++t) s[t] = e.segment(1 + t * v, v).sum();
     const double sum_0 = z_mask * e[0] + z_out * s.sum();
     const Eigen::Index own = size_.topic_of(query - 1);

@@ -7,6 +7,7 @@
 
 #include "dynamics/topic.hpp"
 #include "popflow/datasets.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow::topic {
 
@@ -233,7 +234,7 @@ double Topic::attention_time() const {
   drop_empty(G, data_);
   const double r = std::max(std::abs(G.within), std::abs(G.between));
   const double block = std::sqrt(multiply(transpose(G.block), G.block)[0]);
-  return 2 * (1 + std::max(0.0, std::log(data_.n()) / 2 - std::log(key_norm_))) /
+  return 2 * (1 + std::max(0.0, math::log(data_.n()) / 2 - math::log(key_norm_))) /
          (r > 0 ? r : block);
 }
 
@@ -410,8 +411,8 @@ void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) con
       data_.z_mask()};
   const double shift = *std::max_element(std::begin(known), std::end(known));
   double sum = 0;
-  for (std::size_t i = 0; i < 4; ++i) sum += frequency[i] * std::exp(known[i] - shift);
-  const auto relative = [&](LogitEntry entry) { return std::exp(logit[entry] - shift) / sum; };
+  for (std::size_t i = 0; i < 4; ++i) sum += frequency[i] * math::exp(known[i] - shift);
+  const auto relative = [&](LogitEntry entry) { return math::exp(logit[entry] - shift) / sum; };
 
   look.attention = {relative(logit_same_word),
                     data_.words_per_topic > 1 ? relative(logit_same_topic) : undefined,

@@ -3,6 +3,8 @@
 #include <Eigen/SVD>
 #include <cmath>
 
+#include "popflow/math.hpp"
+
 namespace popflow::topic {
 
 namespace {
@@ -71,11 +73,11 @@ Values<double> ValueFlow::optimum(const Values<double>& start) const {
 
 Values<double> ValueFlow::at(double t, const Values<double>& start) const {
   const Vector y0 = scaled(start);
-  Vector y = std::exp(-2 * l2_ * t) * unseen(y0);
+  Vector y = math::exp(-2 * l2_ * t) * unseen(y0);
   for (Eigen::Index i = 0; i < 2; ++i) {
     if (singular_[i] == 0) continue;
     const double part = right_.col(i).dot(y0);
-    y += (part - std::expm1(-rate(i) * t) * (end_[i] - part)) * right_.col(i);
+    y += (part - math::expm1(-rate(i) * t) * (end_[i] - part)) * right_.col(i);
   }
   return unscaled(y);
 }

@@ -7,6 +7,7 @@
 #include "popflow/math/hyperbolic.hpp"
 #include "popflow/math/log.hpp"
 #include "popflow/math/pow.hpp"
+#include "popflow/math/turn.hpp"
 
 /// Elementary functions for the formulas of a System: the same bits on every machine, with every C
 /// library, alone and in SIMD lanes. (The C library's differ in their last bits between its

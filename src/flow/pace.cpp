@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "popflow/math.hpp"
+
 namespace popflow {
 
 void Pace::update(std::int64_t accepted, double t) {
@@ -16,10 +18,10 @@ double Pace::steps_to(double end) const {
   if (times_.front() < 0) return 0;
   const double first = times_[1] - times_[0];
   const double last = times_[kBlocks] - times_[kBlocks - 1];
-  const double growth = std::pow(last / first, 1.0 / (kBlocks - 1));
+  const double growth = math::pow(last / first, 1.0 / (kBlocks - 1));
   double blocks = (end - times_.back()) / last;
   // The sum of last growth^i over the blocks to come is the time to the end.
-  if (growth > 1) blocks = std::log1p(blocks * (growth - 1) / growth) / std::log(growth);
+  if (growth > 1) blocks = math::log1p(blocks * (growth - 1) / growth) / math::log(growth);
   return blocks * static_cast<double>(kBlock);
 }
 

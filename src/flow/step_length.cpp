@@ -6,6 +6,7 @@
 #include <string>
 
 #include "endings.hpp"
+#include "popflow/math.hpp"
 
 namespace popflow {
 
@@ -43,7 +44,7 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
   if (remaining > kDivisible && !(speed * remaining > 1)) return {kCautious * remaining, true};
   if (!(speed > 0)) return {remaining};
   if (size > 1e-5) return {0.01 * size / speed};
-  return {std::min(std::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed))};
+  return {std::min(math::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed))};
 }
 
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

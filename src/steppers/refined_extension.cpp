@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "popflow/math.hpp"
 #include "steppers/algebra.hpp"
 #include "steppers/within_step.hpp"
 
@@ -89,7 +90,7 @@ bool RefinedExtension::refine(const Step& step, State& scratch) {
     // What the next sweep would change, as far as they tell.
     const double ratio = sweep > 1 && change < before ? change / before : 1;
     if (change * ratio <= kEnough) return truncation(step, scratch) <= kMostTruncation;
-    if (sweep > 1 && change * std::pow(ratio, kMostSweeps - sweep + 1) > kEnough) return false;
+    if (sweep > 1 && change * math::pow(ratio, kMostSweeps - sweep + 1) > kEnough) return false;
     before = change;
   }
   return false;

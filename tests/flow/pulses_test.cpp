@@ -1,7 +1,7 @@
 // A right-hand side that is nearly zero at the start, or for long, and acts for a short time only.
 
-#include <catch2/catch.hpp>
 #include <cmath>
+#include "support/catch.hpp"
 
 #include "flow/flow_lanes.hpp"
 #include "popflow/flow_driver.hpp"

@@ -2,13 +2,13 @@
 // true difference of exactly the margin, and the coverage of the intervals.
 
 #include <boost/math/distributions/binomial.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
 #include <limits>
 #include <string>
+#include "support/catch.hpp"
 
 #include "popflow/random.hpp"
 #include "statistics/difference.hpp"
