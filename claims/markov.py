@@ -410,10 +410,10 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
     reach = 0.02 + 0.6 / np.sqrt(batch * (length - 1) / 8)
     distance = np.linspace(-reach, reach, 10)
     near = learned(distance, runs)
-    curve = logistic(np.exp(distance), near.mean("run").values, near.count("run").values,
-                     undetermined="nan")
+    curve = logistic(distance, near.mean("run").values, near.count("run").values,
+                     undetermined="nan", scale="linear")
     return [Check(f"share that ends elsewhere at a distance of 0.2 ({counted(wrong)})",
                   share(wrong), place, most=0.02),
             Number("further runs, undecided at a distance of 0.2", int((~decided).sum()), place),
-            Number("distance of the energy from which half learn", curve.threshold.log_dose, place),
+            Number("distance of the energy from which half learn", curve.threshold.place, place),
             Number("slope of the logit in the energy", curve.slope, place)]

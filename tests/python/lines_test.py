@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray
 
-from popflow.analysis import Estimate, Threshold, line, log_line, power_law
+from popflow.analysis import Estimate, LinearThreshold, Threshold, line, log_line, power_law
 
 
 def test_exact_data():
@@ -66,6 +66,63 @@ def test_a_power_law_of_thresholds():
     found = power_law(x, Threshold(Estimate(np.log(5 * x**2), np.array([0.1, 0.1, 0.1]))))
     assert found.exponent.value == pytest.approx(2) and found.prefactor == pytest.approx(5)
     assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
+
+
+def test_a_power_law_of_thresholds_on_a_linear_axis():
+    x, y = np.array([1.0, 2, 4]), np.array([1.0, 2, 4])
+    found = power_law(x, LinearThreshold(Estimate(y, 0.1 * y)))
+    assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
+
+
+def test_a_logarithmic_law_is_told_from_a_power_law():
+    x = np.geomspace(1, 1e4, 9)
+    logarithmic = power_law(x, 2 + 3 * np.log(x))
+    assert logarithmic.log_law_gain > 100
+    assert "; a + b log(x) fits better, by " in str(logarithmic)
+    power = power_law(x, 3 * x**0.5)
+    assert power.log_law_gain < -100
+    assert str(power) == f"power {power.exponent}"
+    # Falling laws, and one that hardly rises, are told apart as well.
+    assert power_law(x, 10 - np.log(x)).log_law_gain > 100
+    assert power_law(x, x**-0.5).log_law_gain < -100
+    # What both describe, or two points, decide nothing.
+    assert power_law(x, np.full(9, 7.0)).log_law_gain == 0
+    assert power_law([1, 2], [1, 3], [0.1, 0.1]).log_law_gain == pytest.approx(0, abs=1e-12)
+    assert np.isnan(power_law([1, 2], [1, 3]).log_law_gain)
+    assert np.isnan(power_law([2, 2, 2], [1, 2, 3]).log_law_gain)
+
+
+def test_squares_of_both_laws_by_hand():
+    # Weights 1, 4 and 1: the line through the logarithms, and the best of a grid of a and b.
+    x, y, error = np.array([1.0, 2, 4]), np.array([1.0, 2, 3]), np.array([0.1, 0.1, 0.3])
+    found = power_law(x, y, error)
+    relative = error / y
+    power = (((np.log(y) - np.log(found(x))) / relative)**2).sum()
+    a, b = np.meshgrid(np.linspace(0.9, 1.1, 401), np.linspace(1.2, 1.6, 401))
+    law = a[..., None] + b[..., None] * np.log(x)
+    logarithmic = (((np.log(y) - np.log(law)) / relative)**2).sum(-1).min()
+    assert found.log_law_gain == pytest.approx(power - logarithmic, abs=1e-3)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_the_better_law_is_told_of_data_with_errors(given):
+    # 300 samples of either law with errors of 3%: the right one has the lower AICc in nearly all
+    # and the wrong one is ahead by 10 in none. In the harder case, a logarithmic law with known
+    # errors, the difference is 49 with a standard deviation of 15 (errors of 5%: 18 and 9, and the
+    # right law is ahead in 97%).
+    random = np.random.default_rng(5)
+    x = np.geomspace(10, 10000, 12)
+    for law, sign in ((2 + 3 * np.log(x), 1), (x**0.8, -1)):
+        y = law * np.exp(0.03 * random.normal(size=(300, 12)))
+        gain = sign * power_law(x, y, 0.03 * y if given else None).log_law_gain
+        assert np.mean(gain > 0) > 0.97
+        assert gain.min() > -10
+
+
+def test_a_map_tells_in_how_many_places_a_logarithmic_law_fits_better():
+    x = xarray.DataArray([1.0, 2, 4, 8], dims="N")
+    y = xarray.concat([x**2, 1 + np.log(x)], dim="kind")
+    assert str(power_law(x, y)).endswith("; a + b log(x) fits better in 1 of 2")
 
 
 def test_too_few_points_have_no_line():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray
 
-from popflow.analysis import logistic, spearman_kaerber
+from popflow.analysis import LinearThreshold, logistic, spearman_kaerber
 
 DOSES = np.array([1.0, 2, 4, 8, 16])
 
@@ -120,6 +120,50 @@ def test_logistic_covers():
     found = logistic(dose, fraction, 32)
     assert 0.896 <= coverage(found.threshold.log_dose, truth) <= 1
     assert 0.896 <= coverage(found.slope, 2) < 1
+
+
+def test_a_linear_axis_is_that_of_the_doses_themselves():
+    # Logarithms of the doses on a linear axis are the doses on a logarithmic one.
+    fraction = [0.1, 0.2, 0.6, 0.9, 0.95]
+    for threshold, options in ((logistic, {}), (spearman_kaerber, {"ends": "extend"})):
+        one = threshold(DOSES, fraction, 40, **options)
+        other = threshold(np.log(DOSES), fraction, 40, scale="linear", **options)
+        if threshold is logistic:
+            assert other.slope.value == pytest.approx(one.slope.value, rel=1e-6)
+            assert other.slope.error == pytest.approx(one.slope.error, rel=1e-6)
+            one, other = one.threshold, other.threshold
+        assert isinstance(other, LinearThreshold)
+        assert other.dose == pytest.approx(one.log_dose.value, rel=1e-6)
+        assert other.place.error == pytest.approx(one.log_dose.error, rel=1e-6)
+        assert np.exp(other.interval()) == pytest.approx(one.interval(), rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1, 1e6])
+def test_logistic_on_a_linear_axis_in_any_unit(unit):
+    # Doses on both sides of 0, which a logarithmic axis does not have.
+    dose = unit * np.array([-2.0, -1, 0, 1, 2])
+    chance = 1 / (1 + np.exp(-(dose / unit - 0.3) * 1.5))
+    found = logistic(dose, np.rint(chance * 1e6) / 1e6, 1e6, scale="linear")
+    assert found.threshold.dose == pytest.approx(0.3 * unit, rel=1e-4)
+    assert found.slope.value == pytest.approx(1.5 / unit, rel=1e-4)
+
+
+def test_logistic_on_a_linear_axis_covers():
+    # 200 curves; the limits are those of the logarithmic axis below.
+    truth, dose, fraction = curves(9, 200, 0.5, 0.4, 32, 2.2)
+    found = logistic(np.log(dose), fraction, 32, scale="linear")
+    assert 0.896 <= coverage(found.threshold, truth) <= 1
+    assert 0.896 <= coverage(found.slope, 2) < 1
+
+
+def test_complaints_on_a_linear_axis_name_its_doses():
+    with pytest.raises(ValueError, match="between -1 and 1, and no slope is too steep"):
+        logistic([-2, -1, 1, 2], [0, 0, 1, 1], 32, scale="linear")
+    with pytest.raises(ValueError, match="at the lowest dose, -2, the fraction is 0.5"):
+        spearman_kaerber([-2, -1, 1, 2], [0.5, 0.5, 1, 1], 32, scale="linear")
+    for threshold in (logistic, spearman_kaerber):
+        with pytest.raises(ValueError, match="scale is log or linear, not 'lin'"):
+            threshold(DOSES, [0, 0.2, 0.5, 1, 1], 32, scale="lin")
 
 
 def test_logistic_refuses_what_has_no_slope():

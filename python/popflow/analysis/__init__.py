@@ -11,7 +11,7 @@ from .logistic import Logistic, logistic
 from .median import Median, median
 from .power import PowerLaw, power_law
 from .spearman_kaerber import spearman_kaerber
-from .threshold import Threshold
+from .threshold import LinearThreshold, Threshold
 
-__all__ = ["Estimate", "Line", "Logistic", "Median", "PowerLaw", "Threshold", "boundaries", "line",
-           "log_line", "logistic", "median", "power_law", "spearman_kaerber"]
+__all__ = ["Estimate", "Line", "LinearThreshold", "Logistic", "Median", "PowerLaw", "Threshold",
+           "boundaries", "line", "log_line", "logistic", "median", "power_law", "spearman_kaerber"]

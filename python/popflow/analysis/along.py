@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 
 
-def along(function: Callable[..., tuple], x: Any, *others: Any, outputs: int) -> tuple:
+def along(function: Callable[..., Any], x: Any, *others: Any, outputs: int) -> tuple:
     """`function(x, *others)` for each row of the arrays `others` along the dimension of `x`.
 
     That dimension is the last of plain arrays. What has only one value is the same everywhere. The

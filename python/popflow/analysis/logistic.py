@@ -1,4 +1,5 @@
-"""Thresholds by logistic regression: the chance of success is 1/(1 + exp(-a - b log dose))."""
+"""Thresholds by logistic regression: the chance of success is 1/(1 + exp(-a - b log dose)), or on a
+linear axis 1/(1 + exp(-a - b dose))."""
 
 from __future__ import annotations
 
@@ -9,20 +10,25 @@ import numpy as np
 
 from .along import along
 from .estimate import Estimate
-from .threshold import Threshold, checked_doses
+from .threshold import Half, checked_doses, checked_scale, dose_at, threshold
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """Where the chance of success is one half, and the slope b of its logit in log(dose)."""
+    """Where the chance of success is one half, and the slope b of its logit in log(dose), or in the
+    dose on a linear axis."""
 
-    threshold: Threshold
+    threshold: Half
     slope: Estimate
 
 
-def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse") -> Logistic:
+def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse",
+             scale: str = "log") -> Logistic:
     """The logistic curve of greatest likelihood, where `fraction` of `trials` runs succeed at a
     `dose`; standard errors from the curvature of the likelihood.
+
+    The curve is logistic in log(dose), and its threshold a Threshold. With scale="linear" it is
+    logistic in the dose, which may then be negative, and its threshold is a LinearThreshold.
 
     Where failures and successes do not overlap (all fail up to some dose, all succeed above), no
     slope is steep enough, and the doses between which the threshold lies are all that is known:
@@ -30,31 +36,34 @@ def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse"
     """
     if undetermined not in ("refuse", "nan"):
         raise ValueError(f"undetermined is refuse or nan, not {undetermined!r}")
-    found = along(lambda *row: fit(undetermined, *row), dose, fraction, trials, outputs=4)
-    return Logistic(Threshold(Estimate(*found[:2])), Estimate(*found[2:]))
+    checked_scale(scale)
+    found = along(lambda *row: fit(scale, undetermined, *row), dose, fraction, trials, outputs=4)
+    return Logistic(threshold(scale, *found[:2]), Estimate(*found[2:]))
 
 
-def fit(undetermined: str, dose: np.ndarray, fraction: np.ndarray, trials: np.ndarray) -> tuple:
-    """log(dose) at one half and the slope, each with its standard error."""
+def fit(scale: str, undetermined: str, dose: np.ndarray, fraction: np.ndarray,
+        trials: np.ndarray) -> tuple:
+    """The axis' place at one half and the slope, each with its standard error."""
     import statsmodels.api as models  # takes a second to load
 
-    x, p, n = checked_doses(dose, fraction, trials)
-    if complaint := separated(x, p):
+    x, p, n = checked_doses(scale, dose, fraction, trials)
+    if complaint := separated(scale, x, p):
         if undetermined == "nan":
             return (np.nan,) * 4
         raise ValueError(complaint)
-    # Centred, so that the two coefficients are nearly uncorrelated.
-    centre = np.average(x, weights=n)
+    # Centred, so that the two coefficients are nearly uncorrelated, and of order 1.
+    centre, width = np.average(x, weights=n), np.ptp(x) if scale == "linear" else 1.0
     successes = np.rint(p * n)
     fitted = models.GLM(np.column_stack([successes, n - successes]),
-                        models.add_constant(x - centre), family=models.families.Binomial()).fit()
+                        models.add_constant((x - centre) / width),
+                        family=models.families.Binomial()).fit()
     (a, b), covariance = fitted.params, fitted.cov_params()
     at = -a / b
     error = np.sqrt(np.array([1, at]) @ covariance @ np.array([1, at])) / abs(b)
-    return centre + at, error, b, np.sqrt(covariance[1, 1])
+    return centre + width * at, width * error, b / width, np.sqrt(covariance[1, 1]) / width
 
 
-def separated(x: np.ndarray, p: np.ndarray) -> str | None:
+def separated(scale: str, x: np.ndarray, p: np.ndarray) -> str | None:
     """Why the likelihood has no maximum, if so."""
     succeeding, failing = x[p > 0], x[p < 1]
     if len(succeeding) == 0 or len(failing) == 0:
@@ -64,5 +73,6 @@ def separated(x: np.ndarray, p: np.ndarray) -> str | None:
     rising = failing.max() <= succeeding.min()
     low, high = ((failing.max(), succeeding.min()) if rising else
                  (succeeding.max(), failing.min()))
-    return (f"failures and successes do not overlap: the threshold lies between {np.exp(low):g} "
-            f"and {np.exp(high):g}, and no slope is too steep; spearman_kaerber() needs none")
+    return ("failures and successes do not overlap: the threshold lies between "
+            f"{dose_at(scale, low):g} and {dose_at(scale, high):g}, and no slope is too steep; "
+            "spearman_kaerber() needs none")

@@ -27,7 +27,7 @@ class Median:
 
 
 def median(values: Any, dim: str | None = None, level: float = 0.95,
-           missing: str = "refuse") -> Median:
+           missing: str = "refuse", followed: Any = None) -> Median:
     """The median along `dim`, by default the last dimension.
 
     The interval's ends are order statistics: how many of the values lie below the true median is
@@ -35,26 +35,36 @@ def median(values: Any, dim: str | None = None, level: float = 0.95,
 
     What a NaN means has to be said: `missing="omit"` leaves it out, `missing="late"` takes it for
     an event after all others, as of a run that ended before it. The default refuses NaNs.
+
+    Late events are known to lie above all others, and above `followed`, the time up to which the
+    runs were followed (a number, or an array over the other dimensions). So where the lower end
+    falls on a late event, it is `followed`, or without it the latest event that is known; the
+    upper end is then infinite.
     """
     if missing not in ("refuse", "omit", "late"):
         raise ValueError(f"missing is refuse, omit or late, not {missing!r}")
+    if followed is not None and missing != "late":
+        raise ValueError(f'followed is for missing="late", not "{missing}"')
+    until = -np.inf if followed is None else followed
 
-    def row(x: np.ndarray) -> tuple:
-        return of(x, level, missing)
+    def row(x: np.ndarray, until: float) -> tuple:
+        return of(x, until, level, missing)
 
-    if isinstance(values, xarray.DataArray):
-        found = xarray.apply_ufunc(row, values.astype(float),
-                                   input_core_dims=[[dim or values.dims[-1]]],
+    if isinstance(values, xarray.DataArray) or isinstance(until, xarray.DataArray):
+        if not isinstance(values, xarray.DataArray):
+            raise ValueError("followed is labelled, and the values are not")
+        found = xarray.apply_ufunc(row, values.astype(float), until,
+                                   input_core_dims=[[dim or values.dims[-1]], []],
                                    output_core_dims=[[]] * 3, vectorize=True)
         found = [item if item.ndim else float(item) for item in found]
     else:
-        found = [item[()] for item in np.vectorize(row, signature="(n)->(),(),()")(
-            np.asarray(values, float))]
+        found = [item[()] for item in np.vectorize(row, signature="(n),()->(),(),()")(
+            np.asarray(values, float), np.asarray(until, float))]
     value, low, high = found
     return Median(value, low, high, level)
 
 
-def of(values: np.ndarray, level: float, missing: str) -> tuple:
+def of(values: np.ndarray, until: float, level: float, missing: str) -> tuple:
     """The median of one sample and the ends of its interval."""
     absent = np.isnan(values)
     if absent.any() and missing == "refuse":
@@ -68,5 +78,11 @@ def of(values: np.ndarray, level: float, missing: str) -> tuple:
     # The largest k with P(fewer than k values below the median) < (1 - level)/2, on either side.
     k = int(stats.binom.ppf((1 - level) / 2, n, 0.5))
     low, high = (values[k - 1], values[n - k]) if k > 0 else (-np.inf, np.inf)
+    known = values[values < np.inf]
+    if len(known) and known[-1] > until > -np.inf:
+        raise ValueError(f"an event at {known[-1]:g} is later than {until:g}, up to which the runs "
+                         "were followed")
+    if low == np.inf:  # a late event lies above what is known, and nothing is known beyond
+        low = until if until > -np.inf else known[-1] if len(known) else -np.inf
     with np.errstate(invalid="ignore"):
         return np.median(values), low, high

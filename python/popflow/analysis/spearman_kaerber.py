@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from .along import along
-from .estimate import Estimate
-from .threshold import Threshold, checked_doses
+from .threshold import checked_doses, checked_scale, dose_at, threshold
 
 # A curve that is cut off with more than this beyond an end says too little of what lies there.
 MOST_BEYOND = 0.25
 
 
 def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse",
-                     undetermined: str = "refuse") -> Threshold:
-    """The mean logarithm of the dose at which a run begins to succeed.
+                     undetermined: str = "refuse", scale: str = "log") -> Any:
+    """The mean logarithm of the dose at which a run begins to succeed, as a Threshold. With
+    scale="linear" the mean of the dose, which may then be negative, as a LinearThreshold.
 
     `fraction` of `trials` runs succeed at a `dose`. Made to rise where it does not (by pooling
     neighbours), it is the distribution function of the runs' own thresholds, whose mean is taken:
-    for a curve that is symmetric in log(dose), the dose at which half of the runs succeed.
+    for a curve that is symmetric along the axis, the dose at which half of the runs succeed.
 
     That takes the whole curve, from 0 to 1. Where the doses do not reach that far, ends="refuse" is
     an error, which says at which end doses are missing. ends="extend" takes the fraction to be 0 or
@@ -34,16 +34,17 @@ def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse"
                                ("undetermined", undetermined, ("refuse", "nan"))):
         if value not in words:
             raise ValueError(f"{name} is {' or '.join(words)}, not {value!r}")
+    checked_scale(scale)
 
     def row(*own: np.ndarray) -> tuple:
         try:
-            return estimate(*reaching(*checked_doses(*own), extend=ends == "extend"))
+            return estimate(*reaching(scale, *checked_doses(scale, *own), extend=ends == "extend"))
         except Unreached:
             if undetermined == "nan":
                 return np.nan, np.nan
             raise
 
-    return Threshold(Estimate(*along(row, dose, fraction, trials, outputs=2)))
+    return threshold(scale, *along(row, dose, fraction, trials, outputs=2))
 
 
 def estimate(x: np.ndarray, p: np.ndarray, n: np.ndarray) -> tuple:
@@ -61,7 +62,7 @@ class Unreached(ValueError):
     """The fractions do not go from 0 to 1."""
 
 
-def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple:
+def reaching(scale: str, x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple:
     """The curve from 0 to 1, extended by a dose where it falls short."""
     pooled = rising(p, n)
     low, high = pooled[0], 1 - pooled[-1]
@@ -69,8 +70,8 @@ def reaching(x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple
             (low, "lowest", x[0], low, "lower"), (high, "highest", x[-1], 1 - high, "higher")):
         if beyond > (MOST_BEYOND if extend else 0):
             hint = ' or ends="extend"' if beyond <= MOST_BEYOND else ""
-            raise Unreached(f"at the {end} dose, {np.exp(place):g}, the fraction is {there:.3g}: "
-                            f"the threshold takes {wanted} doses{hint}")
+            raise Unreached(f"at the {end} dose, {dose_at(scale, place):g}, the fraction is "
+                            f"{there:.3g}: the threshold takes {wanted} doses{hint}")
     if low > 0:
         x, p, n = np.r_[2 * x[0] - x[1], x], np.r_[0, p], np.r_[n[0], n]
     if high > 0:
