@@ -41,7 +41,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/generated/popflowC
   COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/generated/popflowConfigVersion.cmake"
-              cmake/FindRandom123.cmake cmake/PopflowProgram.cmake
+              cmake/FindRandom123.cmake cmake/FindUtf8proc.cmake cmake/PopflowProgram.cmake
         DESTINATION "${package_dir}")
 
 if(PROJECT_IS_TOP_LEVEL)

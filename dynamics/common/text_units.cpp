@@ -1,7 +1,5 @@
 #include "dynamics/common/text_units.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,75 +10,10 @@
 #include <vector>
 
 #include "popflow/error.hpp"
+#include "text/unicode.hpp"
 
 namespace popflow {
 namespace {
-
-struct Interval {
-  char32_t first;
-  char32_t last;
-};
-
-/// Unicode's White_Space property beyond ASCII.
-constexpr std::array<Interval, 8> white_space = {{{0x85, 0x85},
-                                                  {0xA0, 0xA0},
-                                                  {0x1680, 0x1680},
-                                                  {0x2000, 0x200A},
-                                                  {0x2028, 0x2029},
-                                                  {0x202F, 0x202F},
-                                                  {0x205F, 0x205F},
-                                                  {0x3000, 0x3000}}};
-
-/// Blocks beyond ASCII that hold controls, punctuation and symbols; the letters among them (the
-/// ordinal signs and the micro sign) are taken out in is_word().
-constexpr std::array<Interval, 10> no_letters = {{{0x80, 0xBF},
-                                                  {0xD7, 0xD7},
-                                                  {0xF7, 0xF7},
-                                                  {0x2000, 0x206F},
-                                                  {0x20A0, 0x20CF},
-                                                  {0x2190, 0x2BFF},
-                                                  {0x2E00, 0x2E7F},
-                                                  {0x3000, 0x3004},
-                                                  {0x3008, 0x3020},
-                                                  {0xFE10, 0xFE6F}}};
-
-template <std::size_t size>
-bool within(const std::array<Interval, size>& intervals, char32_t c) {
-  return std::any_of(intervals.begin(), intervals.end(),
-                     [c](const Interval& i) { return i.first <= c && c <= i.last; });
-}
-
-bool is_space(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
-  return within(white_space, c);
-}
-
-bool is_word(char32_t c) {
-  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '\'';
-  if (c == 0xAA || c == 0xB5 || c == 0xBA) return true;
-  return !within(no_letters, c);
-}
-
-char32_t lower(char32_t c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; }
-
-void append_utf8(std::string& text, char32_t c) {
-  const auto put = [&text](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  }
-}
 
 /// Code points from UTF-8, a byte at a time.
 class Decoder {
@@ -181,43 +114,82 @@ class CodePoints {
   std::uint64_t start_ = 0;   ///< of the code point's first byte
 };
 
-/// Character units from code points, one by one.
-class Characters {
+/// Cuts folded code points into character units.
+class CharacterCutter {
  public:
-  /// The unit that this code point begins; nothing inside a run of white space.
-  const std::string* take(char32_t c) {
-    const bool space = is_space(c);
+  explicit CharacterCutter(const std::function<void(std::string_view)>& visit) : visit_(visit) {}
+
+  void take(char32_t c) {
+    const bool space = text::is_space(c);
     const bool inside = space && after_space_;
     after_space_ = space;
-    if (inside) return nullptr;
+    if (inside) return;
     unit_.clear();
-    append_utf8(unit_, space ? U' ' : lower(c));
-    return &unit_;
+    text::append_utf8(unit_, space ? U' ' : c);
+    visit_(unit_);
   }
+  void finish() {}
 
  private:
+  const std::function<void(std::string_view)>& visit_;
   std::string unit_;
   bool after_space_ = false;
 };
 
-void for_each_character(CodePoints& text, const std::function<void(std::string_view)>& visit) {
-  Characters characters;
-  while (const auto c = text.next())
-    if (const std::string* unit = characters.take(*c)) visit(*unit);
-}
+/// Cuts folded code points into words.
+class WordCutter {
+ public:
+  explicit WordCutter(const std::function<void(std::string_view)>& visit) : visit_(visit) {}
 
-void for_each_word(CodePoints& text, const std::function<void(std::string_view)>& visit) {
-  std::string word;
-  while (const auto c = text.next()) {
-    const char32_t folded = *c == 0x2019 ? U'\'' : lower(*c);
-    if (is_word(folded)) {
-      append_utf8(word, folded);
-    } else if (!word.empty()) {
-      visit(word);
-      word.clear();
+  void take(char32_t c) {
+    constexpr char32_t kTypographicApostrophe = 0x2019;
+    if (c == kTypographicApostrophe) c = U'\'';
+    if (c == U'\'' || text::is_letter(c) || text::is_number(c)) {
+      append(c);
+    } else if (word_.empty()) {
+      return;  // a mark or a joiner without a word
+    } else if (text::is_mark(c)) {
+      append(c);
+    } else if (text::is_joiner(c)) {
+      text::append_utf8(joiners_, c);
+    } else {
+      finish();
     }
   }
-  if (!word.empty()) visit(word);
+  void finish() {
+    if (!word_.empty()) visit_(word_);
+    word_.clear();
+    joiners_.clear();
+  }
+
+ private:
+  void append(char32_t c) {
+    word_ += joiners_;
+    joiners_.clear();
+    text::append_utf8(word_, c);
+  }
+
+  const std::function<void(std::string_view)>& visit_;
+  std::string word_;
+  std::string joiners_;  ///< at the end of the word, where they are left out
+};
+
+/// Cuts a text: `next` returns its code points and then nothing.
+template <class Units, class Next>
+void cut(Next next, const std::function<void(std::string_view)>& visit) {
+  text::Folding folding;
+  Units units(visit);
+  while (const std::optional<char32_t> c = next())
+    for (const char32_t folded : folding.take(*c)) units.take(folded);
+  for (const char32_t folded : folding.finish()) units.take(folded);
+  units.finish();
+}
+
+/// The code point of a character unit.
+char32_t code_point(std::string_view character) {
+  Decoder decoder;
+  for (const char byte : character) decoder.take(static_cast<unsigned char>(byte));
+  return decoder.code();
 }
 
 }  // namespace
@@ -225,29 +197,35 @@ void for_each_word(CodePoints& text, const std::function<void(std::string_view)>
 void for_each_unit(const std::string& path, TextUnit unit,
                    const std::function<void(std::string_view)>& visit) {
   CodePoints text(path);
+  const auto next = [&text] { return text.next(); };
   if (unit == TextUnit::character) {
-    for_each_character(text, visit);
+    cut<CharacterCutter>(next, visit);
   } else {
-    for_each_word(text, visit);
+    cut<WordCutter>(next, visit);
   }
 }
 
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> units;
   Decoder decoder;
-  Characters characters;
-  for (const char byte : text) {
-    if (decoder.take(static_cast<unsigned char>(byte)) != Decoder::Step::complete) continue;
-    if (const std::string* unit = characters.take(decoder.code())) units.push_back(*unit);
-  }
+  const auto next = [&]() -> std::optional<char32_t> {
+    while (!text.empty()) {
+      const auto step = decoder.take(static_cast<unsigned char>(text.front()));
+      text.remove_prefix(1);
+      if (step == Decoder::Step::complete) return decoder.code();
+    }
+    return std::nullopt;
+  };
+  cut<CharacterCutter>(next, [&units](std::string_view unit) { units.emplace_back(unit); });
   return units;
 }
 
-bool is_letter(std::string_view character) {
-  if (character.size() == 1) return character[0] >= 'a' && character[0] <= 'z';
-  Decoder decoder;
-  for (const char byte : character) decoder.take(static_cast<unsigned char>(byte));
-  return !is_space(decoder.code()) && is_word(decoder.code());
+bool is_letter(std::string_view character) { return text::is_letter(code_point(character)); }
+
+std::string base_letter(std::string_view character) {
+  std::string base;
+  text::append_utf8(base, text::base_letter(code_point(character)));
+  return base;
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {
@@ -260,16 +238,22 @@ std::size_t find_invalid_utf8(std::string_view text) {
 
 std::string label_of(std::string_view unit) {
   std::string label;
-  for (const char c : unit) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == ' ') {
+  Decoder decoder;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    if (decoder.take(static_cast<unsigned char>(unit[i])) == Decoder::Step::more) continue;
+    const std::string_view character = unit.substr(start, i + 1 - start);
+    start = i + 1;
+    const char32_t c = decoder.code();
+    const bool alone = character.size() == unit.size();
+    if (c == U' ') {
       label += "\u2423";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      char number[8];
-      std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(byte));
+    } else if (text::is_invisible(c) && (alone || c < 0x80)) {
+      char number[16];
+      std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(c));
       label += number;
     } else {
-      label += c;
+      label += character;
     }
   }
   return label;

@@ -7,13 +7,14 @@
 
 namespace popflow {
 
-/// The units into which a text is split. Both: UTF-8, A to Z made lower-case, a leading byte-order
-/// mark left out.
+/// The units into which a text is split. Before that the text is folded: UTF-8 in Unicode's
+/// Normalization Form C, full case folding (so that a sharp s becomes ss, and a final sigma a
+/// sigma), without a leading byte-order mark and without soft hyphens (U+00AD).
 enum class TextUnit {
   /// Unicode code points; a run of white space, wherever it is, is one space.
   character,
-  /// Maximal runs of letters, digits and apostrophes. Beyond ASCII everything counts as a letter
-  /// but white space, punctuation and symbols; the typographic apostrophe is made the plain one.
+  /// Maximal runs of letters, numbers and apostrophes, with the marks and the joiners (U+200C,
+  /// U+200D) inside. The typographic apostrophe is made the plain one.
   word,
 };
 
@@ -26,14 +27,17 @@ void for_each_unit(const std::string& path, TextUnit unit,
 /// The character units of a text in memory, folded as those of a file are; `text` must be UTF-8.
 std::vector<std::string> characters_of(std::string_view text);
 
-/// Is this character unit a letter? a to z, and beyond ASCII all but white space, punctuation and
-/// symbols.
+/// Is this character unit a letter, of whatever alphabet?
 bool is_letter(std::string_view character);
+
+/// The letter of a character unit without its marks (text::base_letter()).
+std::string base_letter(std::string_view character);
 
 /// The offset of the first byte of `text` that is not valid UTF-8, or npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
-/// A unit as a label: a space is shown as U+2423 (open box), a control character as its number.
+/// A unit as a label: a space is shown as U+2423 (open box), a control character, or a unit that is
+/// nothing but a format character (a joiner, say), as its number.
 std::string label_of(std::string_view unit);
 
 }  // namespace popflow

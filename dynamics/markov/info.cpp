@@ -83,10 +83,13 @@ of H(pi) - H(x_{n+1}|x_n) left, local near the line e = 0 where that attracts an
 separatrix. loss_settled still refers to the limit of the flow from the start.
 
 Text. --text counts the transitions between two classes of a text's characters: 1 are those in
---text-ones, 0 those in --text-zeros or, without it, all other letters. A to Z count as a to z;
-other alphabets are taken as they are, so give both cases there. All other characters are left out,
-and what is on either side of them is then adjacent, across words and sentences ("a b" is a
-transition from a to b), as in Markov's own count of 1913. p and q are the plain frequencies.)";
+--text-ones (by default the vowels of the Latin, Greek and Cyrillic alphabets), 0 those in
+--text-zeros or, without it, all other letters. Characters are compared after Unicode's full case
+folding, in Normalization Form C. A letter with accents that is in neither list has the class of the
+letter without them; the Cyrillic short i and short u are consonants by themselves. All other
+characters (marks, digits, punctuation, joiners) are left out, and what is on either side of them is
+then adjacent, across words and sentences ("a b" is a transition from a to b), as in Markov's own
+count of 1913. p and q are the plain frequencies.)";
 
 ParameterTable parameters() {
   ParameterTable t;
@@ -110,8 +113,9 @@ ParameterTable parameters() {
                .makes_problem = true});
   t.push_back({.name = "text-ones",
                .kind = Kind::text,
-               .default_text = "aeiouy",
-               .meaning = "characters of the text that are 1; by default the vowels",
+               .default_text = "",
+               .meaning = "characters of the text that are 1",
+               .default_note = "the vowels of Latin, Greek and Cyrillic letters",
                .where = {{.option = "text"}}});
   t.push_back({.name = "text-zeros",
                .kind = Kind::text,

@@ -33,11 +33,18 @@ TransitionCounts count_transitions(const std::string& path, const std::string& o
 
   TransitionCounts counts;
   std::optional<int> previous;
+  const auto symbol_of = [&](std::string_view unit) -> std::optional<int> {
+    if (one.contains(unit)) return 1;
+    if (zero.contains(unit)) return 0;
+    if (!is_letter(unit)) return std::nullopt;
+    const std::string base = base_letter(unit);
+    if (one.contains(base)) return 1;
+    return zeros && !zero.contains(base) ? std::nullopt : std::optional(0);
+  };
   for_each_unit(path, TextUnit::character, [&](std::string_view unit) {
-    const bool is_one = one.contains(unit);
-    if (!is_one && !(zeros ? zero.contains(unit) : is_letter(unit))) return;
-    const int symbol = is_one ? 1 : 0;
-    if (previous) ++counts.of[*previous][symbol];
+    const std::optional<int> symbol = symbol_of(unit);
+    if (!symbol) return;
+    if (previous) ++counts.of[*previous][*symbol];
     previous = symbol;
   });
   return counts;

@@ -38,6 +38,7 @@ Problem from_text(Parameters& own) {
   const std::string& path = own.word("text");
   std::optional<std::string> zeros;
   if (own.has("text-zeros")) zeros = own.word("text-zeros");
+  if (!own.has("text-ones")) own.resolve("text-ones", std::string(vowels));
   const TransitionCounts counts = count_transitions(path, own.word("text-ones"), zeros);
   const char* const classes[] = {"zeros", "ones"};
   double probability[2] = {};

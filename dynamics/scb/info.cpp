@@ -13,7 +13,11 @@ the target y ~ P[:, x_s].
 
 --text and --counts take P from bigrams: P[n,m] is the count of n after m plus 1, divided by the sum
 of these over n, so that bigrams that never occur have a small probability and mu is positive. Of a
-short text, or one with many words, the ones are a large part: P is then nearer to uniform.
+short text, or one with many words, the ones are a large part: P is then nearer to uniform. A text
+is first brought to Unicode's Normalization Form C and folded by its full case folding, in every
+alphabet: a German sharp s is ss, a Turkish dotted capital I is i and a dot above. Soft hyphens are
+dropped. With --text-unit char a token is a code point; a run of white space is one space. With word a
+token is a run of letters, numbers and apostrophes, with the marks and zero-width joiners inside.
 
 Model. f(X,k) = V X a_k with V (N x N) and A = [a_1 .. a_N] (T x N); loss 1/2 |e_y - V X a_k|^2.
 With softmax attention a_k = softmax(w_k), and w_k is trained.

@@ -9,6 +9,7 @@
 #include "support/markov_fixture.hpp"
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
+#include "text/unicode.hpp"
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -143,18 +144,78 @@ TEST_CASE("markov: p and q are the frequencies in a text", "[fast][markov]") {
 
 TEST_CASE("markov: letters of other alphabets", "[fast][markov]") {
   const ScratchFolder folder;
-  // "ovo vv, oo" in Cyrillic; by default every letter is a zero but the Latin vowels.
+  // "ovo vv, oo" in Cyrillic.
   const std::string text =
-      folder.write("text", "\u043e\u0432\u043e \u0432\u0432\u2014\u043e\u043e");
+      folder.write("text", "\u043e\u0432\u043e \u0432\u0432\u2014\u041e\u043e");
+  for (const Words& ones :
+       std::vector<Words>{{}, {"--text-ones", "\u043e"}, {"--text-ones", "\u041e"}}) {
+    Words words = {"--text", text};
+    words.insert(words.end(), ones.begin(), ones.end());
+    const PQ found = chain_of(words);
+    CHECK(found.p == 2.0 / 3);
+    CHECK(found.q == 2.0 / 3);
+  }
   const TransitionCounts counts = count_transitions(text, "\u043e", std::nullopt);
   CHECK(counts.of[0][0] == 1);
   CHECK(counts.of[0][1] == 2);
   CHECK(counts.of[1][0] == 2);
   CHECK(counts.of[1][1] == 1);
-  const PQ found = chain_of({"--text", text, "--text-ones", "\u043e"});
-  CHECK(found.p == 2.0 / 3);
-  CHECK(found.q == 2.0 / 3);
-  check_complaint({"--text", text}, {"3 ", text, "never occurs", "aeiouy", "--text-ones"});
+  check_complaint({"--text", text, "--text-ones", "aei"},
+                  {"3 ", text, "never occurs", "'aei'", "--text-ones"});
+  // The file says which characters were ones.
+  CHECK(make_run({"--text", text}).own.word("text-ones") == vowels);
+}
+
+TEST_CASE("markov: a letter with accents is of its base letter's class", "[fast][markov]") {
+  const ScratchFolder folder;
+  std::size_t number = 0;
+  /// The classes of a text's characters, told by their transitions to a digit that is a one and one
+  /// that is a zero: each character stands between them.
+  const auto classes = [&](std::u32string_view characters, const std::string& ones,
+                           const std::optional<std::string>& zeros = std::nullopt) {
+    std::string found;
+    for (const char32_t c : characters) {
+      std::string text = "1";
+      text::append_utf8(text, c);
+      const TransitionCounts counts = count_transitions(
+          folder.write("text" + std::to_string(number++), text), ones + "1", zeros);
+      found += counts.of[1][1] > 0 ? '1' : counts.of[1][0] > 0 ? '0' : '-';
+    }
+    return found;
+  };
+  // Latin: e acute, y diaeresis, ae, o stroke, dotless i; c cedilla, n tilde, eth, thorn.
+  CHECK(classes(U"\u00e9\u00c9\u00ff\u00e6\u00d8\u0131\u00e7\u00d1\u00f0\u00fe", vowels) ==
+        "1111110000");
+  // Greek: the vowels with tonos, dialytika and breathing; rho with breathing, final sigma.
+  CHECK(classes(U"\u03ac\u038e\u03ce\u0390\u1f04\u1fe5\u03c2", vowels) == "1111100");
+  // Cyrillic: io, yi, ye, yat, hard sign's vowel; short i and short u, soft sign, zhe with breve.
+  CHECK(classes(U"\u0451\u0401\u0457\u0454\u0463\u044b\u0439\u0419\u045e\u044c\u04c2", vowels) ==
+        "11111100000");
+  // Marks, joiners, digits and symbols are of no class; letters of other alphabets are zeros.
+  CHECK(classes(U"\u0301\u200d\u200c\u00ad7\u20ac\u05d0", vowels) == "------0");
+  // A list goes before the base letter.
+  CHECK(classes(U"e\u00e9\u00ea\u00f6", "e", "\u00e9o") == "1010");
+  CHECK(classes(U"\u0438\u0439", "\u0439") == "01");
+}
+
+TEST_CASE("markov: a text counts the same however its accents are written", "[fast][markov]") {
+  const ScratchFolder folder;
+  const auto counts = [&](const std::string& text) {
+    const TransitionCounts found =
+        count_transitions(folder.write("text", text), vowels, std::nullopt);
+    return std::vector<std::int64_t>{found.of[0][0], found.of[0][1], found.of[1][0],
+                                     found.of[1][1]};
+  };
+  const std::vector<std::int64_t> ete = counts("\u00e9t\u00e9 dr\u00f4le, o\u00f9?");
+  // e t e d r o l e o u
+  CHECK(ete == std::vector<std::int64_t>{1, 3, 3, 2});
+  CHECK(counts("e\u0301te\u0301 dro\u0302le, ou\u0300?") == ete);
+  CHECK(counts("\u00c9T\u00c9 DR\u00d4LE, OU\u0300?") == ete);
+  CHECK(counts("\u00e9t\u00ade\u0301 dr\u00f4\u200dle, o\u00f9?") == ete);
+  // Cyrillic, with accents of stress that have no composed form: "moy dom" with "o" stressed.
+  const std::vector<std::int64_t> moy = counts("\u043c\u043e\u0439 \u0434\u043e\u043c");
+  CHECK(moy == std::vector<std::int64_t>{1, 2, 2, 0});
+  CHECK(counts("\u041c\u043e\u0301\u0438\u0306 \u0434\u043e\u0301\u043c") == moy);
 }
 
 TEST_CASE("markov: invalid texts and classes are refused", "[fast][markov]") {

@@ -37,7 +37,11 @@ TEST_CASE("A text is cut into characters", "[fast][scb]") {
   const auto cut = [](std::string_view text) { return units(text, TextUnit::character); };
   CHECK(cut("Ab1") == Labels{"a", "b", "1"});
   CHECK(cut(" a \t\r\n b\n") == Labels{" ", "a", " ", "b", " "});
-  CHECK(cut("\u00c4\u20ac\U0001f600") == Labels{"\u00c4", "\u20ac", "\U0001f600"});
+  CHECK(cut("\u00c4\u20ac\U0001f600") == Labels{"\u00e4", "\u20ac", "\U0001f600"});
+  CHECK(cut("e\u0301E\u0301\u00c9") == Labels{"\u00e9", "\u00e9", "\u00e9"});
+  CHECK(cut("\u00df\u0130") == Labels{"s", "s", "i", "\u0307"});
+  CHECK(cut("a\u00ad\u200db") == Labels{"a", "\u200d", "b"});
+  CHECK(cut("e\u0301 \u00ad \u0301") == Labels{"\u00e9", " ", "\u0301"});
   CHECK(cut("a\u00a0 \u2003b") == Labels{"a", " ", "b"});
   CHECK(cut("\ufeffa") == Labels{"a"});
 }
@@ -49,6 +53,47 @@ TEST_CASE("A text is cut into words", "[fast][scb]") {
         Labels{"na\u00efve", "\u00e9t\u00e9", "don't"});
   CHECK(cut("a_b a-b") == Labels{"a", "b", "a", "b"});
   CHECK(cut("  ,.").empty());
+}
+
+TEST_CASE("Spellings of a word that Unicode takes for the same are the same word", "[fast][scb]") {
+  const auto cut = [](std::string_view text) { return units(text, TextUnit::word); };
+  const auto same = [](std::string_view word, std::size_t times) {
+    return Labels(times, std::string(word));
+  };
+  CHECK(cut("\u00c9t\u00e9 \u00e9t\u00e9 \u00c9T\u00c9 E\u0301te\u0301") ==
+        same("\u00e9t\u00e9", 4));
+  CHECK(cut("Stra\u00dfe STRASSE STRA\u1e9eE") == same("strasse", 3));
+  CHECK(cut("\u039f\u0394\u039f\u03a3 \u03bf\u03b4\u03bf\u03c2") ==
+        same("\u03bf\u03b4\u03bf\u03c3", 2));
+  CHECK(cut("\u0401\u043b\u043a\u0430 \u0435\u0308\u043b\u043a\u0430") ==
+        same("\u0451\u043b\u043a\u0430", 2));
+  CHECK(cut("\u0419\u041e\u0414 \u0438\u0306\u043e\u0434") == same("\u0439\u043e\u0434", 2));
+  CHECK(cut("auto\u00admobil automobil AUTO\u00adMOBIL") == same("automobil", 3));
+  // No rule of the Turkish alphabet: its two letters i are three here.
+  CHECK(cut("\u0130z IZ \u0131z iz") == Labels{"i\u0307z", "iz", "\u0131z", "iz"});
+}
+
+TEST_CASE("Marks and joiners do not split words", "[fast][scb]") {
+  const auto cut = [](std::string_view text) { return units(text, TextUnit::word); };
+  CHECK(cut("x\u0301y") == Labels{"x\u0301y"});
+  CHECK(cut("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645") ==
+        Labels{"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"});
+  CHECK(cut("\u0915\u094d\u200d\u0937\u093f") == Labels{"\u0915\u094d\u200d\u0937\u093f"});
+  // At the edges of a word joiners join nothing.
+  CHECK(cut("\u200dab\u200c cd\u200d \u200d \u0301") == Labels{"ab", "cd"});
+  CHECK(cut("ab\u200b\u200dcd") == Labels{"ab", "cd"});  // a zero-width space is a boundary
+  // Numbers are part of words, symbols are not.
+  CHECK(cut("10\u00bd x\u00b2 \u2167 a\U0001f600b \u0661\u0662") ==
+        Labels{"10\u00bd", "x\u00b2", "\u2177", "a", "b", "\u0661\u0662"});
+}
+
+TEST_CASE("Units that show nothing have a label that shows", "[fast][scb]") {
+  CHECK(label_of(" ") == "\u2423");
+  CHECK(label_of("\u200d") == "U+200D");
+  CHECK(label_of("\x01") == "U+0001");
+  CHECK(label_of("\u0085") == "U+0085");
+  CHECK(label_of("a\u200db") == "a\u200db");
+  CHECK(label_of("\u00e9") == "\u00e9");
 }
 
 TEST_CASE("Units that straddle the reading buffer stay whole", "[fast][scb]") {

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace popflow::text {
+
+/// White space: Unicode's property White_Space.
+[[nodiscard]] bool is_space(char32_t c);
+
+/// A letter of any alphabet: Unicode's category L.
+[[nodiscard]] bool is_letter(char32_t c);
+
+/// A combining mark, such as an accent of its own or a dependent vowel sign: category M.
+[[nodiscard]] bool is_mark(char32_t c);
+
+/// A digit or another number, such as a half or a Roman numeral: category N.
+[[nodiscard]] bool is_number(char32_t c);
+
+/// A joiner inside words: U+200C (zero-width non-joiner) or U+200D (zero-width joiner).
+[[nodiscard]] bool is_joiner(char32_t c);
+
+/// A control or format character, which shows nothing by itself: categories Cc and Cf.
+[[nodiscard]] bool is_invisible(char32_t c);
+
+/// The letter without its marks: e for U+00E9 (e with acute). A character that does not come apart
+/// into one letter and marks is its own base. So are the Cyrillic short i (U+0439) and short u
+/// (U+045E): they are consonants, although Unicode takes them for the vowels with a breve.
+[[nodiscard]] char32_t base_letter(char32_t c);
+
+/// Appends a code point in UTF-8.
+void append_utf8(std::string& text, char32_t c);
+
+/// Folds a stream of code points: full case folding in Unicode's Normalization Form C, without soft
+/// hyphens (U+00AD). Canonically equivalent texts, and texts that differ in case alone, become
+/// equal. The tables are those of utf8proc.
+class Folding {
+ public:
+  /// Takes the next code point; returns the folded ones that no later code point can change. The
+  /// view is valid until the next call.
+  std::u32string_view take(char32_t c);
+  /// Returns the rest at the end of the text.
+  std::u32string_view finish();
+
+ private:
+  void fold();
+  void decompose(int options);
+
+  std::u32string cluster_;  ///< code points that can still combine with the next one
+  std::u32string folded_;
+  std::string bytes_;
+  std::vector<int> points_;
+};
+
+}  // namespace popflow::text
