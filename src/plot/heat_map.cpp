@@ -62,11 +62,11 @@ class Key {
       constexpr int kSteps = 11;
       for (int i = 0; i < kSteps; ++i) {
         const double part = static_cast<double>(i) / (kSteps - 1);
-        ramp +=
-            block(map_.logarithmic ? low * std::pow(high / low, part) : low + part * (high - low));
+        ramp += block(scale_.logarithmic() ? low * std::pow(high / low, part)
+                                           : low + part * (high - low));
       }
       return text::rounded(low) + " " + ramp + " " + text::rounded(high) +
-             (map_.logarithmic ? " (log)" : "");
+             (scale_.logarithmic() ? " (log)" : "");
     }
     for (std::size_t i = 0; i < map_.words.size(); ++i) {
       const auto count = std::count(map_.values.begin(), map_.values.end(), static_cast<double>(i));
@@ -82,7 +82,7 @@ class Key {
  private:
   [[nodiscard]] bool known(double value) const {
     return std::isfinite(value) &&
-           (map_.words.empty() ? !map_.logarithmic || value > 0
+           (map_.words.empty() ? std::isfinite(scale_.place(value))
                                : value >= 0 && value < static_cast<double>(map_.words.size()));
   }
   [[nodiscard]] std::size_t level(double value, std::size_t levels) const {

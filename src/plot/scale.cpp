@@ -26,12 +26,35 @@ std::string label(double value, double step) {
   return text.str();
 }
 
+/// Range of the finite values, and the rounding of the largest in size.
+struct Extent {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  double rounding = 0;
+};
+
+/// `positive`: of the values above the rounding alone.
+Extent extent_of(const std::vector<double>& values, bool positive) {
+  Extent extent;
+  for (const double value : values)
+    if (std::isfinite(value))
+      extent.rounding =
+          std::max(extent.rounding, std::numeric_limits<double>::epsilon() * std::abs(value));
+  for (const double value : values) {
+    if (!std::isfinite(value) || (positive && !(value > extent.rounding))) continue;
+    extent.low = std::min(extent.low, value);
+    extent.high = std::max(extent.high, value);
+  }
+  return extent;
+}
+
 }  // namespace
 
-Scale::Scale(double low, double high, bool logarithmic)
+Scale::Scale(double low, double high, bool logarithmic, double floor)
     : logarithmic_(logarithmic),
       low_(logarithmic ? std::log10(low) : low),
-      high_(logarithmic ? std::log10(high) : high) {
+      high_(logarithmic ? std::log10(high) : high),
+      floor_(floor) {
   if (low_ < high_) return;
   const double room = logarithmic ? 0.5 : std::max(std::abs(low_) / 2, 0.5);
   low_ -= room;
@@ -40,7 +63,7 @@ Scale::Scale(double low, double high, bool logarithmic)
 
 double Scale::coordinate(double value) const {
   if (!logarithmic_) return value;
-  return value > 0 ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
+  return value > floor_ ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
 }
 
 double Scale::place(double value) const { return (coordinate(value) - low_) / (high_ - low_); }
@@ -71,28 +94,17 @@ std::vector<Tick> Scale::ticks(std::size_t most) const {
 }
 
 bool asks_for_logarithm(const std::vector<double>& values) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    if (!(value > 0)) return false;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  return high > 200 * low;
+  for (const double value : values)
+    if (std::isfinite(value) && !(value > 0)) return false;
+  const Extent extent = extent_of(values, true);
+  return extent.high > 200 * extent.low;
 }
 
 Scale scale_of(const std::vector<double>& values, bool logarithmic) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double value : values) {
-    if (!std::isfinite(value) || (logarithmic && !(value > 0))) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  if (low > high) low = high = 1;
-  // What is below the rounding of the largest would take most of the axis.
-  constexpr double kDecades = 1e-16;
-  if (logarithmic) low = std::max(low, kDecades * high);
-  return {low, high, logarithmic};
+  const Extent extent = extent_of(values, logarithmic);
+  if (extent.low <= extent.high)
+    return {extent.low, extent.high, logarithmic, logarithmic ? extent.rounding : 0};
+  return logarithmic ? scale_of(values, false) : Scale(1, 1, false);
 }
 
 }  // namespace popflow

@@ -14,8 +14,9 @@ struct Tick {
 /// Where numbers are along an axis, linear or logarithmic.
 class Scale {
  public:
-  /// From `low` to `high`; equal ones are moved apart. A logarithmic one needs both above 0.
-  Scale(double low, double high, bool logarithmic);
+  /// From `low` to `high`; equal ones are moved apart. A logarithmic one needs both above 0, and
+  /// has no place for values up to `floor`.
+  Scale(double low, double high, bool logarithmic, double floor = 0);
 
   /// From 0 to 1 along the axis; outside of that beyond its ends, NaN where the axis has no place.
   [[nodiscard]] double place(double value) const;
@@ -27,13 +28,15 @@ class Scale {
   [[nodiscard]] double coordinate(double value) const;
   bool logarithmic_;
   double low_, high_;  ///< logarithms, where it is logarithmic
+  double floor_;
 };
 
-/// Do numbers spread over so much that only a logarithm shows all of them? They must be above 0.
+/// Do numbers spread over so much that only a logarithm shows all of them? They must be above 0;
+/// those within the rounding of the largest do not count.
 bool asks_for_logarithm(const std::vector<double>& values);
 
-/// The scale that has all finite values on it; of a logarithmic one, those above 0 and above the
-/// rounding of the largest.
+/// The scale that has all finite values on it. A logarithmic one has those above the rounding of
+/// the largest in size: what lies below is no data. Where no value is above 0 the scale is linear.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);
 
 }  // namespace popflow

@@ -71,6 +71,32 @@ TEST_CASE("numbers that are not finite leave gaps", "[plot][fast]") {
   CHECK(drawn(chart, kBraille).find("title") == 0);
 }
 
+TEST_CASE("a start at the rounding of zero raises no wall", "[plot][fast]") {
+  Chart chart = rising();
+  std::vector<double>& y = chart.lines[0].y;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::pow(10, static_cast<double>(i) / 4);
+  chart.y = scale_of(y, true);
+  const std::string from_data = drawn(chart, kPlain);
+  y[0] = 6e-33;
+  chart.y = scale_of(y, true);
+  const std::string from_rounding = drawn(chart, kPlain);
+  // But for the first column, which has no point, the line is the same as without that value.
+  y.erase(y.begin());
+  chart.lines[0].x.erase(chart.lines[0].x.begin());
+  CHECK(drawn(chart, kPlain) == from_rounding);
+  CHECK(from_data != from_rounding);
+  CHECK(sparkline({6e-33, 1e-4, 1}, 8, kBraille) == " ▁█");
+}
+
+TEST_CASE("a map of numbers has no shade for roundings", "[plot][fast]") {
+  const HeatMap map{"loss", {"y", {"0"}}, {"x", {"0", "1", "2"}}, {6e-33, 1e-4, 1}, {}, true};
+  const std::vector<std::string> lines = lines_of(drawn(map, {60, true, false}));
+  CHECK(lines[2] == "0   ··██");
+  CHECK(lines.back().find("0.0001 ") != std::string::npos);
+  const HeatMap zero{"loss", {"y", {"0"}}, {"x", {"0", "1"}}, {0, 0}, {}, true};
+  CHECK(lines_of(drawn(zero, kPlain)).back().find("(log)") == std::string::npos);
+}
+
 TEST_CASE("a sparkline goes from the lowest to the highest block", "[plot][fast]") {
   CHECK(sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 8, kBraille) == "▁▂▃▄▅▆▇█");
   CHECK(sparkline({7, 0}, 8, kBraille) == "█▁");

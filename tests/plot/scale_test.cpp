@@ -64,5 +64,39 @@ TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
   CHECK_FALSE(asks_for_logarithm({-1, 1000}));
 }
 
+TEST_CASE("what lies within the rounding of the largest is no data for a logarithm",
+          "[plot][fast]") {
+  // An observable that starts at the rounding of its zero.
+  const std::vector<double> values = {6e-33, 1e-5, 0.5};
+  const Scale scale = scale_of(values, true);
+  CHECK(scale.logarithmic());
+  CHECK(std::isnan(scale.place(6e-33)));
+  CHECK(std::isnan(scale.place(1e-17)));
+  CHECK(scale.place(1e-5) == Approx(0).margin(1e-12));
+  CHECK(scale.place(0.5) == Approx(1));
+  // The rounding is that of the largest in size, of whatever sign.
+  CHECK(std::isnan(scale_of({-1e20, 1, 1e10}, true).place(1)));
+  CHECK(scale_of({-1e20, 1, 1e10}, true).place(1e10) == Approx(0.5));
+  // Small values among themselves are data.
+  CHECK(std::isfinite(scale_of({6e-33, 1e-30}, true).place(6e-33)));
+  // On a linear axis they all have their place.
+  CHECK(scale_of(values, false).place(6e-33) == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("roundings alone ask for no logarithm", "[plot][fast]") {
+  CHECK_FALSE(asks_for_logarithm({6e-33, 0.5, 0.6}));
+  CHECK(asks_for_logarithm({6e-33, 1e-5, 0.6}));
+}
+
+TEST_CASE("what is nowhere above 0 is on a linear axis", "[plot][fast]") {
+  const std::vector<std::vector<double>> of_nothing = {{0, 0, 0}, {-1, 0}, {NAN}, {}};
+  for (const std::vector<double>& values : of_nothing) {
+    const Scale scale = scale_of(values, true);
+    CHECK_FALSE(scale.logarithmic());
+    CHECK(std::isfinite(scale.place(0)));
+    CHECK(!scale.ticks(4).empty());
+  }
+}
+
 }  // namespace
 }  // namespace popflow

@@ -10,7 +10,7 @@ import xarray
 from .labels import axis, heading, key, symbol
 from .over_time import ensemble, over_time
 from .runs import recorded, values, well
-from .scales import decades, set_scales
+from .scales import above, decades, rounding, set_scales
 from .style import curve
 
 
@@ -23,19 +23,22 @@ def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
     data = recorded(well(data))
     time = values(data, "time")
     found = []
-    for number, name in enumerate(invariants(data)):
+    for name in invariants(data):
         value = values(data, name)
         if data[name].attrs.get("invariant") == "constant":
             value = value - value[..., :1]
         found.append(np.abs(value))
-        label = symbol(data, name)
-        if "run" in data[name].dims:
-            ensemble(axes, time, found[-1], number, label)
-        else:
-            axes.plot(time, found[-1], label=label, **curve(number))
     together = np.concatenate([value.ravel() for value in found])
-    set_scales(axes, time, together, log)
-    if log is None and (together > 0).any():
+    logarithmic = bool((together > 0).any()) and (log is None or "y" in log)
+    for number, (name, drift_of) in enumerate(zip(invariants(data), found)):
+        label = symbol(data, name)
+        floor = rounding(drift_of) if logarithmic else -np.inf
+        if "run" in data[name].dims:
+            ensemble(axes, time, drift_of, number, label, floor)
+        else:
+            axes.plot(time, above(drift_of, floor), label=label, **curve(number))
+    set_scales(axes, time, found, log)
+    if log is None and logarithmic:
         axes.set_yscale("log", nonpositive="mask")
         decades(axes.yaxis)
     axes.set_xlabel(axis(data, "time"))

@@ -10,7 +10,7 @@ import xarray
 from .labels import BESIDE_BAR, axis, heading, key, meaning, symbol, upright
 from .over_time import over_time
 from .runs import recorded, values
-from .scales import set_scales
+from .scales import above, floors, set_scales
 from .style import GRADED, curve
 
 MOST_CURVES = 7  # that colours and dashes tell apart
@@ -39,15 +39,16 @@ def entries(axes: Any, data: xarray.Dataset, name: str, along: str | None, colou
             log: str | None) -> None:
     time = values(data, "time")
     y = values(data, name).reshape(len(time), -1)
+    drawn = above(y, floors(y, log)[0])
     places = graded(data, along, colour_by)
     if along is None or (y.shape[1] <= MOST_CURVES and colour_by is None):
-        for number, entry in enumerate(y.T):
+        for number, entry in enumerate(drawn.T):
             label = f"{symbol(data, name)}, {along} {data[along].values[number]}" if along else None
             axes.plot(time, entry, label=label, **curve(number))
         if along is not None:
             key(axes)
     else:
-        many(axes, time, y, places, label_of(data, along, colour_by))
+        many(axes, time, drawn, places, label_of(data, along, colour_by))
     set_scales(axes, time, y, log)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel(symbol(data, name))

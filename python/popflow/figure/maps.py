@@ -12,7 +12,7 @@ from .cells import finished, fraction, meaning_of_finished, without_single, word
 from .fields import bar
 from .labels import BESIDE_BAR, axis, heading, key_of_page, symbol, upright
 from .over_axis import places, value_label
-from .scales import over_decades, spaced_by_factors
+from .scales import above, over_decades, rounding, significant, spaced_by_factors
 from .style import GRADED, PALE, UNDECIDED, colour
 
 
@@ -33,8 +33,9 @@ def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
     if words and word is None:
         regions(axes, across, up, cells.values, words)
     else:
-        image = axes.pcolormesh(across, up, cells.values, cmap=GRADED, rasterized=True,
-                                norm=norm(cells.values, word or name.startswith("fraction_of_")))
+        shades = norm(cells.values, word or name.startswith("fraction_of_"))
+        image = axes.pcolormesh(across, up, on_scale(cells.values, shades), cmap=GRADED,
+                                rasterized=True, norm=shades)
         bar(axes, image, f"fraction of runs: {word}" if word else symbol(data, name))
     axes.spines[["top", "right"]].set_visible(True)
     named(axes, data, x, y)
@@ -74,8 +75,15 @@ def norm(cells: Any, is_fraction: Any) -> Any:
     if is_fraction:
         return Normalize(0, 1)
     if over_decades(cells):
-        return LogNorm(np.nanmin(cells[cells > 0]), np.nanmax(cells))
+        return LogNorm(significant(cells).min(), np.nanmax(cells))
     return Normalize(np.nanmin(cells), np.nanmax(cells)) if np.isfinite(cells).any() else None
+
+
+def on_scale(cells: Any, shades: Any) -> Any:
+    """The cells, without those that a logarithmic scale has no data of."""
+    from matplotlib.colors import LogNorm
+
+    return above(cells, rounding(cells)) if isinstance(shades, LogNorm) else cells
 
 
 def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
@@ -85,7 +93,8 @@ def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
         along.set_ticks(middles, ticks)
     letter = along.axis_name
     logarithmic = ticks is None and (letter in log if log else
-                                     log is None and spaced_by_factors(middles))
+                                     log is None and spaced_by_factors(middles)) \
+        and bool((middles > 0).all())
     if logarithmic:
         getattr(along.axes, f"set_{letter}scale")("log")
         middles = np.log(middles)
@@ -117,12 +126,14 @@ def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
                       markeredgewidth=0, label=words[number])
         key_of_page(axes)
     else:
-        points = axes.scatter(across, up, c=value, s=5, linewidth=0, cmap=GRADED,
-                              norm=norm(value, name.startswith("fraction_of_")), rasterized=True)
+        shades = norm(value, name.startswith("fraction_of_"))
+        points = axes.scatter(across, up, c=on_scale(value, shades), s=5, linewidth=0, cmap=GRADED,
+                              norm=shades, rasterized=True)
         bar(axes, points, symbol(data, name))
     heading(axes, meaning_of_finished(data, name), BESIDE_BAR)
-    for letter, given in (("x", x), ("y", y)):
-        if letter in log if log else log is None and "log" in option_of(data, given):
+    for letter, given, at in (("x", x, across), ("y", y, up)):
+        if (letter in log if log else log is None and "log" in option_of(data, given)) \
+                and (at > 0).any():
             getattr(axes, f"set_{letter}scale")("log")
     axes.set_xlabel(axis(data, x))
     axes.set_ylabel(upright(data, y))

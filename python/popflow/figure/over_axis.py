@@ -36,7 +36,7 @@ from .labels import (
     upright,
 )
 from .over_time import over_time
-from .scales import set_scales, spaced_by_factors
+from .scales import above, floors, set_scales, spaced_by_factors
 from .style import curve
 
 MOST_LINES = 6
@@ -50,13 +50,14 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
     """
     names = [names] if isinstance(names, str) else list(names)
     x, ticks = places(data, over)
-    heights = []
+    heights: list[Any] = []
+    found: list[tuple] = []
     for name in names:
         cells = fraction(data, name, word) if word else finished(data, name)
         cells = without_single(cells, over, "run")
         others = [str(dim) for dim in cells.dims if dim not in (over, "run")]
         if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and by_number(data, others[0]):
-            graded(axes, data, x, cells, over, others[0])
+            graded(axes, data, x, cells, over, others[0], log)
             heights.append(cells.values.ravel())
             continue
         rows = cells.stack(other=others) if others else cells.expand_dims("other")
@@ -66,16 +67,18 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
                 continue
             label = line_label(data, name, others, row) if others else \
                 (name_of(data, name) if len(names) > 1 else None)
-            draw(axes, x, [part if part is None else part.values for part in low_to_high],
-                 row if others else names.index(name), label)
-            heights.append(low_to_high[0].values.ravel())
+            parts: list[Any] = [part if part is None else part.values for part in low_to_high]
+            found.append((parts, row if others else names.index(name), label))
+    for (parts, row, label), floor in zip(found, floors([parts[0] for parts, *_ in found], log)):
+        draw(axes, x, [above(parts[0], floor), *parts[1:]], row, label)
+        heights.append(parts[0].ravel())
     if not heights:
         raise InputError(f"no cell has a number of {' or '.join(names)}: it did not happen, or all "
                          "runs diverged.")
     if words_of(data, names[0]) and word is None:
         only_words(axes, words_of(data, names[0]) or [], heights)
     mark_diverged(axes, x, all_diverged(data, over))
-    set_scales(axes, x if ticks is None else [], np.concatenate(heights), log)
+    set_scales(axes, x if ticks is None else [], heights, log)
     if ticks is not None:
         axes.set_xticks(x, ticks)
     axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
@@ -97,16 +100,17 @@ def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
 
 
 def graded(axes: Any, data: xarray.Dataset, x: Any, cells: xarray.DataArray, over: str,
-           other: str) -> None:
+           other: str, log: str | None) -> None:
     """A line for each value of another axis, shaded by it."""
     cells = cells.median("run") if "run" in cells.dims else cells
-    shaded(axes, data, x, cells.transpose(over, other).values, other)
+    y = cells.transpose(over, other).values
+    shaded(axes, data, x, above(y, floors(y, log)[0]), other)
 
 
 def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str) -> None:
     """Lines (columns of y) in the shades of an axis' values."""
     place, _ = places(data, by)
-    logarithmic = spaced_by_factors(place)
+    logarithmic = spaced_by_factors(place) and bool((place > 0).all())
     many(axes, x, y, np.log10(place) if logarithmic else place,
          ("$\\log_{10}$ " if logarithmic else "") + upright(data, by))
 
@@ -185,13 +189,14 @@ def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | Non
         cells = of_those_well(data, name).median("run")
     y = cells.transpose(saved, over).values
     x = data["time"].transpose(..., saved).values if "time" in data else data[saved].values
+    drawn = above(y, floors(y, log)[0])
     if y.shape[1] <= MOST_LINES or x.ndim > 1:
-        for row, column in enumerate(y.T):
+        for row, column in enumerate(drawn.T):
             axes.plot(x[row] if x.ndim > 1 else x, column,
                       label=value_label(data, over, row), **curve(row))
         key_of_page(axes)
     else:
-        shaded(axes, data, x, y, over)
+        shaded(axes, data, x, drawn, over)
     heading(axes, meaning(data, name), BESIDE_BAR)
     set_scales(axes, x, y, log)
     axes.set_xlabel(axis(data, "time"))

@@ -10,7 +10,7 @@ import xarray
 
 from .labels import axis, heading, key, meaning, symbol, told_apart, wrapped
 from .runs import recorded, values, well
-from .scales import set_scales
+from .scales import above, floors, set_scales
 from .style import GREY, colour, curve
 from .symbols import mathematics
 
@@ -24,12 +24,14 @@ def curves(axes: Any, data: xarray.Dataset, names: Sequence[str], against: str =
     names = [names] if isinstance(names, str) else list(names)
     data = recorded(well(data))
     x = values(data, against)
-    for number, (name, label) in enumerate(zip(names, told_apart(data, names))):
+    heights = [values(data, name) for name in names]
+    for number, (name, label, y, floor) in enumerate(
+            zip(names, told_apart(data, names), heights, floors(heights, log))):
         if "run" in data[name].dims:
-            ensemble(axes, x, values(data, name), number, label)
+            ensemble(axes, x, y, number, label, floor)
         else:
-            axes.plot(x, values(data, name), label=label, **curve(number))
-    set_scales(axes, x, np.concatenate([values(data, name).ravel() for name in names]), log)
+            axes.plot(x, above(y, floor), label=label, **curve(number))
+    set_scales(axes, x, heights, log)
     axes.set_xlabel(axis(data, against))
     if len(names) == 1:
         heading(axes, meaning(data, names[0]))
@@ -47,20 +49,21 @@ def over_time(axes: Any, time: Any) -> None:
         axes.set_xlim(time[0], time[-1])
 
 
-def ensemble(axes: Any, x: Any, y: Any, number: int, label: str) -> None:
-    """Runs are the rows of y; x is the same for all of them, or has rows of its own."""
+def ensemble(axes: Any, x: Any, y: Any, number: int, label: str, floor: float = -np.inf) -> None:
+    """Runs are the rows of y, drawn above the floor; x is the same for all of them, or has rows of
+    its own."""
     thin = {"color": colour(number), "linewidth": 0.5, "alpha": 0.6}
     together = x.ndim == 1 and len(y) > 1
     if len(y) == 1:
-        axes.plot(x[0] if x.ndim > 1 else x, y[0], label=label, **curve(number))
+        axes.plot(x[0] if x.ndim > 1 else x, above(y[0], floor), label=label, **curve(number))
         return
-    for row, run in enumerate(y[:SOME_RUNS]):
+    for row, run in enumerate(above(y[:SOME_RUNS], floor)):
         axes.plot(x[row] if x.ndim > 1 else x, run, **thin,
                   label=None if together or row else label)
     if together:
         low, high = np.nanpercentile(y, BAND, axis=0)
         axes.fill_between(x, low, high, color=colour(number), alpha=0.22, linewidth=0)
-        axes.plot(x, np.nanmedian(y, axis=0), label=label, **curve(number))
+        axes.plot(x, above(np.nanmedian(y, axis=0), floor), label=label, **curve(number))
 
 
 def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ import xarray
 from .labels import axis, heading, key_of_page, upright
 from .moments import MARKERS
 from .runs import events, recorded, values, well
-from .scales import set_scales
+from .scales import above, floors, logarithmic_x, rounding, set_scales
 from .style import colour
 
 MOST_RUNS = 64
@@ -23,6 +23,8 @@ def plane(axes: Any, data: xarray.Dataset, x: str, y: str, log: str | None = "no
     """
     data = recorded(well(data))
     across, up = values(data, x), values(data, y)
+    up = above(up, floors(up, log)[0])
+    across = above(across, rounding(across)) if logarithmic_x(across, log) else across
     if across.ndim == 1:
         path(axes, across, up, colour(0))
         axes.set_label("events marked")

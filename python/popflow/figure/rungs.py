@@ -9,18 +9,19 @@ import xarray
 
 from .labels import axis, heading, key, key_of_page, meaning, symbol, wrapped
 from .labels import number as number_of
-from .scales import decades, set_scales
+from .scales import above, decades, floors, set_scales
 from .style import GREY, curve
 
 
 def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
     """The mean of each rung, with two standard errors to each side."""
     time = data.time.values
+    (floor,) = floors(data[f"{name}_mean"].values, log)
     for number, rung in enumerate(data.rung.values):
         mean = data[f"{name}_mean"].values[number]
         error = np.nan_to_num(2 * data[f"{name}_mean_error"].values[number])
         style = curve(number)
-        axes.plot(time, mean, label=str(rung), **style)
+        axes.plot(time, above(mean, floor), label=str(rung), **style)
         axes.fill_between(time, mean - error, mean + error, color=style["color"], alpha=0.25,
                           linewidth=0)
     set_scales(axes, time, data[f"{name}_mean"].values, log)

@@ -14,17 +14,62 @@ WORDS = ("none", "x", "y", "xy")
 def set_scales(axes: Any, x: Any, y: Any, log: str | None) -> None:
     """Logarithmic where `log` says so; where it is None, where the numbers ask for it.
 
-    A curve has a gap where it is not positive; a band there goes on to the foot of the panel.
+    `y` has the values of an observable, or is a list of those of several. An axis is linear where
+    nothing on it is above 0. A curve has a gap where it is not positive; a band there goes on to
+    the foot of the panel.
     """
-    if "x" in log if log else log is None and spaced_by_factors(x):
+    if logarithmic_x(x, log):
         axes.set_xscale("log", nonpositive="mask")
-    if "y" in log if log else log is None and over_decades(y):
+    if logarithmic_y(y, log):
         axes.set_yscale("log", nonpositive="mask")
         bands_to_the_foot(axes)
         without_roundings(axes, y)
     for scale, along in ((axes.get_xscale(), axes.xaxis), (axes.get_yscale(), axes.yaxis)):
         if scale == "log":
             decades(along)
+
+
+def logarithmic_x(x: Any, log: str | None) -> bool:
+    x = np.asarray(x, float)
+    return ("x" in log if log else log is None and spaced_by_factors(x)) \
+        and bool(x.size == 0 or (x > 0).any())
+
+
+def logarithmic_y(y: Any, log: str | None) -> bool:
+    together = np.concatenate([values.ravel() for values in listed(y)])
+    return ("y" in log if log else log is None and over_decades(y)) \
+        and bool(together.size == 0 or (together > 0).any())
+
+
+def listed(y: Any) -> list[Any]:
+    """The values of each observable, of which `y` is one or a list."""
+    return [np.asarray(values, float) for values in y] if isinstance(y, list) and y else \
+        [np.asarray(y, float)]
+
+
+def rounding(y: Any) -> float:
+    """The rounding of an observable's largest value in size: on a logarithmic axis, what lies
+    below it is no data."""
+    y = np.abs(np.asarray(y, float))
+    y = y[np.isfinite(y)]
+    return float(np.finfo(float).eps * y.max()) if y.size else 0.0
+
+
+def floors(y: Any, log: str | None) -> list[float]:
+    """For each observable, the rounding on a logarithmic axis; on a linear one minus infinity."""
+    logarithmic = logarithmic_y(y, log)
+    return [rounding(values) if logarithmic else -np.inf for values in listed(y)]
+
+
+def above(y: Any, floor: float) -> Any:
+    """The values above the floor, NaN in place of others."""
+    return y if floor == -np.inf else np.where(y > floor, y, np.nan)
+
+
+def significant(y: Any) -> Any:
+    """All values above the rounding of their observable."""
+    return np.concatenate([values[values > rounding(values)] for values in
+                           (one[np.isfinite(one)] for one in listed(y))])
 
 
 def bands_to_the_foot(axes: Any) -> None:
@@ -40,10 +85,14 @@ def bands_to_the_foot(axes: Any) -> None:
 
 def without_roundings(axes: Any, y: Any) -> None:
     """Leaves out what lies many decades below all else: the rounding of a start at 0."""
-    y = np.asarray(y, float).ravel()
-    y = y[np.isfinite(y) & (y > 0)]
-    if len(y) and y.min() < 1e-6 * (low := np.quantile(y, 0.05)):
-        axes.set_ylim(low / 10, 2 * y.max())
+    data = significant(y)
+    if not len(data):
+        return
+    if data.min() < 1e-6 * (low := np.quantile(data, 0.05)):
+        axes.set_ylim(low / 10, 2 * data.max())
+    elif any(((0 < values) & (values <= rounding(values))).any() for values in listed(y)):
+        spare = (data.max() / data.min())**0.05 * 1.2  # as the margins of an axis
+        axes.set_ylim(data.min() / spare, data.max() * spare)
 
 
 def decades(along: Any) -> None:
@@ -71,8 +120,8 @@ def spaced_by_factors(x: Any) -> bool:
 
 def over_decades(y: Any) -> bool:
     """Positive, but for roundings and starts at 0, and over more than a decade and a half."""
-    y = np.asarray(y, float).ravel()
-    y = y[np.isfinite(y)]
-    positive = y[y > 0]
-    return (len(positive) >= 0.9 * len(y) > 0
-            and positive.max() > 30 * np.quantile(positive, 0.05))
+    together = np.concatenate([values.ravel() for values in listed(y)])
+    together = together[np.isfinite(together)]
+    data = significant(y)
+    return bool(len(data) and (together > 0).sum() >= 0.9 * len(together)
+                and data.max() > 30 * np.quantile(data, 0.05))
