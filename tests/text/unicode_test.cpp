@@ -1,6 +1,6 @@
 #include "text/unicode.hpp"
 
-#include <catch2/catch.hpp>
+#include "support/catch.hpp"
 
 #include <algorithm>
 
