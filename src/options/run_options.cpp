@@ -120,7 +120,7 @@ const std::vector<Row>& rows() {
         .range = above_zero,
         .default_note = "no bound, or the system's own",
         .modes = kFlow,
-        .methods = methods_with(Method::Steps::adaptive)}},
+        .methods = methods_with(StepRule::adaptive)}},
       {{.name = "kernel",
         .kind = Kind::word,
         .default_text = "auto",

@@ -172,7 +172,7 @@ void settle_end(Parameters& options, const System& system) {
 void settle_longest_step(Parameters& options, const System& system) {
   const double longest = system.capabilities().longest_step;
   if (options.word("mode") != "flow" || options.has("max-step") || !std::isfinite(longest)) return;
-  if (find_method(options.word("method"))->steps == Method::Steps::adaptive)
+  if (find_method(options.word("method"))->steps == StepRule::adaptive)
     options.resolve("max-step", longest);
 }
 
