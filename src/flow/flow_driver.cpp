@@ -242,7 +242,9 @@ void FlowDriver::begin_stage(double target) {
   in_->rhs.system().rhs(view(), t_, x_new_);
   const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
   if (!first.cautious || at_rest()) return;
-  dt_ = std::min(dt_, std::max(first.length, smallest_step(t_ + first.length)));
+  // So close to the target there is nothing to be seen on the way.
+  if (first.length < 2 * smallest_step(t_)) return;
+  dt_ = std::min(dt_, first.length);
   in_->bounds.cautious_since = t_;
 }
 
