@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstddef>
 
@@ -21,65 +22,182 @@ Estimate minus(const Estimate& first, const Estimate& second) {
           1 / (by(v1, first.degrees) + by(v2, second.degrees))};
 }
 
-OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error, double level) {
-  OrderFit fit;
-  const std::size_t n = eta.size();
-  double centre = 0, signal = 0;
-  std::vector<double> width;  // standard errors as wide as Student's quantile makes them
+namespace {
+
+constexpr double kLow = -2, kHigh = 8, kStep = 0.02;  // orders that are tried
+constexpr double kTrust = 0.99;                       // probability with which a model holds
+
+double chi_squared_quantile(double degrees, double p) {
+  return boost::math::quantile(boost::math::chi_squared(degrees), p);
+}
+
+/// Errors at the rates x, in units of the largest, with their standard errors.
+struct Weighted {
+  std::vector<double> rate, value, width;
+};
+
+/// c x^p (1 + b x), its coefficients, and how well it fits.
+struct Terms {
+  double leading = 0, next = 0;  ///< c and b
+  double misfit = kUnbounded;    ///< chi^2
+};
+
+/// The best fit at order p for a given b.
+Terms fitted(const Weighted& of, double p, double next) {
+  double ff = 0, fy = 0;
+  const auto model = [&](std::size_t i) {
+    return std::pow(of.rate[i], p) * (1 + next * of.rate[i]) / of.width[i];
+  };
+  for (std::size_t i = 0; i < of.rate.size(); ++i) {
+    const double f = model(i);
+    ff += f * f;
+    fy += f * of.value[i] / of.width[i];
+  }
+  Terms terms{fy / ff, next, 0};
+  for (std::size_t i = 0; i < of.rate.size(); ++i) {
+    const double rest = of.value[i] / of.width[i] - terms.leading * model(i);
+    terms.misfit += rest * rest;
+  }
+  return terms;
+}
+
+/// The best fit at order p.
+Terms fitted(const Weighted& of, double p) {
+  constexpr double kLeast = -0.5, kMost = 1;  // the sum is half to twice the leading term
+  constexpr double kDependent = 1e-12;        // columns of the least squares
+  // Gram and Schmidt: normal equations would lose what errors of unlike widths tell.
+  const std::size_t n = of.rate.size();
+  std::vector<double> first(n), rest(n);
+  double f = 0, fs = 0, s = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    centre += std::log(eta[i]) / static_cast<double>(n);
-    width.push_back(error[i].error * student_quantile(level, error[i].degrees) /
-                    student_quantile(level, kUnbounded));
-    const double z = error[i].value / width[i];
+    first[i] = std::pow(of.rate[i], p) / of.width[i];
+    f += first[i] * first[i];
+    fs += first[i] * first[i] * of.rate[i];
+    s += first[i] * first[i] * of.rate[i] * of.rate[i];
+  }
+  double r = 0, ry = 0, fy = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    rest[i] = first[i] * (of.rate[i] - fs / f);
+    r += rest[i] * rest[i];
+    ry += rest[i] * of.value[i] / of.width[i];
+    fy += first[i] * of.value[i] / of.width[i];
+  }
+  if (r > kDependent * s) {
+    const double next = ry / r, leading = (fy - next * fs) / f;
+    const double ratio = next / leading;
+    if (ratio >= kLeast && ratio <= kMost) return fitted(of, p, ratio);
+  }
+  const Terms low = fitted(of, p, kLeast), high = fitted(of, p, kMost);
+  return low.misfit < high.misfit ? low : high;
+}
+
+/// The order of the least misfit, to many digits: errors may be known as well.
+template <class Misfit>
+double best_order(const Misfit& misfit) {
+  double best = kLow, least = kUnbounded;
+  for (double p = kLow; p <= kHigh + kStep / 2; p += kStep)
+    if (const double here = misfit(p); here < least) {
+      least = here;
+      best = p;
+    }
+  const double refined =
+      boost::math::tools::brent_find_minima(misfit, best - kStep, best + kStep, 40).first;
+  return misfit(refined) < least ? refined : best;
+}
+
+/// The end of the interval from `inside` towards the end of what is tried.
+template <class Inside>
+double end_of_interval(const Inside& inside, double from, double step) {
+  double last = from, outside = from;
+  bool open = true;
+  // The outermost order that is inside: a profile may have several valleys.
+  for (double p = from + step; p > kLow - kStep && p < kHigh + kStep; p += step) {
+    if (inside(p)) {
+      last = p;
+      open = true;
+    } else if (open) {
+      outside = p;
+      open = false;
+    }
+  }
+  if (open) return step < 0 ? -kUnbounded : kUnbounded;
+  for (int i = 0; i < 40; ++i) {
+    const double middle = 0.5 * (last + outside);
+    (inside(middle) ? last : outside) = middle;
+  }
+  return last;
+}
+
+/// Are there errors of either sign that are no chance?
+bool changes_sign(const Weighted& of) {
+  const double q = student_quantile(kTrust, kUnbounded);
+  bool above = false, below = false;
+  for (std::size_t i = 0; i < of.value.size(); ++i) {
+    above = above || of.value[i] > q * of.width[i];
+    below = below || of.value[i] < -q * of.width[i];
+  }
+  return above && below;
+}
+
+}  // namespace
+
+OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error, double level) {
+  constexpr double kExact = 1e-6;  // of the largest error: how well any is known
+  OrderFit fit;
+  fit.order = fit.low = fit.high = fit.coefficient = kNoNumber;
+  const std::size_t n = eta.size();
+  double largest = 0, most = 0, signal = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    largest = std::max(largest, std::abs(error[i].value));
+    most = std::max(most, eta[i]);
+  }
+  if (!(largest > 0)) return fit;
+  Weighted of;
+  for (std::size_t i = 0; i < n; ++i) {
+    of.rate.push_back(eta[i] / most);
+    of.value.push_back(error[i].value);
+    const double width = error[i].error * student_quantile(level, error[i].degrees) /
+                         student_quantile(level, kUnbounded);
+    // Not std::max, which would hide a standard error that is not known.
+    of.width.push_back(width < kExact * largest ? kExact * largest : width);
+    const double z = of.value[i] / of.width[i];
     signal += z * z;
   }
-  fit.order = fit.low = fit.high = fit.coefficient = kNoNumber;
-  const auto chi_squared = [](double degrees, double p) {
-    return boost::math::quantile(boost::math::chi_squared(degrees), p);
-  };
   if (!std::isfinite(signal)) return fit;
-  if (signal <= chi_squared(static_cast<double>(n), level)) return fit;
+  if (signal <= chi_squared_quantile(static_cast<double>(n), level)) return fit;
+  fit.kind = OrderFit::Kind::no_power;
+  if (changes_sign(of)) return fit;
 
-  const auto profile = [&](double p, double* coefficient) {
-    double ep = 0, pp = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double w = 1 / (width[i] * width[i]);
-      const double power = std::exp(p * (std::log(eta[i]) - centre));
-      ep += w * error[i].value * power;
-      pp += w * power * power;
-    }
-    const double c = ep / pp;
-    if (coefficient != nullptr) *coefficient = c * std::exp(-p * centre);
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double rest = error[i].value - c * std::exp(p * (std::log(eta[i]) - centre));
-      sum += rest * rest / (width[i] * width[i]);
-    }
-    return sum;
+  const auto misfit = [&](double p) { return fitted(of, p).misfit; };
+  const auto misfit_alone = [&](double p) { return fitted(of, p, 0).misfit; };
+  const auto holds = [&](double least, double parameters) {
+    const double degrees = std::max(1.0, static_cast<double>(n) - parameters);
+    return least <= chi_squared_quantile(degrees, kTrust);
   };
-  constexpr double kLow = -2, kHigh = 8, kStep = 0.002;
-  std::vector<double> curve;
-  for (double p = kLow; p <= kHigh; p += kStep) curve.push_back(profile(p, nullptr));
-  const auto best = std::min_element(curve.begin(), curve.end());
-  const double degrees = std::max(1.0, static_cast<double>(n) - 2);
-  if (*best > chi_squared(degrees, 0.99)) {
-    fit.kind = OrderFit::Kind::no_power;
-    return fit;
+  const double alone = best_order(misfit_alone);
+  const bool is_single = holds(misfit_alone(alone), 2);
+  // Where a single power fits, the next term is lost in the errors, and so is what comes after it.
+  const double next = is_single ? 0 : fitted(of, best_order(misfit)).next;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double third = of.value[i] * std::pow(next * of.rate[i], 2);
+    of.width[i] = std::hypot(of.width[i], third);
   }
+  const double best = best_order(misfit);
+  const double least = misfit(best);
+  if (!holds(least, 3)) return fit;
   fit.kind = OrderFit::Kind::fitted;
+  const double bound = least + chi_squared_quantile(1, level);
+  const auto inside = [&](double p) { return misfit(p) <= bound; };
+  const double order = is_single && inside(alone) ? alone : best;
   // The best power at an end of where it is looked for is none: all errors but the largest are
   // chance, say, and there is but a lowest one.
-  if (best != curve.begin() && best != curve.end() - 1) {
-    fit.order = kLow + kStep * static_cast<double>(best - curve.begin());
-    (void)profile(fit.order, &fit.coefficient);
+  if (order > kLow + kStep && order < kHigh - kStep) {
+    fit.order = order;
+    const Terms terms = order == alone ? fitted(of, order, 0) : fitted(of, order);
+    fit.coefficient = terms.leading * std::pow(most, -order);
   }
-  const double bound = *best + chi_squared(1, level);
-  const auto inside = [&](double value) { return value <= bound; };
-  const auto from = std::find_if(curve.begin(), curve.end(), inside) - curve.begin();
-  const auto to = curve.rend() - std::find_if(curve.rbegin(), curve.rend(), inside) - 1;
-  const auto last = static_cast<std::ptrdiff_t>(curve.size()) - 1;
-  fit.low = from == 0 ? -kUnbounded : kLow + kStep * static_cast<double>(from);
-  fit.high = to == last ? kUnbounded : kLow + kStep * static_cast<double>(to);
+  fit.low = end_of_interval(inside, order, -kStep);
+  fit.high = end_of_interval(inside, order, kStep);
   return fit;
 }
 

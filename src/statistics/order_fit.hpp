@@ -17,21 +17,26 @@ struct Estimate {
 /// First minus second, the degrees of freedom by Welch and Satterthwaite.
 Estimate minus(const Estimate& first, const Estimate& second);
 
-/// e = c eta^p fitted to signed errors by weighted least squares; the interval of p is where the
-/// profile of chi^2 stays within its quantile of the minimum. Standard errors of a few degrees of
-/// freedom count as larger, by Student's quantile over the Gaussian one: taken as known, four runs
-/// of each would hold the order 76 to 88 times of 100 where 95 are claimed, two 49 to 68.
+/// The order p of signed errors e = c eta^p (1 + b eta/eta_max), eta_max the largest rate: the
+/// leading term and the next, whose sum lies between half and twice the leading term. The interval
+/// of p is where the profile of chi^2 over c and b stays within its quantile of the minimum, so it
+/// stays right when errors are known so well that a single power no longer fits. A term of third
+/// order is allowed for, of the size that b^2 has: it counts as an error of its own.
+///
+/// Standard errors of a few degrees of freedom count as larger, by Student's quantile over the
+/// Gaussian one: taken as known, four runs of each would hold the order 76 to 88 times of 100 where
+/// 95 are claimed, two 49 to 68. A standard error of 0 counts as 1e-6 of the largest error.
 struct OrderFit {
   enum class Kind {
     fitted,
     no_signal,  ///< no error differs from zero at the level
-    no_power,   ///< no power of eta fits: the errors change sign, say
+    no_power,   ///< no power of eta leads: the errors change sign, say
     rounding,   ///< an invariant that both rungs keep to rounding: there is no error to be fitted
   };
   Kind kind = Kind::no_signal;
-  double order = 0;          ///< NaN where errors tell no more than the interval
+  double order = 0;  ///< of a single power if it fits; NaN: errors tell no more than the interval
   double low = 0, high = 0;  ///< of p; infinite where the data do not bound it
-  double coefficient = 0;
+  double coefficient = 0;    ///< of the leading term
 };
 inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power", "rounding"};
 

@@ -31,15 +31,19 @@ Summary summary(const Paths& paths, std::size_t time) {
   const double shift = sum / s.number;
   s.mean = origin + shift;
   if (s.number < 2) return s;
-  double squares = 0, fourth = 0;
+  double squares = 0, cubes = 0, fourth = 0;
   for (std::size_t run = 0; run < paths.runs; ++run) {
     const double d = paths.at(run, time) - origin - shift;
     if (!std::isfinite(d)) continue;
     squares += d * d;
+    cubes += d * d * d;
     fourth += d * d * d * d;
   }
   s.variance = squares / (s.number - 1);
-  if (squares > 0) s.kurtosis = s.number * fourth / (squares * squares);
+  if (squares > 0) {
+    s.skewness = std::sqrt(s.number / squares) * cubes / squares;
+    s.kurtosis = s.number * fourth / (squares * squares);
+  }
   return s;
 }
 

@@ -27,6 +27,7 @@ struct Summary {
   double number = 0;
   double mean = kNoNumber;
   double variance = kNoNumber;  ///< n - 1
+  double skewness = 0;
   double kurtosis = 3;
 };
 /// Bit-for-bit identical runs have zero variance and exactly their value as mean.

@@ -81,21 +81,24 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
   return maxima;
 }
 
-std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::size_t n2,
-                                   std::uint64_t seed, Workers& workers) {
+Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
+                          std::uint64_t seed, Workers& workers) {
   constexpr double kAlike = 1e-12;  // of the variance of the rows
-  const Totals all(data, n1 + n2);
-  std::vector<double> maxima(kPermutations);
-  workers.run(kPermutations, kPermutations * all.rows.size() * data.times, [&](std::size_t i) {
-    RandomStream random(seed, Purpose::statistics, 1, i);
+  const std::size_t rows = n1 + n2;
+  const Totals all(data, rows);
+  const bool pooled = from == DrawnFrom::pooled;
+  Extremes extremes{std::vector<double>(kRedraws), std::vector<double>(kRedraws)};
+  workers.run(kRedraws, kRedraws * rows * data.times, [&](std::size_t i) {
+    RandomStream random(seed, Purpose::statistics, pooled ? 4 : 1, i);
     std::vector<std::size_t> drawn;
-    for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(n1));
-    for (std::size_t k = 0; k < n2; ++k) drawn.push_back(n1 + random.below(n2));
+    for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(pooled ? rows : n1));
+    for (std::size_t k = 0; k < n2; ++k)
+      drawn.push_back(pooled ? random.below(rows) : n1 + random.below(n2));
     std::vector<double> sum1, squares1, sum2, squares2;
     add_rows(data, std::span(drawn).first(n1), sum1, squares1);
     add_rows(data, std::span(drawn).subspan(n1), sum2, squares2);
     const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
-    double largest = 0;
+    double high = 0, low = 0;
     for (std::size_t t = 0; t < data.times; ++t) {
       if (all.squares[t] == 0) continue;
       double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
@@ -103,14 +106,26 @@ std::vector<double> redrawn_maxima(const Centred& data, std::size_t n1, std::siz
         variance += variance_of_mean(m2, sum2[t], squares2[t]);
         apart += sum2[t] / m2;
       }
-      apart = std::abs(apart);
       const bool alike = variance <= kAlike * all.squares[t] / (m1 + m2) / (m1 + m2);
-      largest =
-          std::max(largest, alike ? (apart > 0 ? kUnbounded : 0) : apart / std::sqrt(variance));
+      const double z =
+          alike ? std::copysign(apart == 0 ? 0 : kUnbounded, apart) : apart / std::sqrt(variance);
+      high = std::max(high, z);
+      low = std::max(low, -z);
     }
-    maxima[i] = largest;
+    extremes.high[i] = high;
+    extremes.low[i] = low;
   });
-  return maxima;
+  return extremes;
+}
+
+double half_width(const Extremes& extremes, double level) {
+  const double one_sided = (1 + level) / 2;
+  return std::max(quantile_of(extremes.high, one_sided), quantile_of(extremes.low, one_sided));
+}
+
+double two_sided_p_value(double observed, const Extremes& extremes) {
+  return std::min(
+      1.0, 2 * std::max(p_value_of(observed, extremes.high), p_value_of(observed, extremes.low)));
 }
 
 double p_value_of(double observed, const std::vector<double>& maxima) {

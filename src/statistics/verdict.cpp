@@ -13,13 +13,21 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   Verdict v;
   if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
   bool within = true, beyond = false, outside = false;
+  // Few runs may have one value by chance: of a quantity that jumps, say.
+  const bool believed = d.exact || runs >= least_without_scatter(level);
+  bool scatters = false, beyond_by_scatter = false, bounded = true;
   // How many runs would decide, by how much smaller errors would have to be.
   double for_agree = 0, for_differ = kUnbounded;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
     const double width = d.band[t] + d.error[t];  // by one error more than half the time is enough
     if (!(size + d.band[t] <= margin)) within = false;
-    if (size - d.band[t] > margin) beyond = true;
+    if (size - d.band[t] > margin) {
+      beyond = true;
+      if (d.error[t] > 0) beyond_by_scatter = true;
+    }
+    if (d.error[t] > 0) scatters = true;
+    if (!std::isfinite(d.band[t])) bounded = false;
     // What may be chance would shrink with the errors.
     const bool certain = size > d.band[t];
     const double shrinks = certain ? width : width + size;
@@ -32,12 +40,15 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
       for_agree = std::max(for_agree, needed);
     }
   }
-  const bool exact = std::all_of(d.error.begin(), d.error.end(), [](double e) { return e == 0; });
-  if (within || d.nothing) {
+  if (d.nothing || (within && (scatters || believed))) {
     v.kind = Verdict::Kind::agree;
-  } else if (exact || (beyond && rejects(d.p_value, level))) {
+  } else if (d.exact || (beyond && rejects(d.p_value, level) && (beyond_by_scatter || believed))) {
     v.kind = Verdict::Kind::differ;
+  } else if (within || (beyond && rejects(d.p_value, level))) {
+    v.reason = Verdict::Reason::no_scatter;
+    v.runs_needed = runs < 2 ? kNoNumber : static_cast<double>(least_without_scatter(level));
   } else {
+    v.reason = bounded ? Verdict::Reason::margin : Verdict::Reason::few_runs;
     double needed = outside ? for_differ : for_agree;
     if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
     if (runs < 2) needed = kNoNumber;  // one run alone does not tell how runs scatter
@@ -52,7 +63,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
 bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
 
 double smallest_p_value(double m, double n) {
-  // As often all that are drawn are one and the same run.
+  // As often all that are drawn are one and the same run, on either side of the mean.
   if (m == 0) return std::pow(n, 1 - n);
   // The halves of as many runs each are as far apart as before when they change places.
   const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
@@ -67,6 +78,11 @@ std::size_t least_runs(bool against_exact, double level) {
   };
   while (!rejects(smallest(), level)) ++runs;
   return runs;
+}
+
+std::size_t least_without_scatter(double level) {
+  constexpr double kShare = 0.1;  // of runs with another value
+  return static_cast<std::size_t>(std::ceil(std::log((1 - level) / 2) / std::log1p(-kShare)));
 }
 
 }  // namespace popflow

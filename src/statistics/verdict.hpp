@@ -12,16 +12,26 @@ namespace popflow {
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
+  /// Why a comparison is undecided.
+  enum class Reason {
+    margin,      ///< at some time the band reaches from within the margin beyond it
+    few_runs,    ///< runs of so few, or of so few values, give a band without an end
+    no_scatter,  ///< all runs have one value where it would be decided, and others may have another
+    early,       ///< runs ended before the observable moved
+  };
   /// Undecided: with about so many of each rung most comparisons would decide; NaN: unknown.
   double runs_needed = 0;
+  Reason reason = Reason::margin;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
+inline const std::vector<std::string> reason_words = {"margin", "few_runs", "no_scatter", "early"};
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: at
 /// some time it lies beyond, and equal means are rejected at the level (bands of a few runs can be
 /// too narrow, the test is not). undecided: neither; `runs` is the smaller number at hand, and no
 /// test of fewer than `least` could reject. A difference that may be chance is taken for chance
-/// there. A margin of NaN, where the observable has no range, is 0.
+/// there. A margin of NaN, where the observable has no range, is 0. No verdict stands on times
+/// alone at which all of fewer than least_without_scatter() runs have the same value.
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 
@@ -35,5 +45,9 @@ double smallest_p_value(double m, double n);
 /// The least number of runs, of both rungs or of the one that is not exact, of which it can reject
 /// at the level.
 std::size_t least_runs(bool against_exact, double level);
+/// The least number of runs with one value from which an error of nothing is believed: a tenth of
+/// all runs that had another would leave as many without one with probability (1 - level)/2 at
+/// most.
+std::size_t least_without_scatter(double level);
 
 }  // namespace popflow

@@ -85,8 +85,60 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
       fit_order(std::vector<double>{0.4, 0.2}, known({-4.386, -0.006}, {1, 1}), 0.95);
   CHECK(open.kind == OrderFit::Kind::fitted);
   CHECK(std::isnan(open.order));
-  CHECK(open.low == Approx(1.1).margin(0.5));
+  // 1.1 for a single power; a next term may double the larger error's factor, 0.4 less.
+  CHECK(open.low == Approx(0.7).margin(0.5));
   CHECK(open.high == kInfinite);
+}
+
+TEST_CASE("errors of one sign have an order, however well they are known", "[fast][compare]") {
+  // Local orders of 0.965 and 0.981: no single power, but the first of two.
+  const std::vector<double> halved = {0.1, 0.05, 0.025};
+  const std::vector<double> values = {-3.117e-4, -1.597e-4, -0.809e-4};
+  for (const double width : {3e-5, 3e-6, 1e-6, 3e-7, 1e-8, 0.0}) {
+    const OrderFit fit = fit_order(halved, known(values, {width, width, width}), 0.95);
+    INFO("standard errors of " << width << ": order " << fit.order << " from " << fit.low << " to "
+                               << fit.high);
+    CHECK(fit.kind == OrderFit::Kind::fitted);
+    CHECK(fit.low <= 1);
+    CHECK(fit.high >= 1);
+    if (width < 2e-6) CHECK(fit.high - fit.low < 0.7);
+  }
+  // One standard error is 0: all runs of that rung have one value.
+  const OrderFit one_is_exact =
+      fit_order(std::vector<double>{0.4, 0.2, 0.1},
+                known({0.00199, 0.00082, 0.00057}, {0, 0.00012, 0.00007}), 0.95);
+  CHECK(one_is_exact.kind == OrderFit::Kind::fitted);
+  CHECK(one_is_exact.low <= 1);
+  CHECK(one_is_exact.high >= 1);
+}
+
+TEST_CASE("the interval of the order holds with a next term and errors of any size",
+          "[fast][compare]") {
+  // 0.95 - 0.044 is 4 binomial standard errors below 0.95.
+  const std::vector<double> eta = {0.4, 0.2, 0.1, 0.05};
+  constexpr int kTrials = 300;
+  for (const double order : {1.0, 2.0}) {
+    for (const double next : {-0.3, 0.0, 0.4}) {
+      for (const double width : {0.1, 0.01, 1e-3, 1e-5}) {
+        int held = 0;
+        for (int i = 0; i < kTrials; ++i) {
+          RandomStream random(9, Purpose::test, static_cast<std::uint32_t>(i));
+          std::vector<double> values, widths;
+          for (const double e : eta) {
+            const double x = e / eta.front();
+            const double standard = width * std::pow(x, order);
+            values.push_back(std::pow(x, order) * (1 + next * x + next * next * x * x / 2) +
+                             standard * random.normal());
+            widths.push_back(standard);
+          }
+          const OrderFit fit = fit_order(eta, known(values, widths), 0.95);
+          if (fit.kind == OrderFit::Kind::fitted && fit.low <= order && order <= fit.high) ++held;
+        }
+        INFO("order " << order << ", next term " << next << ", standard errors " << width);
+        CHECK(held / double(kTrials) >= 0.95 - 0.044);
+      }
+    }
+  }
 }
 
 TEST_CASE("differences have the degrees of freedom of their parts", "[fast][compare]") {
