@@ -75,7 +75,7 @@ TEST_CASE("lanes take and reject the steps that the stepper of one flow does, an
     steps.attempt();
     for (std::size_t l = 0; l < kLanes; ++l) {
       const double z = steps.of.at(0, l), error = steps.error.at(0, l);
-      const test::ToySystem system(test::growth(z, 2));
+      const popflow::test::ToySystem system(popflow::test::growth(z, 2));
       const Regime regime;
       Rhs rhs(system, regime);
       const Tolerance tolerance(system.shape().blocks, 0, kTolerance);

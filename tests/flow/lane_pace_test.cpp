@@ -74,11 +74,11 @@ class DrivenFlow {
   using Errors = std::function<double(double h, double left)>;
 
   DrivenFlow(const LanePace::Flow& from, Errors errors) : from_(from), errors_(std::move(errors)) {
-    test::Toy toy;
+    popflow::test::Toy toy;
     toy.start = {0, 0};
     toy.jumps = from.jumps;
     toy.rhs = [this](StateView x, double, std::span<double> out) { slope(x, out); };
-    const test::ToySystem system(std::move(toy));
+    const popflow::test::ToySystem system(std::move(toy));
     Workers workers(1);
     FlowDriver::Options options;
     options.rtol = 0;
