@@ -66,8 +66,8 @@ TEST_CASE("the error of a step is the norm of its entries' errors, on any number
 
 constexpr std::size_t kAll = 16;
 
-/// Entries of which `moving` oscillate and the others rest. Slopes do not vanish at the start, where
-/// first steps would be short in either norm.
+/// Entries of which `moving` oscillate and the others rest. Slopes do not vanish at the start,
+/// where first steps would be short in either norm.
 ToySystem some_move(std::size_t moving) {
   Toy toy;
   toy.start = std::vector<double>(kAll, 0.5);
