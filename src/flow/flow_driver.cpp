@@ -141,11 +141,11 @@ Outcome FlowDriver::advance_to(double target) {
     inside_interval_ = false;
     return ended(Outcome::Kind::reached, "");
   }
-  if (dt_ <= 0) {
+  if (dt_ <= 0 && target > t_) {
     in_->rhs(x_, x_new_, t_);
-    // The first target of a run is its start.
-    const FirstStep first =
-        first_step(in_->tolerance, x_, x_new_, regime_, options_.end.value_or(target) - t_);
+    // By the first target beyond the start, not by the end: a run that is extended later has the
+    // steps of the longer one.
+    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
     dt_ = first.length;
     if (first.cautious) in_->bounds.cautious_since = t_;
   }

@@ -83,8 +83,8 @@ void LaneBank::begin_fresh() {
       ++flow.counts.evaluations;
       if (!(flow.dt > 0)) {
         steps_.slope().read(lane, slope_);
-        const FirstStep first = first_step(flow.tolerance, flow.x, slope_, {},
-                                           flow.options.end.value_or(flow.target) - flow.t);
+        const FirstStep first =
+            first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
         flow.dt = first.length;
         if (first.cautious) flow.bounds.cautious_since = flow.t;
       }
