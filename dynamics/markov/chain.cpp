@@ -173,6 +173,12 @@ double log_minus_first_order(double base, double changed, double by) {
   return std::abs(z) < 0.5 ? log1p_minus(z) : math::log(changed / base) - z;
 }
 
+/// log(1 + z) with z = by/base, where `changed` is base + by.
+double log_of_change(double base, double changed, double by) {
+  const double z = by / base;
+  return std::abs(z) < 0.5 ? math::log1p(z) : math::log(changed / base);
+}
+
 /// given log(given/model) + model - given, where the model has given + by: not negative, and exact
 /// however near the two are.
 double divergence_of_pair(double given, double model, double by) {
@@ -187,18 +193,26 @@ double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
          divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
 }
 
-/// loss_above_line() by the pairs: the mean of log(independent/model) over the chain's own. The
-/// terms of first order in the difference of the two come to one, by the chain's correlation.
+/// loss_above_line() by the pairs: the mean of log(independent/model) over the chain's own.
 double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& pairs) {
   const double independent = chain.pi0 * chain.pi1;
+  const double both0 = chain.pi0 * chain.pi0, both1 = chain.pi1 * chain.pi1;
+  const double stay0 = chain.pi0 * (1 - chain.p), stay1 = chain.pi1 * (1 - chain.q);
   // The quadratic equation of the pairs; where e^s is too large for it, all of them have changed.
   constexpr double kLarge = 100;
   const double d = slope < kLarge ? -math::expm1(slope) * pairs.change * pairs.change
                                   : pairs.change - independent;
+  const double smallest = std::min({independent, both0, both1});
+  // Far from the line the terms of first order are large where a symbol is rare, and cancel.
+  if (!(std::abs(d) < 0.5 * smallest))
+    return -2 * chain.pair_change * log_of_change(independent, pairs.change, d) -
+           stay0 * log_of_change(both0, pairs.stay0, -d) -
+           stay1 * log_of_change(both1, pairs.stay1, -d);
+  // Near it they come to one, by the chain's correlation.
   return chain.correlation * (d / independent) -
          2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -
-         chain.pi0 * (1 - chain.p) * log_minus_first_order(chain.pi0 * chain.pi0, pairs.stay0, -d) -
-         chain.pi1 * (1 - chain.q) * log_minus_first_order(chain.pi1 * chain.pi1, pairs.stay1, -d);
+         stay0 * log_minus_first_order(both0, pairs.stay0, -d) -
+         stay1 * log_minus_first_order(both1, pairs.stay1, -d);
 }
 
 /// At slopes beyond a thousand or so probabilities of pairs vanish, whose logarithms do not.

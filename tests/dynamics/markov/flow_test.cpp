@@ -209,7 +209,6 @@ TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left
        {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.5, 0.01}, PQ{0.4, 0.4}, PQ{1e-6, 0.3}, PQ{0.999, 0.9}}) {
     const Chain chain(of.p, of.q);
     for (const LossAbove above : {excess_loss, loss_above_line}) {
-      // By the slope alone: the logits of a rare symbol err by 1e-10 of the loss above the line.
       const auto loss = [&](double slope) {
         return above == excess_loss ? excess_loss_at(chain, slope)
                                     : loss_above_line_at(chain, slope);
@@ -229,6 +228,20 @@ TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left
       }
     }
   }
+}
+
+TEST_CASE("markov: the loss above the line keeps its digits where a symbol is rare",
+          "[fast][markov]") {
+  // 60 digits: the sum of the chain's pairs times log(independent/model).
+  const Chain chain(1e-6, 0.3);
+  CHECK(loss_above_line_at(chain, 45.378797527539405) ==
+        Approx(6.9999477265179005e-9).epsilon(1e-11));
+  CHECK(loss_above_line_at(chain, 45.465130802158043) ==
+        Approx(9.3332912971423627e-8).epsilon(1e-11));
+  CHECK(loss_above_line_at(chain, 30) == Approx(-1.5370629881688989e-5).epsilon(1e-11));
+  CHECK(loss_above_line_at(chain, 2) == Approx(-4.6665801236357955e-6).epsilon(1e-11));
+  CHECK(loss_above_line_at(chain, -0.3) == Approx(6.9999478689360703e-7).epsilon(1e-11));
+  CHECK(loss_above_line_at(chain, -1e-9) == Approx(2.3333144445444497e-15).epsilon(1e-11));
 }
 
 TEST_CASE("markov: implicit and explicit methods agree where the flow is stiff", "[fast][markov]") {
