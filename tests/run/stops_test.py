@@ -60,6 +60,57 @@ def test_divergence():
             check(attribute(path, "diverged_at") == stop, "diverged_at")
 
 
+def test_small_starts_become_steady():
+    # The scale follows the start, so that the tolerance would lie below the rounding of the state.
+    starts = {
+        "markov": ["--p", 0.2, "--q", 0.3, "--e0", 1e-6, "--w0", -1e-6, "--t-end", 1e5],
+        "linear-attention": ["--init-scale", 1e-5, "--t-end", 1e9],
+        "deep-linear": ["--init-scale", 1e-6, "--t-end", 1e5],
+    }
+    with Folder() as folder:
+        for system, options in starts.items():
+            path = os.path.join(folder, f"{system}.h5")
+            popflow("run", system, *options, "--stop-when", "steady", "--saves", 3, "-o", path, code=0)
+            check(attribute(path, "status") == "steady", f"{system}: {attribute(path, 'status')}")
+
+
+def test_the_fast_phase_of_bulirsch_stoer_ends_in_time():
+    # 25.787 by the other methods, and by this one at --rtol 1e-10.
+    with Folder() as folder:
+        for rtol in (1e-3, 1e-4):
+            path = run(folder, "--method", "bulirsch_stoer", "--rtol", rtol, "--saves", 2)
+            with h5py.File(path, "r") as file:
+                end = file["events/time"][()][2]
+            check(abs(end / 25.787 - 1) < 0.01, f"--rtol {rtol}: fast_phase_end at {end}")
+
+
+def test_the_longest_step():
+    with Folder() as folder:
+        config = os.path.join(folder, "short.cfg")
+        with open(config, "w") as file:
+            file.write("max-step = 0.25\n")
+        plan = [*SMALL, "--t-end", 100, "--saves", 5]
+        path = run(folder, *plan, "--max-step", 0.25)
+
+        def steps():
+            with h5py.File(path, "r") as file:
+                return file["statistics/step_max"][1:], file["excess_loss"][()]
+
+        longest, by_option = steps()
+        check(np.all(longest <= 0.25 * (1 + 1e-9)), f"steps of {longest}")
+        run(folder, *plan, "--config", config)
+        _, by_file = steps()
+        check(np.array_equal(by_option, by_file), "a configuration says the same")
+        run(folder, *plan)
+        check(np.max(steps()[0]) > 0.25, "without it steps are longer")
+        # A run that is extended keeps to it.
+        run(folder, *SMALL, "--t-end", 50, "--saves", 3, "--max-step", 0.25)
+        popflow("resume", path, "--t-end", 100, code=0)
+        extended, values = steps()
+        check(len(extended) == 4 and np.all(extended <= 0.25 * (1 + 1e-9)), f"steps of {extended}")
+        check(np.array_equal(values, by_option), "an extended run has other values")
+
+
 def test_divergence_where_the_last_save_was():
     with Folder() as folder:
         # Here no step leads on from a save: there is nothing to add to it. (Rounding sets off the
