@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/memory.hpp"
 #include "run/modes.hpp"
 
@@ -45,7 +46,7 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   const auto last = static_cast<double>(saves - 2);
   for (std::size_t i = 0; i + 1 < saves; ++i) {
     const double part = last == 0 ? 1 : static_cast<double>(i) / last;
-    times.push_back(i == 0 ? first : rounded(first * std::pow(t_end / first, part)));
+    times.push_back(i == 0 ? first : rounded(first * math::pow(t_end / first, part)));
   }
   times.back() = t_end;
   return times;
@@ -109,7 +110,7 @@ Spacing spacing_of(const Parameters& options, double t_end) {
   const std::size_t n = times.size();
   if (options.word("save-spacing") == "linear" && n >= 2) return {"linear", times[1] - times[0]};
   if (options.word("save-spacing") == "log" && n >= 3)
-    return {"log", std::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
+    return {"log", math::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
   return {"listed", 0};
 }
 
@@ -123,14 +124,14 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
   const auto steps = static_cast<double>(times.size() - 1);
   const bool on_grid = std::abs(steps * spacing.step - last) <= kRounding * last;
   const double further = linear        ? (t_end - last) / spacing.step
-                         : logarithmic ? std::log(t_end / last) / std::log(spacing.step)
+                         : logarithmic ? math::log(t_end / last) / math::log(spacing.step)
                                        : 1;
   require_memory(kNumbersOfSave * (steps + further), "--t-end " + shortest(t_end) + ": " +
                                                          shortest(std::ceil(further)) +
                                                          " further records at the file's spacing");
   for (std::size_t i = 1; linear || logarithmic; ++i) {
     const auto k = static_cast<double>(i);
-    const double next = logarithmic ? rounded(last * std::pow(spacing.step, k))
+    const double next = logarithmic ? rounded(last * math::pow(spacing.step, k))
                         : on_grid   ? (steps + k) * spacing.step
                                     : last + k * spacing.step;
     if (next >= t_end * (1 - kRounding)) break;

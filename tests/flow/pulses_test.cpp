@@ -127,6 +127,7 @@ struct Lanes {
                .title = "pulse",
                .source = "a test",
                .equations = "x' = 0",
+               .parameters = {},
                .functions = [max_step](const Parameters&, const Setting&) {
                  Functions f;
                  f.state = {{"x", {1}, "place"}};
