@@ -178,7 +178,7 @@ void print(const std::string& what, std::size_t n, const ErrorRates& rates) {
 }
 
 TEST_CASE("error rates of verdicts on times, shares and ratios, as docs/noise.md has them",
-          "[.][rates]") {
+          "[nightly][rates]") {
   for (const std::size_t n : {8, 16, 32, 100}) {
     for (const Law& law : laws_of_times())
       for (const Against against : {Against::exact, Against::unpaired, Against::paired})
@@ -199,7 +199,7 @@ TEST_CASE("error rates of verdicts on times, shares and ratios, as docs/noise.md
 }
 
 TEST_CASE("at exactly the margin verdicts on times are seldom wrong, and intervals cover",
-          "[fast][compare]") {
+          "[fast][numbers][compare]") {
   // 400 trials; 4 binomial standard errors of 5% are 4.4%, of 2.5% 3.1%.
   for (const std::size_t n : {8, 32})
     for (const Law& law : laws_of_times())
@@ -212,7 +212,7 @@ TEST_CASE("at exactly the margin verdicts on times are seldom wrong, and interva
       }
 }
 
-TEST_CASE("at exactly the margin verdicts on shares are seldom wrong", "[fast][compare]") {
+TEST_CASE("at exactly the margin verdicts on shares are seldom wrong", "[fast][numbers][compare]") {
   for (const std::size_t n : {8, 16, 32})
     for (const auto& [p1, p2] : {std::pair{1.0, 0.9}, {0.95, 0.85}, {0.6, 0.5}}) {
       const ErrorRates rates = rates_of_shares(p1, p2, n, false);
