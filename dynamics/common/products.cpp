@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 // Each instruction set has vectors and tiles of its own size, so the choice is made here rather
 // than by target_clones, whose versions share one body. Every multiplication and the addition of
@@ -27,24 +30,28 @@ constexpr size_t kShortColumns = 12;
 constexpr size_t kFewColumns = 8;
 constexpr size_t kInner = 128;  // columns of A whose tile stays in the nearest cache
 
-// gcc fuses wide vectors, which are for machines that can, by -ffp-contract=fast alone, and not
-// across what a sanitizer puts in between; other compilers combine what is written out.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define POPFLOW_CONTRACTS(V) (sizeof(V) > sizeof(Two))
-#else
-#define POPFLOW_CONTRACTS(V) false
-#endif
-
 /// sums += left * right, rounded once.
 template <typename V>
 POPFLOW_INLINE void add_fused(const V& left, double right, V& sums) {
-  if constexpr (POPFLOW_CONTRACTS(V))
-    sums += left * right;
-  else
-    for (size_t i = 0; i < sizeof(V) / sizeof(double); ++i)
-      sums[i] = std::fma(left[i], right, sums[i]);
+  for (size_t i = 0; i < sizeof(V) / sizeof(double); ++i)
+    sums[i] = std::fma(left[i], right, sums[i]);
 }
+// Other compilers combine what is written out above. gcc does not with wide vectors, so their
+// instructions are named. (Left to -ffp-contract=fast, gcc 14 multiplies and adds apart in sums
+// that a loop goes on with, since it takes that to be faster.)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"  // calls of instructions pass nothing on
+POPFLOW_INLINE void add_fused(const Four& left, double right, Four& sums) {
+  const Four all = {right, right, right, right};
+  sums = __builtin_ia32_vfmaddpd256(left, all, sums);
+}
+POPFLOW_INLINE void add_fused(const Eight& left, double right, Eight& sums) {
+  const Eight all = {right, right, right, right, right, right, right, right};
+  sums = __builtin_ia32_vfmaddpd512_mask(left, all, sums, -1, _MM_FROUND_CUR_DIRECTION);
+}
+#pragma GCC diagnostic pop
+#endif
 POPFLOW_INLINE void add_fused(const double& left, double right, double& sum) {
   sum = std::fma(left, right, sum);
 }
