@@ -101,10 +101,29 @@ void attach_again(hid_t file, const std::map<std::string, Lists>& lists) {
   }
 }
 
+/// A copy of a type whose integer members are signed.
+Handle with_signs(hid_t type) {
+  if (H5Tget_class(type) != H5T_COMPOUND) return {H5Tcopy(type), H5Tclose};
+  Handle made(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), H5Tclose);
+  for (unsigned i = 0; i < static_cast<unsigned>(check(H5Tget_nmembers(type))); ++i) {
+    const Handle its(H5Tget_member_type(type, i), H5Tclose);
+    const Handle member(H5Tcopy(its), H5Tclose);  // that of a type in a file may be read-only
+    if (H5Tget_class(member) == H5T_INTEGER) check(H5Tset_sign(member, H5T_SGN_2));
+    char* name = H5Tget_member_name(type, i);
+    check(H5Tinsert(made, name, H5Tget_member_offset(type, i), member));
+    H5free_memory(name);
+  }
+  return made;
+}
+
+/// Numbers of axes are signed in our files, with any HDF5. HDF5 1.10 itself writes them so,
+/// and 1.14 writes them unsigned.
 void check_equal(const List& ours, const List& its) {
   REQUIRE(ours.exists() == its.exists());
   CHECK(ours.shape == its.shape);
-  if (ours.exists()) CHECK(H5Tequal(ours.type, its.type) > 0);
+  if (!ours.exists()) return;
+  CHECK(H5Tequal(ours.type, with_signs(ours.type)) > 0);
+  CHECK(H5Tequal(ours.type, with_signs(its.type)) > 0);
 }
 
 TEST_CASE("scales are attached as HDF5 attaches them", "[file][fast]") {
