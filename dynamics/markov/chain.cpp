@@ -265,9 +265,7 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
       // A step that is too long stays on its side of the minimum.
       const bool across = (wanted > best) != (slope > best);
       const double next = across ? slope + (best - slope) / 2 : wanted;
-      const double from_best = std::abs(next - best);
-      const double scale = by_root ? from_best : std::min(from_best, std::abs(next));
-      const bool close = !(std::abs(next - slope) > kThirdOfDigits * scale);
+      const bool close = !(std::abs(next - slope) > kThirdOfDigits * std::abs(next - best));
       slope = next;
       if (close) break;
     }

@@ -84,7 +84,7 @@ double excess_loss(const Chain& chain, const Logits& logits);
 /// L - H(pi), by the divergences from the stationary distribution: exact where it is small, too.
 double loss_above_line(const Chain& chain, const Logits& logits);
 
-/// The same two with the optimal bias, by the slope alone. Each is a divergence of pairs, or a
+/// Both losses with the optimal bias, by the slope alone. Each is a divergence of pairs, or a
 /// difference of two, so that neither loses digits near the minimum or near the line e = 0.
 double excess_loss_at(const Chain& chain, double slope);
 double loss_above_line_at(const Chain& chain, double slope);

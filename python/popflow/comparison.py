@@ -12,7 +12,7 @@ import xarray
 from .errors import InputError
 from .files import open_file
 
-# What the questions ask, in the table's words.
+# Names of the questions, in the table's words.
 QUESTIONS = {"range": "mean", "depth": "how far down", "share": "share of runs",
              "time": "when"}
 

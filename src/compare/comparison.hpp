@@ -26,7 +26,7 @@ struct ObservableComparison {
   std::vector<Moments> moments;         ///< per rung
   std::vector<Difference> differences;  ///< per pair
   std::vector<EnergyDistance> energy;   ///< per pair, at the last time; NaN for exact rungs
-  /// Of a positive observable: the statistics of log max(x, floor).
+  /// Statistics of log max(x, floor), for a positive observable.
   struct Logarithm {
     std::vector<Moments> moments;         ///< per rung
     std::vector<Difference> differences;  ///< per pair
@@ -49,7 +49,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t rungs);
 
 /// First times of an event or an item of a passage in the runs of a rung.
 struct FirstTimes {
-  /// Of every run: does it count, and its time, infinite where it has not come by the end. Runs
+  /// Whether each run counts, and its time: infinite where the event has not come by the end. Runs
   /// that diverged or were stopped before do not count.
   std::vector<std::pair<bool, double>> runs;
   std::size_t stopped = 0;  ///< runs that were stopped before, and did not diverge
@@ -120,11 +120,11 @@ struct ComparisonOptions {
 /// As the options of `compare` say; without invariants and times.
 ComparisonOptions comparison_options(const Parameters& options);
 
-/// Of one observable, with its statements, which settle() has not seen yet.
+/// Compares one observable. settle() has not seen its statements yet.
 ObservableComparison compare_observable(const ObservableInfo& info,
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers);
-/// Of each pair: do other shares of their runs diverge?
+/// Tells of each pair whether other shares of their runs diverge.
 std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level);
 
 /// With the statements on `happenings`, of which the rungs have the times.

@@ -113,7 +113,7 @@ void add(Names& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// What the verdicts of a pair said, by subject and by question. A rung is good enough for a
+/// Verdicts of a pair, by subject and by question. A rung is good enough for a
 /// subject where all verdicts that there are agree.
 struct Judged {
   Names good, open;

@@ -255,7 +255,7 @@ class CellComparison {
   }
 
  private:
-  /// Of each pair the worst verdict. An observable that does not move has no margin: it counts
+  /// Worst verdict of each pair. An observable that does not move has no margin: it counts
   /// where nothing else moves.
   static std::vector<Verdict::Kind> together_of(const std::vector<Statement>& statements,
                                                 std::size_t pairs) {

@@ -123,11 +123,11 @@ OverSaves compare_over_time(Question question, const Subject& subject,
       const std::span<const double> mean = moments[rung].mean;
       return std::isfinite(range_of(mean.first(times)));
     };
-    // What had not moved when runs ended early may move yet.
+    // An observable that had not moved when runs ended early may move yet.
     const bool too_early = times < saves && d.nothing && !moves(i) && !moves(j);
     Judgement of = judge(first, second, d, margin, options, workers);
     if (times == 0 || too_early) {
-      of.verdict = {Verdict::Kind::undecided, kNoNumber, Verdict::Reason::early};
+      of.verdict = {Verdict::Kind::undecided, kNoNumber};
       of.p_value = kNoNumber;
     }
     of.judged = judged;
@@ -142,6 +142,7 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
                          const std::vector<Moments>& means, const ComparisonOptions& options,
                          Workers& workers) {
   std::vector<Paths> logs;
+  logs.reserve(paths.size());
   for (const Paths* rung : paths) logs.push_back(logarithms(*rung, info.floor));
   std::vector<const Paths*> of_rungs;
   std::vector<Moments> of_logs;

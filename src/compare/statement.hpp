@@ -49,8 +49,8 @@ struct Judgement {
 struct Statement {
   Question question = Question::range;
   Subject subject;
-  /// Of each rung: the mean or geometric mean at the end, the share, or the median time, with its
-  /// confidence interval.
+  /// Value of each rung with its confidence interval: the mean or geometric mean at the end, the
+  /// share, or the median time.
   std::vector<double> value, low, high;
   std::vector<std::int64_t> stopped;  ///< of each rung: runs that ended before the event
   std::vector<Judgement> pairs;

@@ -84,6 +84,15 @@ Statement statement_of(Question question, const Subject& subject,
   return statement;
 }
 
+constexpr Interval kNoInterval = {kNoNumber, kNoNumber};
+
+/// Adds the next rung's value.
+void add_value(Statement& statement, double value, const Interval& interval) {
+  statement.value.push_back(value);
+  statement.low.push_back(interval.low);
+  statement.high.push_back(interval.high);
+}
+
 /// Fills verdict, interval and p-value of a difference.
 void judge(Judgement& of, const Intervals& intervals, double level_of_agreement, std::size_t runs,
            bool exact, bool complete, double level) {
@@ -168,11 +177,8 @@ Statement judge_share(const Subject& subject, const std::vector<FirstTimes>& run
   for (const FirstTimes& rung : rungs) {
     shares.push_back(share_of(rung));
     const Share& share = shares.back();
-    const Interval interval =
-        share.of == 0 ? Interval{kNoNumber, kNoNumber} : share.interval(options.level);
-    statement.value.push_back(share.value());
-    statement.low.push_back(interval.low);
-    statement.high.push_back(interval.high);
+    add_value(statement, share.value(),
+              share.of == 0 ? kNoInterval : share.interval(options.level));
   }
   for (const auto& [i, j] : pairs_of(rungs.size())) {
     const Share &first = shares[i], &second = shares[j];
@@ -197,11 +203,8 @@ Statement judge_time(const Subject& subject, const std::vector<FirstTimes>& rung
   std::vector<PassageTimes> times;
   for (const FirstTimes& rung : rungs) {
     times.push_back(passage_times(rung, options));
-    const Interval interval = times.back().runs() == 0 ? Interval{kNoNumber, kNoNumber}
-                                                       : times.back().interval(options.level);
-    statement.value.push_back(times.back().median());
-    statement.low.push_back(interval.low);
-    statement.high.push_back(interval.high);
+    add_value(statement, times.back().median(),
+              times.back().runs() == 0 ? kNoInterval : times.back().interval(options.level));
   }
   // Without a flow the time is that of the first rung.
   const auto exact =

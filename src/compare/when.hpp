@@ -12,9 +12,9 @@ namespace popflow {
 
 /// The events and items of passages that a system has here.
 std::vector<Subject> happenings_of(const SystemInfo& system, const Shape& shape);
-/// Those that a rung's file or group holds.
+/// The events and items of passages that a rung's file or group holds.
 std::vector<Subject> happenings_in(const DataFile& group);
-/// Those of the first and, after them, what the second has beside.
+/// The subjects of `first` and, after them, the others of `second`.
 std::vector<Subject> together(std::vector<Subject> first, const std::vector<Subject>& second);
 
 /// First times of each happening in a rung's runs, from its group.

@@ -66,12 +66,12 @@ inline double next_length(double length, double h, double next) {
 /// First step of a trajectory.
 struct FirstStep {
   double length = 0;
-  /// The slope vanishes: with it no entry would move by more than its tolerance up to the end.
+  /// The slope vanishes: with it no entry would move by more than its tolerance up to the target.
   /// Then it says nothing of the time scale, and the length is a small part of the way.
   bool cautious = false;
 };
 
-/// The first step to try from x with derivative `dxdt`, towards an end that is `remaining` away.
+/// The first step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
                      std::span<const double> dxdt, std::span<const double> regime,
                      double remaining);

@@ -41,8 +41,8 @@ class PassageTimes {
 /// differences of ends, each at half the error.
 Interval median_difference(const PassageTimes& first, const PassageTimes& second, double level);
 
-/// The same of paired runs, which share their random numbers: percentiles of the bootstrap over
-/// pairs.
+/// Interval of the median difference of paired runs, which share their random numbers: percentiles
+/// of the bootstrap over pairs.
 Interval paired_median_difference(const std::vector<std::pair<double, double>>& times, double level,
                                   std::uint64_t seed);
 

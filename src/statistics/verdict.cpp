@@ -15,7 +15,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   bool within = true, beyond = false, outside = false;
   // Few runs may have one value by chance: of a quantity that jumps, say.
   const bool believed = d.exact || runs >= least_without_scatter(level);
-  bool scatters = false, beyond_by_scatter = false, bounded = true;
+  bool scatters = false, beyond_by_scatter = false;
   // How many runs would decide, by how much smaller errors would have to be.
   double for_agree = 0, for_differ = kUnbounded;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
@@ -27,7 +27,6 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
       if (d.error[t] > 0) beyond_by_scatter = true;
     }
     if (d.error[t] > 0) scatters = true;
-    if (!std::isfinite(d.band[t])) bounded = false;
     // What may be chance would shrink with the errors.
     const bool certain = size > d.band[t];
     const double shrinks = certain ? width : width + size;
@@ -45,10 +44,8 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   } else if (d.exact || (beyond && rejects(d.p_value, level) && (beyond_by_scatter || believed))) {
     v.kind = Verdict::Kind::differ;
   } else if (within || (beyond && rejects(d.p_value, level))) {
-    v.reason = Verdict::Reason::no_scatter;
     v.runs_needed = runs < 2 ? kNoNumber : static_cast<double>(least_without_scatter(level));
   } else {
-    v.reason = bounded ? Verdict::Reason::margin : Verdict::Reason::few_runs;
     double needed = outside ? for_differ : for_agree;
     if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
     if (runs < 2) needed = kNoNumber;  // one run alone does not tell how runs scatter

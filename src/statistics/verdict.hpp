@@ -12,19 +12,10 @@ namespace popflow {
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
-  /// Why a comparison is undecided.
-  enum class Reason {
-    margin,      ///< at some time the band reaches from within the margin beyond it
-    few_runs,    ///< runs of so few, or of so few values, give a band without an end
-    no_scatter,  ///< all runs have one value where it would be decided, and others may have another
-    early,       ///< runs ended before the observable moved
-  };
   /// Undecided: with about so many of each rung most comparisons would decide; NaN: unknown.
   double runs_needed = 0;
-  Reason reason = Reason::margin;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
-inline const std::vector<std::string> reason_words = {"margin", "few_runs", "no_scatter", "early"};
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: at
 /// some time it lies beyond, and equal means are rejected at the level (bands of a few runs can be

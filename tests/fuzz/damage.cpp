@@ -149,7 +149,7 @@ Handle open_object(hid_t file, const std::string& path) {
   return {H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose};
 }
 
-/// What the array at a place is; throws hdf5::Failure where there is none.
+/// Reads the array at a place; throws hdf5::Failure where there is none.
 Array read(hid_t file, const Place& place) {
   const Handle object = open_object(file, place.object);
   Handle attribute;

@@ -8,7 +8,7 @@
 #include "fuzz/target.hpp"
 #include "options/run_config.hpp"
 
-/// What all targets share.
+/// Helpers that all targets share.
 namespace popflow::fuzz {
 
 /// Aborts with the sentence unless a promise is kept.

@@ -85,7 +85,7 @@ def test_a_logarithmic_law_is_told_from_a_power_law():
     # Falling laws, and one that hardly rises, are told apart as well.
     assert power_law(x, 10 - np.log(x)).log_law_gain > 100
     assert power_law(x, x**-0.5).log_law_gain < -100
-    # What both describe, or two points, decide nothing.
+    # Data that both laws describe, or two points, decide nothing.
     assert power_law(x, np.full(9, 7.0)).log_law_gain == 0
     assert power_law([1, 2], [1, 3], [0.1, 0.1]).log_law_gain == pytest.approx(0, abs=1e-12)
     assert np.isnan(power_law([1, 2], [1, 3]).log_law_gain)

@@ -20,7 +20,7 @@ from runs import (BINARY, LIBC, PATIENCE, Folder, check, difference, h5py, hear_
 FAULTS = os.environ["POPFLOW_FAULTS"]
 OUTPUT = "out.h5"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# What the words of a command leave in a file, beside the values.
+# Names under which the words of a command stand in a file, beside the values.
 FREE = ("from", "config", "output", "force", "threads", "not_default", "save-at", "saves", "steps", "t-end")
 
 
