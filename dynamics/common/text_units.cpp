@@ -144,11 +144,9 @@ class WordCutter {
   void take(char32_t c) {
     constexpr char32_t kTypographicApostrophe = 0x2019;
     if (c == kTypographicApostrophe) c = U'\'';
-    if (c == U'\'' || text::is_letter(c) || text::is_number(c)) {
-      append(c);
-    } else if (word_.empty()) {
-      return;  // a mark or a joiner without a word
-    } else if (text::is_mark(c)) {
+    const bool begins = c == U'\'' || text::is_letter(c) || text::is_number(c);
+    if (word_.empty() && !begins) return;  // a mark or a joiner without a word
+    if (begins || text::is_mark(c)) {
       append(c);
     } else if (text::is_joiner(c)) {
       text::append_utf8(joiners_, c);

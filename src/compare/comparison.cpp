@@ -227,6 +227,7 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
   }
   for (std::size_t h = 0; h < happenings.size(); ++h) {
     std::vector<FirstTimes> times;
+    times.reserve(rungs.size());
     for (const RungPaths& rung : rungs) times.push_back(rung.happenings[h]);
     c.statements.push_back(judge_share(happenings[h], times, options));
     c.statements.push_back(judge_time(happenings[h], times, options));

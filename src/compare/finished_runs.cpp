@@ -278,6 +278,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
   }
   for (std::size_t h = 0; h < happenings.size(); ++h) {
     std::vector<FirstTimes> of_rungs;
+    of_rungs.reserve(times.size());
     for (const std::vector<FirstTimes>& rung : times) of_rungs.push_back(rung[h]);
     statements.push_back(judge_share(happenings[h], of_rungs, options));
     statements.push_back(judge_time(happenings[h], of_rungs, options));

@@ -58,6 +58,7 @@ Verdict verdict(const Intervals& intervals, double difference, double margin, do
 
 std::vector<MemberOfFamily> corrected_by_holm(const std::vector<MemberOfFamily>& family) {
   std::vector<double> least;
+  least.reserve(family.size());
   for (const MemberOfFamily& member : family)
     least.push_back(member.p_values.empty()
                         ? 1

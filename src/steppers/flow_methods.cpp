@@ -54,6 +54,7 @@ const FlowMethod* find_flow_method(std::string_view name) {
 const FlowMethod& flow_method(std::string_view name) {
   if (const FlowMethod* method = find_flow_method(name)) return *method;
   std::vector<std::string> names;
+  names.reserve(kMethods.size());
   for (const FlowMethod& method : kMethods) names.emplace_back(method.name);
   throw UsageError("--method is " + std::string(name) + "; it must be " + text::one_of(names));
 }
