@@ -12,7 +12,7 @@ const std::vector<Target>& targets() {
   return all;
 }
 
-const Target& find_target(const std::string& name) {
+const Target& find_target(std::string_view name) {
   for (const Target& target : targets())
     if (target.name == name) return target;
   std::cerr << "popflow_fuzz: there is no target '" << name << "'; there are";

@@ -37,6 +37,6 @@ Target words();
 const std::vector<Target>& targets();
 
 /// The target called `name`; says what there is and exits if there is none.
-const Target& find_target(const std::string& name);
+const Target& find_target(std::string_view name);
 
 }  // namespace popflow::fuzz
