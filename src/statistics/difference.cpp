@@ -6,6 +6,7 @@
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
 #include "statistics/resampling.hpp"
+#include "statistics/simultaneous.hpp"
 
 namespace popflow {
 
@@ -21,8 +22,9 @@ struct Part {
 /// By how many standard errors the band must be wider because the skewness of laws is known as well
 /// as samples tell it. Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times that of
 /// the mean (Johnson 1978; Hall 1992), q the Gaussian quantile. A standard error of a sample's is
-/// about sqrt(6/n) (1 + 2 |sample's|). Skewness that both groups share cancels as far as their
-/// parts of the variance and their numbers of runs are equal.
+/// about sqrt(6/(n - 3)) (1 + 2 |sample's|), and more where its square is larger than chance makes
+/// it: heavy tails hide from samples. Skewness that both groups share cancels as far as their parts
+/// of the variance and their numbers of runs are equal.
 double allowance(const Part& first, const Part& second, double level) {
   const double variance = first.variance + second.variance;
   if (!(variance > 0)) return 0;
@@ -31,9 +33,43 @@ double allowance(const Part& first, const Part& second, double level) {
   };
   const double s1 = share(first), s2 = share(second);
   const Part& main = s1 > s2 ? first : second;
-  const double unknown = std::sqrt(6 / main.runs) * (1 + 2 * std::abs(main.skewness));
+  const double chance = 6 / std::max(1.0, main.runs - 3);  // variance of a Gaussian sample's
+  const double more = std::max(0.0, main.skewness * main.skewness - chance);
+  const double unknown = std::sqrt(chance) * (1 + 2 * std::abs(main.skewness) + 3 * more);
   const double q = student_quantile(level, kUnbounded);
   return (2 * q * q + 1) / 6 * unknown * std::abs(s1 - s2);
+}
+
+/// Mean over time of what the bootstrap's quantile, at that time by itself, exceeds `quantile` by.
+double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double quantile) {
+  double sum = 0, times = 0;
+  for (std::size_t t = 0; t < z.size(); ++t) {
+    if (!std::isfinite(z[t])) continue;
+    sum += std::max(0.0, redrawn.of_each[t] - quantile);
+    times += 1;
+  }
+  return times > 0 ? sum / times : 0;
+}
+
+/// A half-width for all times, in standard errors, and the p-value that belongs to it.
+struct Reach {
+  double width = 0;
+  double p_value = 1;
+};
+
+/// The smaller of two: the bootstrap's quantile of the largest z over time; and that of Gaussian
+/// paths, and beyond it what the bootstrap's exceeds Student's by at one time. Draws of a few runs
+/// hold few different ones, which at one time or another hardly scatter: the first is up to twice
+/// as large as need be. Skewness moves a quantile q by 2 q^2 + 1 times as much (allowance()): from
+/// that of one time to that of all the excess grows so. `beyond` is the largest |z| without its
+/// allowance.
+Reach reach(const Extremes& redrawn, const Course& course, const std::vector<double>& z,
+            double beyond, double level) {
+  const double gaussian = course.quantile(level), once = student_quantile(level, course.degrees);
+  const double grows = (2 * gaussian * gaussian + 1) / (2 * once * once + 1);
+  const double skewed = grows * mean_excess(redrawn, z, once);
+  return {std::min(half_width(redrawn, level), gaussian + skewed),
+          std::min({1.0, two_sided_p_value(beyond, redrawn), 2 * course.tail(beyond - skewed)})};
 }
 
 }  // namespace
@@ -82,15 +118,16 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     beyond_allowance = std::max(beyond_allowance, std::abs(d.z[t]) - wider[t]);
   }
   // Half-widths in standard errors: with the allowance, and without.
-  double own = 0, least = 0;
+  Reach own;
+  double least = 0;
   if (first.exact || second.exact) {
     const Paths& noisy = first.exact ? second : first;
     Centred from_mean;
     append(from_mean, noisy, means_of(noisy), d.z);
     const Extremes redrawn =
-        redrawn_extremes(from_mean, noisy.runs, 0, DrawnFrom::own, seed, workers);
-    d.p_value = two_sided_p_value(beyond_allowance, redrawn);
-    own = half_width(redrawn, level);
+        redrawn_extremes(from_mean, noisy.runs, 0, DrawnFrom::own, level, seed, workers);
+    own = reach(redrawn, course_of(from_mean, noisy.runs, 0), d.z, beyond_allowance, level);
+    d.p_value = own.p_value;
     least = student_quantile(level, static_cast<double>(noisy.runs) - 1);
   } else {
     const std::vector<double> means1 = means_of(first), means2 = means_of(second);
@@ -101,23 +138,25 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     append(from_pooled, second, pooled, d.z);
     append(from_means, first, means1, d.z);
     append(from_means, second, means2, d.z);
-    const Extremes redrawn =
-        redrawn_extremes(from_means, first.runs, second.runs, DrawnFrom::own, seed, workers);
+    const Course course = course_of(from_means, first.runs, second.runs);
+    const auto reach_of = [&](DrawnFrom from) {
+      return reach(
+          redrawn_extremes(from_means, first.runs, second.runs, from, level, seed, workers), course,
+          d.z, beyond_allowance, level);
+    };
+    own = reach_of(DrawnFrom::own);
     d.p_value =
         p_value_of(observed, split_maxima(from_pooled, first.runs, second.runs, seed, workers));
-    own = half_width(redrawn, level);
     least = student_quantile(level, static_cast<double>(std::min(first.runs, second.runs)) - 1);
     if (first.runs != second.runs) {
       // Where fewer runs scatter more, a split of all would make the error too small.
-      d.p_value = std::max(d.p_value, two_sided_p_value(beyond_allowance, redrawn));
+      d.p_value = std::max(d.p_value, own.p_value);
       // A few runs tell little of the tail of a law that the many show.
-      least = std::max(least, half_width(redrawn_extremes(from_means, first.runs, second.runs,
-                                                          DrawnFrom::pooled, seed, workers),
-                                         level));
+      least = std::max(least, reach_of(DrawnFrom::pooled).width);
     }
   }
   for (std::size_t t = 0; t < times; ++t)
-    d.band.push_back(d.error[t] > 0 ? std::max(own + wider[t], least) * d.error[t] : 0);
+    d.band.push_back(d.error[t] > 0 ? std::max(own.width + wider[t], least) * d.error[t] : 0);
   return d;
 }
 

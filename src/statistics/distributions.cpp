@@ -13,6 +13,11 @@ double student_quantile(double level, double degrees) {
   return boost::math::quantile(boost::math::students_t(degrees), (1 + level) / 2);
 }
 
+double student_tail(double x, double degrees) {
+  return boost::math::cdf(
+      boost::math::complement(boost::math::students_t(std::max(1.0, degrees)), x));
+}
+
 double proportions_p_value(std::size_t first, std::size_t of_first, std::size_t second,
                            std::size_t of_second) {
   const auto hits = static_cast<unsigned>(first + second);

@@ -12,14 +12,14 @@ namespace popflow {
 
 namespace {
 
-/// Sums and sums of squares over the chosen rows.
-void add_rows(const Centred& data, std::span<const std::size_t> rows, std::vector<double>& sum,
-              std::vector<double>& squares) {
-  sum.assign(data.times, 0);
-  squares.assign(data.times, 0);
+/// Sums and sums of squares over the chosen rows, at `times` times from `start` on.
+void add_rows(const Centred& data, std::span<const std::size_t> rows, std::size_t start,
+              std::size_t times, std::vector<double>& sum, std::vector<double>& squares) {
+  sum.assign(times, 0);
+  squares.assign(times, 0);
   for (const std::size_t row : rows) {
-    const double* x = data.rows.data() + row * data.times;
-    for (std::size_t t = 0; t < data.times; ++t) {
+    const double* x = data.rows.data() + row * data.times + start;
+    for (std::size_t t = 0; t < times; ++t) {
       sum[t] += x[t];
       squares[t] += x[t] * x[t];
     }
@@ -33,7 +33,7 @@ struct Totals {
 
   Totals(const Centred& data, std::size_t number) : rows(number) {
     std::iota(rows.begin(), rows.end(), std::size_t{0});
-    add_rows(data, rows, sum, squares);
+    add_rows(data, rows, 0, data.times, sum, squares);
   }
 };
 
@@ -70,7 +70,7 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
     for (std::size_t k = 0; k < n1; ++k)
       std::swap(order[k], order[k + random.below(order.size() - k)]);
     std::vector<double> sum, squares;
-    add_rows(data, std::span(order).first(n1), sum, squares);
+    add_rows(data, std::span(order).first(n1), 0, data.times, sum, squares);
     double largest = 0;
     for (std::size_t t = 0; t < data.times; ++t)
       largest = std::max(
@@ -82,39 +82,50 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
 }
 
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
-                          std::uint64_t seed, Workers& workers) {
-  constexpr double kAlike = 1e-12;  // of the variance of the rows
+                          double level, std::uint64_t seed, Workers& workers) {
+  constexpr double kAlike = 1e-12;      // of the variance of the rows
+  constexpr std::size_t kBlock = 1000;  // times, so that the draws' z of a block take 16 MB
   const std::size_t rows = n1 + n2;
   const Totals all(data, rows);
   const bool pooled = from == DrawnFrom::pooled;
-  Extremes extremes{std::vector<double>(kRedraws), std::vector<double>(kRedraws)};
-  workers.run(kRedraws, kRedraws * rows * data.times, [&](std::size_t i) {
-    RandomStream random(seed, Purpose::statistics, pooled ? 4 : 1, i);
-    std::vector<std::size_t> drawn;
-    for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(pooled ? rows : n1));
-    for (std::size_t k = 0; k < n2; ++k)
-      drawn.push_back(pooled ? random.below(rows) : n1 + random.below(n2));
-    std::vector<double> sum1, squares1, sum2, squares2;
-    add_rows(data, std::span(drawn).first(n1), sum1, squares1);
-    add_rows(data, std::span(drawn).subspan(n1), sum2, squares2);
-    const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
-    double high = 0, low = 0;
-    for (std::size_t t = 0; t < data.times; ++t) {
-      if (all.squares[t] == 0) continue;
-      double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
-      if (n2 > 0) {
-        variance += variance_of_mean(m2, sum2[t], squares2[t]);
-        apart += sum2[t] / m2;
+  const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
+  Extremes extremes{std::vector<double>(kRedraws), std::vector<double>(kRedraws), {}};
+  std::vector<double> z(kRedraws * std::min(kBlock, data.times)), one(kRedraws);
+  for (std::size_t start = 0; start < data.times; start += kBlock) {
+    const std::size_t times = std::min(kBlock, data.times - start);
+    workers.run(kRedraws, kRedraws * rows * times, [&](std::size_t i) {
+      RandomStream random(seed, Purpose::statistics, pooled ? 4 : 1, i);
+      std::vector<std::size_t> drawn;
+      for (std::size_t k = 0; k < n1; ++k) drawn.push_back(random.below(pooled ? rows : n1));
+      for (std::size_t k = 0; k < n2; ++k)
+        drawn.push_back(pooled ? random.below(rows) : n1 + random.below(n2));
+      std::vector<double> sum1, squares1, sum2, squares2;
+      add_rows(data, std::span(drawn).first(n1), start, times, sum1, squares1);
+      add_rows(data, std::span(drawn).subspan(n1), start, times, sum2, squares2);
+      for (std::size_t t = 0; t < times; ++t) {
+        double& here = z[t * kRedraws + i];
+        here = 0;
+        const double squares = all.squares[start + t];
+        if (squares == 0) continue;
+        double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
+        if (n2 > 0) {
+          variance += variance_of_mean(m2, sum2[t], squares2[t]);
+          apart += sum2[t] / m2;
+        }
+        const bool alike = variance <= kAlike * squares / (m1 + m2) / (m1 + m2);
+        here =
+            alike ? std::copysign(apart == 0 ? 0 : kUnbounded, apart) : apart / std::sqrt(variance);
+        extremes.high[i] = std::max(extremes.high[i], here);
+        extremes.low[i] = std::max(extremes.low[i], -here);
       }
-      const bool alike = variance <= kAlike * all.squares[t] / (m1 + m2) / (m1 + m2);
-      const double z =
-          alike ? std::copysign(apart == 0 ? 0 : kUnbounded, apart) : apart / std::sqrt(variance);
-      high = std::max(high, z);
-      low = std::max(low, -z);
+    });
+    for (std::size_t t = 0; t < times; ++t) {
+      std::copy_n(z.begin() + static_cast<std::ptrdiff_t>(t * kRedraws), kRedraws, one.begin());
+      const double above = quantile_of(one, (1 + level) / 2);
+      for (double& x : one) x = -x;
+      extremes.of_each.push_back(std::max(above, quantile_of(one, (1 + level) / 2)));
     }
-    extremes.high[i] = high;
-    extremes.low[i] = low;
-  });
+  }
   return extremes;
 }
 

@@ -33,6 +33,8 @@ inline constexpr std::size_t kRedraws = 1999;
 /// The largest z and the largest -z over time of every draw.
 struct Extremes {
   std::vector<double> high, low;
+  /// At each time by itself: the wider one-sided quantile of z and -z, as of half_width().
+  std::vector<double> of_each;
 };
 
 /// Rows from which the bootstrap draws each of two groups.
@@ -45,7 +47,7 @@ enum class DrawnFrom {
 /// rest (n2 = 0: of the former alone). Infinite where draws are so alike that they scatter not at
 /// all, but the rows do.
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
-                          std::uint64_t seed, Workers& workers);
+                          double level, std::uint64_t seed, Workers& workers);
 
 /// The least half-width of an interval, in standard errors, that each side leaves with probability
 /// (1 - level)/2 at most: the wider of the two one-sided quantiles. Skewed laws have unlike sides,
