@@ -40,6 +40,7 @@ struct Weighted {
 struct Terms {
   double leading = 0, next = 0;  ///< c and b
   double misfit = kUnbounded;    ///< chi^2
+  double unsure = kUnbounded;    ///< variance of b
 };
 
 /// The best fit at order p for a given b.
@@ -53,7 +54,7 @@ Terms fitted(const Weighted& of, double p, double next) {
     ff += f * f;
     fy += f * of.value[i] / of.width[i];
   }
-  Terms terms{fy / ff, next, 0};
+  Terms terms{fy / ff, next, 0, kUnbounded};
   for (std::size_t i = 0; i < of.rate.size(); ++i) {
     const double rest = of.value[i] / of.width[i] - terms.leading * model(i);
     terms.misfit += rest * rest;
@@ -82,13 +83,36 @@ Terms fitted(const Weighted& of, double p) {
     ry += rest[i] * of.value[i] / of.width[i];
     fy += first[i] * of.value[i] / of.width[i];
   }
-  if (r > kDependent * s) {
-    const double next = ry / r, leading = (fy - next * fs) / f;
-    const double ratio = next / leading;
-    if (ratio >= kLeast && ratio <= kMost) return fitted(of, p, ratio);
+  const bool apart = r > kDependent * s;
+  const double next = apart ? ry / r : 0;
+  const double ratio = next / ((fy - next * fs) / f);
+  Terms terms;
+  if (apart && ratio >= kLeast && ratio <= kMost) {
+    terms = fitted(of, p, ratio);
+  } else {
+    const Terms low = fitted(of, p, kLeast), high = fitted(of, p, kMost);
+    terms = low.misfit < high.misfit ? low : high;
   }
-  const Terms low = fitted(of, p, kLeast), high = fitted(of, p, kMost);
-  return low.misfit < high.misfit ? low : high;
+  if (apart) terms.unsure = 1 / (r * terms.leading * terms.leading);
+  return terms;
+}
+
+/// The best fit at order p, a third term allowed for: of the size that b^2 has, beyond what chance
+/// makes of b^2. A large b is taken for less likely: with it errors of any order could be fitted.
+Terms fitted_with_rest(const Weighted& of, double p) {
+  constexpr double kAlike = 1e-3;  // errors that are known better tell of b alike
+  constexpr double kUsual = 0.4;   // standard deviation of b
+  const std::size_t n = of.rate.size();
+  Weighted wider = of;
+  for (std::size_t i = 0; i < n; ++i)
+    wider.width[i] = std::hypot(of.width[i], kAlike * of.value[i]);
+  const Terms rough = fitted(wider, p);
+  const double third = std::max(0.0, rough.next * rough.next - rough.unsure);
+  for (std::size_t i = 0; i < n; ++i)
+    wider.width[i] = std::hypot(of.width[i], of.value[i] * third * of.rate[i] * of.rate[i]);
+  Terms terms = fitted(wider, p);
+  terms.misfit += std::pow(rough.next / kUsual, 2);
+  return terms;
 }
 
 /// The order of the least misfit, to many digits: errors may be known as well.
@@ -168,7 +192,6 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   fit.kind = OrderFit::Kind::no_power;
   if (changes_sign(of)) return fit;
 
-  const auto misfit = [&](double p) { return fitted(of, p).misfit; };
   const auto misfit_alone = [&](double p) { return fitted(of, p, 0).misfit; };
   const auto holds = [&](double least, double parameters) {
     const double degrees = std::max(1.0, static_cast<double>(n) - parameters);
@@ -177,11 +200,10 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   const double alone = best_order(misfit_alone);
   const bool is_single = holds(misfit_alone(alone), 2);
   // Where a single power fits, the next term is lost in the errors, and so is what comes after it.
-  const double next = is_single ? 0 : fitted(of, best_order(misfit)).next;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double third = of.value[i] * std::pow(next * of.rate[i], 2);
-    of.width[i] = std::hypot(of.width[i], third);
-  }
+  const auto fitted_at = [&](double p) {
+    return is_single ? fitted(of, p) : fitted_with_rest(of, p);
+  };
+  const auto misfit = [&](double p) { return fitted_at(p).misfit; };
   const double best = best_order(misfit);
   const double least = misfit(best);
   if (!holds(least, 3)) return fit;
@@ -193,7 +215,7 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   // chance, say, and there is but a lowest one.
   if (order > kLow + kStep && order < kHigh - kStep) {
     fit.order = order;
-    const Terms terms = order == alone ? fitted(of, order, 0) : fitted(of, order);
+    const Terms terms = order == alone ? fitted(of, order, 0) : fitted_at(order);
     fit.coefficient = terms.leading * std::pow(most, -order);
   }
   fit.low = end_of_interval(inside, order, -kStep);

@@ -19,9 +19,10 @@ Estimate minus(const Estimate& first, const Estimate& second);
 
 /// The order p of signed errors e = c eta^p (1 + b eta/eta_max), eta_max the largest rate: the
 /// leading term and the next, whose sum lies between half and twice the leading term. The interval
-/// of p is where the profile of chi^2 over c and b stays within its quantile of the minimum, so it
-/// stays right when errors are known so well that a single power no longer fits. A term of third
-/// order is allowed for, of the size that b^2 has: it counts as an error of its own.
+/// of p is where the profile of chi^2 over c and b stays within its quantile of the minimum. Where
+/// no single power fits, a term of third order is allowed for, of the size that b^2 has at that p:
+/// it counts as an error of its own. Then (b/0.4)^2 is added to chi^2, since with large terms of
+/// second and third order errors would have any order.
 ///
 /// Standard errors of a few degrees of freedom count as larger, by Student's quantile over the
 /// Gaussian one: taken as known, four runs of each would hold the order 76 to 88 times of 100 where
