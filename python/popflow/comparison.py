@@ -28,8 +28,10 @@ class Comparison(xarray.Dataset):
 
         A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
         event, an `item` of a passage). `verdict` is agree, differ, undecided, or empty where there
-        is none; `difference` is that of the two rungs of the pair with its interval, `margin` what
-        it is held against.
+        is none; `reason` tells why one is undecided: few_runs, margin (the interval reaches over it),
+        skewness (Gaussian laws would be decided), no_scatter (of a few runs), many_tests,
+        incomplete (runs ended before), else none. `difference` is that of the two rungs of the pair
+        with its interval, `margin` what it is held against.
         """
         file = open_file(self.attrs["path"])
         if f"{self.attrs['group']}/verdicts" not in every_group(self.attrs["path"]):
@@ -37,8 +39,9 @@ class Comparison(xarray.Dataset):
                              "wrote it, or it compares several learning rates, each in a group of "
                              "its own.")
         table = open_file(self.attrs["path"], f"{self.attrs['group']}/verdicts")
-        for name in ("question", "subject", "verdict"):
-            table[name] = table.popflow.words(name)
+        for name in ("question", "subject", "verdict", "reason"):
+            if name in table:  # older files tell no reasons
+                table[name] = table.popflow.words(name)
         ends = zip(file.popflow.words("second").values, file.popflow.words("first").values)
         return table.assign_coords(pair=[f"{second}-{first}" for second, first in ends])
 
@@ -83,6 +86,8 @@ def cell(one: xarray.Dataset) -> str:
     verdict = str(one.verdict.values)
     if not verdict:
         return "-"
+    if verdict == "undecided" and "reason" in one:
+        verdict += f" ({str(one.reason.values).replace('_', ' ')})"
     middle, low, high = (float(one[f"difference{end}"]) for end in ("", "_low", "_high"))
     if not np.isfinite(middle):
         return verdict

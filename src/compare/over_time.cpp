@@ -127,7 +127,7 @@ OverSaves compare_over_time(Question question, const Subject& subject,
     const bool too_early = times < saves && d.nothing && !moves(i) && !moves(j);
     Judgement of = judge(first, second, d, margin, options, workers);
     if (times == 0 || too_early) {
-      of.verdict = {Verdict::Kind::undecided, kNoNumber};
+      of.verdict = undecided(Verdict::Reason::incomplete);
       of.p_value = kNoNumber;
     }
     of.judged = judged;

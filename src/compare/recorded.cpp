@@ -56,7 +56,10 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       Judgement of;
       of.judged = verdicts[p] >= 0 && verdicts[p] < static_cast<std::int64_t>(verdict_words.size());
-      if (of.judged) of.verdict = {static_cast<Verdict::Kind>(verdicts[p]), needed[p]};
+      if (of.judged) {
+        of.verdict.kind = static_cast<Verdict::Kind>(verdicts[p]);
+        of.verdict.runs_needed = needed[p];
+      }
       statement.pairs.push_back(of);
     }
     statements_.push_back(std::move(statement));

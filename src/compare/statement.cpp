@@ -94,12 +94,11 @@ void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge
         Judgement& of = **next++;
         of.corrected = corrected;
         if (of.verdict.kind == Verdict::Kind::differ && !rejects(corrected, level))
-          of.verdict = {Verdict::Kind::undecided, kNoNumber};
+          of.verdict = undecided(Verdict::Reason::many_tests);
       }
     if (!diverge_otherwise[p]) continue;
     for (Statement& statement : statements)
-      if (statement.pairs[p].judged)
-        statement.pairs[p].verdict = {Verdict::Kind::differ, kNoNumber};
+      if (statement.pairs[p].judged) statement.pairs[p].verdict = {Verdict::Kind::differ};
   }
 }
 
@@ -136,6 +135,8 @@ GroupSpec verdicts_group(const std::vector<StatementRow>& rows, const SystemInfo
                "runs that ended before the event without diverging", NumberType::int64),
       flags("verdict", {"statement", "pair"},
             "do the two rungs agree within the margin (-1: there is none)", verdict_words),
+      flags("reason", {"statement", "pair"}, "why the verdict is undecided (-1: there is none)",
+            reason_words),
       variable("runs_needed", {"statement", "pair"},
                "estimated number of runs needed for a verdict, where it is undecided")};
   group.variables[2].data = std::move(items);
@@ -163,6 +164,10 @@ std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, 
                                   stopped = integers("stopped", rungs),
                                   verdicts = integers("verdict", pairs);
   const std::vector<double> needed = file.reals(in("runs_needed"), number * pairs);
+  // Older files tell no reasons.
+  const std::vector<std::int64_t> reasons = file.has_dataset(in("reason"))
+                                                ? integers("reason", pairs)
+                                                : std::vector<std::int64_t>(number * pairs, -1);
   std::vector<Statement> statements(number);
   for (std::size_t s = 0; s < number; ++s) {
     Statement& statement = statements[s];
@@ -180,7 +185,12 @@ std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, 
       Judgement& of = statement.pairs[p];
       const std::int64_t verdict = verdicts[s * pairs + p];
       of.judged = verdict >= 0 && verdict < static_cast<std::int64_t>(verdict_words.size());
-      if (of.judged) of.verdict = {static_cast<Verdict::Kind>(verdict), needed[s * pairs + p]};
+      if (!of.judged) continue;
+      of.verdict.kind = static_cast<Verdict::Kind>(verdict);
+      of.verdict.runs_needed = needed[s * pairs + p];
+      const std::int64_t reason = reasons[s * pairs + p];
+      if (reason >= 0 && reason < static_cast<std::int64_t>(reason_words.size()))
+        of.verdict.reason = static_cast<Verdict::Reason>(reason);
     }
   }
   for (const auto& [member, said] : kOfRungs) {
@@ -214,6 +224,7 @@ void write_statements(const TrajectoryGroup& file, const std::vector<Statement>&
       const bool open = of.verdict.kind == Verdict::Kind::undecided;
       const double needed = open ? of.verdict.runs_needed : kNoNumber;
       file.write("verdicts/verdict", at, static_cast<std::int8_t>(of.verdict.kind));
+      file.write("verdicts/reason", at, static_cast<std::int8_t>(of.verdict.reason));
       file.write("verdicts/runs_needed", at, needed);
       if (statement.question != Question::range) continue;
       file.write(statement.subject.name + "_verdict", p, static_cast<std::int8_t>(of.verdict.kind));

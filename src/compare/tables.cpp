@@ -112,14 +112,22 @@ std::string open_verdict(const RecordedComparison& of, const Statement& statemen
         statement.question == Question::range || statement.question == Question::depth;
     const bool corrected =
         judgement.corrected > judgement.p_value && rejects(judgement.p_value, of.level());
+    using Reason = Verdict::Reason;
     if (corrected) return "undecided among so many tests";
+    if (judgement.verdict.reason == Reason::skewness) return "too few skewed runs";
+    if (judgement.verdict.reason == Reason::incomplete && !over_time)
+      return "undecided, runs stopped before";
     return over_time && of.ended_early({statement.subject.name}, pair) ? "undecided"
                                                                        : "too few runs";
   }
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
   char number[32];
   std::snprintf(number, sizeof number, "%.0f", std::ceil(needed / unit) * unit);
-  return "needs ~" + std::string(number) + " runs";
+  const char* const why = judgement.verdict.reason == Verdict::Reason::skewness ? ", may be skewed"
+                          : judgement.verdict.reason == Verdict::Reason::no_scatter
+                              ? ", all are alike"
+                              : "";
+  return "needs ~" + std::string(number) + " runs" + why;
 }
 
 /// "[low, high]", in units of `unit`.

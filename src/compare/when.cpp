@@ -109,7 +109,7 @@ void judge(Judgement& of, const Intervals& intervals, double level_of_agreement,
   of.p_value = p_value_within(intervals, of.margin);
   of.verdict = complete
                    ? verdict(intervals, of.difference, of.margin, level, level_of_agreement, runs)
-                   : Verdict{Verdict::Kind::undecided, kNoNumber};
+                   : undecided(Verdict::Reason::incomplete);
 }
 
 }  // namespace

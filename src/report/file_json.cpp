@@ -110,6 +110,8 @@ Json verdicts(const DataFile& file, const std::string& comparison) {
   for (const char* name : {"question", "subject", "item"})
     whole[name] = file.integers(join(table, name), rows);
   whole["verdict"] = file.integers(join(table, "verdict"), rows * pairs);
+  const std::string reason = join(table, "reason");  // older files have none
+  if (file.has_dataset(reason)) whole["reason"] = file.integers(reason, rows * pairs);
   std::map<std::string, std::vector<double>> numbers;
   for (const char* name :
        {"difference", "difference_low", "difference_high", "margin", "p_value", "p_value_corrected",
@@ -124,6 +126,8 @@ Json verdicts(const DataFile& file, const std::string& comparison) {
                   {"first", word(rungs, first[pair])},
                   {"second", word(rungs, second[pair])},
                   {"verdict", word(words(join(table, "verdict")), whole["verdict"][at])}};
+      if (const auto of = whole.find("reason"); of != whole.end())
+        one["reason"] = of->second[at] > 0 ? word(words(reason), of->second[at]) : Json();
       if (whole["item"][row] >= 0) one["item"] = whole["item"][row];
       for (const auto& [name, values] : numbers)
         one[name] = std::isfinite(values[at]) ? Json(values[at]) : Json();

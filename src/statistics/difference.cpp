@@ -51,9 +51,10 @@ double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double
   return times > 0 ? sum / times : 0;
 }
 
-/// A half-width for all times, in standard errors, and the p-value that belongs to it.
+/// Half-widths for all times, in standard errors, and the p-value that belongs to the first.
 struct Reach {
   double width = 0;
+  double gaussian = 0;  ///< for laws that are known to be Gaussian
   double p_value = 1;
 };
 
@@ -66,10 +67,18 @@ struct Reach {
 Reach reach(const Extremes& redrawn, const Course& course, const std::vector<double>& z,
             double beyond, double level) {
   const double gaussian = course.quantile(level), once = student_quantile(level, course.degrees);
-  const double grows = (2 * gaussian * gaussian + 1) / (2 * once * once + 1);
-  const double skewed = grows * mean_excess(redrawn, z, once);
-  return {std::min(half_width(redrawn, level), gaussian + skewed),
-          std::min({1.0, two_sided_p_value(beyond, redrawn), 2 * course.tail(beyond - skewed)})};
+  const double part = mean_excess(redrawn, z, once) / (2 * once * once + 1);
+  // The Gaussian quantile x that together with its excess is as large as `beyond`.
+  double x = beyond;
+  if (part > 0) {
+    const double room = std::max(0.0, beyond - part);
+    x = std::isfinite(part) ? 2 * room / (1 + std::sqrt(1 + 8 * part * room)) : 0;
+    if (std::isinf(room) && std::isfinite(part)) x = kUnbounded;
+  }
+  const double least = 1.0 / static_cast<double>(kPermutations + 1);
+  return {std::min(half_width(redrawn, level), gaussian + part * (2 * gaussian * gaussian + 1)),
+          gaussian,
+          std::min({1.0, two_sided_p_value(beyond, redrawn), std::max(least, 2 * course.tail(x))})};
 }
 
 }  // namespace
@@ -101,13 +110,14 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     if (std::abs(d.difference[t]) > std::abs(d.difference[d.largest])) d.largest = t;
   }
   if (d.exact) {
-    d.band = d.error;
+    d.band = d.gaussian_band = d.error;
     d.p_value = kNoNumber;
     return d;
   }
   const bool enough = (first.exact || first.runs >= 2) && (second.exact || second.runs >= 2);
   if (!enough) {
     d.band.assign(times, kUnbounded);
+    d.gaussian_band = d.band;
     return d;
   }
 
@@ -155,8 +165,10 @@ Difference difference(const Paths& first, const Paths& second, double level, std
       least = std::max(least, reach_of(DrawnFrom::pooled).width);
     }
   }
-  for (std::size_t t = 0; t < times; ++t)
+  for (std::size_t t = 0; t < times; ++t) {
     d.band.push_back(d.error[t] > 0 ? std::max(own.width + wider[t], least) * d.error[t] : 0);
+    d.gaussian_band.push_back(d.error[t] > 0 ? own.gaussian * d.error[t] : 0);
+  }
   return d;
 }
 

@@ -41,8 +41,8 @@ double p_value_within(const Intervals& intervals, double margin) {
 Verdict verdict(const Intervals& intervals, double difference, double margin, double level,
                 double level_of_agreement, std::size_t runs) {
   const Interval agreeing = intervals(level_of_agreement), telling = intervals(level);
-  if (agreeing.low >= -margin && agreeing.high <= margin) return {Verdict::Kind::agree, 0};
-  if (telling.low > margin || telling.high < -margin) return {Verdict::Kind::differ, 0};
+  if (agreeing.low >= -margin && agreeing.high <= margin) return {Verdict::Kind::agree};
+  if (telling.low > margin || telling.high < -margin) return {Verdict::Kind::differ};
   // Intervals shrink as the root of the number of runs.
   const double size = std::abs(difference);
   const Interval& at = size < margin ? agreeing : telling;
@@ -51,9 +51,10 @@ Verdict verdict(const Intervals& intervals, double difference, double margin, do
                                         : at.high - difference;
   const double shrinks = width / std::abs(size - margin);
   const double needed = static_cast<double>(runs) * shrinks * shrinks;
-  return {Verdict::Kind::undecided, std::isfinite(needed)
-                                        ? std::max(std::ceil(needed), static_cast<double>(runs) + 1)
-                                        : kNoNumber};
+  Verdict v = undecided(std::isfinite(width) ? Verdict::Reason::margin : Verdict::Reason::few_runs);
+  if (std::isfinite(needed))
+    v.runs_needed = std::max(std::ceil(needed), static_cast<double>(runs) + 1);
+  return v;
 }
 
 std::vector<MemberOfFamily> corrected_by_holm(const std::vector<MemberOfFamily>& family) {

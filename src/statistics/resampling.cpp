@@ -146,10 +146,11 @@ double p_value_of(double observed, const std::vector<double>& maxima) {
 }
 
 double quantile_of(std::vector<double> values, double level) {
-  std::sort(values.begin(), values.end());
   const auto rank =
       static_cast<std::size_t>(std::ceil(level * static_cast<double>(values.size() + 1)));
-  return values[std::min(rank, values.size()) - 1];
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::min(rank, values.size())) - 1;
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
 
 }  // namespace popflow

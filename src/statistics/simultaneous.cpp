@@ -11,6 +11,8 @@
 namespace popflow {
 
 double Course::tail(double x) const {
+  if (!(x > 0)) return 1;
+  if (std::isinf(x)) return 0;
   const double once = student_tail(x, degrees);
   const double excursions =
       once + length / (2 * std::numbers::pi) * std::pow(1 + x * x / degrees, -(degrees - 1) / 2);

@@ -8,6 +8,28 @@
 
 namespace popflow {
 
+namespace {
+
+/// Would the verdict be reached with the band of Gaussian laws?
+bool would_decide(const Difference& d, double margin) {
+  bool within = true, beyond = false;
+  for (std::size_t t = 0; t < d.gaussian_band.size(); ++t) {
+    const double size = std::abs(d.difference[t]), band = d.gaussian_band[t];
+    within = within && size + band <= margin;
+    beyond = beyond || size - band > margin;
+  }
+  return !d.gaussian_band.empty() && (within || beyond);
+}
+
+}  // namespace
+
+Verdict undecided(Verdict::Reason reason) {
+  Verdict v;
+  v.reason = reason;
+  v.runs_needed = kNoNumber;
+  return v;
+}
+
 Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
                 std::size_t least) {
   Verdict v;
@@ -44,8 +66,12 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   } else if (d.exact || (beyond && rejects(d.p_value, level) && (beyond_by_scatter || believed))) {
     v.kind = Verdict::Kind::differ;
   } else if (within || (beyond && rejects(d.p_value, level))) {
+    v.reason = Verdict::Reason::no_scatter;
     v.runs_needed = runs < 2 ? kNoNumber : static_cast<double>(least_without_scatter(level));
   } else {
+    v.reason = runs < std::max<std::size_t>(2, least) ? Verdict::Reason::few_runs
+               : would_decide(d, margin)              ? Verdict::Reason::skewness
+                                                      : Verdict::Reason::margin;
     double needed = outside ? for_differ : for_agree;
     if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
     if (runs < 2) needed = kNoNumber;  // one run alone does not tell how runs scatter

@@ -12,10 +12,26 @@ namespace popflow {
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
+  /// Why it is undecided.
+  enum class Reason {
+    none,        ///< it is decided
+    few_runs,    ///< so few runs could decide nothing
+    margin,      ///< the interval reaches over the margin
+    skewness,    ///< it does so only because laws may be skewed: Gaussian ones would be decided
+    no_scatter,  ///< all of a few runs have one value
+    many_tests,  ///< it differs, but not among as many tests
+    incomplete,  ///< runs ended before
+  };
+  Reason reason = Reason::none;
   /// Undecided: with about so many of each rung most comparisons would decide; NaN: unknown.
   double runs_needed = 0;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
+inline const std::vector<std::string> reason_words = {
+    "none", "few_runs", "margin", "skewness", "no_scatter", "many_tests", "incomplete"};
+
+/// Undecided for a reason, with no estimate of how many runs would decide.
+Verdict undecided(Verdict::Reason reason);
 
 /// agree: the simultaneous band of the difference lies within +-margin at all times. differ: at
 /// some time it lies beyond, and equal means are rejected at the level (bands of a few runs can be

@@ -146,6 +146,7 @@ def test_the_range_may_agree_where_when_and_how_far_down_differ():
         check(np.isclose(row["difference"], median - flow, rtol=1e-12), row)
         check(np.isclose(row["margin"], 0.05 * flow, rtol=1e-12), row)
         check(row["verdict"] in ("agree", "differ", None, "undecided"), row)
+        check((row["reason"] is not None) == (row["verdict"] == "undecided"), row)
         # A margin that the difference surely exceeds.
         narrow, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                                 "flow,sgd", "--runs", 16, "--saves", 41, "--delta-time", 1e-5)

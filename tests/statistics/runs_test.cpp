@@ -241,6 +241,14 @@ TEST_CASE("verdicts", "[fast][compare]") {
   const Verdict large = verdict(d, 0.08, 0.95, 32);
   CHECK(large.kind == Kind::undecided);
   CHECK(large.runs_needed == Approx(32 * 3.5 * 3.5));  // until band and error are 0.02
+  using Reason = Verdict::Reason;
+  CHECK(large.reason == Reason::margin);
+  CHECK(verdict(d, 0.2, 0.95, 32).reason == Reason::none);
+  CHECK(verdict(d, 0.08, 0.95, 5, 6).reason == Reason::few_runs);
+  d.gaussian_band = {0, 0.01};  // without an allowance for skewness it would be beyond 0.08
+  CHECK(verdict(d, 0.08, 0.95, 32).reason == Reason::skewness);
+  CHECK(verdict(d, 0.12, 0.95, 32).reason == Reason::skewness);
+  CHECK(verdict(d, 0.1, 0.95, 32).reason == Reason::margin);
   CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::undecided);
   CHECK(verdict(d, 0.1, 0.95, 32).kind == Kind::undecided);
   CHECK(std::isnan(verdict(d, 0.1, 0.95, 32).runs_needed));  // it may be either
@@ -323,6 +331,7 @@ TEST_CASE("tests of few runs cannot reject, and verdicts ask for as many as can"
     INFO(n << " runs, p = " << d.p_value);
     if (n == 4) CHECK(v.kind == Verdict::Kind::differ);
     if (n == 3) CHECK(v.kind == Verdict::Kind::undecided);
+    if (n == 3) CHECK(v.reason == Verdict::Reason::few_runs);
     if (n == 3) CHECK(v.runs_needed == 4);
   }
 }
@@ -344,6 +353,7 @@ TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
   const Difference d = difference(constant(0, 3), walks(1, 3, 1, 0.1, normal), 0.95, 1, workers);
   const Verdict v = verdict(d, 100, 0.95, 1);
   CHECK(v.kind == Verdict::Kind::undecided);
+  CHECK(v.reason == Verdict::Reason::few_runs);
   CHECK(std::isnan(v.runs_needed));
 }
 
