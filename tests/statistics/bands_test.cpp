@@ -119,7 +119,7 @@ TEST_CASE("error rates of bands, as docs/noise.md has them", "[nightly][rates]")
                                   {&kNormal, 100, 8},
                                   {&kNormal, 100, 16},
                                   {&kNormal, 8, 8},
-                                  {&kExponential, 0, 8, 0.033},
+                                  {&kExponential, 0, 8, 0.03},
                                   {&kExponential, 0, 16},
                                   {&kExponential, 0, 32},
                                   {&kExponential, 100, 8},

@@ -145,7 +145,7 @@ TEST_CASE("the interval of the order holds with a third term as large as the nex
           "[fast][compare]") {
   // 0.95 - 0.087 is 4 binomial standard errors. Where a third term takes back what the next one
   // adds and errors are known to 1% or so, one power fits, of another order: the interval holds
-  // 0.36 to 0.82 there, as docs/noise.md says.
+  // 0.38 to 0.82 there, as docs/noise.md says.
   constexpr int kTrials = 100;
   constexpr double order = 1;
   for (const std::size_t number : {3, 4})
