@@ -28,8 +28,8 @@ class Comparison(xarray.Dataset):
 
         A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
         event, an `item` of a passage). `verdict` is agree, differ, undecided, or empty where there
-        is none; `reason` tells why one is undecided: few_runs, margin (the interval reaches over it),
-        skewness (Gaussian laws would be decided), no_scatter (of a few runs), many_tests,
+        is none; `reason` tells why one is undecided: few_runs, margin (the interval reaches over
+        it), skewness (Gaussian laws would be decided), no_scatter (of a few runs), many_tests,
         incomplete (runs ended before), else none. `difference` is that of the two rungs of the pair
         with its interval, `margin` what it is held against.
         """
