@@ -125,26 +125,30 @@ double checked_number(const Word& word, const std::string& text) {
   return std::get<double>(value);
 }
 
-/// LO..HI, if the values have that form.
-std::optional<std::pair<double, double>> whole_range(const Word& word) {
+/// Have the values the form LO..HI?
+bool is_whole_range(const Word& word) {
   const std::size_t dots = word.values.find("..");
-  if (dots == std::string::npos || word.values.find(',') != std::string::npos) return std::nullopt;
-  const auto low = number(word.values.substr(0, dots)), high = number(word.values.substr(dots + 2));
-  if (!low || !high) return std::nullopt;
-  return std::make_pair(*low, *high);
+  return dots != std::string::npos && word.values.find(',') == std::string::npos &&
+         number(word.values.substr(0, dots)) && number(word.values.substr(dots + 2));
 }
 
-void fill_whole_range(const Word& word, SweptParameter& swept, double low, double high) {
+/// The ends of LO..HI, checked.
+std::pair<double, double> whole_bounds(const Word& word) {
   if (word.parameter->kind != Kind::integer)
-    throw word.wrong("LO..HI is for whole numbers; --" + swept.name() +
+    throw word.wrong("LO..HI is for whole numbers; --" + word.parameter->name +
                      " takes real ones: LO:HI:N");
   const std::size_t dots = word.values.find("..");
-  low = checked_number(word, word.values.substr(0, dots));
-  high = checked_number(word, word.values.substr(dots + 2));
+  const double low = checked_number(word, word.values.substr(0, dots));
+  const double high = checked_number(word, word.values.substr(dots + 2));
   if (high < low) throw word.wrong("the range is empty: it must increase");
   if (high - low >= kMostValues)
     throw word.wrong(shortest(high - low + 1) + " values; an axis has at most " +
                      shortest(kMostValues));
+  return {low, high};
+}
+
+void fill_whole_range(const Word& word, SweptParameter& swept) {
+  const auto [low, high] = whole_bounds(word);
   // Counted, because beyond 2^53 adding 1 changes nothing.
   for (double i = 0; i <= high - low; ++i) swept.numbers.push_back(low + i);
 }
@@ -175,17 +179,22 @@ double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
   return static_cast<double>(std::exp(from + (to - from) * part));
 }
 
-void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::string>& parts,
-                bool log, std::vector<std::string>& remarks) {
-  const auto [low, high] = bounds(word, parts, log);
-  const auto count = number(parts[2]);
+/// N of LO:HI:N, checked.
+double length_of(const Word& word, const std::string& text) {
+  const auto count = number(text);
   if (!count || *count != std::floor(*count) || *count < 2 || *count > kMostValues)
-    throw word.wrong("the number of values is '" + parts[2] +
+    throw word.wrong("the number of values is '" + text +
                      "'; it must be a whole number from 2 "
                      "to " +
                      shortest(kMostValues));
+  return *count;
+}
+
+void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::string>& parts,
+                bool log, std::vector<std::string>& remarks) {
+  const auto [low, high] = bounds(word, parts, log);
   const bool whole = word.parameter->kind == Kind::integer;
-  const auto n = static_cast<std::size_t>(*count);
+  const auto n = static_cast<std::size_t>(length_of(word, parts[2]));
   swept.numbers.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(n - 1);
@@ -236,6 +245,33 @@ void fill_list(const Word& word, SweptParameter& swept) {
 /// Is it LO:HI or LO:HI:log?
 bool is_sampled(const std::vector<std::string>& parts) {
   return parts.size() == 2 || (parts.size() == 3 && parts[2] == "log");
+}
+
+/// Is it LO:HI:N or LO:HI:N:log?
+bool is_range(const std::vector<std::string>& parts) {
+  return parts.size() == 3 || (parts.size() == 4 && parts[3] == "log");
+}
+
+/// How many values a word makes, at least: ranges whose whole numbers coincide are not looked at
+/// one by one.
+double least_values(const Word& word, const Sampling& sampling) {
+  if (!takes_numbers(*word.parameter)) return 1;
+  if (is_whole_range(word)) {
+    const auto [low, high] = whole_bounds(word);
+    return high - low + 1;
+  }
+  const std::vector<std::string> parts = text::split(word.values, ':');
+  if (is_sampled(parts)) return std::max(1.0, static_cast<double>(sampling.samples));
+  if (!is_range(parts)) return 1;
+  const bool log = parts.size() == 4;
+  const auto [low, high] = bounds(word, parts, log);
+  const double n = length_of(word, parts[2]);
+  if (word.parameter->kind != Kind::integer) return n;
+  if (!log) return std::min(n, high - low + 1);
+  // Where steps are shorter than 1, each whole number is met; beyond, each value is another one.
+  const double step = std::log(high / low) / (n - 1);
+  const double turn = std::clamp(1 / std::expm1(step), low, high);
+  return std::max(2.0, std::floor(turn - low + std::log(high / turn) / step) - 2);
 }
 
 /// The points of all sampled axes: a Sobol sequence, each dimension shifted by random bits of its
@@ -334,6 +370,23 @@ std::string as_identifier(std::string name) {
   return name;
 }
 
+double least_cells(const std::vector<std::string>& words, const RunConfig& config,
+                   const Sampling& sampling) {
+  std::map<std::string, double> lengths;  // of dimensions, by their names
+  for (const std::string& one : words) {
+    const Word word = take_apart(one, config);
+    const bool sampled = takes_numbers(*word.parameter) && !is_whole_range(word) &&
+                         is_sampled(text::split(word.values, ':'));
+    const std::string dimension = sampled              ? "sample"
+                                  : word.label.empty() ? as_identifier(word.parameter->name)
+                                                       : word.label;
+    lengths.emplace(dimension, least_values(word, sampling));
+  }
+  double cells = 1;
+  for (const auto& [dimension, length] : lengths) cells *= length;
+  return cells;
+}
+
 Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
                 const Sampling& sampling) {
   Axes all;
@@ -347,9 +400,8 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
     SweptParameter swept{word.parameter};
     const std::vector<std::string> parts = text::split(word.values, ':');
     const bool numbers = takes_numbers(*word.parameter);
-    const auto range = numbers ? whole_range(word) : std::nullopt;
-    if (range) {
-      fill_whole_range(word, swept, range->first, range->second);
+    if (numbers && is_whole_range(word)) {
+      fill_whole_range(word, swept);
     } else if (!numbers || parts.size() == 1) {
       fill_list(word, swept);
     } else if (is_sampled(parts)) {
@@ -362,7 +414,7 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
       }
       sampled.push_back(word);
       continue;
-    } else if (parts.size() == 3 || (parts.size() == 4 && parts[3] == "log")) {
+    } else if (is_range(parts)) {
       fill_range(word, swept, parts, parts.size() == 4, all.remarks);
     } else {
       throw word.wrong("the values can't be read; " + std::string(kForms));

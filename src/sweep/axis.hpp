@@ -53,6 +53,11 @@ struct Sampling {
   std::uint64_t seed = 1;
 };
 
+/// How many cells the axes of `words` have, at least; makes none of their values, of which there
+/// can be more than memory and patience hold. Throws UsageError as parse_axes() does.
+double least_cells(const std::vector<std::string>& words, const RunConfig& config,
+                   const Sampling& sampling);
+
 /// Reads AXIS words, `[LABEL:]PARAMETER=VALUES` each; the parameters are those of `config`. Every
 /// value is checked as the option itself would. Throws UsageError that names the axis.
 Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,

@@ -117,6 +117,13 @@ std::vector<std::size_t> places_with(const Axis& axis, const SweptParameter* swe
   return {place};
 }
 
+void refuse_too_many(double cells, std::uint64_t runs) {
+  if (cells * static_cast<double>(runs) >= largest_whole)
+    throw UsageError("--over: " + shortest(cells) + " cells" +
+                     (runs > 1 ? " of " + std::to_string(runs) + " runs" : "") +
+                     "; there can be at most 2^53 runs in all");
+}
+
 }  // namespace
 
 Shard parse_shard(const std::string& text) {
@@ -144,17 +151,16 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
   if (options.given("over") && options.text("over").empty())
     throw UsageError("--over is empty; an axis has the form [LABEL:]PARAMETER=VALUES");
-  Axes read = parse_axes(text::lines(options.text("over")), sweep_, sampling);
+  noisy_ = is_ensemble(options);
+  runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
+  const std::vector<std::string> words = text::lines(options.text("over"));
+  refuse_too_many(least_cells(words, sweep_, sampling), runs_);
+  Axes read = parse_axes(words, sweep_, sampling);
   axes_ = std::move(read.axes);
   remarks_ = std::move(read.remarks);
   double cells = 1;
   for (const Axis& axis : axes_) cells *= static_cast<double>(axis.size());
-  noisy_ = is_ensemble(options);
-  runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
-  if (cells * static_cast<double>(runs_) >= largest_whole)
-    throw UsageError("--over: " + shortest(cells) + " cells" +
-                     (runs_ > 1 ? " of " + std::to_string(runs_) + " runs" : "") +
-                     "; there can be at most 2^53 runs in all");
+  refuse_too_many(cells, runs_);
   whole_ = static_cast<std::uint64_t>(cells);
   if (options.has("shard")) shard_ = parse_shard(options.word("shard"));
   if (shard_.of > whole_)

@@ -123,6 +123,29 @@ TEST_CASE("whole numbers of a range are rounded, merged, and that is said", "[fa
   CHECK_THAT(refusal({"w0=1:1.00000000000001:99"}), Contains("coincide to 15 digits"));
 }
 
+TEST_CASE("cells are counted before values are made", "[fast][sweep]") {
+  const auto least = [](const Args& words, const Sampling& sampling = {}) {
+    const RunConfig config = sweep_of({});
+    return least_cells(words, config, sampling);
+  };
+  CHECK(least({"w0=-1:1:10000000", "e0=0:1:10000000", "p=.1:.9:10000000"}) == 1e21);
+  CHECK(least({"e0=.1:1:1000:log", "w0=1:2:2"}) == 2000);
+  CHECK(least({"batch-size=1..100", "a:w0=0:1:7", "a:e0=0:1:7"}) == 700);
+  CHECK(least({"w0=0:1", "e0=.1:1:log", "batch-size=1:9"}, {64, 1}) == 64);
+  CHECK(least({}) == 1);
+  // Of rounded ranges the count is a bound from below, and a near one.
+  for (const char* word :
+       {"batch-size=1:4:13", "batch-size=1:1000:7:log", "batch-size=1:9:3",
+        "batch-size=1:1000:1000:log", "batch-size=5:70000:20000:log", "batch-size=1:3:500:log",
+        "batch-size=1:500:2:log", "seed=1:2000:1500", "seed=1:2000:1999", "seed=1:2000:40000",
+        "seed=9007199254740000:9007199254740992:500"}) {
+    CAPTURE(word);
+    const auto made = static_cast<double>(axes({word}).axes[0].size());
+    CHECK(least({word}) <= made);
+    CHECK(least({word}) >= 0.6 * made - 4);
+  }
+}
+
 TEST_CASE("parameters of one label go together", "[fast][sweep]") {
   const Axes read = axes({"chain:p=.1,.2", "w0=1,2,3", "chain:q=.3,.3"});
   REQUIRE(read.axes.size() == 2);

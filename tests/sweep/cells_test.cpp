@@ -2,6 +2,7 @@
 
 #include "sweep/cells.hpp"
 
+#include <ctime>
 #include <set>
 
 #include "popflow/error.hpp"
@@ -195,6 +196,18 @@ TEST_CASE("a million million cells are counted, not expanded", "[fast][sweep]") 
   CHECK(part.number(999999999) < 1000000000000);
   CHECK_THAT(refusal({"w0=1:2:1000000", "e0=0:1:1000000", "b0=0:1:1000000"}),
              Contains("there can be at most 2^53 runs in all"));
+}
+
+TEST_CASE("more cells than there can be are refused at once", "[fast][sweep]") {
+  // Processor time: making the values takes some 7 s, and minutes under sanitizers.
+  const std::clock_t began = std::clock();
+  CHECK(refusal({"w0=-1:1:10000000", "e0=.1:1:10000000", "p=.1:.9:10000000"}) ==
+        "--over: 1e+21 cells; there can be at most 2^53 runs in all");
+  CHECK_THAT(refusal({"steps=1:1000000000:10000000:log", "seed=0:10000000:10000000",
+                      "batch-size=1..9999999"},
+                     {"--mode", "sgd"}),
+             Contains("there can be at most 2^53 runs in all"));
+  CHECK(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC < 1);
 }
 
 }  // namespace
