@@ -19,7 +19,6 @@
 #include "popflow/memory.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 #include "run/resume_config.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
@@ -52,8 +51,10 @@ struct ComparisonPlan {
   /// Of the rungs together no more is recorded than of a run.
   void cut_states() {
     double bytes = 0;
-    each_rung([&](Rung& rung) { bytes += rung.experiment->bytes_of_states(); });
-    if (bytes > kAllStates) each_rung([](Rung& rung) { rung.experiment->cut_states(); });
+    each_rung([&](Rung& rung) {
+      bytes += bytes_of_states(rung.experiment->plan, *rung.experiment->system);
+    });
+    if (bytes > kMostStates) each_rung([](Rung& rung) { rung.experiment->cut_states(); });
   }
   void each_rung(const std::function<void(Rung&)>& call) {
     for (Ladder& ladder : ladders)
@@ -63,7 +64,7 @@ struct ComparisonPlan {
   /// The first rung with a noise model.
   [[nodiscard]] const Rung& noise_rung() const {
     for (const Rung& rung : ladders.front().rungs)
-      if (rung.experiment->config.options.word("mode") == "sde") return rung;
+      if (std::holds_alternative<SdePlan>(rung.experiment->plan.mode)) return rung;
     throw UsageError("--check-noise is for rungs with a noise model (sde, sde2, gd); --rungs " +
                      config.options.word("rungs") + " has none");
   }
@@ -171,10 +172,10 @@ std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
   bool all = false;
   for (const Ladder& ladder : ladders)
     for (const Rung& rung : ladder.rungs) {
-      if (rung.experiment->states_were_cut &&
+      if (rung.experiment->plan.states_were_cut &&
           std::find(cut.begin(), cut.end(), rung.word) == cut.end())
         cut.push_back(rung.word);
-      all = all || rung.experiment->plan.saves == StateSaves::all;
+      all = all || rung.experiment->plan.states == StateSaves::all;
     }
   if (!cut.empty()) return said_of_cut_states(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
@@ -246,7 +247,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
         }
         // A rung that had not begun has nothing to resume from.
         if (RestartReader(before, *experiment.system)
-                .find(experiment.plan.driver_data, 0, Slots::resumable))
+                .find(experiment.driver_data, 0, Slots::resumable))
           recorded.emplace(std::move(before), experiment, false);
       }
       const Provenance provenance;
@@ -370,7 +371,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
         const Experiment& e = *rung.experiment;
         text << join_path(ladder.group, rung.group) << ": " << e.plan.runs
              << (e.plan.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
-             << " numbers to t = " << shortest(e.plan.schedule.back()) << ", memory "
+             << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
              << describe_bytes(8 * e.memory_doubles()) << '\n';
       }
     text << "file " << path << ", " << describe_bytes(file_bytes(layout)) << '\n';
@@ -381,7 +382,8 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(options); !start.empty()) screen.message(start);
   for (const Rung& rung : plan.ladders.front().rungs)
-    if (const std::string end = said_of_rounded_end(options, rung.experiment->config.options);
+    if (const std::string end = said_of_rounded_end(options, rung.experiment->plan.mode,
+                                                    rung.experiment->plan.course.end);
         !end.empty()) {
       screen.message(end);
       break;

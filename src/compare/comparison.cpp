@@ -126,12 +126,12 @@ FirstTimes first_times(const std::vector<double>& times, const RungRuns& runs, d
 
 RungPaths read_paths(const DataFile& group, const Rung& rung,
                      const std::vector<Subject>& happenings) {
-  const Plan& plan = rung.experiment->plan;
-  const RungRuns runs = read_runs(group, plan.runs, rung.exact(), plan.schedule);
+  const RunPlan& plan = rung.experiment->plan;
+  const RungRuns runs = read_runs(group, plan.runs, rung.exact(), plan.schedule());
   RungPaths result{plan.runs, runs.left_out(), {}};
   for (const ObservableInfo& observable : rung.experiment->system->info().observables)
-    result.observables.push_back(read_observable(group, observable.name, runs, plan.schedule));
-  result.happenings = read_first_times(group, happenings, runs, plan.schedule.back());
+    result.observables.push_back(read_observable(group, observable.name, runs, plan.schedule()));
+  result.happenings = read_first_times(group, happenings, runs, plan.schedule().back());
   return result;
 }
 
@@ -239,7 +239,7 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
 ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options) {
   const Experiment& first = *ladder.rungs.front().experiment;
   options.invariants = first.system->shape().invariants;
-  options.times = first.plan.schedule;
+  options.times = first.plan.schedule();
   return options;
 }
 

@@ -13,7 +13,6 @@
 #include "plot/picture.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
-#include "run/modes.hpp"
 #include "run/resume_config.hpp"
 #include "run/specs.hpp"
 #include "text/text.hpp"

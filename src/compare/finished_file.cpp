@@ -1,8 +1,8 @@
 #include "compare/finished_file.hpp"
 
 #include "compare/rungs.hpp"
+#include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
-#include "run/modes.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -27,7 +27,7 @@ bool fits_rung(const std::string& word, const RunConfig& config, const SystemInf
   if (word == "flow") return mode == "flow" && rung_of_its_own(config, system).empty();
   if (word == "sde" || word == "sde2" || word == "gd") {
     if (mode != "sde") return false;  // another has no method of these
-    const bool gd = is_noisy_descent(options);
+    const bool gd = counts_steps(options);
     const std::int64_t order = word == "sde2" ? 2 : 1;
     return gd == (word == "gd") && (gd || options.integer("modified-equation") == order);
   }

@@ -10,11 +10,11 @@
 #include "file/copy_numbers.hpp"
 #include "file/stored_file.hpp"
 #include "file/structure.hpp"
+#include "plan/mode_plan.hpp"
+#include "plan/schedule.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
-#include "run/modes.hpp"
 #include "run/resume_config.hpp"
-#include "run/schedule.hpp"
 #include "run/specs.hpp"
 #include "run/status.hpp"
 #include "text/text.hpp"
@@ -30,7 +30,7 @@ struct FinishedRung {
   std::vector<double> times;
   std::size_t runs = 1;
 
-  [[nodiscard]] bool exact() const { return !is_ensemble(config.options); }
+  [[nodiscard]] bool exact() const { return !has_noise(config.options); }
   [[nodiscard]] std::string group() const { return rung_group(file.word); }
 };
 
@@ -44,7 +44,8 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   FinishedRung rung{finished, recorded_config(file, catalogue), {}};
   // Those that were planned: a flow that stopped early has its last time among those in the file.
   rung.times = blaming_file(finished.path, [&] {
-    return make_schedule(rung.config.options, rung.config.options.real("t-end"));
+    const Parameters& options = rung.config.options;
+    return make_schedule(options, options.real("t-end"), step_length(mode_plan(options)));
   });
   const std::string status = file.text_attribute("", "status").value_or("");
   if (status == status_word(Status::running) || status == status_word(Status::interrupted))

@@ -18,7 +18,6 @@
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/layout.hpp"
-#include "run/modes.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"

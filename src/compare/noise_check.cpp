@@ -11,7 +11,6 @@
 #include "popflow/flow_driver.hpp"
 #include "report/told.hpp"
 #include "run/interrupt.hpp"
-#include "run/modes.hpp"
 #include "run/specs.hpp"
 #include "text/text.hpp"
 
@@ -133,7 +132,8 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
                      " entries is too large for that (at most " +
                      shortest(std::floor(kMostNumbers / kDraws)) + ")");
   const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
-  const SdeDriver::Options options = sde_options(experiment.config.options, 0, hooks);
+  SdeDriver::Options options = std::get<SdePlan>(experiment.plan.mode).driver;
+  options.hooks = hooks;
   FlowDriver::Options of_flow;
   of_flow.hooks.interrupted = hooks.interrupted;
   if (system.capabilities().proximal) {
@@ -147,7 +147,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
 
   NoiseCheck check;
   for (std::size_t state = 0; state < kStates; ++state) {
-    const double t = experiment.plan.schedule.back() * static_cast<double>(state) / (kStates - 1);
+    const double t = experiment.plan.schedule().back() * static_cast<double>(state) / (kStates - 1);
     const Outcome outcome = flow.advance(t);
     if (outcome.kind == Outcome::Kind::interrupted) return std::nullopt;
     if (outcome.kind != Outcome::Kind::reached) break;
@@ -190,7 +190,8 @@ GroupSpec noise_group(const Rung& rung) {
                       {"draws", static_cast<std::int64_t>(kDraws)}};
   std::vector<double> times;
   for (std::size_t i = 0; i < kStates; ++i)
-    times.push_back(rung.experiment->plan.schedule.back() * static_cast<double>(i) / (kStates - 1));
+    times.push_back(rung.experiment->plan.schedule().back() * static_cast<double>(i) /
+                    (kStates - 1));
   group.dimensions = {axis("time", times, "flow time of the state"),
                       places("direction", noise_directions(rung),
                              "eigenvector of the sampler's covariance, largest first")};

@@ -5,9 +5,8 @@
 
 #include "noise/noise_model.hpp"
 #include "options/methods.hpp"
+#include "plan/course.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
-#include "run/schedule.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -47,7 +46,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   }
   options.unset("steps");
   options.resolve("learning-rate", learning_rate);
-  describe_schedule(schedule, options);
+  describe_schedule(schedule, 0, options);
   const RungInfo* own = own_rung(system, word);
   const bool flow = word == "flow" || own != nullptr;
   const bool sde = word == "sde" || word == "sde2" || word == "gd";
@@ -80,10 +79,9 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
     if (base.options.has(name))
       options.set(name, base.options.text(name),
                   base.options.given(name) ? Origin::config : Origin::defaults);
-  options.resolve("mode", std::string("sgd"));
-  options.resolve("learning-rate", learning_rate);
-  settle_end(options, system);
-  Schedule times = make_schedule(options, options.real("t-end"));
+  SgdPlan steps;
+  steps.driver.learning_rate = learning_rate;
+  Schedule times = course_of(options, steps, [&] { return default_end(system); }).schedule;
   if (times.front() > 0) times.insert(times.begin(), 0.0);
   return times;
 }

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "run/interrupt.hpp"
-#include "run/modes.hpp"
 
 namespace popflow {
 
@@ -16,15 +15,15 @@ constexpr std::size_t kRuns = 8;  // each costs half of a run
 }  // namespace
 
 bool has_step_effect(const Rung& rung) {
-  const Parameters& options = rung.experiment->config.options;
-  return options.word("mode") == "sde" && !is_noisy_descent(options);
+  const RunPlan& plan = rung.experiment->plan;
+  return std::holds_alternative<SdePlan>(plan.mode) && !(plan.step_length() > 0);
 }
 
 bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect) {
   const Experiment& experiment = *rung.experiment;
   const System& system = *experiment.system;
   const std::size_t observables = paths.observables.size();
-  const std::size_t times = experiment.plan.schedule.size();
+  const std::size_t times = experiment.plan.schedule().size();
   const double none = std::numeric_limits<double>::quiet_NaN();
   effect.mean.assign(observables, std::vector<double>(times, none));
   effect.error = effect.mean;
@@ -35,12 +34,15 @@ bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& e
   std::vector<double> change(runs * times * observables, none);
   std::atomic<bool> interrupted{false};
   experiment.workers.run(runs, [&](std::size_t run) {
-    const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
-    const auto driver = make_coarse_driver(system, experiment.workers, experiment.config.options,
-                                           static_cast<std::uint32_t>(run), hooks);
+    // Its steps are taken two at a time, along the same path.
+    SdeDriver::Options coarse = std::get<SdePlan>(experiment.plan.mode).driver;
+    coarse.coarsen = 2;
+    coarse.run = static_cast<std::uint32_t>(run);
+    coarse.hooks.interrupted = [] { return InterruptGuard::signal() != 0; };
+    const auto driver = std::make_unique<SdeDriver>(system, experiment.workers, std::move(coarse));
     std::vector<double> values(observables);
     for (std::size_t t = 0; t < times; ++t) {
-      const Outcome outcome = driver->advance(experiment.plan.schedule[t]);
+      const Outcome outcome = driver->advance(experiment.plan.schedule()[t]);
       if (outcome.kind == Outcome::Kind::interrupted) interrupted = true;
       if (outcome.kind != Outcome::Kind::reached) return;
       system.observe(driver->view(), driver->time(), values);

@@ -125,7 +125,7 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
 }
 
 /// Resolves the mode's default method where none is given; refuses a method of another mode.
-void settle_method(Parameters& options) {
+void complete_method(Parameters& options) {
   const std::string& mode = options.word("mode");
   const std::vector<std::string> of_mode = methods_of(mode);
   if (of_mode.empty()) return;  // the mode has no methods: --method has no effect
@@ -284,12 +284,12 @@ void check_screen(const Parameters& options) {
 
 RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args) {
   RunConfig config = resolved("run", system, run_options(), run_options(), args);
-  settle_run(config.options);
+  complete_run(config.options);
   return config;
 }
 
-void settle_run(Parameters& options) {
-  settle_method(options);
+void complete_run(Parameters& options) {
+  complete_method(options);
   check(options);
 }
 
@@ -317,7 +317,7 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
   for (Parameter& row : all)  // a file may name the methods of all modes
     if (const Parameter* known = of_run.find(row.name)) row.words = known->words;
   RunConfig config = resolved("verify", system, all, verify_options(), args);
-  settle_method(config.options);
+  complete_method(config.options);
   check_screen(config.options);
   return config;
 }
@@ -422,7 +422,7 @@ RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
   RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
   apply_text(config, text, "the stored configuration", {});
   settle_unknown(config.options, text);
-  settle_method(config.options);
+  complete_method(config.options);
   return config;
 }
 

@@ -69,9 +69,9 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
 /// The words after `popflow sweep NAME`. What depends on swept values is settled cell by cell.
 RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// Settles what a run's options imply of each other, and refuses those that exclude each other, as
-/// parse_run() does in the end. Throws UsageError.
-void settle_run(Parameters& options);
+/// Fills in the mode's default method, and refuses options that exclude each other, as parse_run()
+/// does in the end. Throws UsageError.
+void complete_run(Parameters& options);
 
 /// Sentences: which keys of the configuration file `command` has no use for, and which of its axes
 /// have been replaced.

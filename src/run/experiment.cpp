@@ -8,12 +8,11 @@
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
+#include "run/drivers.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
 #include "run/memory_of_runs.hpp"
-#include "run/modes.hpp"
 #include "run/recorder.hpp"
-#include "run/schedule.hpp"
 #include "run/status.hpp"
 #include "text/text.hpp"
 
@@ -66,8 +65,7 @@ void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size
                   std::span<Ending> ended, std::vector<std::optional<Restart>> from,
                   Progress& progress, std::size_t place) {
   const System& system = *experiment.system;
-  const Parameters& options = experiment.config.options;
-  const Schedule& schedule = experiment.plan.schedule;
+  const Schedule& schedule = experiment.plan.schedule();
   std::vector<std::uint32_t> numbers;
   std::vector<DriverHooks> hooks(ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) {
@@ -77,15 +75,15 @@ void run_together(Experiment& experiment, const TrajectoryGroup& file, std::size
     hooks[i].warn = [&progress](const std::string& sentence) { progress.warn(sentence); };
   }
   std::vector<std::unique_ptr<Driver>> drivers =
-      make_drivers(system, experiment.workers, options, numbers, std::move(hooks));
+      make_drivers(system, experiment.workers, experiment.plan.mode, numbers, std::move(hooks));
   std::size_t next = from.front() ? static_cast<std::size_t>(from.front()->saves) : 0;
   std::vector<OneRun> runs;
   for (std::size_t i = 0; i < ended.size(); ++i) {
     runs.emplace_back(
         std::move(drivers[i]),
         Recorder(system, file, schedule,
-                 {.state = experiment.plan.saves,
-                  .checkpoint_every = options.real("checkpoint-every"),
+                 {.state = experiment.plan.states,
+                  .checkpoint_every = experiment.plan.checkpoint_every,
                   .next_sequence = from[i] ? from[i]->sequence + 1 : 1,  // the start's is written
                   .ensemble = experiment.plan.ensemble,
                   .run = first + i,
@@ -107,7 +105,7 @@ std::vector<Stretch> stretches(const Experiment& experiment, const std::vector<b
   // As many as there are lanes, but no thread without any.
   const std::size_t runs = experiment.plan.runs;
   const std::size_t threads = experiment.workers.threads();
-  const std::size_t most = std::min(runs_together(experiment.config.options),
+  const std::size_t most = std::min(runs_together(experiment.plan.mode),
                                     std::max<std::size_t>(1, (runs + threads - 1) / threads));
   std::vector<Stretch> all;
   for (std::size_t run = 0; run < runs; ++run) {
@@ -211,51 +209,25 @@ Outcome recorded_outcome(const DataFile& file) {
 
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
     : config(from), workers(threads) {
-  Parameters& options = config.options;
-  settle_steps(options);
   Made made = make_system(config, catalogue, workers);
   system = std::move(made.system);
   config.own = std::move(made.own);
-  settle_end(options, *system);
-  settle_kernel(options, *system);
-  settle_longest_step(options, *system);
-  plan.schedule = make_schedule(options, options.real("t-end"));
-  plan.spacing = spacing_of(options, options.real("t-end"));
-  plan.ensemble = is_ensemble(options);
-  plan.runs = plan.ensemble ? static_cast<std::size_t>(options.integer("runs")) : 1;
-  plan.first_run = plan.ensemble ? static_cast<std::size_t>(options.integer("first-run")) : 0;
+  Parameters& options = config.options;
+  plan = plan_run(options, *system);
+  record(plan, options);
   constexpr double kNumbersOfRun = 32;  // its status, counts, ending and progress, and copies
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
-  plan.step_length = step_length(options);
-  plan_states();
-  require_memory(numbers_of_states(*system, options, runs_at_a_time()), "this run");
+  require_memory(numbers_of_states(*system, plan.mode, runs_at_a_time()), "this run");
   // Refuses what the mode does not allow before anything is written.
-  plan.driver_data = make_driver(*system, workers, options, 0, {})->resume_point().data;
+  driver_data = make_driver(*system, workers, plan.mode, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
                  std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
 }
 
-void Experiment::plan_states() {
-  if (config.options.has("state")) {
-    plan.saves = state_saves(config.options.word("state"));
-    return;
-  }
-  plan.saves = StateSaves::all;
-  config.options.resolve("state", word_of(plan.saves));
-  if (bytes_of_states() > kAllStates) cut_states();
-}
-
-double Experiment::bytes_of_states() const {
-  if (plan.saves != StateSaves::all) return 0;
-  return state_bytes(*system) * static_cast<double>(plan.schedule.size()) *
-         static_cast<double>(plan.runs);
-}
-
 void Experiment::cut_states() {
-  states_were_cut = true;
-  plan.saves = StateSaves::ends;
-  config.options.resolve("state", word_of(plan.saves));
+  popflow::cut_states(plan);
+  record(plan, config.options);
 }
 
 std::string said_of_cut_states(const std::string& of) {
@@ -269,11 +241,11 @@ std::size_t Experiment::runs_at_a_time() const {
 }
 
 double Experiment::memory_doubles() const {
-  return numbers_of_runs(*system, config.options, runs_at_a_time());
+  return numbers_of_runs(*system, plan.mode, runs_at_a_time());
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {
-  return run_layout(*system, recorded, plan, workers.threads());
+  return run_layout(*system, recorded, plan, driver_data, workers.threads());
 }
 
 Progress::Progress(Screen& screen, std::vector<double> work)
@@ -312,7 +284,7 @@ RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool ext
     (void)restart(0);
     return;
   }
-  slots_.require(experiment.plan.driver_data);
+  slots_.require(experiment.driver_data);
   status_ = file_.read("status").integers;
   times_ = file_.read("diverged_at").values;
   if (!experiment.system->info().outcomes.empty()) outcomes_ = file_.read("outcome").integers;
@@ -339,12 +311,12 @@ std::optional<Ending> RecordedRuns::ended(std::size_t run) const {
 }
 
 Restart RecordedRuns::restart(std::size_t run) const {
-  return slots_.read(experiment_.plan.driver_data, run, Slots::resumable);
+  return slots_.read(experiment_.driver_data, run, Slots::resumable);
 }
 
 void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
   const auto driver =
-      make_driver(*experiment.system, experiment.workers, experiment.config.options, 0, {});
+      make_driver(*experiment.system, experiment.workers, experiment.plan.mode, 0, {});
   const ResumePoint start = driver->resume_point();
   // The first run's last: an ensemble with a slot there has begun.
   for (std::size_t run = experiment.plan.runs; run-- > 0;)
@@ -408,7 +380,7 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
   const Outcome& outcome = ending.outcome;
   std::string message = outcome.message;
   if (outcome.kind == Outcome::Kind::reached && message.empty())
-    message = "reached " + at_time(experiment.plan.schedule.back());
+    message = "reached " + at_time(experiment.plan.schedule().back());
   std::vector<TrajectoryFile::AttributeChange> changes = {
       {"", "status", status_word(status_of(outcome.kind))},
       {"", "status_message", message},

@@ -12,6 +12,7 @@
 
 #include "file/trajectory_group.hpp"
 #include "options/run_config.hpp"
+#include "plan/run_plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
@@ -25,11 +26,11 @@ namespace popflow {
 
 /// One experiment: a problem, its plan, and what drives it. Makes nothing on disk.
 struct Experiment {
-  RunConfig config;
+  RunConfig config;  ///< with what the plan has resolved
   Workers& workers;
   std::unique_ptr<System> system;
-  Plan plan;
-  bool states_were_cut = false;
+  RunPlan plan;
+  DriverData driver_data;  ///< names and lengths of the restart data
 
   /// Throws what the system, the mode and the machine refuse.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
@@ -38,18 +39,12 @@ struct Experiment {
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
-  /// Of the states that are to be recorded at all saves; 0 where few are.
-  [[nodiscard]] double bytes_of_states() const;
   /// Records the first and the last states alone.
   void cut_states();
 
  private:
-  void plan_states();
   [[nodiscard]] std::size_t runs_at_a_time() const;
 };
-
-/// More bytes of states than a file is to have that nobody has asked for.
-inline constexpr double kAllStates = 1024.0 * 1024 * 1024;
 
 /// That the states were cut; `of` says whose, if not a run's own.
 std::string said_of_cut_states(const std::string& of = "");

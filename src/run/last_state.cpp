@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "options/description.hpp"
+#include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
-#include "run/modes.hpp"
 #include "run/restart.hpp"
 #include "run/resume_config.hpp"
 #include "run/status.hpp"
@@ -31,9 +31,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   LastState last;
   last.path = path;
   last.system = blaming_file(path, [&] {
-    RunConfig config = config_of_file(file, catalogue);
-    settle_steps(config.options);
-    return make_system(config, catalogue, workers).system;
+    return make_system(config_of_file(file, catalogue), catalogue, workers).system;
   });
   Restart restart = RestartReader(file, *last.system).read_state(0, Slots::all);
   last.x = std::move(restart.x);
@@ -68,7 +66,7 @@ std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& confi
       throw InputError("--init-from " + path + " holds a run of " + start->system->info().name +
                        ", not of " + info.name);
   }
-  circumstances->setting = make_setting(options, start ? &*start : nullptr);
+  circumstances->setting = setting_of(mode_plan(options), options, start ? &*start : nullptr);
   return circumstances;
 }
 

@@ -19,18 +19,18 @@ namespace {
 const double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// The dimensions of something that every run has: its own after `run`, where there is one.
-std::vector<std::string> of_each_run(const Plan& plan, std::vector<std::string> own = {}) {
+std::vector<std::string> of_each_run(const RunPlan& plan, std::vector<std::string> own = {}) {
   if (plan.ensemble) own.insert(own.begin(), "run");
   return own;
 }
 
-VariableSpec count(const Plan& plan, const std::string& name, const std::string& long_name) {
+VariableSpec count(const RunPlan& plan, const std::string& name, const std::string& long_name) {
   VariableSpec v = variable(name, of_each_run(plan), long_name, NumberType::int64);
   v.data = std::vector<std::int64_t>(plan.runs, 0);
   return v;
 }
 
-GroupSpec statistics_group(const Plan& plan) {
+GroupSpec statistics_group(const RunPlan& plan) {
   GroupSpec group;
   group.name = "statistics";
   group.variables = {
@@ -45,7 +45,7 @@ GroupSpec statistics_group(const Plan& plan) {
   return group;
 }
 
-GroupSpec events_group(const Shape& shape, const Plan& plan) {
+GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
   GroupSpec group;
   group.name = "events";
   // Readers find the same names in every file, also of a variant without events.
@@ -66,7 +66,7 @@ GroupSpec events_group(const Shape& shape, const Plan& plan) {
 }
 
 /// The last state after post-processing.
-GroupSpec final_group(const SystemInfo& info, const Plan& plan) {
+GroupSpec final_group(const SystemInfo& info, const RunPlan& plan) {
   GroupSpec group;
   group.name = "final";
   if (!info.final_title.empty()) group.attributes.push_back({"made_into", info.final_title});
@@ -80,7 +80,7 @@ GroupSpec final_group(const SystemInfo& info, const Plan& plan) {
 }
 
 /// Which stage of its training each run is in.
-void add_stage(GroupSpec& root, const System& system, const Plan& plan) {
+void add_stage(GroupSpec& root, const System& system, const RunPlan& plan) {
   if (!system.shape().stages) return;
   VariableSpec stage = variable("stage", of_each_run(plan, {"time"}),
                                 "stage of the training (-1: not recorded)", NumberType::int8);
@@ -100,15 +100,15 @@ std::string source_of(const std::string& source, const System& system) {
   return source.empty() ? system.info().source : source;
 }
 
-void add_state(GroupSpec& root, const System& system, const Plan& plan) {
-  if (plan.saves == StateSaves::none) return;
-  if (plan.saves == StateSaves::ends)
+void add_state(GroupSpec& root, const System& system, const RunPlan& plan) {
+  if (plan.states == StateSaves::none) return;
+  if (plan.states == StateSaves::ends)
     root.dimensions.push_back(
-        axis("time_state", {0, plan.schedule.back()}, "flow time of the start and the stop"));
+        axis("time_state", {0, plan.schedule().back()}, "flow time of the start and the stop"));
   for (const std::string& name : system.shape().fields) {
     const FieldInfo& info = field_info(system, name);
     std::vector<std::string> dimensions =
-        of_each_run(plan, {plan.saves == StateSaves::all ? "time" : "time_state"});
+        of_each_run(plan, {plan.states == StateSaves::all ? "time" : "time_state"});
     dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
     VariableSpec field = variable(name, std::move(dimensions), info.meaning);
     field.attributes.push_back({"symbol", info.symbol});
@@ -117,7 +117,7 @@ void add_state(GroupSpec& root, const System& system, const Plan& plan) {
   }
 }
 
-void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
+void add_observables(GroupSpec& root, const System& system, const RunPlan& plan) {
   const std::vector<std::string>& held = system.shape().invariants;
   for (const ObservableInfo& info : system.info().observables) {
     VariableSpec observable = variable(info.name, of_each_run(plan, {"time"}), info.meaning);
@@ -134,7 +134,7 @@ void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
   }
 }
 
-void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
+void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {
   for (const std::string& name : system.shape().passages) {
     const PassageInfo& info = passage_info(system.info(), name);
     VariableSpec times = variable(name, of_each_run(plan, info.dimensions), info.meaning);
@@ -145,7 +145,7 @@ void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
 }
 
 /// What an ensemble records of each of its runs.
-void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
+void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
   if (!plan.ensemble) return;
   const auto of_runs = [&](const char* name, const char* meaning,
                            const std::vector<std::string>& words) {
@@ -164,26 +164,17 @@ void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
 }
 
 /// The step at each time, where time is counted in steps.
-void add_steps(GroupSpec& root, const Plan& plan) {
-  if (!(plan.step_length > 0)) return;
+void add_steps(GroupSpec& root, const RunPlan& plan) {
+  if (!(plan.step_length() > 0)) return;
   VariableSpec step = variable("step", {"time"}, "step of the method", NumberType::int64);
   std::vector<std::int64_t> numbers;
-  for (const double time : plan.schedule) numbers.push_back(std::llround(time / plan.step_length));
+  for (const double time : plan.schedule())
+    numbers.push_back(std::llround(time / plan.step_length()));
   step.data = std::move(numbers);
   root.variables.push_back(std::move(step));
 }
 
 }  // namespace
-
-StateSaves state_saves(const std::string& word) {
-  if (word == "all") return StateSaves::all;
-  return word == "ends" ? StateSaves::ends : StateSaves::none;
-}
-
-std::string word_of(StateSaves saves) {
-  if (saves == StateSaves::all) return "all";
-  return saves == StateSaves::ends ? "ends" : "none";
-}
 
 std::string timestamp() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -204,21 +195,14 @@ std::size_t field_size(const System& system, const FieldInfo& field) {
   return system.shape().size_of(field.dimensions);
 }
 
-double state_bytes(const System& system) {
-  double bytes = 0;
-  for (const std::string& name : system.shape().fields)
-    bytes += static_cast<double>(field_size(system, field_info(system, name))) * sizeof(double);
-  return bytes;
-}
-
-GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& plan,
-                     unsigned threads) {
+GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
+                     const DriverData& driver_data, unsigned threads) {
   const SystemInfo& info = system.info();
   std::vector<std::string> observables;
   for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
 
   GroupSpec root;
-  root.attributes = file_attributes(info, info.title, config.options.word("mode"), config);
+  root.attributes = file_attributes(info, info.title, mode_of(plan.mode), config);
   root.attributes.insert(root.attributes.end(), {{"diverged_at", kNone},
                                                  {"observables", joined(observables)},
                                                  {"state_fields", joined(system.shape().fields)},
@@ -235,7 +219,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
     root.dimensions.push_back(places("run", plan.runs, "run with noise of its own"));
     root.dimensions.back().first = static_cast<std::int64_t>(plan.first_run);
   }
-  root.dimensions.push_back(axis("time", plan.schedule, "flow time"));
+  root.dimensions.push_back(axis("time", plan.schedule(), "flow time"));
   for (const DimensionSpec& dimension : system.shape().dimensions)
     root.dimensions.push_back(dimension);
   root.variables = {count(plan, "saves_done", "saves that hold data; the rest are NaN")};
@@ -253,7 +237,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& 
                  provenance_group(threads),
                  statistics_group(plan),
                  events_group(system.shape(), plan),
-                 restart_group(system, plan.spacing, plan.driver_data, plan.runs)};
+                 restart_group(system, plan.course.spacing, driver_data, plan.runs)};
   if (system.shape().finals) root.groups.push_back(final_group(info, plan));
   return root;
 }

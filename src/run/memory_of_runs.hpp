@@ -2,16 +2,16 @@
 
 #include <cstddef>
 
-#include "popflow/parameter.hpp"
+#include "plan/mode_plan.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow {
 
-/// Numbers that the drivers of `runs` runs at a time hold, from the options of `run`: states, of
-/// which a method keeps some between the ends of a step.
-double numbers_of_states(const System& system, const Parameters& options, std::size_t runs);
+/// Numbers that the drivers of `runs` runs at a time hold: states, of which a method keeps some
+/// between the ends of a step.
+double numbers_of_states(const System& system, const ModePlan& mode, std::size_t runs);
 
 /// The same with the samples that they draw.
-double numbers_of_runs(const System& system, const Parameters& options, std::size_t runs);
+double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs);
 
 }  // namespace popflow

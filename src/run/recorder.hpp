@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "file/trajectory_group.hpp"
+#include "plan/schedule.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 #include "run/layout.hpp"
 #include "run/restart.hpp"
-#include "run/schedule.hpp"
 
 namespace popflow {
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "file/trajectory_group.hpp"
+#include "plan/schedule.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/error.hpp"
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
-#include "run/schedule.hpp"
 
 namespace popflow {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "file/structure.hpp"
+#include "plan/mode_plan.hpp"
 #include "run/interrupt.hpp"
-#include "run/modes.hpp"
 #include "run/restart.hpp"
 #include "run/status.hpp"
 
@@ -179,7 +179,11 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
   ResumePlan plan(config_of_file(file, catalogue), recorded_config(file, catalogue));
   const std::string status = required_text(file, "", "status");
   const double end = plan.config.options.real("t-end");
-  plan.schedule = blaming_file(path, [&] { return make_schedule(plan.config.options, end); });
+  double step = 0;
+  plan.schedule = blaming_file(path, [&] {
+    step = step_length(mode_plan(plan.config.options));
+    return make_schedule(plan.config.options, end, step);
+  });
   if (!agree(file.read("time").values, plan.schedule))
     throw InputError(path + " is damaged: its times are not those of its parameters");
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
@@ -196,10 +200,9 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
                        "' and cannot be extended to t = " + shortest(*options.t_end));
     plan.extends = true;
     plan.spacing = read_spacing(file);
-    plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end,
-                                    step_length(plan.config.options));
-    describe_schedule(plan.schedule, plan.config.options);
-    describe_schedule(plan.schedule, plan.recorded.options);
+    plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end, step);
+    describe_schedule(plan.schedule, step, plan.config.options);
+    describe_schedule(plan.schedule, step, plan.recorded.options);
     return plan;
   }
   if (options.t_end && *options.t_end < end)

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "file/trajectory_file.hpp"
+#include "plan/schedule.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "run/run.hpp"
-#include "run/schedule.hpp"
 
 namespace popflow {
 

@@ -13,7 +13,6 @@
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 #include "run/resume_config.hpp"
 
 namespace popflow {
@@ -107,7 +106,8 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
-  if (const std::string end = said_of_rounded_end(config.options, experiment.config.options);
+  if (const std::string end =
+          said_of_rounded_end(config.options, experiment.plan.mode, experiment.plan.course.end);
       !end.empty())
     screen.message(end);
   for (const Note& note : experiment.system->notes())
@@ -115,7 +115,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
       screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
-  if (experiment.states_were_cut) screen.message(said_of_cut_states());
+  if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
   GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
   const bool may_warn = may_warn_at_end(layout);
@@ -147,7 +147,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
   const auto experiment = blaming_file(
       path, [&] { return std::make_unique<Experiment>(plan.config, catalogue, workers); });
   if (plan.extends)
-    experiment->plan.spacing = plan.spacing;
+    experiment->plan.course.spacing = plan.spacing;
   else
     file.require(experiment->layout());
   const RecordedRuns before(DataFile(path), *experiment, plan.extends);

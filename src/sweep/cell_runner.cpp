@@ -8,8 +8,8 @@
 
 #include "outcome_index.hpp"
 #include "popflow/error.hpp"
+#include "run/drivers.hpp"
 #include "run/memory_of_runs.hpp"
-#include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/refusal.hpp"
 
@@ -17,7 +17,7 @@ namespace popflow {
 
 namespace {
 
-/// The options of `run` from which a Setting is made (make_setting()).
+/// The options of `run` from which a Setting is made (setting_of()).
 bool is_of_setting(const std::string& option) {
   constexpr std::array<std::string_view, 7> known = {
       "method", "dt", "learning-rate", "svag", "problem", "problem-seed", "init-from"};
@@ -57,6 +57,15 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
   for (const Column& column : columns.of_run.columns)
     if (column.begin >= columns.fields && column.begin < columns.fields_end)
       fields_.push_back(&column);
+}
+
+const FlowPlan* CellRunner::Current::flow_in_lanes() const {
+  const auto* flow = refused ? nullptr : std::get_if<FlowPlan>(&plan->mode);
+  return flow != nullptr && flow->lanes ? flow : nullptr;
+}
+
+bool CellRunner::Current::side_by_side() const {
+  return flow_in_lanes() != nullptr || (!refused && runs_together(plan->mode) > 1);
 }
 
 CellRunner::Difference CellRunner::difference(std::uint64_t a, std::uint64_t b) const {
@@ -117,27 +126,16 @@ void CellRunner::set(std::uint64_t number) {
   set_.reset();
   if (anew) config_ = cells_.base();
   cells_.set(config_, number, before);
-  if (anew) {
-    settle_run(config_.options);
-    settle_steps(config_.options);
-  }
+  if (anew) complete_run(config_.options);
   set_ = number;
 }
 
-std::shared_ptr<const CellRunner::Settled> CellRunner::settle(const Current& next) {
+std::shared_ptr<const RunPlan> CellRunner::plan_of(const Current& next) {
   const bool by_options_alone = !options_vary_ && !cells_.noisy() && config_.options.has("t-end");
   // The coordinates may differ, and with them whether there are lanes.
-  const bool as_before = current_ && current_->settled && current_->in_lanes == next.in_lanes;
-  if (by_options_alone && as_before) return current_->settled;
-  const System& system = *next.system;
-  const auto settled = std::make_shared<Settled>(Settled{config_.options});
-  Parameters& options = settled->options;
-  settle_end(options, system);
-  settle_kernel(options, system, true);
-  settled->lanes = options.word("mode") != "sgd" && options.word("kernel") == "lanes";
-  settled->schedule = make_schedule(options, options.real("t-end"));
-  if (!cells_.noisy()) settled->flow = flow_options(options, {});
-  return settled;
+  const bool as_before = current_ && current_->plan && current_->in_lanes == next.in_lanes;
+  if (by_options_alone && as_before) return current_->plan;
+  return std::make_shared<RunPlan>(plan_run(config_.options, *next.system, Asked::in_sweep));
 }
 
 std::unique_ptr<System> CellRunner::make_system() {
@@ -170,7 +168,7 @@ void CellRunner::make(Current& next) {
   next.in_lanes = static_cast<bool>(can.in_lanes);
   next.outcomes = can.outcomes.operator->();
   next.final_values = can.final_values.operator->();
-  next.settled = settle(next);
+  next.plan = plan_of(next);
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
@@ -179,19 +177,18 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   // before they are written.
   constexpr std::size_t kFlows = 4 * kLanes;
   constexpr std::size_t kQuickFlows = 16 * kLanes;
-  const auto in_lanes = [](const Current& cell) { return !cell.refused && cell.settled->lanes; };
   enter(runs.front().number);
   std::vector<Job> jobs;
   jobs.push_back({runs.front(), current_});
   const std::shared_ptr<const Current> first = current_;
-  const bool of_flows = in_lanes(*first) && !cells_.noisy();
-  together_ = of_flows ? kFlows : in_lanes(*first) ? kLanes : 1;
+  const bool of_flows = first->flow_in_lanes() != nullptr;
+  together_ = of_flows ? kFlows : first->side_by_side() ? kLanes : 1;
   const std::size_t most = of_flows ? kQuickFlows : together_;
   while (jobs.size() < std::min(most, runs.size())) {
     const CellRun& next = runs[jobs.size()];
     if (cells_.noisy() && next.number != first->number) break;
     const Current& cell = enter(next.number);
-    if (!in_lanes(cell)) break;
+    if (!cell.side_by_side()) break;
     jobs.push_back({next, current_});
   }
   return jobs;
@@ -202,18 +199,18 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
   if (first.refused) return false;
   return all_accepted(jobs, [&] {
     std::vector<std::unique_ptr<Driver>> drivers;
-    if (!cells_.noisy() && first.settled->lanes) {
+    if (first.flow_in_lanes() != nullptr) {
       std::vector<FlowLanes::Flow> flows;
       flows.reserve(jobs.size());
       for (const Job& job : jobs)
-        flows.push_back({job.cell->system.get(), job.cell->settled->flow});
+        flows.push_back({job.cell->system.get(), job.cell->flow_in_lanes()->driver});
       lanes_.emplace(std::move(flows), interrupted_);
       drivers = lanes_->drivers();
     } else {
       std::vector<std::uint32_t> numbers;
       numbers.reserve(jobs.size());
       for (const Job& job : jobs) numbers.push_back(static_cast<std::uint32_t>(job.of.run));
-      drivers = make_drivers(*first.system, workers_, first.settled->options, numbers,
+      drivers = make_drivers(*first.system, workers_, first.plan->mode, numbers,
                              std::vector<DriverHooks>(jobs.size(), {interrupted_, {}}));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].driver = std::move(drivers[i]);
@@ -221,7 +218,7 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
 }
 
 bool CellRunner::move_to(Job& job, std::size_t save) const {
-  const Schedule& schedule = job.cell->settled->schedule;
+  const Schedule& schedule = job.cell->plan->schedule();
   if (job.over || save >= schedule.size()) return true;
   const Driver& driver = *job.driver;
   job.failed =
@@ -237,12 +234,12 @@ bool CellRunner::move_to(Job& job, std::size_t save) const {
 
 bool CellRunner::move(std::vector<Job>& jobs) {
   std::size_t saves = 0;
-  for (const Job& job : jobs) saves = std::max(saves, job.cell->settled->schedule.size());
+  for (const Job& job : jobs) saves = std::max(saves, job.cell->plan->schedule().size());
   for (std::size_t save = 0; save < saves; ++save) {
     if (lanes_ && jobs.size() > 1) {
       std::vector<double> targets;
       for (const Job& job : jobs) {
-        const Schedule& schedule = job.cell->settled->schedule;
+        const Schedule& schedule = job.cell->plan->schedule();
         targets.push_back(schedule[std::min(save, schedule.size() - 1)]);
       }
       all_accepted(jobs, [&] { lanes_->advance(targets); });
@@ -263,8 +260,7 @@ double CellRunner::numbers_of_last() const {
   if (!current_ || current_->refused) return 0;
   // Runs with noise that go together draw their samples one after the other.
   const std::size_t flows = cells_.noisy() ? 1 : together_;
-  return static_cast<double>(flows) *
-         numbers_of_runs(*current_->system, current_->settled->options, 1);
+  return static_cast<double>(flows) * numbers_of_runs(*current_->system, current_->plan->mode, 1);
 }
 
 std::size_t CellRunner::compute(std::span<const CellRun> runs) {
@@ -377,8 +373,7 @@ void CellRunner::write_cell(const Current& cell, std::span<double> row) const {
     for (const auto& [name, value] : cell.system->shape().constants)
       if (name == columns_.constant_names[i]) row[columns_.constants + i] = value;
   if (!columns_.own_times) return;
-  std::copy_n(cell.settled->schedule.begin(),
-              std::min(cell.settled->schedule.size(), columns_.saves),
+  std::copy_n(cell.plan->schedule().begin(), std::min(cell.plan->schedule().size(), columns_.saves),
               row.begin() + static_cast<std::ptrdiff_t>(columns_.cell_times));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/flow_lanes.hpp"
+#include "plan/run_plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/driver.hpp"
 #include "run/last_state.hpp"
@@ -48,23 +49,21 @@ class CellRunner {
   [[nodiscard]] double numbers_of_last() const;
 
  private:
-  /// What follows from the options of `run`, which many cells may share.
-  struct Settled {
-    Parameters options;
-    bool lanes = false;  ///< are runs computed side by side?
-    Schedule schedule = {};
-    FlowDriver::Options flow = {};
-  };
   /// A cell's System and what its runs have in common.
   struct Current {
     std::uint64_t number = 0;
     bool refused = false;
-    std::shared_ptr<const Settled> settled = {};
+    std::shared_ptr<const RunPlan> plan = {};  ///< many cells may share it
     std::shared_ptr<const System> system = {};
     // The system's capabilities, as far as they are asked for; null where it lacks one.
     bool in_lanes = false;
     const Outcomes* outcomes = nullptr;
     const FinalValues* final_values = nullptr;
+
+    /// The flow, where runs of this cell are flows that go side by side with others; else null.
+    [[nodiscard]] const FlowPlan* flow_in_lanes() const;
+    /// Are runs computed side by side?
+    [[nodiscard]] bool side_by_side() const;
   };
   /// A run under way.
   struct Job {
@@ -81,7 +80,7 @@ class CellRunner {
   [[nodiscard]] std::unique_ptr<System> make_system();
   /// Gives config_ a cell's values.
   void set(std::uint64_t number);
-  [[nodiscard]] std::shared_ptr<const Settled> settle(const Current& next);
+  [[nodiscard]] std::shared_ptr<const RunPlan> plan_of(const Current& next);
   struct FailedTogether;
   /// Computes runs that go together; false if they were interrupted.
   bool compute(std::vector<Job>& jobs);

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "options/tokens.hpp"
+#include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
-#include "run/modes.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -151,7 +151,7 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
   if (options.given("over") && options.text("over").empty())
     throw UsageError("--over is empty; an axis has the form [LABEL:]PARAMETER=VALUES");
-  noisy_ = is_ensemble(options);
+  noisy_ = has_noise(options);
   runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
   const std::vector<std::string> words = text::lines(options.text("over"));
   refuse_too_many(least_cells(words, sweep_, sampling), runs_);
@@ -218,7 +218,7 @@ void Cells::set(RunConfig& config, std::uint64_t number,
 RunConfig Cells::config(std::uint64_t number) const {
   RunConfig config = base_;
   set(config, number);
-  settle_run(config.options);
+  complete_run(config.options);
   return config;
 }
 

@@ -5,10 +5,10 @@
 #include <optional>
 #include <set>
 
+#include "plan/course.hpp"
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
 #include "run/layout.hpp"
-#include "run/modes.hpp"
 #include "run/specs.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/refusal.hpp"
@@ -69,9 +69,7 @@ std::vector<std::uint64_t> probes(const Cells& cells, std::size_t most) {
 }
 
 Made made(const Cells& cells, std::uint64_t number, const Catalogue& catalogue, Workers& workers) {
-  RunConfig config = cells.config(number);
-  settle_steps(config.options);
-  return make_system(config, catalogue, workers);
+  return make_system(cells.config(number), catalogue, workers);
 }
 
 /// The shape of a cell's states; none if the system refuses the cell and such cells are marked.
@@ -137,7 +135,7 @@ VariableSpec described_variable(const std::string& name, std::vector<std::string
 bool times_differ(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   const bool flow = !cells.noisy();
-  const bool in_steps = options.word("mode") == "sgd" || is_noisy_descent(options);
+  const bool in_steps = counts_steps(options);
   if (flow || !in_steps)
     return !options.has("t-end") || cells.sweeps("t-end") || cells.sweeps("method") ||
            cells.sweeps("steps");
@@ -247,15 +245,11 @@ void Columns::add_series(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   own_times = times_differ(cells);
   if (!own_times) {
-    RunConfig config = cells.config(0);
-    settle_steps(config.options);
-    const double h = step_length(config.options);
-    const bool in_steps = h > 0 && !config.options.has("t-end");
-    double end = in_steps ? h * static_cast<double>(config.options.integer("steps"))
-                          : config.options.real("t-end");
-    if (h > 0) end = h * std::max(1.0, std::round(end / h));
-    if (h > 0) config.options.resolve("steps", static_cast<std::int64_t>(std::llround(end / h)));
-    times = make_schedule(config.options, end);
+    const RunConfig config = cells.config(0);
+    const auto no_default = []() -> double {
+      throw std::logic_error("cells whose ends are their systems' own save at times of their own");
+    };
+    times = course_of(config.options, mode_plan(config.options), no_default).schedule;
     saves = times.size();
   } else {
     saves = options.has("save-at") ? options.reals("save-at").size() + 1

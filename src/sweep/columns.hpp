@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "plan/schedule.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/file_layout.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/workers.hpp"
-#include "run/schedule.hpp"
 #include "sweep/cells.hpp"
 
 namespace popflow {

@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "options/tokens.hpp"
+#include "plan/run_plan.hpp"
 #include "popflow/error.hpp"
 #include "report/csv.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 #include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
@@ -132,18 +132,19 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
   return line;
 }
 
-/// Fills in the kernel that the sweep took for a cell's flow. Sizes, on which that depends, may
-/// stand in a problem file, if it can still be read.
-void settle_kernel_of(RunConfig& config, const Catalogue& catalogue) {
+/// Did the sweep take lanes for a cell's flow? Sizes, on which that depends, may stand in a problem
+/// file, if it can still be read.
+bool took_lanes(const RunConfig& config, const Catalogue& catalogue) {
+  const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
   if (config.options.has("problem")) {
     try {
       Workers workers(1);
-      settle_kernel(config.options, *make_system(config, catalogue, workers).system, true);
-      return;
+      const std::unique_ptr<System> system = make_system(config, catalogue, workers).system;
+      return std::get<FlowPlan>(plan_run(config.options, *system, Asked::in_sweep).mode).lanes;
     } catch (const Error&) {
     }
   }
-  settle_flow_kernel(config.options, catalogue.info(config.system), config.own);
+  return cell_in_lanes(declared, config.options, catalogue.info(config.system), config.own);
 }
 
 }  // namespace
@@ -185,7 +186,9 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
   RunConfig config = cells.config(number);
-  if (!cells.noisy()) settle_kernel_of(config, catalogue);
+  if (!cells.noisy())
+    config.options.resolve("kernel",
+                           std::string(took_lanes(config, catalogue) ? "lanes" : "scalar"));
   std::string command = program + " run " + config.system;
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {

@@ -11,7 +11,7 @@
 #include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/sgd_driver.hpp"
-#include "run/modes.hpp"
+#include "run/drivers.hpp"
 #include "steppers/flow_methods.hpp"
 #include "verify/checks.hpp"
 
@@ -128,11 +128,6 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
   if (expected.counts.accepted >= cuts) found.same(any, what + " could not be cut");
 }
 
-std::string name_of(const Parameters& options) {
-  const std::string& mode = options.word("mode");
-  return mode == "sde" ? mode + " with " + options.word("noise") + " noise" : mode;
-}
-
 /// An empty folder that goes with all that is in it.
 class Folder {
  public:
@@ -167,27 +162,27 @@ Checks check_threads(const Subject& subject) {
   const Stretch expected = flow(*alone.system, one);
   std::vector<Variant> alone_noisy;
   std::vector<Stretch> expected_noisy;
-  const auto noise = [&](const System& system, const RunConfig& run, Workers& workers) {
-    const auto driver = make_driver(system, workers, run.options, 0, DriverHooks{});
-    const Outcome::Kind kind = driver->advance(run.options.real("t-end")).kind;
+  const auto noise = [&](const System& system, const NoisyRun& run, Workers& workers) {
+    const auto driver = make_driver(system, workers, run.mode, 0, DriverHooks{});
+    const Outcome::Kind kind = driver->advance(run.end).kind;
     return Stretch(*driver, kind);
   };
   // As an ensemble computes them: at the same time, with one System, which must keep nothing.
   constexpr std::uint32_t kRuns = 12;
-  const auto ensemble = [&](const System& system, const RunConfig& run, Workers& workers) {
+  const auto ensemble = [&](const System& system, const NoisyRun& run, Workers& workers) {
     std::vector<std::optional<Stretch>> ends(kRuns);
     workers.run(kRuns, [&](std::size_t number) {
       Workers alone_here(1);
-      const auto driver = make_driver(system, alone_here, run.options,
+      const auto driver = make_driver(system, alone_here, run.mode,
                                       static_cast<std::uint32_t>(number), DriverHooks{});
-      const Outcome::Kind kind = driver->advance(run.options.real("t-end")).kind;
+      const Outcome::Kind kind = driver->advance(run.end).kind;
       ends[number].emplace(*driver, kind);
     });
     return ends;
   };
   std::vector<std::vector<std::optional<Stretch>>> expected_ensemble;
-  for (const RunConfig& run : subject.noisy_runs()) {
-    alone_noisy.push_back(subject.make(run, one));
+  for (const NoisyRun& run : subject.noisy_runs()) {
+    alone_noisy.push_back(subject.make(run.config, one));
     expected_noisy.push_back(noise(*alone_noisy.back().system, run, one));
     expected_ensemble.push_back(ensemble(*alone_noisy.back().system, run, one));
   }
@@ -204,11 +199,11 @@ Checks check_threads(const Subject& subject) {
     }
     found.same(flow(*other.system, many) == expected, "the flow" + with);
     for (std::size_t r = 0; r < expected_noisy.size(); ++r) {
-      const RunConfig& run = subject.noisy_runs()[r];
-      const Variant noisy = subject.make(run, many);
-      found.same(noise(*noisy.system, run, many) == expected_noisy[r], name_of(run.options) + with);
+      const NoisyRun& run = subject.noisy_runs()[r];
+      const Variant noisy = subject.make(run.config, many);
+      found.same(noise(*noisy.system, run, many) == expected_noisy[r], run.name() + with);
       found.same(ensemble(*noisy.system, run, many) == expected_ensemble[r],
-                 name_of(run.options) + ", runs at the same time" + with);
+                 run.name() + ", runs at the same time" + with);
       const Capability<Sampled> a = alone_noisy[r].system->capabilities().sampled,
                                 b = noisy.system->capabilities().sampled;
       if (!a || !b) continue;
@@ -245,13 +240,13 @@ Checks check_resuming(const Subject& subject) {
           return std::make_unique<FlowDriver>(subject.system(), subject.workers(), options);
         },
         subject.end(), cuts, "the flow by " + method, found);
-  for (const RunConfig& run : subject.noisy_runs())
+  for (const NoisyRun& run : subject.noisy_runs())
     compare_cuts(
         [&](DriverHooks hooks) {
-          return make_driver(*subject.noisy()->system, subject.workers(), run.options, 0,
+          return make_driver(*subject.noisy()->system, subject.workers(), run.mode, 0,
                              std::move(hooks));
         },
-        run.options.real("t-end"), cuts, name_of(run.options), found);
+        run.end, cuts, run.name(), found);
   return {found.check("resuming", "ends of resumed runs")};
 }
 

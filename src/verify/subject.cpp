@@ -7,8 +7,9 @@
 
 #include "flow/step_length.hpp"
 #include "options/methods.hpp"
+#include "plan/run_plan.hpp"
+#include "run/drivers.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 #include "steppers/flow_methods.hpp"
 #include "text/text.hpp"
 
@@ -68,7 +69,6 @@ bool Subject::try_to(const std::string& what, Call&& call) {
 
 Variant Subject::make(const RunConfig& config, Workers& workers) const {
   Variant variant{config, nullptr};
-  settle_steps(variant.config.options);
   Made made = make_system(variant.config, catalogue_, workers);
   variant.system = std::move(made.system);
   variant.config.own = std::move(made.own);
@@ -177,34 +177,37 @@ void Subject::prepare_noise(const RunConfig& config) {
     noisy_.reset();
     return;
   }
-  if (asked != "flow") {
-    noisy_runs_.push_back(noisy_->config);
-  } else {
-    if (can.sampled) noisy_runs_.push_back(noisy_->config);
-    if (!can.proximal) {
-      RunConfig isotropic = as_noisy(config, "sde");
-      isotropic.options.resolve("noise", std::string("isotropic"));
-      isotropic.options.resolve("noise-scale", 0.01);
-      noisy_runs_.push_back(isotropic);
-    }
+  std::vector<RunConfig> configs;
+  if (asked != "flow" || can.sampled) configs.push_back(noisy_->config);
+  if (asked == "flow" && !can.proximal) {
+    RunConfig isotropic = as_noisy(config, "sde");
+    isotropic.options.resolve("noise", std::string("isotropic"));
+    isotropic.options.resolve("noise-scale", 0.01);
+    configs.push_back(isotropic);
   }
   // Some twenty steps each, whatever the end.
-  for (RunConfig& run : noisy_runs_) {
-    settle_steps(run.options);
-    const double h = std::max(step_length(run.options),
-                              run.options.word("mode") == "sde" ? run.options.real("dt") : 0.0);
+  for (RunConfig& run : configs) {
+    const ModePlan mode = mode_plan(run.options);
+    const auto* sde = std::get_if<SdePlan>(&mode);
+    const double h = sde != nullptr ? sde->driver.dt : step_length(mode);
     const double steps = options_.thorough ? 200 : asked == "flow" ? 20 : 50;
     const double asked_end = run.options.has("t-end") ? run.options.real("t-end") : steps * h;
     run.options.resolve("t-end", std::min(asked_end, steps * h));
-    settle_end(run.options, *noisy_->system);
+    const double end = plan_run(run.options, *noisy_->system).course.end;
+    noisy_runs_.push_back({std::move(run), mode, end});
   }
 
   if (noisy_runs_.empty()) return;
   noisy_points_.push_back(start_of(*noisy_->system));
-  const auto driver =
-      make_driver(*noisy_->system, workers_, noisy_runs_.front().options, 0, DriverHooks{});
-  if (driver->advance(noisy_runs_.front().options.real("t-end")).kind == Outcome::Kind::reached)
+  const NoisyRun& first_run = noisy_runs_.front();
+  const auto driver = make_driver(*noisy_->system, workers_, first_run.mode, 0, DriverHooks{});
+  if (driver->advance(first_run.end).kind == Outcome::Kind::reached)
     noisy_points_.push_back(point_of(*driver, "t = " + digits(driver->time()) + " with noise"));
+}
+
+std::string NoisyRun::name() const {
+  const auto* sde = std::get_if<SdePlan>(&mode);
+  return mode_of(mode) + (sde != nullptr ? " with " + sde->driver.noise + " noise" : "");
 }
 
 Point start_of(const System& system) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "options/run_config.hpp"
+#include "plan/mode_plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
@@ -50,6 +51,16 @@ std::string thrown_by(Call&& call) {
   return "";
 }
 
+/// A run with noise, of some twenty steps.
+struct NoisyRun {
+  RunConfig config;
+  ModePlan mode;
+  double end;
+
+  /// "sde with batch noise".
+  [[nodiscard]] std::string name() const;
+};
+
 /// What is verified: the system along its flow, and as noise moves it.
 class Subject {
  public:
@@ -83,8 +94,8 @@ class Subject {
   /// why_not_noisy(), where it refuses noise.
   [[nodiscard]] const Variant* noisy() const { return noisy_ ? &*noisy_ : nullptr; }
   [[nodiscard]] const std::string& why_not_noisy() const { return why_not_noisy_; }
-  /// Runs with noise that the noisy system allows, a configuration each.
-  [[nodiscard]] const std::vector<RunConfig>& noisy_runs() const { return noisy_runs_; }
+  /// Runs with noise that the noisy system allows.
+  [[nodiscard]] const std::vector<NoisyRun>& noisy_runs() const { return noisy_runs_; }
   /// The start and where noise has moved it.
   [[nodiscard]] const std::vector<Point>& noisy_points() const { return noisy_points_; }
 
@@ -117,7 +128,7 @@ class Subject {
   std::vector<Point> points_;
   std::optional<Variant> noisy_;
   std::string why_not_noisy_;
-  std::vector<RunConfig> noisy_runs_;
+  std::vector<NoisyRun> noisy_runs_;
   std::vector<Point> noisy_points_;
 };
 

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "fuzz/support.hpp"
+#include "plan/schedule.hpp"
 #include "popflow/error.hpp"
-#include "run/schedule.hpp"
 
 namespace popflow::fuzz {
 namespace {
@@ -23,14 +23,14 @@ void run(std::string_view input) {
       options.set(name, line.substr(std::min(equals + 1, line.size())), Origin::command_line);
     }
     if (options.has("saves") && options.integer("saves") > 100000) return;
-    settle_run(options);
+    complete_run(options);
     const double end = options.real("t-end");
-    const Schedule schedule = make_schedule(options, end);
+    const Schedule schedule = make_schedule(options, end, 0);
     expect(!schedule.empty() && schedule.back() == end, "a schedule that does not end at the end");
     expect(std::adjacent_find(schedule.begin(), schedule.end(), std::greater_equal<>()) ==
                schedule.end(),
            "times that do not increase");
-    const Spacing spacing = spacing_of(options, end);
+    const Spacing spacing = spacing_of(options, end, 0);
     (void)done_or_refused([&] {
       const double later =
           end + (schedule.size() > 1 ? 3 * (end - schedule[schedule.size() - 2]) : 1);
@@ -40,8 +40,8 @@ void run(std::string_view input) {
              "an extension that changes earlier times");
     });
     Parameters described = options;
-    describe_schedule(schedule, described);
-    expect(make_schedule(described, described.real("t-end")) == schedule,
+    describe_schedule(schedule, 0, described);
+    expect(make_schedule(described, described.real("t-end"), 0) == schedule,
            "a schedule that its description does not give");
   });
 }

@@ -3,7 +3,6 @@
 #include "options/run_config.hpp"
 #include "popflow/systems.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 
 namespace popflow::test {
 
@@ -14,9 +13,7 @@ inline RunConfig parse(const std::string& system, const std::vector<std::string>
 
 /// Makes the System that a configuration asks for, as an experiment would.
 inline Made make_system(const RunConfig& config, Workers& workers) {
-  RunConfig settled = config;
-  settle_steps(settled.options);
-  return popflow::make_system(settled, systems(), workers);
+  return popflow::make_system(config, systems(), workers);
 }
 
 }  // namespace popflow::test

@@ -12,13 +12,14 @@ namespace popflow {
 /// When a run is recorded: increasing times, the last of them the end.
 using Schedule = std::vector<double>;
 
-/// As the options saves, save-spacing, save-first and save-at say. Throws UsageError where they
-/// conflict with the end or each other.
-Schedule make_schedule(const Parameters& options, double t_end);
+/// As the options saves, save-spacing, save-first and save-at say. Where time is counted in steps
+/// of length `step` (else 0), its times are the nearest whole steps, and `t_end` is one. Throws
+/// UsageError where the options conflict with the end or each other.
+Schedule make_schedule(const Parameters& options, double t_end, double step);
 
-/// Where time is counted in steps: rounds the times of save-at to whole ones. `t_end` is the end as
-/// it was asked for, which is rounded, too: UsageError for a time beyond it.
-void round_saves(Parameters& options, double t_end);
+/// The times of save-at, rounded to whole steps. `asked_end` is the end before it was rounded, too:
+/// UsageError for a time beyond it.
+Schedule rounded_saves(const Parameters& options, double asked_end, double step);
 
 /// How a schedule continues beyond its end. An extended run may end between two grid points, and
 /// still continues at its old spacing when it is extended again.
@@ -28,7 +29,7 @@ struct Spacing {
 };
 
 /// Of the schedule to `t_end`, before its times are rounded to steps.
-Spacing spacing_of(const Parameters& options, double t_end);
+Spacing spacing_of(const Parameters& options, double t_end, double step);
 
 /// The schedule of a run that is extended to `t_end`: its times, then further ones at the same
 /// spacing (listed times: the end alone).
@@ -37,6 +38,6 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
                          double step = 0);
 
 /// Changes the options to those whose make_schedule() is `schedule`, the end included.
-void describe_schedule(const Schedule& schedule, Parameters& options);
+void describe_schedule(const Schedule& schedule, double step, Parameters& options);
 
 }  // namespace popflow

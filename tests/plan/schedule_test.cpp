@@ -1,14 +1,13 @@
 // When a run is recorded, and how its schedule continues beyond its end.
 
-#include "run/schedule.hpp"
+#include "plan/schedule.hpp"
 
 #include <cmath>
 
 #include "options/run_config.hpp"
+#include "plan/course.hpp"
 #include "popflow/error.hpp"
-#include "run/modes.hpp"
 #include "support/catch.hpp"
-#include "support/toy_systems.hpp"
 
 namespace popflow::test {
 namespace {
@@ -20,10 +19,10 @@ Parameters options(const std::vector<std::pair<std::string, std::string>>& given
 }
 
 Schedule schedule(const std::vector<std::pair<std::string, std::string>>& given, double end) {
-  return make_schedule(options(given), end);
+  return make_schedule(options(given), end, 0);
 }
 
-TEST_CASE("schedules follow the options", "[fast][run]") {
+TEST_CASE("schedules follow the options", "[fast][plan]") {
   CHECK(schedule({{"saves", "1"}}, 3) == Schedule{3});
   CHECK(schedule({{"saves", "4"}}, 3) == Schedule{0, 1, 2, 3});
   CHECK(schedule({}, 50).size() == 201);
@@ -42,22 +41,18 @@ TEST_CASE("schedules follow the options", "[fast][run]") {
   CHECK_THROWS_AS(schedule({{"save-at", "1,4"}}, 3), UsageError);
 }
 
-TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][run]") {
+TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][plan]") {
   const auto of_steps = [](const std::string& rate, const std::string& saves,
                            const std::string& end) {
     Parameters parameters =
         options({{"mode", "sgd"}, {"learning-rate", rate}, {"save-at", saves}, {"t-end", end}});
-    const ToySystem system(decay());
-    settle_end(parameters, system);
-    const Schedule times = make_schedule(parameters, parameters.real("t-end"));
+    const auto no_default = [] { return 0.0; };
+    const Course course = course_of(parameters, mode_plan(parameters), no_default);
     // What is recorded asks for the same again.
-    Parameters recorded = options({{"mode", "sgd"},
-                                   {"learning-rate", rate},
-                                   {"save-at", parameters.text("save-at")},
-                                   {"t-end", parameters.text("t-end")}});
-    settle_end(recorded, system);
-    CHECK(make_schedule(recorded, recorded.real("t-end")) == times);
-    return times;
+    parameters.resolve("save-at", course.save_at);
+    parameters.resolve("t-end", course.end);
+    CHECK(course_of(parameters, mode_plan(parameters), no_default).schedule == course.schedule);
+    return course.schedule;
   };
   CHECK(of_steps("0.3", "0.3,0.9", "0.9") == Schedule{0.3, 3 * 0.3});
   CHECK(of_steps("0.3", "0.5,1", "1") == Schedule{2 * 0.3, 3 * 0.3});
@@ -73,14 +68,14 @@ TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][ru
   }
 }
 
-TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][run]") {
+TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][plan]") {
   for (const char* spacing : {"linear", "log"}) {
     const auto planned = [&](const char* saves, double end) {
       Parameters parameters = options(
           {{"mode", "sgd"}, {"learning-rate", "0.3"}, {"saves", saves}, {"save-spacing", spacing}});
       if (spacing == std::string("log")) parameters.resolve("save-first", 0.5);
-      const Schedule times = make_schedule(parameters, end);
-      return std::pair(times, spacing_of(parameters, end));
+      const Schedule times = make_schedule(parameters, end, 0.3);
+      return std::pair(times, spacing_of(parameters, end, 0.3));
     };
     const bool linear = spacing == std::string("linear");
     const auto [first, step] = linear ? planned("11", 4.5) : planned("6", 4.5);
@@ -91,7 +86,7 @@ TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][run
   }
 }
 
-TEST_CASE("every schedule increases and ends at the end", "[fast][run]") {
+TEST_CASE("every schedule increases and ends at the end", "[fast][plan]") {
   for (const double end : {0.1, 1.0 / 3, 83.0, 1e9}) {
     for (const char* saves : {"2", "3", "7", "201", "1000"}) {
       for (const char* spacing : {"linear", "log"}) {
@@ -111,13 +106,13 @@ TEST_CASE("every schedule increases and ends at the end", "[fast][run]") {
 Schedule extended(const std::vector<std::pair<std::string, std::string>>& given, double end,
                   const std::vector<double>& ends) {
   const Parameters parameters = options(given);
-  Schedule times = make_schedule(parameters, end);
-  const Spacing spacing = spacing_of(parameters, end);
+  Schedule times = make_schedule(parameters, end, 0);
+  const Spacing spacing = spacing_of(parameters, end, 0);
   for (const double next : ends) times = extend_schedule(times, spacing, next);
   return times;
 }
 
-TEST_CASE("a longer schedule continues at the same spacing", "[fast][run]") {
+TEST_CASE("a longer schedule continues at the same spacing", "[fast][plan]") {
   CHECK(extended({{"saves", "3"}}, 4, {8}) == Schedule{0, 2, 4, 6, 8});
   CHECK(extended({{"saves", "3"}}, 4, {7}) == Schedule{0, 2, 4, 6, 7});
   CHECK(extended({{"saves", "3"}}, 4, {7, 10}) == Schedule{0, 2, 4, 6, 7, 9, 10});
@@ -129,7 +124,7 @@ TEST_CASE("a longer schedule continues at the same spacing", "[fast][run]") {
   CHECK(extended({{"save-spacing", "log"}, {"saves", "2"}}, 4, {8}) == Schedule{0, 4, 8});
 }
 
-TEST_CASE("an extended schedule is bit-for-bit the longer one", "[fast][run]") {
+TEST_CASE("an extended schedule is bit-for-bit the longer one", "[fast][plan]") {
   for (const double end : {10.0, 50.0, 83.0, 1e9}) {
     const auto times = extended({{"saves", "201"}}, end, {2 * end, 3 * end});
     CHECK(times == schedule({{"saves", "601"}}, 3 * end));
@@ -141,7 +136,7 @@ TEST_CASE("an extended schedule is bit-for-bit the longer one", "[fast][run]") {
   CHECK(extended(log, 100, {1000, 1e6}) == schedule(longer, 1e6));
 }
 
-TEST_CASE("every schedule can be expressed by options", "[fast][run]") {
+TEST_CASE("every schedule can be expressed by options", "[fast][plan]") {
   const auto [given, end, next] =
       GENERATE(table<std::string, double, double>({{"saves=3", 4, 8},
                                                    {"saves=3", 4, 7},
@@ -151,11 +146,11 @@ TEST_CASE("every schedule can be expressed by options", "[fast][run]") {
                                                    {"save-spacing=log", 4, 4e6}}));
   const std::size_t equals = given.find('=');
   Parameters parameters = options({{given.substr(0, equals), given.substr(equals + 1)}});
-  const Schedule first = make_schedule(parameters, end);
-  const Schedule times = extend_schedule(first, spacing_of(parameters, end), next);
-  describe_schedule(times, parameters);
+  const Schedule first = make_schedule(parameters, end, 0);
+  const Schedule times = extend_schedule(first, spacing_of(parameters, end, 0), next);
+  describe_schedule(times, 0, parameters);
   CHECK(parameters.real("t-end") == next);
-  CHECK(make_schedule(parameters, next) == times);
+  CHECK(make_schedule(parameters, next, 0) == times);
 }
 
 }  // namespace

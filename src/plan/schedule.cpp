@@ -1,4 +1,4 @@
-#include "run/schedule.hpp"
+#include "plan/schedule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
 #include "popflow/memory.hpp"
-#include "run/modes.hpp"
 
 namespace popflow {
 
@@ -69,11 +68,11 @@ void refuse_beyond(const Schedule& times, double t_end) {
 }
 
 /// Not rounded to steps, but for what --save-at lists.
-Schedule planned(const Parameters& options, double t_end) {
+Schedule planned(const Parameters& options, double t_end, double step) {
   if (t_end == 0) return {0};
   if (options.has("save-at")) {
     // The end is rounded already.
-    Schedule times = rounded_to_steps(options.reals("save-at"), step_length(options));
+    Schedule times = rounded_to_steps(options.reals("save-at"), step);
     refuse_beyond(times, t_end);
     if (times.empty() || times.back() < t_end) times.push_back(t_end);
     return times;
@@ -92,21 +91,18 @@ Schedule planned(const Parameters& options, double t_end) {
 
 }  // namespace
 
-Schedule make_schedule(const Parameters& options, double t_end) {
-  return rounded_to_steps(planned(options, t_end), step_length(options));
+Schedule make_schedule(const Parameters& options, double t_end, double step) {
+  return rounded_to_steps(planned(options, t_end, step), step);
 }
 
-void round_saves(Parameters& options, double t_end) {
-  if (!options.has("save-at")) return;
-  const Schedule asked = options.reals("save-at");
-  refuse_beyond(asked, t_end);
-  const Schedule times = rounded_to_steps(asked, step_length(options));
-  if (times != asked) options.resolve("save-at", times);
+Schedule rounded_saves(const Parameters& options, double asked_end, double step) {
+  refuse_beyond(options.reals("save-at"), asked_end);
+  return rounded_to_steps(options.reals("save-at"), step);
 }
 
-Spacing spacing_of(const Parameters& options, double t_end) {
+Spacing spacing_of(const Parameters& options, double t_end, double step) {
   if (options.has("save-at")) return {"listed", 0};
-  const Schedule times = planned(options, t_end);
+  const Schedule times = planned(options, t_end, step);
   const std::size_t n = times.size();
   if (options.word("save-spacing") == "linear" && n >= 2) return {"linear", times[1] - times[0]};
   if (options.word("save-spacing") == "log" && n >= 3)
@@ -141,16 +137,16 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
   return rounded_to_steps(std::move(times), step);
 }
 
-void describe_schedule(const Schedule& schedule, Parameters& options) {
+void describe_schedule(const Schedule& schedule, double step, Parameters& options) {
   options.resolve("t-end", schedule.back());
   options.unset("steps");  // they follow from it, and are recorded where the end is one of them
-  if (const double step = step_length(options); step > 0)
+  if (step > 0)
     options.resolve("steps", static_cast<std::int64_t>(std::round(schedule.back() / step)));
   if (!options.has("save-at")) {
     options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
     if (options.word("save-spacing") == "log" && schedule.size() > 2)
       options.resolve("save-first", schedule[1]);
-    if (make_schedule(options, schedule.back()) == schedule) return;
+    if (make_schedule(options, schedule.back(), step) == schedule) return;
   }
   for (const char* other : {"saves", "save-spacing"})
     options.set(other, options.find(other)->default_text, Origin::defaults);
