@@ -31,6 +31,18 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
   return names;
 }
 
+/// An observable with a floor is never negative, but for what rounds to zero.
+std::string fault_of_signs(const System& system, const Point& at) {
+  const std::vector<double> values = observables_at(system, at);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ObservableInfo& info = system.info().observables[i];
+    if (info.floor > 0 && values[i] < -info.floor)
+      return info.name + " is " + digits(values[i]) + ", though its floor of " +
+             digits(info.floor) + " says that it is never negative,";
+  }
+  return "";
+}
+
 /// What is wrong with the pieces of a recorded field, which may come from several threads.
 std::string fault_of_field(const System& system, const std::string& name, const Point& at) {
   const std::vector<FieldInfo>& infos = system.info().fields;
@@ -73,6 +85,7 @@ std::string fault_at(const System& system, const Point& at) {
   std::string found = fault(names_of(system.info().observables), [&](std::span<double> values) {
     system.observe(at.view(), at.t, values);
   });
+  if (found.empty()) found = fault_of_signs(system, at);
   if (found.empty() && can.events && !shape.events.empty())
     found = fault(shape.events, [&](std::span<double> values) {
       can.events->event_functions(at.view(), at.t, values);
@@ -113,8 +126,8 @@ Checks check_observables(const Subject& subject) {
   };
   look(subject.system(), subject.points());
   if (subject.noisy() != nullptr) look(*subject.noisy()->system, subject.noisy_points());
-  check.note =
-      "states of " + std::to_string(states) + " with a number missing, too many or infinite";
+  check.note = "states of " + std::to_string(states) +
+               " with a number missing, too many, infinite or negative";
   if (!faults.empty()) {
     check.verdict = Check::Verdict::fails;
     check.note += ": " + faults;

@@ -29,7 +29,7 @@ SystemInfo model_info() {
                       .kind = Kind::integer,
                       .default_text = "10",
                       .meaning = "the bias falls as one over it"}};
-  info.observables = {{"loss", "L", "half the squared distance from the mean", "a test"},
+  info.observables = {{"loss", "L", "half the squared distance from the mean", "a test", 1e-16},
                       {"sum", "s", "sum of the numbers", "a test"}};
   info.dimensions = {{"x_index", "entries"}};
   info.fields = {{"x", {"x_index"}, "x", "the numbers", ""}};
@@ -124,6 +124,7 @@ class Model : public System,
     const double mean = (x[0] + x[1] + last) / 3;
     values[0] =
         0.5 * (std::pow(x[0] - mean, 2) + std::pow(x[1] - mean, 2) + std::pow(last - mean, 2));
+    if (fault_ == Fault::negative) values[0] -= 0.1;  // later on, as by a wrong minimum
     if (fault_ == Fault::missing) return;
     values[1] = x[0] + x[1] + (fault_ == Fault::invariant ? 1.001 : 1) * last;
     if (fault_ == Fault::infinite && t > 1) values[1] = INFINITY;

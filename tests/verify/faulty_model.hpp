@@ -25,6 +25,7 @@ enum class Fault {
   refused_file,
   infinite,
   missing,
+  negative,
   few_numbers,
   many_numbers,
   no_numbers,

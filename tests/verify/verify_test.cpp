@@ -96,6 +96,7 @@ TEST_CASE("each fault is found by the check that is there for it", "[fast][verif
       {Fault::refused_file, {"problem file"}},
       {Fault::infinite, {"observables"}},
       {Fault::missing, {"observables"}},
+      {Fault::negative, {"observables"}},
       {Fault::few_numbers, {"observables"}},
       {Fault::many_numbers, {"observables"}},
       {Fault::no_numbers, {"observables"}},
@@ -384,6 +385,27 @@ FunctionSystem decaying(const Spoil& spoil) {
             spoil(f);
             return f;
           }};
+}
+
+TEST_CASE("what is declared positive is below zero by rounding at most", "[fast][verify]") {
+  using X = std::span<const double>;
+  struct Case {
+    double floor, below;
+    bool right;
+  };
+  for (const Case& one : {Case{1e-16, 1e-17, true}, Case{1e-16, 2e-16, false}, Case{0, 1, true}}) {
+    const std::vector<Check> checks =
+        verified(decaying([&](Functions& f) {
+                   f.observables.push_back({"left", "what is left",
+                                            [=](X, double) { return -one.below; }, "", one.floor});
+                 }),
+                 {.only = {"observables"}});
+    INFO(verification_table(checks));
+    CHECK(holds(checks) == one.right);
+    if (!one.right)
+      CHECK(checks.front().note.find("left is -2e-16, though its floor of 1e-16 says") !=
+            std::string::npos);
+  }
 }
 
 TEST_CASE("what is not finite is named with its place, by the first check", "[fast][verify]") {
