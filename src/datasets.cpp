@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "popflow/math.hpp"
+
 namespace popflow {
 
 VariableSpec dataset(std::string name, std::vector<std::string> dimensions, std::string long_name) {
@@ -24,7 +26,7 @@ DimensionSpec dimension(const SystemInfo& info, const std::string& name, std::si
 
 double two_digits(double value) {
   if (!(value > 0) || !std::isfinite(value)) return value;
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  const double unit = math::pow(10, std::floor(std::log10(value)) - 1);
   return std::ceil(value / unit) * unit;
 }
 

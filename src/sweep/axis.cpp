@@ -14,6 +14,7 @@
 #include "options/axis_words.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "popflow/random.hpp"
 #include "text/text.hpp"
 
@@ -166,17 +167,27 @@ std::pair<double, double> bounds(const Word& word, const std::vector<std::string
 }
 
 double between(double low, double high, bool log, double part) {
-  if (log) return std::exp(std::log(low) + (std::log(high) - std::log(low)) * part);
+  if (log) return math::exp(math::log(low) + (math::log(high) - math::log(low)) * part);
   return low + (high - low) * part;
 }
 
 /// i/n of the way from low to high, in the logarithm: to more digits than a double has, without
 /// which ranges that share a value round it to different 15 digits.
 double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
-  const long double from = std::log(static_cast<long double>(low));
-  const long double to = std::log(static_cast<long double>(high));
-  const long double part = static_cast<long double>(i) / static_cast<long double>(n);
-  return static_cast<double>(std::exp(from + (to - from) * part));
+  const math::TwoTerms<double> from = math::log_in_two(low), to = math::log_in_two(high);
+  const auto all = static_cast<double>(n), after = static_cast<double>(i);
+  // (from (n - i) + to i)/n
+  const math::TwoTerms<double> first = math::product(from, {all - after, 0});
+  const math::TwoTerms<double> second = math::product(to, {after, 0});
+  const math::TwoTerms<double> sum = math::sum(first, second);
+  const double quotient = sum.high / all;
+  const math::TwoTerms<double> back = math::exact_product(quotient, all);
+  const math::TwoTerms<double> logarithm = {quotient,
+                                            (((sum.high - back.high) - back.low) + sum.low) / all};
+  // What rounding takes of the exponential, put back.
+  const double value = math::exp_of_two(logarithm);
+  const math::TwoTerms<double> found = math::log_in_two(value);
+  return value + value * ((logarithm.high - found.high) + (logarithm.low - found.low));
 }
 
 /// N of LO:HI:N, checked.

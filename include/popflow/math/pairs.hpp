@@ -24,6 +24,14 @@ inline TwoTerms<double> exact_product(double a, double b) {
   return {product, left};
 }
 
+/// To about 100 bits of the larger.
+inline TwoTerms<double> sum(const TwoTerms<double>& a, const TwoTerms<double>& b) {
+  const double high = a.high + b.high;
+  const double of_b = high - a.high;
+  const double left = (a.high - (high - of_b)) + (b.high - of_b);  // exactly (Knuth)
+  return ordered_sum(high, left + (a.low + b.low));
+}
+
 /// To about 100 bits.
 inline TwoTerms<double> product(const TwoTerms<double>& a, const TwoTerms<double>& b) {
   const TwoTerms<double> both = exact_product(a.high, b.high);
