@@ -181,6 +181,7 @@ SystemInfo make_info() {
   info.constants = {{"entropy_rate", "H(x_{n+1}|x_n)", "lowest loss, in nats"},
                     {"stationary_entropy", "H(pi)", "loss on the line e = 0, in nats"}};
   info.problem = {{"p", {}, "Pr(0 -> 1)"}, {"q", {}, "Pr(1 -> 0)"}};
+  info.alternatives = {{{{"problem"}, {"text"}, {"p", "q"}}}};
   info.end =
       "the time of leaving the start and 20 over the final rate; where the approach is slower than "
       "exponential, 100/(pi_0 pi_1)^2";

@@ -120,6 +120,14 @@ struct RungInfo {
 };
 
 /// Everything that can be said of a system without a problem. One static instance per system.
+/// Options of which one says instead of another what a run is made from. Each choice is one option
+/// or several that go together.
+struct Alternatives {
+  std::vector<std::vector<std::string>> choices;
+  /// Two of them are always one too many. Elsewhere they may say the same.
+  bool exclusive = false;
+};
+
 struct SystemInfo {
   std::string name;
   std::string title;      ///< a line
@@ -146,7 +154,8 @@ struct SystemInfo {
   /// The options that give the unreduced System: only there is noise exact in law, and reduced
   /// coordinates are tested against it. Empty: there are no reduced coordinates.
   std::vector<OptionSetting> unreduced = {};
-  std::vector<RungInfo> rungs = {};  ///< besides those that every system has
+  std::vector<Alternatives> alternatives = {};  ///< among its options, and those of `run`
+  std::vector<RungInfo> rungs = {};             ///< besides those that every system has
   /// Have its flows lanes (InLanes), with these parameters of its own? Empty: never.
   std::function<bool(const Parameters& own)> flow_in_lanes = {};
 };

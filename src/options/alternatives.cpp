@@ -6,18 +6,9 @@
 namespace popflow::options {
 namespace {
 
-/// Each alternative is one option or several that go together.
-struct Alternatives {
-  std::vector<std::vector<std::string>> choices;
-  /// Two of them are always one too many. Elsewhere they may say the same.
-  bool exclusive = false;
-};
-
-/// A row is for systems that have all of its options.
-const std::vector<Alternatives>& all_alternatives() {
+/// Of `run`. A row is for commands that have all of its options.
+const std::vector<Alternatives>& of_every_system() {
   static const std::vector<Alternatives> rows = {
-      {{{"problem"}, {"text"}, {"counts"}}, true},
-      {{{"problem"}, {"text"}, {"p", "q"}}},
       {{{"t-end"}, {"steps"}}},
       {{{"save-at"}, {"saves", "save-spacing", "save-first"}}},
   };
@@ -92,13 +83,14 @@ class Row {
 
 }  // namespace
 
-void settle_alternatives(Parameters& options, Parameters& own) {
-  for (const Alternatives& alternatives : all_alternatives()) {
-    const Row row(alternatives, options, own);
-    if (!row.applies()) continue;
-    row.displace();
-    row.refuse_two();
-  }
+void choose_alternatives(const SystemInfo& system, Parameters& options, Parameters& own) {
+  for (const std::vector<Alternatives>* rows : {&system.alternatives, &of_every_system()})
+    for (const Alternatives& alternatives : *rows) {
+      const Row row(alternatives, options, own);
+      if (!row.applies()) continue;
+      row.displace();
+      row.refuse_two();
+    }
 }
 
 void reset(Parameters& parameters, const std::string& name) {

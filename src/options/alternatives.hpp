@@ -4,14 +4,14 @@
 
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/system_info.hpp"
 
 namespace popflow::options {
 
-/// Options of which one says instead of another what a run is made from: where the command line
-/// chooses among them, what a configuration file chose is as if it had not been given. Throws
-/// where one place gives two that exclude each other: UsageError for the command line, InputError
-/// for a file.
-void settle_alternatives(Parameters& options, Parameters& own);
+/// Where the command line chooses among alternatives, what a configuration file chose is as if it
+/// had not been given. Throws where one place gives two that exclude each other: UsageError for the
+/// command line, InputError for a file.
+void choose_alternatives(const SystemInfo& system, Parameters& options, Parameters& own);
 
 /// Makes an option one that was not given.
 void reset(Parameters& parameters, const std::string& name);

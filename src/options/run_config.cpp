@@ -268,7 +268,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
       if (row.name == key) (void)parse_value(row, value);
     owner(config, key)->set(key, value, Origin::command_line);
   }
-  options::settle_alternatives(config.options, config.own);
+  options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
   return config;
 }
@@ -410,7 +410,7 @@ const std::map<std::string, std::string>& before_there_was_a_choice() {
 
 namespace {
 
-void settle_unknown(Parameters& options, const std::string& text) {
+void fill_in_unknown(Parameters& options, const std::string& text) {
   for (const auto& [option, held] : before_there_was_a_choice())
     if (("\n" + text).find("\n" + option + " = ") == std::string::npos)
       options.resolve(option, held);
@@ -421,7 +421,7 @@ void settle_unknown(Parameters& options, const std::string& text) {
 RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
   RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
   apply_text(config, text, "the stored configuration", {});
-  settle_unknown(config.options, text);
+  fill_in_unknown(config.options, text);
   complete_method(config.options);
   return config;
 }
@@ -429,7 +429,7 @@ RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
 RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text) {
   RunConfig config{system.name, Parameters(sweep_options()), Parameters(system.parameters), {}};
   apply_text(config, text, "the stored configuration", {});
-  settle_unknown(config.options, text);
+  fill_in_unknown(config.options, text);
   return config;
 }
 
