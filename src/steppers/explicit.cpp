@@ -1,6 +1,7 @@
 #include <array>
 #include <boost/numeric/odeint/algebra/default_operations.hpp>
 #include <boost/numeric/odeint/stepper/euler.hpp>
+#include <boost/numeric/odeint/stepper/explicit_error_generic_rk.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta4.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta_dopri5.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta_fehlberg78.hpp>
@@ -13,6 +14,7 @@
 #include "steppers/odeint_state.hpp"
 #include "steppers/refined_extension.hpp"
 #include "steppers/stepper.hpp"
+#include "steppers/verner8_tableau.hpp"
 #include "steppers/within_step.hpp"
 
 namespace popflow {
@@ -24,9 +26,6 @@ using Operations = odeint::default_operations;
 template <template <class, class, class, class, class, class, class> class Method>
 using Of =
     Method<State, double, State, double, ThreadedAlgebra, Operations, odeint::initially_resizer>;
-
-// Of the method's local error, as in odeint: h^8.
-constexpr int kFehlberg78Error = 8;
 
 Trial judge(const StepError& error, double h, int order) {
   if (!std::isfinite(error.value)) return {false, false, kAfterNonFinite * h};
@@ -86,13 +85,15 @@ class Dopri5 : public Stepper {
   bool known_ = false;          // dxdt_ is the derivative at x
 };
 
-/// Runge-Kutta-Fehlberg 7(8).
-class Fehlberg78 : public Stepper {
+/// A pair of orders seven and eight, with 13 stages. `Pair` has the method of Odeint's, and says
+/// which of its stages have slopes at kSepticPlaces that err by h^5.
+template <class Pair>
+class OrderEight : public Stepper {
  public:
-  Fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
+  OrderEight(Rhs& rhs, const Tolerance& tolerance, Workers& workers)
       : rhs_(rhs),
         tolerance_(tolerance),
-        method_(ThreadedAlgebra(workers)),
+        method_(Pair::method(ThreadedAlgebra(workers))),
         dxdt_(tolerance.size()),
         extension_(rhs, tolerance, workers) {}
 
@@ -110,16 +111,22 @@ class Fehlberg78 : public Stepper {
       rhs_(at, slope, time);
     };
     method_.do_step(std::ref(stages), x, dxdt_, t, x_new, h, error);
-    return judge(error, h, kFehlberg78Error);
+    return judge(error, h, kErrorOrder);
   }
 
   bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
     last_.resize(x.size());
     rhs_(x_new, last_, t + h);
     last_known_ = true;
-    // Its stages from the sixth on err by h^5, as do their slopes.
-    extension_.begin({slopes_[7], slopes_[9], slopes_[8], slopes_[6]});
-    return extension_.refine({x, t, h, x_new, dxdt_, last_}, scratch);
+    const RefinedExtension::Step step{x, t, h, x_new, dxdt_, last_};
+    if constexpr (requires { Pair::kSepticStages; }) {
+      std::array<State*, kSepticPlaces.size()> inner;
+      for (std::size_t i = 0; i < inner.size(); ++i) inner[i] = slopes_[Pair::kSepticStages[i]];
+      extension_.begin(inner);
+    } else {
+      extension_.begin(step, scratch);
+    }
+    return extension_.refine(step, scratch);
   }
   [[nodiscard]] int extension_degree() const override { return RefinedExtension::kDegree; }
   void between(const State& x, double h, const State& x_new, double part,
@@ -136,14 +143,33 @@ class Fehlberg78 : public Stepper {
 
  private:
   static constexpr std::size_t kStages = 13;
+  static constexpr int kErrorOrder = 8;  ///< of the local error that is estimated, as in odeint
   Rhs& rhs_;
   const Tolerance& tolerance_;
-  Of<odeint::runge_kutta_fehlberg78> method_;
+  typename Pair::Method method_;
   State dxdt_, last_;                        ///< derivatives at the ends of the last attempt
   bool known_ = false;                       ///< dxdt_ is the derivative at x
   bool last_known_ = false;                  ///< and last_ that at x_new
   std::array<State*, kStages> slopes_ = {};  ///< of stages but the first
   RefinedExtension extension_;
+};
+
+/// Runge-Kutta-Fehlberg 7(8).
+struct Fehlberg78 {
+  using Method = Of<odeint::runge_kutta_fehlberg78>;
+  static Method method(const ThreadedAlgebra& algebra) { return Method(algebra); }
+  static constexpr std::array<std::size_t, 4> kSepticStages = {7, 9, 8, 6};
+};
+
+/// Verner's efficient pair 8(7).
+struct Verner8 {
+  using Method =
+      odeint::explicit_error_generic_rk<13, 8, 8, 7, State, double, State, double, ThreadedAlgebra,
+                                        Operations, odeint::initially_resizer>;
+  static Method method(const ThreadedAlgebra& algebra) {
+    return Method(verner8::kCoefficients, verner8::kWeights, verner8::kErrorWeights,
+                  verner8::kPlaces, algebra);
+  }
 };
 
 /// A method of fixed step: euler, rk4.
@@ -244,7 +270,11 @@ std::unique_ptr<Stepper> make_dopri5(Rhs& rhs, const Tolerance& tolerance, Worke
 }
 
 std::unique_ptr<Stepper> make_fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
-  return std::make_unique<Fehlberg78>(rhs, tolerance, workers);
+  return std::make_unique<OrderEight<Fehlberg78>>(rhs, tolerance, workers);
+}
+
+std::unique_ptr<Stepper> make_verner8(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
+  return std::make_unique<OrderEight<Verner8>>(rhs, tolerance, workers);
 }
 
 std::unique_ptr<Stepper> make_rk4(Rhs& rhs, const Tolerance& /*tolerance*/, Workers& workers) {

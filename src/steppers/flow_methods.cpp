@@ -23,6 +23,10 @@ constexpr std::array kMethods = {
                .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
                .dense_output_states = 7,  // slopes at the end and at four points, one anew, a point
                .make = make_fehlberg78},
+    FlowMethod{.name = "verner8", .order = 8,
+               .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
+               .dense_output_states = 7,  // as fehlberg78
+               .make = make_verner8},
     FlowMethod{.name = "bulirsch_stoer",
                .states = [](double) { return kOfDriver + 18; },  // extrapolation table, scaled copies
                .dense_output_states = 4,

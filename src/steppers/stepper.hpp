@@ -127,6 +127,7 @@ inline constexpr double kAfterNonFinite = 0.1;
 // Factories, for the table of methods (flow_methods.hpp).
 std::unique_ptr<Stepper> make_dopri5(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
 std::unique_ptr<Stepper> make_fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
+std::unique_ptr<Stepper> make_verner8(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers);
 /// Throws UsageError if the System has no Jacobian, or if the machine has no memory for it.

@@ -45,7 +45,7 @@ class Heights : public ToySystem {
 
 TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
   const std::string method =
-      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+      GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
   // cos t falls through 0.5 at pi/3: the first upward crossing of 0.5 - cos t.
   const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
@@ -168,7 +168,7 @@ TEST_CASE("an event happens once", "[fast][flow]") {
 
 TEST_CASE("watching for events never changes the numbers", "[fast][flow]") {
   const std::string method =
-      GENERATE("dopri5", "fehlberg78", "rosenbrock4", "rk4", "euler", "bulirsch_stoer");
+      GENERATE("dopri5", "fehlberg78", "verner8", "rosenbrock4", "rk4", "euler", "bulirsch_stoer");
   INFO(method);
   Workers workers(1);
   std::vector<double> ends;
@@ -303,7 +303,7 @@ Toy clock() {
 TEST_CASE("an event whose function comes to zero and stays there is located where it does",
           "[fast][flow]") {
   const std::string method =
-      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+      GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
   FlowDriver::Options options{.method = method};
   if (method == "rk4" || method == "euler") options.dt = 0.3;

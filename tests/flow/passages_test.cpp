@@ -48,7 +48,7 @@ TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][f
   CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
   CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-8);
   for (const double rtol : {1e-5, 1e-7, 1e-9, 1e-11})
-    for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer"}) {
+    for (const std::string method : {"dopri5", "fehlberg78", "verner8", "bulirsch_stoer"}) {
       INFO(method << ", " << rtol);
       CHECK(worst_error(
                 passages(relaxations(), 4, {.method = method, .rtol = rtol, .atol = 1e-3 * rtol})) <
@@ -79,7 +79,7 @@ TEST_CASE("items beyond their level at the start pass there, unreachable levels 
 
 TEST_CASE("an item whose function comes to zero and stays there passes where it does",
           "[fast][flow]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rk4");
+  const std::string method = GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rk4");
   INFO(method);
   Toy toy = one(0, [](double, double) { return 1; });
   toy.items = 3;

@@ -51,7 +51,7 @@ const std::vector<double> kTargets = {0, 0.5, 3, 3.25, 9, 20};
 
 TEST_CASE("a resumed driver resumes bit for bit", "[fast][flow]") {
   const std::string method =
-      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+      GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   const bool split = GENERATE(false, true);
   const bool steady = GENERATE(false, true);
   INFO(method << (split ? ", split" : "") << (steady ? ", looking for a steady state" : ""));
@@ -94,7 +94,7 @@ TEST_CASE("a resumed driver resumes bit for bit", "[fast][flow]") {
 
 TEST_CASE("a driver that is resumed at a target resumes bit for bit", "[fast][flow]") {
   const std::string method =
-      GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
+      GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
   const ToySystem system(subject());
   Workers workers(1);

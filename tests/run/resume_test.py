@@ -20,6 +20,7 @@ EVERY = ["--saves", 41, "--checkpoint-every", 0]
 # Each long enough to be cut somewhere.
 VARIANTS = {
     "dopri5": FULL + ["--rtol", 1e-10],
+    "verner8": FULL + ["--method", "verner8", "--state", "ends"],
     "fehlberg78": FULL + ["--method", "fehlberg78", "--state", "ends"],
     "bulirsch_stoer": FULL + ["--method", "bulirsch_stoer", "--state", "none"],
     "rosenbrock4": SMALL + ["--method", "rosenbrock4"],

@@ -63,7 +63,7 @@ struct Case {
 TEST_CASE("methods converge at their order", "[fast][steppers]") {
   const auto [method, order, fewest] =
       GENERATE(Case{"euler", 1, 64}, Case{"rk4", 4, 16}, Case{"dopri5", 5, 16},
-               Case{"fehlberg78", 8, 3}, Case{"rosenbrock4", 4, 32});
+               Case{"fehlberg78", 8, 3}, Case{"verner8", 8, 3}, Case{"rosenbrock4", 4, 32});
   INFO(method);
   CHECK(flow_method(method).order == order);
   const ToySystem circle(oscillator());
@@ -82,7 +82,8 @@ TEST_CASE("methods converge at their order", "[fast][steppers]") {
 }
 
 TEST_CASE("adaptive methods reach the requested tolerance", "[fast][steppers]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
+  const std::string method =
+      GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4");
   INFO(method);
   const ToySystem system(driven());
   Workers workers(1);
