@@ -403,11 +403,17 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
   Axes all;
   std::vector<Word> sampled;
   std::size_t place_of_samples = 0;
+  // Millions of values take seconds: what is wrong with the words shows before.
+  std::vector<Word> apart;
+  apart.reserve(words.size());
   std::set<std::string> seen;
   for (const std::string& one : words) {
-    const Word word = take_apart(one, config);
+    apart.push_back(take_apart(one, config));
+    const Word& word = apart.back();
     if (!seen.insert(word.parameter->name).second)
       throw word.wrong("--" + word.parameter->name + " is swept twice");
+  }
+  for (const Word& word : apart) {
     SweptParameter swept{word.parameter};
     const std::vector<std::string> parts = text::split(word.values, ':');
     const bool numbers = takes_numbers(*word.parameter);
