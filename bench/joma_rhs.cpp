@@ -16,7 +16,6 @@
 #include "popflow/state.hpp"
 #include "popflow/systems.hpp"
 #include "run/last_state.hpp"
-#include "run/modes.hpp"
 
 namespace {
 
