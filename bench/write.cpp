@@ -29,8 +29,20 @@ std::string scratch(const char* name) {
   return (std::filesystem::temp_directory_path() / (std::string("popflow-bench-") + name)).string();
 }
 
+RunPlan planned() {
+  RunPlan plan;
+  plan.mode = mode_plan(medium().config.options);
+  Schedule& schedule = plan.course.schedule;
+  for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
+  plan.course.end = schedule.back();
+  plan.course.spacing = {"linear", 1};
+  return plan;
+}
+
+/// Of one save.
 std::size_t state_numbers() {
-  return static_cast<std::size_t>(state_bytes(*medium().system)) / sizeof(double);
+  return static_cast<std::size_t>(bytes_of_states(planned(), *medium().system)) /
+         (kSaves * sizeof(double));
 }
 
 void count_bytes(benchmark::State& state) {
@@ -67,12 +79,11 @@ void BM_plain_write(benchmark::State& state) {
 
 TrajectoryFile create_file(const std::string& path) {
   bench::Case& c = medium();
-  Schedule schedule;
-  for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
-  c.config.options.resolve("t-end", schedule.back());
-  Plan plan{.schedule = schedule, .spacing = spacing_of(c.config.options, schedule.back())};
-  plan.driver_data.add("dt", 0.0);
-  const GroupSpec layout = run_layout(*c.system, c.config, plan, 1);
+  const RunPlan plan = planned();
+  record(plan, c.config.options);
+  DriverData driver_data;
+  driver_data.add("dt", 0.0);
+  const GroupSpec layout = run_layout(*c.system, c.config, plan, driver_data, 1);
   return TrajectoryFile::create(path, layout, true);
 }
 
