@@ -194,8 +194,9 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss, in nats", kModel, 1e-16},
        [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
+      // Of second order in the logits' errors.
       {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
-        1e-16},
+        1e-30},
        [](const Look& look) { return look.excess; }},
       {{"energy", "E", "e^2 - w^2 - sign(w) log|w|; undefined at w = 0", kDynamics},
        [](const Look& look) { return energy(look.e, look.w); }},

@@ -285,8 +285,9 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
        [](const Look& look) { return look.loss + look.penalty; }},
+      // The square of what rounding leaves of the distance from the minimum.
       {{"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
-        paper, 1e-15},
+        paper, 1e-30},
        [](const Look& look) { return look.excess; }},
       {{"attention_same_word", "e^a/S", relative + "; key the same word", paper},
        [](const Look& look) { return look.attention.same_word; }},

@@ -2,6 +2,7 @@
 
 #include "support/bigram_sampler.hpp"
 #include "support/catch.hpp"
+#include "support/floor.hpp"
 #include "support/scb_fixture.hpp"
 
 using namespace popflow;
@@ -97,16 +98,21 @@ TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
   const Problem problem = uneven_problem(3, 5, 3, seed);
   const auto system =
       make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary));
+  const double floor = popflow::test::floor_of(*system, "excess_loss");
+  CHECK(floor < 1e-29);
   RandomStream random(seed, Purpose::test);
   const Eigen::MatrixXd Q = dense_Q(problem);
-  const Eigen::VectorXd x = full_state(*system, {problem.P + 1e-9 * normal_matrix(3, 3, random),
-                                                 Q + 1e-9 * normal_matrix(5, 3, random)});
-  // What was stored differs from what was meant by rounding: take the stored numbers.
-  const auto [V, A] = recorded(*system, x);
-  const double expected = excess_by_enumeration(problem, V - problem.P, A - Q);
-  REQUIRE(expected > 1e-20);
-  REQUIRE(expected < 1e-16);
-  CHECK(std::abs(observe(*system, x).at("excess_loss") / expected - 1) < 1e-6);
+  for (const double size : {1e-9, 1e-12, 1e-15}) {
+    const Eigen::VectorXd x = full_state(*system, {problem.P + size * normal_matrix(3, 3, random),
+                                                   Q + size * normal_matrix(5, 3, random)});
+    // What was stored differs from what was meant by rounding: take the stored numbers.
+    const auto [V, A] = recorded(*system, x);
+    const double expected = excess_by_enumeration(problem, V - problem.P, A - Q);
+    REQUIRE(expected > 0.01 * size * size);
+    REQUIRE(expected < 100 * size * size);
+    const double error = std::abs(observe(*system, x).at("excess_loss") - expected);
+    CHECK(error / (1e-15 * size + floor) < 1);
+  }
 }
 
 TEST_CASE("At A = Q the distance is nothing but rounding", "[fast][scb]") {
