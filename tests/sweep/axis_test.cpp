@@ -3,7 +3,9 @@
 #include "sweep/axis.hpp"
 
 #include <algorithm>
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "popflow/error.hpp"
@@ -98,6 +100,19 @@ TEST_CASE("coarse and fine ranges share the values that they should", "[fast][sw
     }
   // To 15 digits: what one would write by hand.
   for (const double value : numbers("w0=0:1:11")) CHECK(value == std::round(10 * value) / 10);
+}
+
+TEST_CASE("a logarithmic range has the nearest numbers, to 15 digits", "[fast][sweep]") {
+  using Exact = boost::multiprecision::cpp_bin_float_50;
+  const Exact low(7e-9), high(123.4);
+  const Numbers found = numbers("w0=7e-9:123.4:500:log");
+  REQUIRE(found.size() == 500);
+  for (int i = 1; i < 499; ++i) {
+    const Exact exact = low * pow(high / low, Exact(i) / 499);
+    char text[40];
+    std::snprintf(text, sizeof text, "%.15g", static_cast<double>(exact));
+    CHECK(found[static_cast<std::size_t>(i)] == std::stod(text));
+  }
 }
 
 TEST_CASE("a range through zero has its decimals, and zero itself", "[fast][sweep]") {
