@@ -39,7 +39,7 @@ RunPlan planned() {
   return plan;
 }
 
-/// Of one save.
+/// Numbers of the state that one save records.
 std::size_t state_numbers() {
   return static_cast<std::size_t>(bytes_of_states(planned(), *medium().system)) /
          (kSaves * sizeof(double));

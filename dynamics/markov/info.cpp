@@ -194,7 +194,7 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss, in nats", kModel, 1e-16},
        [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
-      // Of second order in the logits' errors.
+      // Errors of the logits count in second order.
       {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
         1e-30},
        [](const Look& look) { return look.excess; }},

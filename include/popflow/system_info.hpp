@@ -119,7 +119,6 @@ struct RungInfo {
   std::vector<OptionSetting> settings;
 };
 
-/// Everything that can be said of a system without a problem. One static instance per system.
 /// Options of which one says instead of another what a run is made from. Each choice is one option
 /// or several that go together.
 struct Alternatives {
@@ -128,6 +127,7 @@ struct Alternatives {
   bool exclusive = false;
 };
 
+/// Everything that can be said of a system without a problem. One static instance per system.
 struct SystemInfo {
   std::string name;
   std::string title;      ///< a line

@@ -6,7 +6,7 @@
 namespace popflow::options {
 namespace {
 
-/// Of `run`. A row is for commands that have all of its options.
+/// Alternatives among the options of `run`. A row is for commands that have all of its options.
 const std::vector<Alternatives>& of_every_system() {
   static const std::vector<Alternatives> rows = {
       {{{"t-end"}, {"steps"}}},

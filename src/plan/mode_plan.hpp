@@ -59,7 +59,7 @@ double step_length(const ModePlan& mode);
 /// Is the noise drawn as samples are, rather than known?
 bool draws_noise(const SdePlan& sde, const System& system);
 
-/// What a System knows about the run. `start` is what --init-from names, or null.
+/// The run as a System knows it. `start` is what --init-from names, or null.
 Setting setting_of(const ModePlan& mode, const Parameters& options, const LastState* start);
 
 }  // namespace popflow

@@ -32,7 +32,7 @@ struct RunPlan {
   [[nodiscard]] double step_length() const { return popflow::step_length(mode); }
 };
 
-/// Who computes the run: one of a sweep's cells takes lanes by itself, where there are any.
+/// Place of the run: a cell of a sweep takes lanes by itself, where there are any.
 enum class Asked { alone, in_sweep };
 
 /// Plans a run of a System. The options of `run` have been completed (complete_run()); this changes

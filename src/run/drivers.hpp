@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-/// What moves the state of run `run`, at its start.
+/// The driver of run `run`, at its start.
 std::unique_ptr<Driver> make_driver(const System& system, Workers& workers, const ModePlan& mode,
                                     std::uint32_t run, DriverHooks hooks);
 

@@ -184,7 +184,7 @@ double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
   const math::TwoTerms<double> back = math::exact_product(quotient, all);
   const math::TwoTerms<double> logarithm = {quotient,
                                             (((sum.high - back.high) - back.low) + sum.low) / all};
-  // What rounding takes of the exponential, put back.
+  // One step of Newton's puts back what rounding takes of the exponential.
   const double value = math::exp_of_two(logarithm);
   const math::TwoTerms<double> found = math::log_in_two(value);
   return value + value * ((logarithm.high - found.high) + (logarithm.low - found.low));

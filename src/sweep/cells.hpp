@@ -51,7 +51,8 @@ class Cells {
   /// Has each run of a cell noise of its own?
   [[nodiscard]] bool noisy() const { return noisy_; }
 
-  /// What every cell has in common, as `run` takes it; only complete_run() is left to be done.
+  /// Options that all cells have in common, as `run` takes them; only complete_run() is left to be
+  /// done.
   [[nodiscard]] const RunConfig& base() const { return base_; }
   /// Gives a copy of base() a cell's values and its seed; if it has those of the cell `before`,
   /// only what differs.

@@ -1,9 +1,9 @@
 #include "sweep/columns.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
+#include <stdexcept>
 
 #include "plan/course.hpp"
 #include "popflow/error.hpp"

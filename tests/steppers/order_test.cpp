@@ -59,8 +59,8 @@ struct Case {
   double order;
   int fewest_steps;
   int most_steps;  ///< before rounding shows
-  /// Of the slope. With coefficients up to 123 rounding makes a quarter of the error of eight steps
-  /// of verner8; its order conditions are tested by themselves.
+  /// Allowed for the slope. With coefficients up to 123 rounding makes a quarter of the error of
+  /// eight steps of verner8; its order conditions are tested by themselves.
   double margin = 0.4;
 };
 

@@ -148,7 +148,7 @@ TEST_CASE("cells are counted before values are made", "[fast][sweep]") {
   CHECK(least({"batch-size=1..100", "a:w0=0:1:7", "a:e0=0:1:7"}) == 700);
   CHECK(least({"w0=0:1", "e0=.1:1:log", "batch-size=1:9"}, {64, 1}) == 64);
   CHECK(least({}) == 1);
-  // Of rounded ranges the count is a bound from below, and a near one.
+  // The count of rounded ranges is a bound from below, and a near one.
   for (const char* word :
        {"batch-size=1:4:13", "batch-size=1:1000:7:log", "batch-size=1:9:3",
         "batch-size=1:1000:1000:log", "batch-size=5:70000:20000:log", "batch-size=1:3:500:log",

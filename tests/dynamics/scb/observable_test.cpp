@@ -105,7 +105,7 @@ TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
   for (const double size : {1e-9, 1e-12, 1e-15}) {
     const Eigen::VectorXd x = full_state(*system, {problem.P + size * normal_matrix(3, 3, random),
                                                    Q + size * normal_matrix(5, 3, random)});
-    // What was stored differs from what was meant by rounding: take the stored numbers.
+    // Stored numbers differ by rounding from those that were meant: take the stored ones.
     const auto [V, A] = recorded(*system, x);
     const double expected = excess_by_enumeration(problem, V - problem.P, A - Q);
     REQUIRE(expected > 0.01 * size * size);
