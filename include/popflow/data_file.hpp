@@ -70,7 +70,7 @@ class DataFile {
 
   /// As it may go to a terminal: valid UTF-8 without control characters other than newline and tab
   /// (U+FFFD stands for what is not), cut after 64 KiB. Texts that are parsed are not cut, but
-  /// refused beyond 1 MiB (`config`) and 64 MiB (`labels`).
+  /// refused beyond 16 MiB (`config`) and 64 MiB (`labels`).
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
                                                           const std::string& name) const;
   [[nodiscard]] std::optional<double> number_attribute(const std::string& object,

@@ -11,6 +11,9 @@ says what there is, `help(popflow.systems.scb.run)` with which options; `popflow
 numbers of maps.
 """
 
+from . import needs as _needs  # first: tells what is missing
+
+# isort: split
 from . import accessors as _accessors  # registers .popflow and .time_of
 from .axes import linear, logarithmic, sampled
 from .commands import compare, merge, plan, resume, run, sweep, verify
@@ -38,4 +41,15 @@ __all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "No
            "logarithmic", "merge", "open", "plan", "program", "resume", "run", "sampled", "sweep",
            "systems", "verify"]
 
-del _accessors
+del _accessors, _needs
+
+
+def __getattr__(name: str) -> object:
+    if name == "analysis":  # its fits load SciPy, which most sessions do without
+        from importlib import import_module
+        return import_module(".analysis", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "analysis"])

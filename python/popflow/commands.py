@@ -141,7 +141,7 @@ def named(system: str | None) -> list[str]:
     """The word for a system, which must not be taken for an option."""
     if system is None:
         return []
-    if str(system).startswith("-"):
+    if not isinstance(system, str) or system.startswith("-"):
         raise UsageError(f"system is {system!r}, which is no name of one; popflow.systems has "
                          "them, and help(popflow.systems.scb.run) says what the arguments are.")
     return [system]

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import errors
-from .progress import Progress
+from .long_words import short
+from .progress import Progress, plain
 from .version import __version__
 
 NOTES = logging.getLogger("popflow")
@@ -81,8 +82,9 @@ def checked(path: str) -> str:
 def ask(*words: str) -> str:
     """What the program prints in answer to a question that takes no time."""
     __tracebackhide__ = True
-    command = [program(), *words]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    with short(words) as asked:
+        command = [program(), *asked]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         raise errors.of(done.returncode, sentence(done.stderr), command, None)
     return done.stdout
@@ -97,8 +99,8 @@ def work(words: Sequence[str], path: Path | None, show: bool | None = None) -> s
     looks); returns what it prints. Interrupting Python interrupts the program, which keeps what it
     has."""
     __tracebackhide__ = True  # notebooks show what was asked for, and the program's sentence
-    command = [program(), *words, "--progress", "json"]
-    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+    with (short(words) as asked, tempfile.TemporaryFile("w+", errors="replace") as printed):
+        command = [program(), *asked, "--progress", "json"]
         code, said, interrupted = followed(command, words[0], show, printed)
         printed.seek(0)
         answer = printed.read()
@@ -156,7 +158,7 @@ def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
     assert child.stderr is not None
     for line in child.stderr:
         if not bar.take(line):
-            said.append(line.rstrip())
+            said.append(plain(line.rstrip()))
     child.wait()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import h5py
@@ -33,6 +34,7 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     path = Path(path).absolute()
     with opened_hdf5(path) as file:
         require_own(file, path)
+        is_sweep = "sweep" in file
         if group is None:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""
@@ -47,11 +49,17 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     if group:
         coordinates = {**outer_coordinates(path, group, data), **coordinates}
         data.attrs["group"] = group
+    # Parameters that change together along one axis.
+    data = data.set_coords([name for name, values in data.items() if "option" in values.attrs])
+    coordinates.update({name: data[name] for name in data.coords if name not in coordinates})
     data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
     data.attrs["path"] = str(path)
     if group and group.split("/")[-1] == "comparison":
         from .comparison import Comparison
         data = Comparison(data, attrs=data.attrs)
+    elif not group and is_sweep:
+        from .sweep_result import Sweep
+        data = Sweep(data, attrs=data.attrs)
     data.set_close(opened.close)
     return data
 
@@ -64,9 +72,18 @@ def opened_hdf5(path: Path) -> h5py.File:
     except OSError as reason:
         if reason.errno:
             raise InputError(f"'{path}' cannot be read: {os.strerror(reason.errno)}") from reason
+        if is_netcdf_3(path):
+            raise InputError(f"the file '{path}' is netCDF-3; popflow's files are netCDF-4, which "
+                             "is HDF5") from reason
         # Of HDF5's own words the part in brackets, as in "Unable to open file (truncated file)".
         why = "".join(re.findall(r" \(.*\)", str(reason)))
         raise InputError(f"the file '{path}' cannot be read, or is not HDF5{why}") from reason
+
+
+def is_netcdf_3(path: Path) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(3) == b"CDF"
+    return False
 
 
 def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:

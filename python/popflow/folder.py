@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .errors import UsageError
 from .own_problem import path_beside
 from .writing import blamed_on
 
@@ -40,6 +41,8 @@ def place(output: str | os.PathLike[str] | None, name: str) -> Iterator[Path]:
     """The path of an output: as named, or a new one in the session's folder, which no other call
     has while the block lasts, in this process or another."""
     if output is not None:
+        if not isinstance(output, (str, os.PathLike)):
+            raise UsageError(f"output is {output!r}; it must be the name of a file")
         yield Path(output).absolute()
         return
     paths = (folder() / f"{name}-{number}.h5" for number in itertools.count(1))

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import xarray
 
+from .errors import UsageError
 from .writing import beside, blamed_on
 
 Problem = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
@@ -26,7 +27,10 @@ def are_arrays(problem: Problem | None) -> bool:
     """
     if isinstance(problem, xarray.Dataset) and "path" in problem.attrs:
         return str(problem.attrs.get("group", "")).split("/")[-1] == "problem"
-    return isinstance(problem, Mapping)
+    if problem is None or isinstance(problem, (str, os.PathLike, Mapping, xarray.Dataset)):
+        return isinstance(problem, Mapping)
+    raise UsageError(f"problem is a {type(problem).__name__}; it must be a file, what was opened "
+                     "of one, or a mapping from names to arrays, as in problem={'P': array}")
 
 
 def as_file(problem: Any, path: Path, options: Mapping[str, Any]) -> Problem | None:
@@ -54,10 +58,36 @@ def image(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> 
     with h5py.File(beside(path, "image"), "w", driver="core", backing_store=False) as file:
         for name, values in arrays.items():
             if name not in ATTRIBUTES:
-                file[name] = np.asarray(values)
+                file[named_array(name)] = numbers(name, values)
         for name in ATTRIBUTES:
             value = {**options, **getattr(arrays, "attrs", {}), **arrays}.get(name)
             if value is not None:
-                file.attrs[name] = int(value)
+                file.attrs[name] = whole(name, value)
         file.flush()
         return file.id.get_file_image()
+
+
+def named_array(name: Any) -> str:
+    if isinstance(name, str):
+        return name
+    raise UsageError(f"problem has the key {name!r}; its keys are the names of arrays, text")
+
+
+def numbers(name: Any, values: Any) -> np.ndarray:
+    """The array, if it is one of real numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError as ragged:  # before NumPy 1.24: an array of lists
+        raise UsageError(f"problem[{name!r}] is no array: its rows have different lengths"
+                         ) from ragged
+    if array.dtype.kind not in "biuf":
+        raise UsageError(f"problem[{name!r}] holds {array.dtype.name} values; it must be an array "
+                         "of real numbers, its rows equally long")
+    return array
+
+
+def whole(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"problem[{name!r}] is {value!r}; it must be a whole number") from None

@@ -1,4 +1,4 @@
-"""A progress bar from the program's lines of JSON, {"done": 0.4, "seconds_left": 9, "text": ""}."""
+"""The program's lines of JSON, {"done": 0.4, "seconds_left": 9, "text": ""} or {"note": "..."}."""
 
 from __future__ import annotations
 
@@ -46,6 +46,17 @@ class Progress:
             self.bar.n = min(max(done, 0.0), 1.0)
             self.bar.refresh()
         return True
+
+
+def plain(line: str) -> str:
+    """What the program says in a line: the text of a note, a warning as one, or the line itself."""
+    try:
+        said = json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        return line
+    if "warning" in said:
+        return f"warning: {said['warning']}"
+    return str(said.get("note", line))
 
 
 def clock(seconds: float) -> str:

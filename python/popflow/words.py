@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 import xarray
 
+from .errors import UsageError
 
-def key(name: str) -> str:
+# Options without a value.
+FLAGS = frozenset({"allow-missing", "check-noise", "force", "keep-going", "same-seed", "thorough"})
+
+
+def key(name: Any) -> str:
     """The option that an argument stands for: `vocab_size` is --vocab-size; a trailing _ is for
     names that Python keeps for itself."""
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r} is no name of a parameter: names are text, such as "
+                         "'learning_rate'")
     return name.rstrip("_").replace("_", "-")
 
 
@@ -43,7 +51,9 @@ def words(options: Mapping[str, Any]) -> list[str]:
     for name, value in options.items():
         if value is None or value is False:
             continue
+        if key(name) in FLAGS and not isinstance(value, (bool, np.bool_)):
+            raise UsageError(f"{name} is {value!r}; it must be True or False")
         found.append(f"--{key(name)}")
-        if value is not True:
+        if key(name) not in FLAGS and value is not True:
             found.append(word(value))
     return found

@@ -31,7 +31,7 @@ constexpr double kBytesPerByte = 64;
 /// Bytes of a text that is shown; more is cut. Texts that are parsed may be longer, and are refused
 /// if they are longer than that.
 constexpr std::size_t kShownText = 65'536;
-constexpr std::size_t kConfigText = 1'048'576;
+constexpr std::size_t kConfigText = std::size_t{16} << 20;
 constexpr std::size_t kLabelsText = std::size_t{64} << 20;
 
 /// The rows of a matrix that is stored column by column.

@@ -21,7 +21,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::size_t largest_file = std::size_t{1} << 20;
+constexpr std::size_t largest_file = std::size_t{16} << 20;
 
 bool is_control(char character) {
   return (static_cast<unsigned char>(character) < 0x20 &&
@@ -93,7 +93,7 @@ std::string read_config_file(const std::string& path) {
   }
   if (text.size() > largest_file) {
     throw InputError(name +
-                     " is larger than 1 MiB; a configuration file holds one line per option");
+                     " is larger than 16 MiB; a configuration file holds one line per option");
   }
   return text;
 }

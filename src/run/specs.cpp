@@ -105,7 +105,7 @@ GroupSpec parameters_group(const RunConfig& config) {
   group.attributes.push_back({"not_default", joined(changed)});
   const std::string text = config_text(config);
   // What is written must be read again: readers take no longer text for options.
-  constexpr std::size_t kMostText = std::size_t{1} << 20;
+  constexpr std::size_t kMostText = std::size_t{16} << 20;
   if (text.size() > kMostText)
     throw UsageError("the options take " + std::to_string(text.size()) +
                      " bytes as text, and files hold at most " + std::to_string(kMostText) +

@@ -1,0 +1,45 @@
+"""Command lines that are longer than the system takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .errors import UsageError
+
+# Linux takes words of up to 128 KiB.
+LONGEST = 100_000
+
+
+@contextmanager
+def short(words: Sequence[str]) -> Iterator[list[str]]:
+    """The words, with options whose values are too long in a configuration file while the block
+    lasts."""
+    long = {words[at - 1] for at, word in enumerate(words) if len(word.encode()) > LONGEST}
+    if not long:
+        yield list(words)
+        return
+    if "--config" in words:
+        raise UsageError(f"{' and '.join(sorted(long))} take more characters than a command line "
+                         "holds, and go by a configuration file; write them into that of config=")
+    rest: list[str] = []
+    lines: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word in long:  # all of one name, since axes keep their order
+            lines.append(f"{word.removeprefix('--')} = {quoted(next(remaining))}")
+        else:
+            rest.append(word)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "long-options.cfg"
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        yield [*rest, "--config", str(path)]
+
+
+def quoted(value: str) -> str:
+    """A value as configuration files take any: in quotes, without control characters."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("#", "\\x23")
+    return '"' + "".join(character if character >= " " and character != "\x7f" else
+                         f"\\x{ord(character):02x}" for character in escaped) + '"'
