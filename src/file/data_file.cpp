@@ -1,5 +1,6 @@
 #include "popflow/data_file.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "file/crash_guard.hpp"
@@ -12,15 +13,19 @@
 namespace popflow {
 
 struct DataFile::Impl {
-  hdf5::Reader reader;
+  std::unique_ptr<hdf5::Reader> reader;
   std::string crash;
 
   Impl(hdf5::Reader open, const std::string& path)
-      : reader(std::move(open)), crash(hdf5::crash_sentence(path)) {}
+      : reader(std::make_unique<hdf5::Reader>(std::move(open))),
+        crash(hdf5::crash_sentence(path)) {}
   ~Impl() {
-    const auto held = hdf5::lock();
+    const auto held = hdf5::lock_beside();
     const hdf5::CrashGuard guard(crash);
-    reader.close();
+    if (hdf5::has_memory_for_calls())
+      reader->close();
+    else
+      (void)reader.release();  // stays open, since closing may take memory
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -30,7 +35,7 @@ struct DataFile::Impl {
   auto with(const std::string& name, Action action) const {
     const auto held = hdf5::lock();
     const hdf5::CrashGuard guard(crash);
-    return reader.guarded(name, [&] { return action(reader); });
+    return reader->guarded(name, [&] { return action(*reader); });
   }
 };
 
@@ -48,7 +53,7 @@ DataFile::DataFile(std::string path, std::string group)
   hdf5::examine(source.descriptor(), path_);
   const hdf5::CrashGuard guard(crash);
   impl_ = std::make_unique<Impl>(hdf5::open_reader(source.descriptor(), path_), path_);
-  if (!group_.empty() && impl_->reader.type_at(group_) != H5O_TYPE_GROUP)
+  if (!group_.empty() && impl_->reader->type_at(group_) != H5O_TYPE_GROUP)
     throw InputError("the file '" + path_ + "' has no group '" + text::in_sentence(group_) + "'");
 }
 

@@ -130,7 +130,7 @@ void examine(int descriptor, const std::string& path) {
 }
 
 void hold(int descriptor, Maker maker) {
-  const auto locked = lock();
+  const auto locked = lock_beside();
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return;
   Known& known = table()[{status.st_dev, status.st_ino}];
@@ -139,7 +139,7 @@ void hold(int descriptor, Maker maker) {
 }
 
 void release(int descriptor) noexcept {
-  const auto locked = lock();
+  const auto locked = lock_beside();
   struct stat status {};
   Known* const known = find(descriptor, status);
   if (known == nullptr || known->held == 0) return;

@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "popflow/error.hpp"
+
 namespace popflow::hdf5 {
 
 namespace {
@@ -175,6 +177,11 @@ H5FD_class_t make_class() {
 }  // namespace
 
 Handle open_guarded(int descriptor, const std::string& path) {
+  // HDF5 has no word for a process that has no descriptor left, and would call the file damaged.
+  const int spare = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (spare < 0)
+    throw InputError("the file '" + path + "' cannot be read: " + std::strerror(errno));
+  ::close(spare);
   static const H5FD_class_t driver = make_class();
   static const hid_t id = check(H5FDregister(&driver));
   const Handle access = file_access();

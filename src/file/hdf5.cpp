@@ -1,5 +1,9 @@
 #include "file/hdf5.hpp"
 
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <string_view>
 
@@ -55,8 +59,24 @@ Handle access_with(H5F_libver_t lowest, H5F_libver_t highest) {
 
 }  // namespace
 
+std::unique_lock<std::recursive_mutex> lock_beside() {
+  return std::unique_lock<std::recursive_mutex>(mutex());
+}
+
+bool has_memory_for_calls() {
+  // More than it takes to lay out or to list a file of ours. From the heap and not the system: what
+  // is given back stays with this thread's heap (heap.cpp), so that other threads, which take some
+  // meanwhile, leave it to the library.
+  constexpr std::size_t kMost = std::size_t{24} << 20;
+  void* const asked = std::malloc(kMost);
+  const bool got = malloc_usable_size(asked) > 0;  // and so is not left out by a compiler
+  std::free(asked);
+  return got;
+}
+
 std::unique_lock<std::recursive_mutex> lock() {
-  std::unique_lock<std::recursive_mutex> held(mutex());
+  std::unique_lock<std::recursive_mutex> held = lock_beside();
+  if (!has_memory_for_calls()) throw std::bad_alloc();
   static const bool ready = [] {
     H5dont_atexit();
     keep_memory();

@@ -23,8 +23,16 @@ struct Failure : std::runtime_error {
 
 /// To be held around every use of the library, which is not thread-safe. The first call silences
 /// the library's error stack, keeps it from running an exit handler, which may crash after a failed
-/// write, and takes from it the ability to follow links into other files.
+/// write, and takes from it the ability to follow links into other files. Throws std::bad_alloc
+/// where memory is so short that the library might run out of it: it then crashes, or never gives
+/// its own lock back.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
+
+/// The same lock, for what is kept beside the library, without a call of it. Throws nothing.
+[[nodiscard]] std::unique_lock<std::recursive_mutex> lock_beside();
+
+/// Is there as much memory as a call of the library may take?
+[[nodiscard]] bool has_memory_for_calls();
 
 /// For a child process whose parent held the lock when it forked: nobody holds it any more.
 void forget_lock();

@@ -86,6 +86,7 @@ void isolate() {
   if (nowhere >= 0) {
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
   }
   forget_lock();
   // What reads memory that nobody wrote, or that was given back, does so by luck: not here. Wild
@@ -151,7 +152,10 @@ Ended try_in_child(const std::function<void()>& work, bool soon) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = fork();
-  if (child == 0) be_child(ends[1], work);
+  if (child == 0) {
+    close(ends[0]);  // the process may have few descriptors
+    be_child(ends[1], work);
+  }
   close(ends[1]);
   std::string said;
   bool ended = true;

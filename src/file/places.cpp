@@ -1,5 +1,7 @@
 #include "file/places.hpp"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <stdexcept>
 #include <system_error>
@@ -12,10 +14,22 @@ namespace popflow {
 namespace {
 /// Some states of ten thousand numbers: what short runs write while their file is laid out.
 constexpr std::size_t kMostKept = std::size_t{8} << 20;
+
+/// May the system refuse memory before it is used up (ulimit -v)?
+bool memory_is_limited() {
+  rlimit most{};
+  return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 void Places::find_meanwhile(const std::function<Offsets()>& lay_out) {
   known_ = false;
+  // Threads that begin to compute must not take the memory that HDF5 needs.
+  if (memory_is_limited()) {
+    found_ = std::async(std::launch::deferred, lay_out);
+    return found_.wait();
+  }
   try {
     found_ = std::async(std::launch::async, lay_out);
   } catch (const std::system_error&) {  // no thread more: by whoever waits for it

@@ -128,7 +128,6 @@ def check_descriptors(name):
                ("Too many open files", "too many open files", "descriptor"))
 
 
-@expected_failure("with few descriptors good files are called damaged", always=False)
 def test_few_descriptors_are_told():
     for name in CASES:
         check_descriptors(name)
@@ -145,7 +144,6 @@ def least_memory():
     raise Skipped("the program needs more address space than is tried")
 
 
-@expected_failure("memory that is out inside HDF5 is not told", always=False)
 def test_little_memory_is_told():
     if sanitized():
         raise Skipped("sanitizers take the whole address space")
@@ -157,26 +155,41 @@ def test_little_memory_is_told():
 
 # ---- what a command leaves behind
 
-@expected_failure("a drawing Python outlives the program", always=True)
-def test_a_terminated_plot_leaves_no_process():
-    with Folder() as folder:
-        popflow("run", "markov", "--t-end", 1, "--saves", 5, "-o", "a.h5", folder=folder, code=0)
-        process = subprocess.Popen([BINARY, "plot", "a.h5", "-o", "a.png"], cwd=folder,
-                                   start_new_session=True, stderr=subprocess.DEVNULL)
-        children = f"/proc/{process.pid}/task/{process.pid}/children"
-        child = ""
-        while not child and process.poll() is None:
-            with open(children) as file:
-                child = file.read().strip()
-        check(child, "no Python was started")
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=LONGEST)
-        lives = os.path.exists(f"/proc/{child}")
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        check(not lives, "the Python that draws lives on")
+def python_below(process):
+    """The Python that a process starts, once it runs."""
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    while process.poll() is None:
+        with open(children) as file:
+            for child in file.read().split():
+                try:
+                    with open(f"/proc/{child}/comm") as name:
+                        if name.read().startswith("python"):
+                            return child
+                except OSError:  # it has ended
+                    pass
+    return None
+
+
+def test_a_terminated_plot_leaves_no_process_and_no_file():
+    for ending, code in (signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129):
+        with Folder() as folder:
+            popflow("run", "markov", "--t-end", 1, "--saves", 5, "-o", "a.h5", folder=folder,
+                    code=0)
+            process = subprocess.Popen([BINARY, "plot", "a.h5", "-o", "a.png"], cwd=folder,
+                                       start_new_session=True, stderr=subprocess.PIPE, text=True)
+            child = python_below(process)
+            check(child, "no Python was started")
+            process.send_signal(ending)
+            _, said = process.communicate(timeout=LONGEST)
+            lives = os.path.exists(f"/proc/{child}")
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            check(not lives, "the Python that draws lives on")
+            check(process.returncode == code, f"ended with {process.returncode}: {said}")
+            check(os.listdir(folder) == ["a.h5"], f"left behind: {os.listdir(folder)}")
+            check("Traceback" not in said, said)
 
 
 if __name__ == "__main__":
