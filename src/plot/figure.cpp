@@ -1,15 +1,19 @@
 #include "plot/figure.hpp"
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <thread>
 #include <vector>
 
+#include "run/interrupt.hpp"
 #include "text/text.hpp"
 
 extern "C" char** environ;
@@ -25,7 +29,17 @@ namespace {
 
 /// What Python runs: the package, or a sentence about what it lacks.
 constexpr const char* kProgram = R"(
+import signal
 import sys
+
+
+def end(number, frame):
+    sys.exit(128 + number)
+
+
+for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+    if signal.getsignal(number) != signal.SIG_IGN:
+        signal.signal(number, end)
 try:
     from popflow.figure.command import run
 except ImportError as missing:
@@ -70,6 +84,23 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
+/// Waits for the child's end and returns its status. Every signal that would end this program goes
+/// to the child, which removes what it has not finished.
+int wait_for(pid_t child) {
+  constexpr std::chrono::milliseconds kPause(5);
+  int status = 0;
+  int told = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    if (const int signal = InterruptGuard::signal(); signal != told) {
+      (void)kill(child, signal);
+      told = signal;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 }  // namespace
 
 ExitCode make_figure(const FigureOptions& options) {
@@ -86,6 +117,7 @@ ExitCode make_figure(const FigureOptions& options) {
   add("--script", options.script);
   std::vector<std::string> variables = environment();
   std::cout.flush();
+  const InterruptGuard guard;
   pid_t child = 0;
   const int trouble = posix_spawnp(&child, words.front().c_str(), nullptr, nullptr,
                                    pointers(words).data(), pointers(variables).data());
@@ -93,9 +125,8 @@ ExitCode make_figure(const FigureOptions& options) {
     throw UsageError("figures are made by Python and matplotlib, and '" + words.front() +
                      "' cannot be started (" + std::strerror(trouble) +
                      "); the environment variable POPFLOW_PYTHON names another");
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for(child);
+  if (InterruptGuard::signal() != 0) return interrupted_code();
   return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::output;
 }
 
