@@ -170,6 +170,8 @@ Value parse_word(const Parameter& parameter, const std::string& text) {
   if (std::find(parameter.words.begin(), parameter.words.end(), text) != parameter.words.end()) {
     return text;
   }
+  for (const OtherWord& other : parameter.other_words)
+    if (other.word == text) throw Refusal{allowed(parameter), "; " + other.answer};
   const std::string near = nearest(text, parameter.words);
   throw Refusal{allowed(parameter), near.empty() ? "" : "; did you mean '" + near + "'?"};
 }

@@ -48,6 +48,12 @@ struct Condition {
   bool absent = false;                  ///< that it is not given
 };
 
+/// Answer to a value that other programs have and this option does not take.
+struct OtherWord {
+  std::string word;
+  std::string answer;  ///< a clause that names what to take instead
+};
+
 /// One option: the only place where its name, default, range and meaning are written. The command
 /// line, its help, `popflow systems`, configuration files, range checks, the attributes of the
 /// output file, the completion, the manual page and the reference all come from it.
@@ -68,6 +74,8 @@ struct Parameter {
   bool makes_problem = false;
   /// text: may be given several times in one place; the value then has a line for each.
   bool repeats = false;
+  /// word: the field's words for something else.
+  std::vector<OtherWord> other_words = {};
 };
 
 using ParameterTable = std::vector<Parameter>;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "noise/noise_model.hpp"
+#include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "plan/course.hpp"
 #include "run/last_state.hpp"
@@ -14,8 +15,6 @@ namespace popflow {
 namespace {
 
 const std::vector<std::string> kEverySystem = {"flow", "sde", "sde2", "gd", "sgd", "svag:L"};
-
-constexpr std::int64_t kMostSvag = 1000000;
 
 /// Which seeds a rung has, relative to those of flow, sde and sgd.
 std::uint64_t stream_of(const std::string& word, const RungInfo* own) {

@@ -9,6 +9,9 @@ namespace popflow {
 /// shortest contexts.
 inline constexpr double kNumbersOfSample = 24;
 
+/// Largest l of SVAG that is offered: steps of eta/l, so that more would not end.
+inline constexpr std::int64_t kMostSvag = 1'000'000;
+
 /// Samples that a step of SGD draws: with svag two batches, which it weighs against each other.
 inline double samples_of_step(std::int64_t batch_size, std::int64_t svag) {
   return static_cast<double>(batch_size) * (svag > 1 ? 2 : 1);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include "options/config_file.hpp"
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
+#include "popflow/state.hpp"
 
 namespace popflow {
 
@@ -307,6 +310,24 @@ void require_shape(const System& system) {
   if (shape.stages && info.stages.empty()) wrong("its shape has stages, and its description none");
   if (shape.finals && info.finals.empty())
     wrong("its shape has final values, and its description none");
+}
+
+void require_rhs(const System& system) {
+  constexpr std::size_t kLargest = std::size_t{1} << 20;
+  // A NaN that no arithmetic gives.
+  constexpr auto kUnwritten = std::uint64_t{0x7ff8'5a5a'a5a5'5a5a};
+  const std::size_t size = system.shape().state_size();
+  if (size > kLargest) return;
+  State x(size), dxdt(size);
+  std::ranges::fill(dxdt, std::bit_cast<double>(kUnwritten));
+  system.start(x);
+  const Capability<Switching> switching = system.capabilities().switching;
+  const Regime regime = switching ? switching->first_regime() : Regime();
+  system.rhs({x, regime}, 0, dxdt);
+  for (std::size_t i = 0; i < size; ++i)
+    if (std::bit_cast<std::uint64_t>(dxdt[i]) == kUnwritten)
+      throw SystemError("the system " + system.info().name + ": its right-hand side writes no d" +
+                        system.shape().name_of_entry(i) + "/dt");
 }
 
 }  // namespace popflow

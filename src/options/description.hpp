@@ -14,4 +14,8 @@ void require_description(const SystemInfo& info);
 /// stands for would be missing from files without a word.
 void require_shape(const System& system);
 
+/// Throws SystemError with the first entry of the state of which the right-hand side, at the start,
+/// says nothing. States that are too large to be copied are passed over.
+void require_rhs(const System& system);
+
 }  // namespace popflow

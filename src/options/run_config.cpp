@@ -248,8 +248,10 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
                    const ParameterTable& options, const ParameterTable& offered,
                    const std::vector<std::string>& args) {
   RunConfig config{system.name, Parameters(options), Parameters(system.parameters), {}};
-  const options::Words words = options::tokenise(args, {&offered, &config.own.table()});
-  if (!words.positional.empty()) {
+  std::vector<std::string> wrong;  // all of it is told at once
+  const options::Words words = options::tokenise(args, {&offered, &config.own.table()}, wrong);
+  // What follows an unknown option may be its value.
+  if (wrong.empty() && !words.positional.empty()) {
     throw UsageError("unexpected word '" + words.positional.front() + "' after " + command + " " +
                      system.name + "; options start with --");
   }
@@ -263,11 +265,16 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   for (const auto& [key, value] : words.options) {
     if (key == "over" && config.options.origin("over") == Origin::config)
       config.replaced_axes = text::lines(config.options.text("over"));
-    // A file may hold words that the command line may not.
-    for (const Parameter& row : offered)
-      if (row.name == key) (void)parse_value(row, value);
-    owner(config, key)->set(key, value, Origin::command_line);
+    try {
+      // A file may hold words that the command line may not.
+      for (const Parameter& row : offered)
+        if (row.name == key) (void)parse_value(row, value);
+      owner(config, key)->set(key, value, Origin::command_line);
+    } catch (const UsageError& error) {
+      wrong.emplace_back(error.what());
+    }
   }
+  options::refuse(wrong);
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
   return config;
@@ -416,26 +423,32 @@ void fill_in_unknown(Parameters& options, const std::string& text) {
       options.resolve(option, held);
 }
 
+/// Name of a file's own configuration, for messages.
+std::string stored_in(const std::string& file) { return file + ": its stored configuration"; }
+
 }  // namespace
 
-RunConfig from_config_text(const SystemInfo& system, const std::string& text) {
+RunConfig from_config_text(const SystemInfo& system, const std::string& text,
+                           const std::string& file) {
   RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
-  apply_text(config, text, "the stored configuration", {});
+  apply_text(config, text, stored_in(file), {});
   fill_in_unknown(config.options, text);
   complete_method(config.options);
   return config;
 }
 
-RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text) {
+RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text,
+                                 const std::string& file) {
   RunConfig config{system.name, Parameters(sweep_options()), Parameters(system.parameters), {}};
-  apply_text(config, text, "the stored configuration", {});
+  apply_text(config, text, stored_in(file), {});
   fill_in_unknown(config.options, text);
   return config;
 }
 
-RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text) {
+RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text,
+                                   const std::string& file) {
   RunConfig config{system.name, Parameters(compare_options()), Parameters(system.parameters), {}};
-  apply_text(config, text, "the stored configuration", {});
+  apply_text(config, text, stored_in(file), {});
   return config;
 }
 

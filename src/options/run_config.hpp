@@ -94,9 +94,12 @@ std::string config_text(const RunConfig& config);
 /// Options that came later than the first files, and what held without them: files that do not have
 /// them were written before, and are the same as files that have this.
 const std::map<std::string, std::string>& before_there_was_a_choice();
-/// Reads config_text() back. Throws InputError.
-RunConfig from_config_text(const SystemInfo& system, const std::string& text);
-RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text);
-RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text);
+/// Reads config_text() back. Throws InputError, which names `file`, the file that holds the text.
+RunConfig from_config_text(const SystemInfo& system, const std::string& text,
+                           const std::string& file);
+RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text,
+                                   const std::string& file);
+RunConfig sweep_from_config_text(const SystemInfo& system, const std::string& text,
+                                 const std::string& file);
 
 }  // namespace popflow

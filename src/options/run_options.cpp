@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "options/run_config.hpp"
 #include "text/text.hpp"
@@ -28,6 +29,46 @@ std::vector<std::string> all_methods() {
   return method_names([](const Method&) { return true; });
 }
 
+/// The field's words for modes.
+std::vector<OtherWord> other_modes() {
+  const std::string descent =
+      "gradient descent on the population loss is --mode flow --method euler --dt ETA";
+  const std::string plain = "sampled training is plain SGD, --mode sgd";
+  return {{"gd", descent},
+          {"gradient_descent", descent},
+          {"full-batch", descent},
+          {"adam", plain},
+          {"adamw", plain},
+          {"momentum", plain},
+          {"ode", "the population flow is --mode flow"},
+          {"gradient_flow", "the population flow is --mode flow"},
+          {"langevin", "the flow with minibatch-like noise is --mode sde"}};
+}
+
+/// What other programs have, and the method that is nearest to it.
+std::vector<OtherWord> other_methods() {
+  const std::string fifth = "an adaptive pair of order five is dopri5";
+  const std::string high = "an adaptive pair of order eight is verner8";
+  const std::string stiff = "the method for stiff flows is rosenbrock4";
+  return {{"rk45", fifth},
+          {"RK45", fifth},
+          {"tsit5", fifth},
+          {"ode45", fifth},
+          {"dopri853", high},
+          {"DOP853", high},
+          {"dop853", high},
+          {"dopri8", high},
+          {"vern8", high},
+          {"radau", stiff},
+          {"Radau", stiff},
+          {"bdf", stiff},
+          {"BDF", stiff},
+          {"lsoda", stiff},
+          {"LSODA", stiff},
+          {"ode15s", stiff},
+          {"em", "Euler and Maruyama's method is euler_maruyama"}};
+}
+
 /// What `compare` makes of an option of `run`.
 struct InCompare {
   bool offered = true;            ///< false: the rungs determine it
@@ -49,7 +90,8 @@ const std::vector<Row>& rows() {
         .default_text = "flow",
         .meaning = "what moves the state: the population flow; the flow with Gaussian noise like "
                    "that of minibatches; sampled gradient steps",
-        .words = {"flow", "sde", "sgd"}},
+        .words = {"flow", "sde", "sgd"},
+        .other_words = other_modes()},
        {.offered = false}},
       {{.name = "t-end",
         .kind = Kind::real,
@@ -78,7 +120,8 @@ const std::vector<Row>& rows() {
                    ": noisy steps of the learning rate)",
         .words = all_methods(),
         .default_note = default_method("flow") + "; sde: " + default_method("sde"),
-        .modes = kWithMethods},
+        .modes = kWithMethods,
+        .other_words = other_methods()},
        {.offered = false}},
       {{.name = "rtol",
         .kind = Kind::real,
@@ -235,7 +278,7 @@ const std::vector<Row>& rows() {
         .default_text = "1",
         .meaning = "sgd: steps of eta/l that interpolate between SGD (1) and its SDE (large)",
         .symbol = "l",
-        .range = at_least_one,
+        .range = {.low = 1, .high = kMostSvag},
         .modes = kSgd},
        {.offered = false}},
       {{.name = "runs",
@@ -319,7 +362,7 @@ const std::vector<Row>& rows() {
         .kind = Kind::word,
         .default_text = "auto",
         .meaning = "progress on standard error; auto: for long work only; json: for other "
-                   "programs, an object a line",
+                   "programs, an object a line, notes and warnings too",
         .words = {"auto", "always", "never", "json"}}},
   };
   return table;

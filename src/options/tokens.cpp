@@ -7,6 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <set>
 
+#include "options/field_words.hpp"
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
@@ -68,7 +69,7 @@ std::vector<po::option> split(const std::vector<std::string>& args,
   }
 }
 
-[[noreturn]] void refuse_unknown(const std::string& token, const std::vector<std::string>& names) {
+std::string unknown(const std::string& token, const std::vector<std::string>& names) {
   const std::string word = token.substr(0, token.find('='));
   const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   // "-q" may be a parameter called q, or the first letter of another option.
@@ -77,14 +78,15 @@ std::vector<po::option> split(const std::vector<std::string>& args,
     if (!word.starts_with("--") && bare.size() == 1 && name.starts_with(bare))
       meant.push_back("--" + name);
   if (meant.size() > 1)
-    throw UsageError("unknown option " + word + ", which might be " + text::join(meant, " or "));
+    return "unknown option " + word + ", which might be " + text::join(meant, " or ");
   const bool of_run = std::any_of(run_options().begin(), run_options().end(),
                                   [&](const Parameter& row) { return row.name == bare; });
+  if (of_run) return "unknown option " + word + ": 'run' has it, this command has not";
+  if (const std::string answer = answer_to(bare); !answer.empty())
+    return "unknown option " + word + ": " + answer;
   std::vector<std::string> known = names;
   known.emplace_back("help");  // of every command
-  throw UsageError(
-      "unknown option " + word +
-      (of_run ? ": 'run' has it, this command has not" : suggestion(bare, known, "--")));
+  return "unknown option " + word + suggestion(bare, known, "--");
 }
 
 }  // namespace
@@ -97,8 +99,20 @@ bool repeats(const std::vector<const ParameterTable*>& tables, std::string_view 
   });
 }
 
+void refuse(const std::vector<std::string>& wrong) {
+  if (!wrong.empty()) throw UsageError(text::join(wrong, "\n"));
+}
+
 Words tokenise(const std::vector<std::string>& args,
                const std::vector<const ParameterTable*>& tables) {
+  std::vector<std::string> wrong;
+  Words words = tokenise(args, tables, wrong);
+  refuse(wrong);
+  return words;
+}
+
+Words tokenise(const std::vector<std::string>& args,
+               const std::vector<const ParameterTable*>& tables, std::vector<std::string>& wrong) {
   const auto names = option_names(tables);
   const auto is_option = [&names](const std::string& word) {
     return word.starts_with("--") &&
@@ -108,7 +122,10 @@ Words tokenise(const std::vector<std::string>& args,
   std::set<std::string> seen;
   const auto description = describe(tables);
   for (const auto& option : split(args, description)) {
-    if (option.unregistered) refuse_unknown(option.original_tokens.front(), names);
+    if (option.unregistered) {
+      wrong.push_back(unknown(option.original_tokens.front(), names));
+      continue;
+    }
     if (option.string_key.empty()) {
       words.positional.insert(words.positional.end(), option.value.begin(), option.value.end());
       continue;

@@ -23,6 +23,12 @@ struct Words {
 /// a missing value or a value that a flag can't take.
 Words tokenise(const std::vector<std::string>& args,
                const std::vector<const ParameterTable*>& tables);
+/// Adds a sentence for each unknown option to `wrong`, and goes on.
+Words tokenise(const std::vector<std::string>& args,
+               const std::vector<const ParameterTable*>& tables, std::vector<std::string>& wrong);
+
+/// Throws UsageError with all these sentences, a line each, if there are any.
+void refuse(const std::vector<std::string>& wrong);
 
 /// May the option of that name be given several times?
 bool repeats(const std::vector<const ParameterTable*>& tables, std::string_view name);

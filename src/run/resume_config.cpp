@@ -147,8 +147,8 @@ RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
   require_format(file);
   const std::string system = required_text(file, "", "system");
   const std::string text = required_text(file, "parameters", "config");
-  RunConfig config =
-      blaming_file(file.path(), [&] { return from_config_text(catalogue.info(system), text); });
+  RunConfig config = blaming_file(
+      file.path(), [&] { return from_config_text(catalogue.info(system), text, file.path()); });
   if (!config.options.has("t-end"))
     throw InputError(file.path() + " is incomplete: its 'config' has no t-end");
   return config;

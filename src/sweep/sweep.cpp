@@ -193,8 +193,9 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
     throw InputError(
         file.path() + " is a sweep of the system '" + *system +
         "', which this program has not; the program that wrote it stands in its history");
-  return blaming_file(file.path(),
-                      [&] { return sweep_from_config_text(catalogue.info(*system), *text); });
+  return blaming_file(file.path(), [&] {
+    return sweep_from_config_text(catalogue.info(*system), *text, file.path());
+  });
 }
 
 namespace {

@@ -15,8 +15,9 @@ void same_again(const SystemInfo& system, Parse parse, Read read) {
   (void)done_or_refused([&] {
     const std::string text = config_text(parse(system, {"--config", kPath}));
     std::string again;
-    expect(done_or_refused([&] { again = config_text(read(system, text)); }) && again == text,
-           "this configuration is not read back:\n" + text + "but as:\n" + again);
+    expect(
+        done_or_refused([&] { again = config_text(read(system, text, kPath)); }) && again == text,
+        "this configuration is not read back:\n" + text + "but as:\n" + again);
   });
 }
 

@@ -12,9 +12,10 @@ void run(std::string_view input) {
   if (system == nullptr) return;
   for (const auto read : {from_config_text, compare_from_config_text, sweep_from_config_text})
     (void)done_or_refused([&, &text = text] {
-      const std::string once = config_text(read(*system, text));
+      const std::string once = config_text(read(*system, text, "x.h5"));
       std::string again;
-      expect(done_or_refused([&] { again = config_text(read(*system, once)); }) && again == once,
+      expect(done_or_refused([&] { again = config_text(read(*system, once, "x.h5")); }) &&
+                 again == once,
              "this configuration is not read back:\n" + once + "but as:\n" + again);
     });
 }

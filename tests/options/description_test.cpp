@@ -2,6 +2,9 @@
 
 #include "options/description.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "popflow/error.hpp"
 #include "popflow/systems.hpp"
 #include "support/catch.hpp"
@@ -166,6 +169,23 @@ TEST_CASE("Shapes that no run could hold are refused", "[fast]") {
   CHECK_THAT(said([](Shape& s) { s.events = {"late"}; }), Contains("it would never be found"));
   CHECK_THAT(said([](Shape& s) { s.finals = true; }), Contains("capabilities no FinalValues"));
   CHECK_THAT(said([](Shape& s) { s.stages = true; }), Contains("capabilities no Stages"));
+}
+
+TEST_CASE("An entry that no right-hand side writes is named", "[fast]") {
+  struct Forgetful : Shaped {
+    std::size_t written = 0;
+    void start(std::span<double> x) const override { std::fill(x.begin(), x.end(), 1.0); }
+    void rhs(StateView /*x*/, double /*t*/, std::span<double> dxdt) const override {
+      for (std::size_t i = 0; i < written; ++i) dxdt[i] = std::nan("");
+    }
+  };
+  Forgetful system;
+  system.written = 1;
+  CHECK_THROWS_WITH(require_rhs(system),
+                    Catch::Contains("the system toy: its right-hand side writes no dx[1]/dt"));
+  // A NaN that it writes is told where it matters.
+  system.written = 2;
+  CHECK_NOTHROW(require_rhs(system));
 }
 
 TEST_CASE("The systems here are described well", "[fast]") {

@@ -84,6 +84,12 @@ TEST_CASE("words become values", "[fast][config]") {
   CHECK(config.options.integer("max-steps") == 100000000);
 }
 
+TEST_CASE("all wrong words are told at once", "[fast][config]") {
+  CHECK_THROWS_WITH(parse({"--vocab-size", "1", "--lr", "0.1", "--rtol", "2"}),
+                    Contains("unknown option --lr") && Contains("\n--vocab-size is 1") &&
+                        Contains("\n--rtol is 2"));
+}
+
 TEST_CASE("wrong words are refused, with the nearest known one", "[fast][config]") {
   CHECK_THROWS_WITH(parse({"--vocab-siz", "3"}),
                     "unknown option --vocab-siz; did you mean '--vocab-size'?");
@@ -228,7 +234,7 @@ TEST_CASE("what is wrong in a configuration file is found and named", "[fast][co
         std::string("vocab-size =\n"), std::string("force = yes\n"), std::string("voc = 3\n"),
         std::string("--saves = 3\n"), std::string("text = \"a\n\\q\"\n"),
         std::string("text-ones = \"a\\x2\"\n"), std::string("\0\1\2", 3),
-        std::string("saves = 3\n\0", 11), std::string(std::size_t{2} << 20, '\n'),
+        std::string("saves = 3\n\0", 11), std::string(std::size_t{17} << 20, '\n'),
         std::string("\x89HDF\r\n\x1a\n")}) {
     CAPTURE(text.substr(0, 40));
     CHECK_THROWS_AS(parse_text(text), InputError);
@@ -263,7 +269,7 @@ TEST_CASE("the text of a configuration reproduces the run", "[fast][config]") {
     config.options.resolve("state", std::string("ends"));
     const std::string text = config_text(config);
     CAPTURE(text);
-    const RunConfig again = from_config_text(made_up(), text);
+    const RunConfig again = from_config_text(made_up(), text, "x.h5");
     CHECK(config_text(again) == text);
     auto expected = values(config);
     if (expected.count("problem") != 0) {

@@ -69,11 +69,35 @@ TEST_CASE("unknown words are refused with the nearest known one", "[fast][cli]")
   CHECK_THAT(refused(2, {"run", "scb", "--voc", "3"}), Contains("unknown option --voc"));
   CHECK_THAT(refused(2, {"run", "scb", "--method", "dopri"}),
              Contains("--method is 'dopri'") && Contains("did you mean 'dopri5'?"));
-  for (const Args& args : {Args{}, Args{"--bogus"}, Args{""}, Args{"run"}, Args{"run", "--t-end"},
-                           Args{"info"}, Args{"info", "a", "b"}, Args{"resume"},
-                           Args{"systems", "scb", "scb"}, Args{"sweep"}, Args{"swep", "scb"}}) {
+  for (const Args& args :
+       {Args{}, Args{"--bogus"}, Args{""}, Args{"run"}, Args{"run", "--t-end"}, Args{"info"},
+        Args{"resume"}, Args{"systems", "scb", "scb"}, Args{"sweep"}, Args{"swep", "scb"}}) {
     refused(2, args);
   }
+}
+
+TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
+  const std::pair<Args, const char*> answers[] = {
+      {{"--lr", "0.1"}, "--lr: the learning rate is --learning-rate"},
+      {{"--epochs", "3"}, "there are no epochs; --steps or --t-end"},
+      {{"--momentum", "0.9"}, "training is plain SGD"},
+      {{"--optimizer", "adam"}, "training is plain SGD"},
+      {{"--batch", "8"}, "--batch-size"},
+      {{"--width", "8"}, "'popflow systems NAME' lists them"},
+      {{"--depth", "2"}, "'popflow systems' lists them"},
+      {{"--heads", "2"}, "one head"},
+      {{"--mode", "gd"}, "--mode flow --method euler --dt ETA"},
+      {{"--mode", "adam"}, "--mode sgd"},
+      {{"--method", "rk45"}, "dopri5"},
+      {{"--method", "LSODA"}, "rosenbrock4"},
+  };
+  for (const auto& [words, answer] : answers) {
+    Args args = {"run", "scb"};
+    args.insert(args.end(), words.begin(), words.end());
+    CHECK_THAT(refused(2, args), Contains(answer) && !Contains("did you mean"));
+  }
+  // An option of that name comes first.
+  CHECK_THAT(refused(2, {"run", "scb", "--schedule", "x"}), !Contains("unknown option"));
 }
 
 TEST_CASE("hostile values are refused by name", "[fast][cli]") {
