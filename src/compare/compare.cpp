@@ -17,6 +17,7 @@
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
+#include "run/cost.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
 #include "run/resume_config.hpp"
@@ -397,6 +398,11 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
       !states.empty() && !options.has("state"))
     screen.message(states);
   require_disk(path, bytes);
+  std::vector<const Experiment*> experiments;
+  for (const Ladder& ladder : plan.ladders)
+    for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
+  if (const std::string cost = said_of_cost(experiments); !cost.empty())
+    screen.warning(path + ": " + cost);
   // Until here a signal ends the program at once: there is nothing to be kept.
   const InterruptGuard guard;
   TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
@@ -434,8 +440,8 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   if (settled(before)) return say_finished();
   const std::string name = before.text_attribute("", "system").value_or("");
   RunConfig config = blaming_file(path, [&] {
-    return compare_from_config_text(catalogue.info(name),
-                                    before.text_attribute("parameters", "config").value_or(""));
+    return compare_from_config_text(
+        catalogue.info(name), before.text_attribute("parameters", "config").value_or(""), path);
   });
   // The file's own problem replaces the options it was made from; a start from another file is only
   // in that file.

@@ -49,6 +49,19 @@ std::string said_of_start(const Parameters& options) {
          " runs: the start is where its first one ended";
 }
 
+std::string warning_of_start(const Parameters& options) {
+  if (!options.has("init-from") || !has_noise(options)) return "";
+  const DataFile file(options.word("init-from"));
+  if (!file.has_group("parameters")) return "";
+  const auto seed = file.number_attribute("parameters", "seed");
+  const bool replays = file.text_attribute("parameters", "mode") == options.word("mode") && seed &&
+                       *seed == static_cast<double>(options.integer("seed"));
+  if (!replays) return "";
+  return "--seed " + options.text("seed") + " is that of " + file.path() +
+         " as well: this phase draws the same samples and noise as the one before; another --seed "
+         "draws others";
+}
+
 std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
                                                           const Catalogue& catalogue,
                                                           Workers& workers) {
@@ -74,6 +87,7 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
   Made made = catalogue.make(config.system, config.own,
                              settle_circumstances(config, catalogue, workers)->setting, workers);
   require_shape(*made.system);
+  require_rhs(*made.system);
   return made;
 }
 

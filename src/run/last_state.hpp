@@ -19,6 +19,9 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
 /// Empty where that is no question.
 std::string said_of_start(const Parameters& options);
 
+/// Warning where a run continues another with the same random numbers; empty if there is none.
+std::string warning_of_start(const Parameters& options);
+
 /// What systems are told of the run that they are made for, and the start that it points to.
 struct Circumstances {
   Circumstances() = default;

@@ -10,6 +10,7 @@
 #include "popflow/memory.hpp"
 #include "report/runs_together.hpp"
 #include "report/summary.hpp"
+#include "run/cost.hpp"
 #include "run/experiment.hpp"
 #include "run/interrupt.hpp"
 #include "run/last_state.hpp"
@@ -106,6 +107,8 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
+  if (const std::string start = warning_of_start(config.options); !start.empty())
+    screen.warning(path + ": " + start);
   if (const std::string end =
           said_of_rounded_end(config.options, experiment.plan.mode, experiment.plan.course.end);
       !end.empty())
@@ -116,6 +119,9 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
     else
       screen.message(note.text);
   if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
+  const Experiment* const alone = &experiment;
+  if (const std::string cost = said_of_cost({&alone, 1}); !cost.empty())
+    screen.warning(path + ": " + cost);
   GroupSpec layout = experiment.layout();
   require_disk(path, file_bytes(layout));
   const bool may_warn = may_warn_at_end(layout);

@@ -96,6 +96,8 @@ def main():
         check("sgd" in table and "product" in table, f"the comparison tells nothing:\n{table}")
         check("product" in call(POPFLOW, "info", compared), "its comparison is not shown")
         check("slope" in call(PRODUCT, "systems", "product"), "its page lacks its parameters")
+        said = call(PRODUCT, "run", "product", "--slope", 0, "-o", again, "--force", code=2)
+        check("--slope is 0; it must be a number, above 0" in said, f"a slope of 0: {said}")
         check("--config" not in call(PRODUCT, "experiments"), "experiments of systems it lacks")
 
 

@@ -253,7 +253,7 @@ def test_options_too_long_to_be_read_again_are_not_written():
         config = path(folder, "long.cfg")
         with open(config, "w") as lines:
             # Each number becomes a digit longer: .1 is written as 0.1.
-            lines.write("save-at = " + ",".join(f".{i}" for i in range(1000001, 1115000)) + "\n")
+            lines.write("save-at = " + ",".join(f".{i}" for i in range(1000001, 2850000)) + "\n")
         told = popflow("run", "markov", "--t-end", 1, "--config", config, "-o",
                        path(folder, "run.h5"), code=2).err
         check("bytes as text" in told and "--save-at" in told, told)
@@ -449,6 +449,62 @@ def test_the_status_that_resume_shows_is_the_file_s():
                 said = popflow("resume", file, "--t-end", 1.1 * end, code=0).out
                 check(told_status(said) == status == attribute(file, "status"), f"{name}, extended: {said}")
                 check(("2: 2 complete" in said) == (name == "sgd"), said)
+
+
+def test_great_costs_are_told_before_they_begin():
+    for words in (["run", "topic", "--mode", "sgd", "--runs", 8, "--quiet"],
+                  ["compare", "topic", "--quiet"]):
+        with Folder() as folder:
+            process = subprocess.Popen([BINARY, *map(str, words), "-o", path(folder, "x.h5")],
+                                       stderr=subprocess.PIPE, text=True)
+            first = process.stderr.readline()
+            while "warning" in first and "will take about" not in first:
+                first = process.stderr.readline()
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+            check("will take about" in first and "--runs" in first, f"{words}: {first}")
+    with Folder() as folder:
+        said = popflow("run", "markov", "--mode", "sgd", "--runs", 2, "-o", path(folder, "x.h5"),
+                       "--t-end", 5, code=0).err
+        check("will take about" not in said, said)
+
+
+def test_a_phase_that_replays_the_noise_of_the_last_says_so():
+    with Folder() as folder:
+        sgd = ["run", "markov", "--mode", "sgd", "--steps", 50, "--saves", 3]
+        popflow(*sgd, "-o", path(folder, "one.h5"), code=0)
+        for seed, warns in (1, True), (2, False):
+            said = popflow(*sgd, "--init-from", path(folder, "one.h5"), "--seed", seed, "-o",
+                           path(folder, f"two-{seed}.h5"), code=0).err
+            check(("draws the same samples" in said) == warns, said)
+        said = popflow("run", "markov", "--mode", "sde", "--t-end", 1, "--saves", 3, "--init-from",
+                       path(folder, "one.h5"), "-o", path(folder, "sde.h5"), code=0).err
+        check("draws the same samples" not in said, said)
+
+
+def test_a_damaged_configuration_is_blamed_on_its_file():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", "r.h5", folder=folder, code=0)
+        popflow("sweep", "markov", "--over", "w0=-1:1:3", "--t-end", 1, "-o", "s.h5",
+                folder=folder, code=0)
+        popflow("compare", "markov", "--t-end", 1, "--saves", 3, "--runs", 2, "-o", "c.h5",
+                folder=folder, code=0)
+        for name in "r", "s", "c":
+            with h5py.File(os.path.join(folder, f"{name}.h5"), "r+") as file:
+                text = file["parameters"].attrs["config"]
+                file["parameters"].attrs["config"] = text.replace("batch-size = 128",
+                                                                  "batch-size = frog")
+                file.attrs["status"] = "running"
+        for words in (["resume", "r.h5"], ["resume", "s.h5"], ["resume", "c.h5"],
+                      ["info", "s.h5"], ["info", "s.h5", "--cell", "w0=0"], ["plot", "s.h5"],
+                      ["merge", "s.h5", "-o", "m.h5"],
+                      ["compare", "--from", "flow=r.h5,sgd=r.h5", "-o", "m.h5"],
+                      ["run", "markov", "--init-from", "r.h5", "-o", "m.h5"]):
+            said = popflow(*words, folder=folder, code=3).err
+            file = next(word for word in words if ".h5" in word)
+            file = file.split("=")[-1]
+            check(f"{file}: its stored configuration, line " in said, f"{words}: {said}")
+            check("batch-size is 'frog'" in said, f"{words}: {said}")
 
 
 if __name__ == "__main__":
