@@ -24,6 +24,7 @@
 #include "plot/picture.hpp"
 #include "report/csv.hpp"
 #include "report/file_json.hpp"
+#include "report/files_together.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
 #include "sweep/ranks.hpp"
@@ -31,6 +32,7 @@
 #include "sweep/sweep.hpp"
 #include "text/screen.hpp"
 #include "text/text.hpp"
+#include "text/utf8.hpp"
 #include "verify/verify.hpp"
 
 namespace popflow::cli {
@@ -223,7 +225,22 @@ ExitCode verify_one(const Program& program, const std::vector<std::string>& args
   return verify_system(config, program.catalogue, screen);
 }
 
+/// A line for each file; what cannot be read is told last, and decides the exit code.
+ExitCode info_of_many(const Program& program, const options::Words& words) {
+  if (!words.options.empty())
+    throw UsageError("--" + words.options.front().key + " is for one file; there are " +
+                     std::to_string(words.positional.size()));
+  const FilesTogether together = describe_files(words.positional);
+  std::cout << together.page << std::flush;
+  for (const std::string& sentence : together.unread)
+    std::cerr << program.name << ": error: " << text::printable(sentence) << '\n';
+  return together.unread.empty() ? ExitCode::success : ExitCode::input;
+}
+
 ExitCode info(const Program& program, const std::vector<std::string>& args) {
+  if (const options::Words words = options::tokenise(args, {&find_command("info").options});
+      words.positional.size() > 1)
+    return info_of_many(program, words);
   const auto [path, options] = parse(program, find_command("info"), args, "the name of one file");
   const DataFile file(path);
   const FileKind kind = kind_of(file);
@@ -392,9 +409,11 @@ const std::vector<Command>& commands() {
        "neither threads nor resuming nor a file of the problem changes a bit. A line a check, with "
        "what was measured and what is allowed. Ends with exit code 1 if something does not hold.",
        true, false, verify_options(), verify_one},
-      {"info", "FILE [options]", "what a file holds: how the run went, or its observables as text",
+      {"info", "FILE... [options]",
+       "what a file holds: how the run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
-       "alone; also while the run is in progress.",
+       "alone; also while the run is in progress. Of several files, such as the shards of a sweep, "
+       "a line each: how far it is, and when it was written last; which shards have no file.",
        false, true, info_options(), info},
       {"plot", "FILE [options]", "a picture of a file, in the terminal or for a paper",
        "Draws what the file is about: observables over time with what happened, bands over the "

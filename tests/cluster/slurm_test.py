@@ -50,6 +50,12 @@ def scripts():
     return found
 
 
+def finished(path):
+    """Cells of a sweep's file that have a status."""
+    with h5py.File(path, "r", locking=False) as file:
+        return int((file["status"][()] > 0).sum())
+
+
 class Cluster:
     """A folder with the page's scripts and what they need, in which jobs run."""
 
@@ -178,12 +184,18 @@ def test_the_time_limit():
             file.write(MAP.replace("seed=1..4", "seed=1..400"))
         # The signal, due a minute before the end, comes at once, or when Slurm next looks.
         job = cluster.submit("array.sh", "--array=2", "--time=1")
-        cluster.until_under_way(f"{job}_2", "map-2.h5")
-        cluster.wait(job)
-        state = cluster.state(f"{job}_2")
-        check(state == ("FAILED", "143"), f"{state}\n{cluster.said()}")
-        check(attribute(cluster.path("map-2.h5"), "status") == "interrupted", "status")
+        task = f"{job}_2"
+        cluster.until_under_way(task, "map-2.h5")
+        cluster.until(lambda: "Restarts=1" in cluster.command("scontrol", "show", "job", task),
+                      "the end of the time")
         check("popflow resume map-2.h5" in cluster.said(), cluster.said())
+        before = finished(cluster.path("map-2.h5"))
+        # It comes back by itself, goes on, and stays away once it is cancelled.
+        cluster.until(lambda: finished(cluster.path("map-2.h5")) > before, "the second turn")
+        cluster.command("scancel", task)
+        cluster.wait(job)
+        check(cluster.state(task) == ("CANCELLED", "143"), f"{cluster.state(task)}")
+        check(attribute(cluster.path("map-2.h5"), "status") == "interrupted", "status")
 
 
 def check_ranks(script, stop):

@@ -42,6 +42,36 @@ def test_runs_of_an_ensemble_that_have_not_come_equally_far():
         check("nothing recorded" in info(path), info(path))
 
 
+def test_several_files_have_a_line_each():
+    with Folder() as folder:
+        for number in 1, 2, 4:
+            popflow("sweep", "markov", "--over", "w0=-1:1:10", "--t-end", 1, "--shard",
+                    f"{number}/4", "-o", f"map-{number}.h5", folder=folder, code=0)
+        with h5py.File(os.path.join(folder, "map-2.h5"), "a") as file:
+            file["status"][0] = 0
+            file.attrs.modify("status", b"running")
+        os.utime(os.path.join(folder, "map-2.h5"), (0, 0))
+        run(folder, "markov", "--t-end", 2, "--saves", 9)
+        with open(os.path.join(folder, "other.h5"), "w") as file:
+            file.write("no HDF5")
+        names = ["map-1.h5", "map-2.h5", "map-4.h5", "run.h5"]
+        said = [" ".join(line.split()) for line in
+                popflow("info", *names, folder=folder, code=0).out.splitlines()]
+        sizes = [h5py.File(os.path.join(folder, name))["status"].size for name in names[:3]]
+        check(f"map-1.h5 complete {sizes[0]} of {sizes[0]} cells" in said, said)
+        line = next(line for line in said if line.startswith("map-2.h5"))
+        check(line.startswith(f"map-2.h5 running {sizes[1] - 1} of {sizes[1]} cells")
+              and line.endswith("ago"), line)
+        check("run.h5 complete 9 of 9 saves" in said, said)
+        check(f"in all {sum(sizes) - 1} of {sum(sizes)} cells: {sum(sizes) - 1} complete, 1 missing"
+              in said, said)
+        check("no file among these: shard 3 of 4" in said, said)
+        failed = popflow("info", "map-1.h5", "other.h5", folder=folder, code=3)
+        check("other.h5 -" in " ".join(failed.out.split()) and "other.h5" in failed.err, failed)
+        check("--json is for one file" in
+              popflow("info", *names, "--json", folder=folder, code=2).err, "--json")
+
+
 def test_an_extension_does_not_list_its_times():
     with Folder() as folder:
         path = run(folder, "markov", "--t-end", 3, "--saves", 31)

@@ -1,0 +1,142 @@
+#include "report/files_together.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// How much of a file's work is done.
+struct Done {
+  std::uint64_t done = 0;
+  std::uint64_t all = 0;
+  std::string unit = {};                            ///< cells, runs, saves; empty: not known
+  std::map<std::string, std::uint64_t> ended = {};  ///< cells or runs by how they ended
+};
+
+Done done_of_sweep(const DataFile& file) {
+  const std::vector<std::string> words =
+      text::split_words(file.text_attribute("status", "flag_meanings").value_or(""));
+  const std::vector<std::int64_t> status = file.read("status").integers;
+  Done found{.all = status.size()};
+  for (const std::int64_t word : status) {
+    const bool known = word >= 0 && word < static_cast<std::int64_t>(words.size());
+    const std::string name = known ? words[static_cast<std::size_t>(word)] : "missing";
+    ++found.ended[name];
+    found.done += name == "missing" ? 0 : 1;
+  }
+  const std::vector<std::string> dimensions = file.dimensions("status");
+  const bool of_runs = !dimensions.empty() && dimensions.back() == "run";
+  found.unit = of_runs ? "runs" : "cells";
+  return found;
+}
+
+Done done_of_run(const DataFile& file) {
+  const std::vector<std::int64_t> saves = file.read("saves_done").integers;
+  const std::size_t runs = std::max<std::size_t>(saves.size(), 1);
+  const std::int64_t sum = std::accumulate(saves.begin(), saves.end(), std::int64_t{0});
+  return {.done = static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0)),
+          .all = file.length("time") * runs,
+          .unit = "saves"};
+}
+
+Done done_of(const DataFile& file) {
+  switch (kind_of(file)) {
+    case FileKind::sweep:
+      return done_of_sweep(file);
+    case FileKind::run:
+      return done_of_run(file);
+    default:
+      return {};
+  }
+}
+
+/// "40 of 100 cells"
+std::string in_words(const Done& one) {
+  if (one.unit.empty()) return "";
+  return std::to_string(one.done) + " of " + std::to_string(one.all) + " " + one.unit;
+}
+
+/// "3:05 ago", since the file was written last.
+std::string age_of(const std::string& path) {
+  std::error_code unknown;
+  const auto written = std::filesystem::last_write_time(path, unknown);
+  if (unknown) return "";
+  const std::chrono::duration<double> age = std::filesystem::file_time_type::clock::now() - written;
+  return text::duration(std::max(age.count(), 0.0)) + " ago";
+}
+
+/// Shards of which there is no file, as a sentence.
+std::string missing_shards(const std::map<std::int64_t, std::set<std::int64_t>>& shards) {
+  std::string said;
+  for (const auto& [of, here] : shards) {
+    std::vector<std::string> missing;
+    for (std::int64_t number = 1; number <= of; ++number)
+      if (!here.contains(number)) missing.push_back(std::to_string(number));
+    constexpr std::size_t kMost = 20;
+    const std::size_t others = missing.size() > kMost ? missing.size() - kMost : 0;
+    missing.resize(missing.size() - others);
+    if (missing.empty()) continue;
+    said += "no file among these: shard" + std::string(missing.size() > 1 ? "s " : " ") +
+            text::join(missing, ", ") +
+            (others > 0 ? " and " + std::to_string(others) + " others" : "") + " of " +
+            std::to_string(of) + "\n";
+  }
+  return said;
+}
+
+}  // namespace
+
+FilesTogether describe_files(const std::vector<std::string>& paths) {
+  FilesTogether together;
+  std::vector<std::vector<std::string>> rows = {{"file", "status", "done", "last written"}};
+  std::map<std::string, Done> all;                        // by unit
+  std::map<std::int64_t, std::set<std::int64_t>> shards;  // that are here, by how many there are
+  const auto add = [&](const DataFile& file) {
+    const Done one = done_of(file);
+    const std::string status = file.text_attribute("", "status").value_or("unknown");
+    const bool unfinished = status == "running" || status == "interrupted";
+    rows.push_back({file.path(), status, in_words(one), unfinished ? age_of(file.path()) : ""});
+    Done& sum = all[one.unit];
+    sum.unit = one.unit;
+    sum.done += one.done;
+    sum.all += one.all;
+    for (const auto& [word, count] : one.ended) sum.ended[word] += count;
+    if (const auto of =
+            file.has_group("sweep") ? file.number_attribute("sweep", "shards") : std::nullopt;
+        of && *of > 1)
+      shards[static_cast<std::int64_t>(*of)].insert(
+          static_cast<std::int64_t>(file.number_attribute("sweep", "shard").value_or(0)));
+  };
+  for (const std::string& path : paths) {
+    try {
+      add(DataFile(path));
+    } catch (const InputError& error) {
+      rows.push_back({path, "-", "", ""});
+      together.unread.emplace_back(error.what());
+    }
+  }
+  together.page = text::columns(rows, 0) + "\n";
+  for (const auto& [unit, sum] : all) {
+    if (unit.empty()) continue;
+    std::vector<std::string> ends;
+    for (const auto& [word, count] : sum.ended) ends.push_back(std::to_string(count) + " " + word);
+    together.page +=
+        "in all " + in_words(sum) + (ends.empty() ? "" : ": " + text::join(ends, ", ")) + "\n";
+  }
+  together.page += missing_shards(shards);
+  return together;
+}
+
+}  // namespace popflow
