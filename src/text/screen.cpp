@@ -73,16 +73,22 @@ double Screen::now() const {
 
 void Screen::message(const std::string& text) {
   if (messages_ == nullptr || options_.quiet) return;
+  if (options_.progress == Progress::json) return object("note", text);
   clear_bar();
   *messages_ << text::printable(text) << '\n' << std::flush;
 }
 
 void Screen::warning(const std::string& text) {
   if (messages_ == nullptr) return;
+  if (options_.progress == Progress::json) return object("warning", text);
   clear_bar();
   *messages_ << (options_.colour ? "\033[33mwarning:\033[0m " : "warning: ")
              << text::printable(text) << '\n'
              << std::flush;
+}
+
+void Screen::object(const char* kind, const std::string& text) {
+  *messages_ << nlohmann::ordered_json{{kind, text::printable(text)}} << std::endl;
 }
 
 void Screen::result(const std::string& text) {

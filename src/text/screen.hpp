@@ -14,7 +14,7 @@ class Screen {
   enum class Progress {
     automatic,  ///< if the work takes long: a bar on a terminal, else a plain line now and then
     always,     ///< from the start; off a terminal a plain line a second
-    json,       ///< from the start, for programs: an object a line
+    json,       ///< from the start, for programs: an object a line, of messages as well
     never,
   };
 
@@ -55,6 +55,8 @@ class Screen {
   [[nodiscard]] double now() const;
   [[nodiscard]] bool due(double elapsed) const;
   void clear_bar();
+  /// Writes {kind: text} as a line of JSON.
+  void object(const char* kind, const std::string& text);
 
   std::ostream* results_ = nullptr;
   std::ostream* messages_ = nullptr;

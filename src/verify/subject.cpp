@@ -170,6 +170,9 @@ void Subject::prepare_noise(const RunConfig& config) {
   } catch (const UsageError& error) {
     why_not_noisy_ = error.what();
     return;
+  } catch (const InputError& error) {  // a start that was recorded in other coordinates
+    why_not_noisy_ = error.what();
+    return;
   }
   const Capabilities can = noisy_->system->capabilities();
   if (!can.no_noise.empty()) {

@@ -69,8 +69,12 @@ def test_dry_run():
 def test_progress():
     with Folder() as folder:
         said = popflow("run", "markov", "--mode", "sgd", "--steps", "5000", "--saves", "201",
-                       "--progress", "json", "-o", os.path.join(folder, "run.h5")).err
-        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+                       "--rtol", "1e-3", "--progress", "json", "-o",
+                       os.path.join(folder, "run.h5")).err
+        objects = [json.loads(line) for line in said.splitlines()]
+        notes = [line["note"] for line in objects if "note" in line]
+        check(any("--rtol" in note for note in notes), f"no note of --rtol: {said}")
+        lines = [line for line in objects if "done" in line]
         check(len(lines) >= 1, f"no progress: {said}")
         done = [line["done"] for line in lines]
         check(done == sorted(done) and 0 <= done[0] and done[-1] <= 1, f"{done}")
@@ -83,7 +87,7 @@ def test_progress_tells_times_in_digits_that_mean_something():
                        "--steps", "200", "--progress", "json", "-o",
                        os.path.join(folder, "run.h5")).err
         # The first line is written at once: after 16 steps, at 0.1975308624.
-        first = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+        first = next(line for line in map(json.loads, said.splitlines()) if "done" in line)
         check(first["text"] == "t = 0.197531", first["text"])
 
 
