@@ -1,4 +1,4 @@
-# Finds MPI, if that is wanted, and gives it to src/sweep/ranks.cpp. A shared library is loaded by the processes that
+# Finds MPI, if that is wanted, and gives it to src/engine/ranks.cpp. A shared library is loaded by the processes that
 # are ranks, by the name that programs linked with it would have; others need not even have it.
 # POPFLOW_WITH_MPI: who links the library popflow must link MPI.
 
@@ -59,5 +59,5 @@ if(POPFLOW_MPI AND NOT mpi_lacks AND MPI_C_FOUND)
     set(POPFLOW_WITH_MPI ON)
     target_link_libraries(popflow PRIVATE MPI::MPI_C)
   endif()
-  set_source_files_properties(src/sweep/ranks.cpp PROPERTIES COMPILE_DEFINITIONS "${definitions}")
+  set_source_files_properties(src/engine/ranks.cpp PROPERTIES COMPILE_DEFINITIONS "${definitions}")
 endif()

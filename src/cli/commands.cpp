@@ -12,6 +12,7 @@
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
 #include "compare/report.hpp"
+#include "engine/ranks.hpp"
 #include "file/output.hpp"
 #include "merge/merge.hpp"
 #include "options/config_file.hpp"
@@ -27,7 +28,6 @@
 #include "report/files_together.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
-#include "sweep/ranks.hpp"
 #include "sweep/report.hpp"
 #include "sweep/sweep.hpp"
 #include "text/screen.hpp"
@@ -71,6 +71,12 @@ Screen screen_for(const Program& program, const Parameters& options) {
                           : progress == "never" ? Screen::Progress::never
                           : progress == "json"  ? Screen::Progress::json
                                                 : Screen::Progress::automatic);
+}
+
+/// For a command that shares its work among ranks: the first one speaks.
+Screen screen_for_ranks(const Program& program, const Parameters& options) {
+  return is_another_rank() ? Screen::standard(program.name, true, Screen::Progress::never)
+                           : screen_for(program, options);
 }
 
 /// For a command that does not share its work among ranks.
@@ -151,11 +157,10 @@ void remark(Screen& screen, const RunConfig& config, const std::string& command)
 }
 
 ExitCode run(const Program& program, const std::vector<std::string>& args) {
-  require_one_process("a run");
   const auto [system, options] = address(program, "run", args);
   RunConfig config = parse_run(system, options);
   config.command_line = as_typed(program, "run", args);
-  Screen screen = screen_for_one(program, "run", config.options);
+  Screen screen = screen_for_ranks(program, config.options);
   remark(screen, config, "run");
   return run_experiment(config, program.catalogue, screen);
 }
@@ -183,8 +188,10 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
 }
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
-  require_one_process("a comparison");
-  if (has_option(args, "--from")) return compare_finished(program, args);
+  if (has_option(args, "--from")) {
+    require_one_process("a comparison of files");
+    return compare_finished(program, args);
+  }
   const auto [system, options] = address(program, "compare", args);
   RunConfig config = parse_compare(system, options);
   if (config.options.has("from"))
@@ -192,7 +199,7 @@ ExitCode compare_rungs(const Program& program, const std::vector<std::string>& a
                      " in a configuration has no place: it runs nothing, give --from on the "
                      "command line");
   config.command_line = as_typed(program, "compare", args);
-  Screen screen = screen_for_one(program, "compare", config.options);
+  Screen screen = screen_for_ranks(program, config.options);
   remark(screen, config, "compare");
   return compare(config, program.catalogue, screen);
 }
@@ -201,7 +208,7 @@ ExitCode sweep(const Program& program, const std::vector<std::string>& args) {
   const auto [system, options] = address(program, "sweep", args);
   RunConfig config = parse_sweep(system, options);
   config.command_line = as_typed(program, "sweep", args);
-  Screen screen = screen_for(program, config.options);
+  Screen screen = screen_for_ranks(program, config.options);
   remark(screen, config, "sweep");
   return run_sweep(config, program.catalogue, screen);
 }
@@ -289,7 +296,7 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   if (options.has("threads")) changes.threads = static_cast<unsigned>(options.integer("threads"));
   if (options.has("checkpoint-every")) changes.checkpoint_every = options.real("checkpoint-every");
   changes.command_line = as_typed(program, "resume", args);
-  Screen screen = screen_for(program, options);
+  Screen screen = screen_for_ranks(program, options);
   const FileKind kind = kind_of(DataFile(path));
   const bool swept = kind == FileKind::sweep;
   for (const char* name : {"retry", "keep-going"})
@@ -301,7 +308,6 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
                         {.retry = options.has("retry") ? options.word("retry") : "",
                          .keep_going = options.flag("keep-going")},
                         program.catalogue, screen);
-  require_one_process("a run");
   return kind == FileKind::run ? resume_experiment(path, changes, program.catalogue, screen)
                                : resume_comparison(path, changes, program.catalogue, screen);
 }

@@ -16,10 +16,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "engine/ranks.hpp"
 #include "heap.hpp"
 #include "options/description.hpp"
 #include "popflow/version.hpp"
-#include "sweep/ranks.hpp"
 #include "text/screen.hpp"
 #include "text/utf8.hpp"
 
@@ -125,6 +125,10 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
     const ExitCode code = cli::dispatch(program, {argv + std::min(argc, 1), argv + argc});
     cli::finish_output();
     return static_cast<int>(code);
+  } catch (const UsageError& error) {
+    if (is_said_by_first_rank()) return 0;  // a launcher ends all over another code
+    report(error.what());
+    return static_cast<int>(error.code());
   } catch (const Error& error) {
     report(error.what());
     return static_cast<int>(error.code());

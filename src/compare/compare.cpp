@@ -13,16 +13,18 @@
 #include "compare/report.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
+#include "engine/distribution.hpp"
+#include "engine/interrupt.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "run/cost.hpp"
-#include "run/interrupt.hpp"
+#include "run/ensemble.hpp"
 #include "run/last_state.hpp"
 #include "run/resume_config.hpp"
-#include "run/specs.hpp"
-#include "run/status.hpp"
 #include "text/screen.hpp"
 #include "text/text.hpp"
 
@@ -226,38 +228,63 @@ std::vector<double> work_of(const ComparisonPlan& plan) {
   return work;
 }
 
-/// Runs the rungs that have not been run.
-Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Screen& screen) {
+/// A rung of a comparison that is resumed, as its group in the file records it.
+struct RecordedRung {
+  std::optional<Outcome> ended;             ///< nothing is left to do
+  std::unique_ptr<RecordedRuns> runs = {};  ///< none of a rung that has not begun
+};
+
+/// Of all rungs, in their order.
+std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::string& path) {
+  std::vector<RecordedRung> all;
+  for (Ladder& ladder : plan.ladders)
+    for (Rung& rung : ladder.rungs) {
+      Experiment& experiment = *rung.experiment;
+      DataFile before(path, join_path(ladder.group, rung.group));
+      RecordedRung& recorded = all.emplace_back();
+      if (is_done(before))
+        recorded.ended = recorded_outcome(before);
+      else if (RestartReader(before, *experiment.system)
+                   .find(experiment.driver_data, 0, Slots::resumable))
+        recorded.runs = std::make_unique<RecordedRuns>(std::move(before), experiment, false);
+    }
+  return all;
+}
+
+/// Have the runs of a rung work for several ranks?
+bool is_shared(const Rung& rung, const RecordedRung* before) {
+  return !rung.exact() && (before == nullptr || !before->ended);
+}
+
+/// Runs the rungs that have not been run. `before` is empty, or has an entry for each. For the
+/// first rank.
+Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
+                  const std::vector<RecordedRung>& before, Ranks& ranks, Screen& screen) {
   Outcome worst;
   Progress progress(screen, work_of(plan));
-  std::size_t first = 0;
+  std::size_t first = 0, number = 0;
   for (Ladder& ladder : plan.ladders) {
     for (Rung& rung : ladder.rungs) {
       Experiment& experiment = *rung.experiment;
-      const std::string name = join_path(ladder.group, rung.group);
       const std::size_t runs = experiment.plan.runs;
-      TrajectoryGroup group(file, name);
-      std::optional<RecordedRuns> recorded;
-      if (resumes) {
-        DataFile before(file.path(), name);
-        if (is_done(before)) {
-          note_end(recorded_outcome(before), rung.word, worst);
-          for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
-          first += runs;
-          continue;
-        }
-        // A rung that had not begun has nothing to resume from.
-        if (RestartReader(before, *experiment.system)
-                .find(experiment.driver_data, 0, Slots::resumable))
-          recorded.emplace(std::move(before), experiment, false);
+      TrajectoryGroup group(file, join_path(ladder.group, rung.group));
+      const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
+      ++number;
+      if (recorded != nullptr && recorded->ended) {
+        note_end(*recorded->ended, rung.word, worst);
+        for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
+        first += runs;
+        continue;
       }
+      const RecordedRuns* const goes_on = recorded == nullptr ? nullptr : recorded->runs.get();
       const Provenance provenance;
-      if (!recorded) {
+      if (goes_on == nullptr) {
         write_starts(experiment, group);
         group.sync();
       }
-      const Ending ending =
-          run_all(experiment, group, recorded ? &*recorded : nullptr, progress, first);
+      Ranks alone;
+      const Ending ending = run_all(experiment, group, goes_on, progress,
+                                    is_shared(rung, recorded) ? ranks : alone, first);
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
       note_end(ending.outcome, rung.word, worst);
@@ -265,6 +292,24 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file, bool resumes, Scre
     }
   }
   return worst;
+}
+
+/// Computes what the first rank grants of every rung. For all other ranks.
+void help_with(ComparisonPlan& plan, const std::vector<RecordedRung>& before, Ranks& ranks,
+               Screen& screen) {
+  const InterruptGuard guard;
+  ranks.agree(nullptr);
+  std::size_t number = 0;
+  for (Ladder& ladder : plan.ladders)
+    for (Rung& rung : ladder.rungs) {
+      const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
+      ++number;
+      if (!is_shared(rung, recorded)) continue;
+      Progress progress(screen, rung.experiment->plan.runs);
+      if (!take_part(*rung.experiment, recorded == nullptr ? nullptr : recorded->runs.get(),
+                     progress, ranks))
+        return;
+    }
 }
 
 /// The statistics, from the runs' recorded values.
@@ -305,9 +350,9 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
   return {};
 }
 
-ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, bool resumes,
-                const Provenance& provenance, Workers& workers, Screen& screen) {
-  const Outcome runs = run_rungs(plan, file, resumes, screen);
+ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<RecordedRung>& before,
+                const Provenance& provenance, Ranks& ranks, Workers& workers, Screen& screen) {
+  const Outcome runs = run_rungs(plan, file, before, ranks, screen);
   Outcome outcome = runs;
   if (outcome.kind != Outcome::Kind::interrupted) {
     file.sync();
@@ -354,36 +399,33 @@ std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config)
 
 }  // namespace
 
-ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
-  const Parameters& options = config.options;
-  const std::string path =
-      options.has("output") ? options.word("output") : config.system + "-compare.h5";
-  refuse_input_as_output(path, input_files(config));
-  require_free(path, options);
-  Workers workers(threads_of(options));
-  ComparisonPlan plan(config, catalogue, workers);
-  const GroupSpec layout = plan.layout();
-  if (options.flag("dry-run")) {
-    std::ostringstream text;
-    text << screen.program() << " compare " << config.system << ", nothing run\n"
-         << config_text(plan.config);
-    for (const Ladder& ladder : plan.ladders)
-      for (const Rung& rung : ladder.rungs) {
-        const Experiment& e = *rung.experiment;
-        text << join_path(ladder.group, rung.group) << ": " << e.plan.runs
-             << (e.plan.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
-             << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
-             << describe_bytes(8 * e.memory_doubles()) << '\n';
-      }
-    text << "file " << path << ", " << describe_bytes(file_bytes(layout)) << '\n';
-    screen.result(text.str());
-    return ExitCode::success;
-  }
-  const Provenance provenance;
+namespace {
+
+std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const std::string& program,
+                    const std::string& path) {
+  std::ostringstream text;
+  text << program << " compare " << plan.config.system << ", nothing run\n"
+       << config_text(plan.config);
+  for (const Ladder& ladder : plan.ladders)
+    for (const Rung& rung : ladder.rungs) {
+      const Experiment& e = *rung.experiment;
+      text << join_path(ladder.group, rung.group) << ": " << e.plan.runs
+           << (e.plan.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
+           << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
+           << describe_bytes(8 * e.memory_doubles()) << '\n';
+    }
+  text << "file " << path << ", " << describe_bytes(file_bytes(layout)) << '\n';
+  return text.str();
+}
+
+/// What is to be said of a comparison before it begins.
+void say_before(const RunConfig& config, const ComparisonPlan& plan, double bytes,
+                const std::string& path, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
-  if (const std::string start = said_of_start(options); !start.empty()) screen.message(start);
+  if (const std::string start = said_of_start(config.options); !start.empty())
+    screen.message(start);
   for (const Rung& rung : plan.ladders.front().rungs)
-    if (const std::string end = said_of_rounded_end(options, rung.experiment->plan.mode,
+    if (const std::string end = said_of_rounded_end(config.options, rung.experiment->plan.mode,
                                                     rung.experiment->plan.course.end);
         !end.empty()) {
       screen.message(end);
@@ -393,55 +435,95 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
-  const double bytes = file_bytes(layout);
   if (const std::string states = said_of_states(plan.ladders, bytes);
-      !states.empty() && !options.has("state"))
+      !states.empty() && !config.options.has("state"))
     screen.message(states);
-  require_disk(path, bytes);
   std::vector<const Experiment*> experiments;
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
   if (const std::string cost = said_of_cost(experiments); !cost.empty())
     screen.warning(path + ": " + cost);
-  // Until here a signal ends the program at once: there is nothing to be kept.
-  const InterruptGuard guard;
-  TrajectoryFile file = TrajectoryFile::create(path, layout, options.flag("force"));
-  const ExitCode code = finish(plan, file, false, provenance, workers, screen);
+}
+
+ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogue,
+                    Screen& screen) {
+  const Parameters& options = config.options;
+  const std::string path =
+      options.has("output") ? options.word("output") : config.system + "-compare.h5";
+  ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
+  const auto workers = workers_of(ranks, options);
+  const auto plan = on_all(ranks, [&] {
+    refuse_input_as_output(path, input_files(config));
+    if (ranks.first()) require_free(path, options);
+    return std::make_unique<ComparisonPlan>(config, catalogue, *workers);
+  });
+  const bool dry = options.flag("dry-run");
+  if (!ranks.first()) {
+    if (!dry) help_with(*plan, {}, ranks, screen);
+    return ExitCode::success;
+  }
+  std::optional<InterruptGuard> guard;
+  const Provenance provenance;
+  std::string shown;
+  const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
+    const GroupSpec layout = plan->layout();
+    const double bytes = file_bytes(layout);
+    if (dry) {
+      shown = dry_run(*plan, layout, screen.program(), path);
+      return nullptr;
+    }
+    say_before(config, *plan, bytes, path, screen);
+    require_disk(path, bytes);
+    // Until here a signal ends the program at once: there is nothing to be kept.
+    guard.emplace();
+    return std::make_unique<TrajectoryFile>(
+        TrajectoryFile::create(path, layout, options.flag("force")));
+  });
+  if (!file) {
+    screen.result(shown);
+    return ExitCode::success;
+  }
+  const ExitCode code = finish(*plan, *file, {}, provenance, ranks, *workers, screen);
   if (InterruptGuard::signal() == 0) show_picture(path, options, catalogue, screen);
   return code;
 }
 
-ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
-                           const Catalogue& catalogue, Screen& screen) {
-  if (options.t_end)
-    throw UsageError("--t-end: a comparison cannot be extended; run '" + screen.program() +
-                     " compare' again");
-  const auto settled = [&](const DataFile& file) {
-    const std::string status = file.text_attribute("", "status").value_or("");
-    return status == "complete";
-  };
-  const auto say_finished = [&] {
-    screen.message(path + " is finished (complete): nothing to do");
-    const DataFile finished(path);
-    screen.result(describe_comparison(finished));
-    Outcome runs;
-    // Whoever compared finished files knew how they ended.
-    if (finished.text_attribute("parameters", "from").value_or("").empty())
-      for (const auto& group :
-           text::split_words(finished.text_attribute("", "run_groups").value_or("")))
-        note_end(recorded_outcome(DataFile(path, group)), group, runs);
-    warn_of_end(runs, path, screen);
-    return ExitCode::success;
-  };
-  if (settled(DataFile(path))) return say_finished();
-  TrajectoryFile file = TrajectoryFile::open(path);
-  // Only now no other process writes it; one may have finished it meanwhile.
-  const DataFile before(path);
-  if (settled(before)) return say_finished();
+}  // namespace
+
+ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
+  return with_ranks(Ranks::Connect::directly,
+                    [&](Ranks& ranks) { return compare_on(ranks, config, catalogue, screen); });
+}
+
+namespace {
+
+/// How a comparison that is finished has ended.
+ExitCode say_finished(const std::string& path, Screen& screen) {
+  screen.message(path + " is finished (complete): nothing to do");
+  const DataFile finished(path);
+  screen.result(describe_comparison(finished));
+  Outcome runs;
+  // Whoever compared finished files knew how they ended.
+  if (finished.text_attribute("parameters", "from").value_or("").empty())
+    for (const auto& group :
+         text::split_words(finished.text_attribute("", "run_groups").value_or("")))
+      note_end(recorded_outcome(DataFile(path, group)), group, runs);
+  warn_of_end(runs, path, screen);
+  return ExitCode::success;
+}
+
+/// The comparison of a file, as it is to be resumed.
+RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& options,
+                               const Catalogue& catalogue) {
   const std::string name = before.text_attribute("", "system").value_or("");
-  RunConfig config = blaming_file(path, [&] {
-    return compare_from_config_text(
-        catalogue.info(name), before.text_attribute("parameters", "config").value_or(""), path);
+  std::vector<const Experiment*> experiments;
+  for (const Ladder& ladder : plan.ladders)
+    for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
+  if (const std::string cost = said_of_cost(experiments); !cost.empty())
+    screen.warning(path + ": " + cost);
+  RunConfig config = blaming_file(before.path(), [&] {
+    return compare_from_config_text(catalogue.info(name),
+                                    before.text_attribute("parameters", "config").value_or(""));
   });
   // The file's own problem replaces the options it was made from; a start from another file is only
   // in that file.
@@ -449,16 +531,65 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
     config.options.resolve("checkpoint-every", *options.checkpoint_every);
-  const Provenance provenance{.before =
-                                  before.number_attribute("provenance", "wall_time").value_or(0)};
-  Workers workers(threads_of(config.options));
-  const auto plan = blaming_file(
-      path, [&] { return std::make_unique<ComparisonPlan>(config, catalogue, workers); });
-  file.require(plan->layout());
-  if (config.options.has("init-from")) require_same_starts(*plan, path);
+  return config;
+}
+
+ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& options,
+                   const Catalogue& catalogue, Screen& screen) {
+  const auto settled = [&] {
+    return DataFile(path).text_attribute("", "status").value_or("") == "complete";
+  };
+  std::optional<TrajectoryFile> file;
+  const bool finished = on_all(ranks, [&] {
+    if (settled()) return true;
+    if (!ranks.first()) return false;
+    file = TrajectoryFile::open(path);
+    // Only now no other process writes it; one may have finished it meanwhile.
+    return settled();
+  });
+  ranks.require_same(finished ? "finished" : "unfinished");
+  if (finished) return ranks.first() ? say_finished(path, screen) : ExitCode::success;
+  Provenance provenance;
+  std::int64_t resumed = 0;
+  std::unique_ptr<Workers> workers;
+  std::vector<RecordedRung> recorded;
+  const auto configured = on_all(ranks, [&] {
+    const DataFile before(path);
+    provenance.before = before.number_attribute("provenance", "wall_time").value_or(0);
+    resumed = times_resumed(before);
+    return std::make_unique<RunConfig>(config_of_comparison(before, options, catalogue));
+  });
+  workers = workers_of(ranks, configured->options);
+  const auto plan = on_all(ranks, [&] {
+    auto made = blaming_file(
+        path, [&] { return std::make_unique<ComparisonPlan>(*configured, catalogue, *workers); });
+    if (file) file->require(made->layout());
+    if (configured->options.has("init-from")) require_same_starts(*made, path);
+    recorded = recorded_rungs_of(*made, path);
+    return made;
+  });
+  if (!ranks.first()) {
+    help_with(*plan, recorded, ranks, screen);
+    return ExitCode::success;
+  }
   const InterruptGuard guard;
-  mark_resumed(file, times_resumed(before) + 1);
-  return finish(*plan, file, true, provenance, workers, screen);
+  on_all(ranks, [&] {
+    mark_resumed(*file, resumed + 1);
+    return true;
+  });
+  return finish(*plan, *file, recorded, provenance, ranks, *workers, screen);
+}
+
+}  // namespace
+
+ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
+                           const Catalogue& catalogue, Screen& screen) {
+  if (options.t_end)
+    throw UsageError("--t-end: a comparison cannot be extended; run '" + screen.program() +
+                     " compare' again");
+  return with_ranks(Ranks::Connect::directly, [&](Ranks& ranks) {
+    return resume_on(ranks, path, options, catalogue, screen);
+  });
 }
 
 }  // namespace popflow

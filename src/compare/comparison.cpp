@@ -7,8 +7,9 @@
 
 #include "compare/over_time.hpp"
 #include "compare/when.hpp"
-#include "run/specs.hpp"
-#include "run/status.hpp"
+#include "engine/described.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
 #include "statistics/order_fit.hpp"
@@ -34,10 +35,7 @@ std::vector<double> rates_of(const std::vector<Ladder>& ladders) {
 DimensionSpec rung_dimension(const std::vector<std::string>& words) {
   DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings",
                            DimensionSpec::Coordinate::flags);
-  std::vector<std::int8_t> values;
-  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
-  d.attributes.push_back({"flag_values", values});
-  d.attributes.push_back({"flag_meanings", joined(words)});
+  for (Attribute& attribute : flag_attributes(words)) d.attributes.push_back(std::move(attribute));
   return d;
 }
 
@@ -97,7 +95,7 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
   if (status.size() != runs)
     throw InputError(group.path() + " is damaged: 'status' has another shape");
   for (std::size_t run = 0; run < runs; ++run)
-    result.diverged[run] = status[run] == static_cast<std::int64_t>(Status::diverged);
+    result.diverged[run] = is(status[run], Status::diverged);
   result.stop = group.reals("stop_time", runs);
   return result;
 }
@@ -204,35 +202,52 @@ ObservableComparison compare_observable(const ObservableInfo& info,
   return one;
 }
 
+std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& info,
+                                 const std::vector<Subject>& happenings,
+                                 const ComparisonOptions& options, Workers& workers,
+                                 const std::function<void(ObservableComparison)>& each) {
+  std::vector<Statement> statements;
+  for (std::size_t o = 0; o < info.observables.size(); ++o) {
+    ObservableComparison one =
+        compare_observable(info.observables[o], rungs.paths(o), options, workers);
+    std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
+    one.statements.clear();
+    each(std::move(one));
+  }
+  for (std::size_t h = 0; h < happenings.size(); ++h) {
+    const std::vector<FirstTimes> times = rungs.first_times(h);
+    statements.push_back(judge_share(happenings[h], times, options));
+    statements.push_back(judge_time(happenings[h], times, options));
+  }
+  settle(statements, diverge_otherwise(rungs.divergences, options.level), options.level);
+  return statements;
+}
+
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
                          const ComparisonOptions& options, Workers& workers,
                          const std::vector<Subject>& happenings) {
   Comparison c;
   c.pairs = pairs_of(rungs.size());
-  std::vector<Divergence> divergences;
+  RungNumbers numbers;
   for (const RungPaths& rung : rungs) {
     c.runs.push_back(rung.runs);
     c.diverged.push_back(rung.diverged);
     const bool exact = !rung.observables.empty() && rung.observables.front().exact;
-    divergences.push_back({rung.diverged, rung.runs, exact});
+    numbers.divergences.push_back({rung.diverged, rung.runs, exact});
   }
-  for (std::size_t o = 0; o < info.observables.size(); ++o) {
+  numbers.paths = [&](std::size_t observable) {
     std::vector<const Paths*> paths;
-    paths.reserve(rungs.size());
-    for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[o]);
-    c.observables.push_back(compare_observable(info.observables[o], paths, options, workers));
-    std::move(c.observables.back().statements.begin(), c.observables.back().statements.end(),
-              std::back_inserter(c.statements));
-    c.observables.back().statements.clear();
-  }
-  for (std::size_t h = 0; h < happenings.size(); ++h) {
+    for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[observable]);
+    return paths;
+  };
+  numbers.first_times = [&](std::size_t happening) {
     std::vector<FirstTimes> times;
-    times.reserve(rungs.size());
-    for (const RungPaths& rung : rungs) times.push_back(rung.happenings[h]);
-    c.statements.push_back(judge_share(happenings[h], times, options));
-    c.statements.push_back(judge_time(happenings[h], times, options));
-  }
-  settle(c.statements, diverge_otherwise(divergences, options.level), options.level);
+    for (const RungPaths& rung : rungs) times.push_back(rung.happenings[happening]);
+    return times;
+  };
+  c.statements =
+      judge_all(numbers, info, happenings, options, workers,
+                [&](ObservableComparison one) { c.observables.push_back(std::move(one)); });
   return c;
 }
 
@@ -281,8 +296,7 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
   for (const ObservableInfo& info : system.observables) {
     const auto add = [&](const char* suffix, std::vector<std::string> dimensions,
                          const std::string& meaning) {
-      group.variables.push_back(
-          variable(info.name + suffix, std::move(dimensions), info.name + ": " + meaning));
+      group.variables.push_back(statistic_of(info.name, suffix, std::move(dimensions), meaning));
     };
     const std::vector<std::string> rungs = {"rung", "time"}, of_pairs = {"pair", "time"};
     add("_mean", rungs, "mean over runs");

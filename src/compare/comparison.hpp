@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -124,6 +126,21 @@ ComparisonOptions comparison_options(const Parameters& options);
 ObservableComparison compare_observable(const ObservableInfo& info,
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers);
+/// Where the numbers of the rungs that are compared come from, one observable at a time: those of
+/// all runs together may be more than the memory holds.
+struct RungNumbers {
+  std::vector<Divergence> divergences;  ///< of each rung
+  /// An observable of each rung, by its place among those of the system.
+  std::function<std::vector<const Paths*>(std::size_t observable)> paths;
+  /// When an event or a passage came in the runs of each rung, by its place among `happenings`.
+  std::function<std::vector<FirstTimes>(std::size_t happening)> first_times;
+};
+/// Answers every question about every subject, and corrects for their number. `each` is given each
+/// observable's statistics, without its statements.
+std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& info,
+                                 const std::vector<Subject>& happenings,
+                                 const ComparisonOptions& options, Workers& workers,
+                                 const std::function<void(ObservableComparison)>& each);
 /// Tells of each pair whether other shares of their runs diverge.
 std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level);
 

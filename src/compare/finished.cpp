@@ -7,14 +7,14 @@
 
 #include "compare/report.hpp"
 #include "compare/rungs.hpp"
+#include "engine/interrupt.hpp"
+#include "engine/specs.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
-#include "run/specs.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

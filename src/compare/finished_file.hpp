@@ -33,6 +33,13 @@ bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& syst
 std::string said_of_shared_numbers(const FinishedFile& first, const FinishedFile& second,
                                    const std::string& seed);
 
+template <class Value>
+std::vector<const Value*> pointers_to(const std::vector<Value>& values) {
+  std::vector<const Value*> pointers;
+  for (const Value& value : values) pointers.push_back(&value);
+  return pointers;
+}
+
 /// The one of some rungs whose noise a comparison is about; the first if none has any.
 template <class Rung>
 const Rung& noisy_one(const std::vector<Rung>& rungs) {

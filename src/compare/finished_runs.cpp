@@ -7,16 +7,16 @@
 #include "compare/finished.hpp"
 #include "compare/rungs.hpp"
 #include "compare/when.hpp"
+#include "engine/interrupt.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/stored_file.hpp"
 #include "file/structure.hpp"
 #include "plan/mode_plan.hpp"
 #include "plan/schedule.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
-#include "run/specs.hpp"
-#include "run/status.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -252,40 +252,37 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
     write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
   }
-  std::vector<Statement> statements;
-  for (std::size_t o = 0; o < system.observables.size(); ++o) {
-    look_for_signals();
-    const std::string& name = system.observables[o].name;
-    std::vector<Paths> paths;
-    for (std::size_t r = 0; r < rungs.size(); ++r)
-      paths.push_back(read_observable(files[r], name, runs[r], rungs[r].times));
-    std::vector<const Paths*> of_rungs;
-    of_rungs.reserve(paths.size());
-    for (const Paths& one : paths) of_rungs.push_back(&one);
-    ObservableComparison one =
-        compare_observable(system.observables[o], of_rungs, options, workers);
-    write_observable(group, one);
-    std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
-    screen.progress(static_cast<double>(o + 1) / static_cast<double>(system.observables.size()),
-                    name);
-  }
   const std::vector<Subject> happenings = happenings_of(rungs);
+  RungNumbers numbers;
   std::vector<std::vector<FirstTimes>> times;
-  std::vector<Divergence> divergences;
   for (std::size_t r = 0; r < rungs.size(); ++r) {
     times.push_back(read_first_times(files[r], happenings, runs[r], options.times.back()));
     for (FirstTimes& of : times.back()) of.numbers = numbers_of(rungs[r]);
-    divergences.push_back({runs[r].left_out(), rungs[r].runs, rungs[r].exact()});
+    numbers.divergences.push_back({runs[r].left_out(), rungs[r].runs, rungs[r].exact()});
   }
-  for (std::size_t h = 0; h < happenings.size(); ++h) {
+  std::vector<Paths> paths;
+  numbers.paths = [&](std::size_t observable) {
+    look_for_signals();
+    paths.clear();
+    for (std::size_t r = 0; r < rungs.size(); ++r)
+      paths.push_back(
+          read_observable(files[r], system.observables[observable].name, runs[r], rungs[r].times));
+    return pointers_to(paths);
+  };
+  numbers.first_times = [&](std::size_t happening) {
     std::vector<FirstTimes> of_rungs;
-    of_rungs.reserve(times.size());
-    for (const std::vector<FirstTimes>& rung : times) of_rungs.push_back(rung[h]);
-    statements.push_back(judge_share(happenings[h], of_rungs, options));
-    statements.push_back(judge_time(happenings[h], of_rungs, options));
-  }
-  settle(statements, diverge_otherwise(divergences, options.level), options.level);
-  write_statements(group, statements);
+    for (const std::vector<FirstTimes>& rung : times) of_rungs.push_back(rung[happening]);
+    return of_rungs;
+  };
+  std::size_t done = 0;
+  write_statements(group, judge_all(numbers, system, happenings, options, workers,
+                                    [&](const ObservableComparison& one) {
+                                      write_observable(group, one);
+                                      screen.progress(
+                                          static_cast<double>(++done) /
+                                              static_cast<double>(system.observables.size()),
+                                          one.name);
+                                    }));
 }
 
 /// They belong together.

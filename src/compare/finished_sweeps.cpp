@@ -11,15 +11,14 @@
 #include "compare/finished.hpp"
 #include "compare/verdict_maps.hpp"
 #include "compare/when.hpp"
+#include "engine/interrupt.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"
 #include "popflow/data_file.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
-#include "run/layout.hpp"
-#include "run/specs.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/layout.hpp"
 #include "sweep/sweep.hpp"
@@ -134,8 +133,7 @@ RungRuns runs_of(const SweptRung& rung, const std::vector<std::int64_t>& status,
                 rung.file->read_slab("stop_time", places_in_file(rung, cell))};
   require_size(rung, "stop_time", runs.stop.size(), rung.runs);
   for (std::size_t run = 0; run < rung.runs; ++run)
-    runs.diverged[run] =
-        status[cell * rung.runs + run] == static_cast<std::int64_t>(CellStatus::diverged);
+    runs.diverged[run] = is(status[cell * rung.runs + run], Status::diverged);
   return runs;
 }
 
@@ -158,8 +156,8 @@ std::vector<double> times_of_event(const SweptRung& rung, const std::string& eve
 bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
                  std::uint64_t cell) {
   for (std::size_t run = 0; run < rung.runs; ++run) {
-    const auto word = static_cast<CellStatus>(status[cell * rung.runs + run]);
-    if (word == CellStatus::missing || word == CellStatus::refused) return false;
+    const auto word = static_cast<Status>(status[cell * rung.runs + run]);
+    if (word == Status::missing || word == Status::refused) return false;
   }
   return true;
 }
@@ -225,30 +223,29 @@ class CellComparison {
     const std::size_t pairs = pairs_of(rungs_.size()).size();
     ComparisonOptions options = options_;
     options.times = times;
-    std::vector<Statement> statements;
-    std::vector<Divergence> divergences;
+    RungNumbers numbers;
     for (std::size_t r = 0; r < rungs_.size(); ++r)
-      divergences.push_back({runs[r].left_out(), rungs_[r].runs, rungs_[r].exact()});
-    for (const ObservableInfo& info : system_.observables) {
-      std::vector<Paths> paths;
+      numbers.divergences.push_back({runs[r].left_out(), rungs_[r].runs, rungs_[r].exact()});
+    std::vector<Paths> paths;
+    numbers.paths = [&](std::size_t observable) {
+      paths.clear();
       for (std::size_t r = 0; r < rungs_.size(); ++r)
-        paths.push_back(paths_of(rungs_[r], info.name, runs[r], times, cell));
-      std::vector<const Paths*> of_rungs;
-      of_rungs.reserve(paths.size());
-      for (const Paths& one : paths) of_rungs.push_back(&one);
-      ObservableComparison one = compare_observable(info, of_rungs, options, alone);
-      write_differences(file_, cell, one);
-      std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
-    }
-    for (const EventInfo& info : system_.events) {
+        paths.push_back(
+            paths_of(rungs_[r], system_.observables[observable].name, runs[r], times, cell));
+      return pointers_to(paths);
+    };
+    numbers.first_times = [&](std::size_t event) {
       std::vector<FirstTimes> first;
       for (std::size_t r = 0; r < rungs_.size(); ++r)
-        first.push_back(
-            first_times(times_of_event(rungs_[r], info.name, cell), runs[r], times.back()));
-      statements.push_back(judge_share({info.name}, first, options));
-      statements.push_back(judge_time({info.name}, first, options));
-    }
-    settle(statements, diverge_otherwise(divergences, options.level), options.level);
+        first.push_back(popflow::first_times(
+            times_of_event(rungs_[r], system_.events[event].name, cell), runs[r], times.back()));
+      return first;
+    };
+    std::vector<Subject> happenings;
+    for (const EventInfo& event : system_.events) happenings.push_back({event.name});
+    const std::vector<Statement> statements =
+        judge_all(numbers, system_, happenings, options, alone,
+                  [&](const ObservableComparison& one) { write_differences(file_, cell, one); });
     write_verdicts(file_, cell, statements);
     write_verdicts(file_, cell, together_of(statements, pairs));
   }

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/interrupt.hpp"
+#include "engine/specs.hpp"
 #include "noise/noise_model.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "report/told.hpp"
-#include "run/interrupt.hpp"
-#include "run/specs.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "engine/specs.hpp"
 #include "popflow/error.hpp"
-#include "run/specs.hpp"
 #include "statistics/margins.hpp"
 #include "text/text.hpp"
 

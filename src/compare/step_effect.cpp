@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "run/interrupt.hpp"
+#include "engine/interrupt.hpp"
 
 namespace popflow {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "run/specs.hpp"
+#include "engine/specs.hpp"
 #include "sweep/layout.hpp"
 #include "text/text.hpp"
 

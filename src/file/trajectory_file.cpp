@@ -171,18 +171,6 @@ void TrajectoryFile::write(const std::string& variable, std::size_t first,
   write_bytes(variable, NumberType::int8, first, values.size(), values.data());
 }
 
-void TrajectoryFile::write(const std::string& variable, std::size_t first, double value) {
-  write_bytes(variable, NumberType::float64, first, 1, &value);
-}
-
-void TrajectoryFile::write(const std::string& variable, std::size_t first, std::int64_t value) {
-  write_bytes(variable, NumberType::int64, first, 1, &value);
-}
-
-void TrajectoryFile::write(const std::string& variable, std::size_t first, std::int8_t value) {
-  write_bytes(variable, NumberType::int8, first, 1, &value);
-}
-
 void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, std::size_t first,
                                  std::size_t count, const void* data) {
   using namespace std::chrono_literals;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "file/trajectory_writer.hpp"
 #include "popflow/file_layout.hpp"
 
 namespace popflow {
@@ -26,7 +27,7 @@ class Places;
 /// at any moment leaves a valid file and a failed write is an errno, not a library in an unknown
 /// state. Only set_attributes() goes through HDF5 again, on fields of fixed size. As long as it is
 /// open no other process can open it for writing (readers can).
-class TrajectoryFile {
+class TrajectoryFile : public TrajectoryWriter {
  public:
   /// Lays the file out next to `path`, fills and flushes it, and renames it to `path`: the final
   /// name is always a complete file. Without `force` an existing file is never replaced, also not
@@ -55,7 +56,7 @@ class TrajectoryFile {
   /// Throws InputError unless every variable of `root` is in the file, with its type and size.
   void require(const GroupSpec& root) const;
 
-  ~TrajectoryFile();
+  ~TrajectoryFile() override;
   TrajectoryFile(TrajectoryFile&&) noexcept;
   TrajectoryFile& operator=(TrajectoryFile&&) noexcept;
 
@@ -64,26 +65,21 @@ class TrajectoryFile {
   /// Number of elements of a variable; `variable` is its path in the file ("events/time").
   [[nodiscard]] std::size_t size(const std::string& variable) const;
 
-  /// Overwrites elements [first, first + values.size()) of the row-major flattened variable.
-  /// Throws OutputError with the system's reason. Thread-safe.
-  void write(const std::string& variable, std::size_t first, std::span<const double> values);
-  void write(const std::string& variable, std::size_t first, std::span<const std::int64_t> values);
-  void write(const std::string& variable, std::size_t first, std::span<const std::int8_t> values);
-  void write(const std::string& variable, std::size_t first, double value);
-  void write(const std::string& variable, std::size_t first, std::int64_t value);
-  void write(const std::string& variable, std::size_t first, std::int8_t value);
+  // Thread-safe.
+  using TrajectoryWriter::write;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const double> values) override;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const std::int64_t> values) override;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const std::int8_t> values) override;
 
   /// Asks the system to put on the disk what was written since it was asked last. Thread-safe.
-  void sync();
+  void sync() override;
 
   /// Rewrites attributes that exist with a fixed size (numbers; text with `reserved` bytes, cut at
-  /// a character boundary if longer), all in one go. `group` is "" for the root.
-  struct AttributeChange {
-    std::string group;
-    std::string name;
-    std::variant<std::string, double, std::int64_t> value;
-  };
-  void set_attributes(const std::vector<AttributeChange>& changes);
+  /// a character boundary if longer), all in one go.
+  void set_attributes(const std::vector<AttributeChange>& changes) override;
 
  private:
   TrajectoryFile() = default;

@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "file/trajectory_file.hpp"
+#include "file/trajectory_writer.hpp"
 
 namespace popflow {
 
-/// A group of a file that is being written, as a run sees it: names are those within the group.
+/// A group of what is being written, as a run sees it: names are those within the group.
 class TrajectoryGroup {
  public:
   /// The whole file, or the group of that name.
-  TrajectoryGroup(TrajectoryFile& file, const std::string& group = "")  // NOLINT: a view
+  TrajectoryGroup(TrajectoryWriter& file, const std::string& group = "")  // NOLINT: a view
       : file_(file), group_(group), prefix_(group.empty() ? "" : group + "/") {}
 
   template <class Values>
@@ -19,14 +19,14 @@ class TrajectoryGroup {
     file_.write(prefix_ + variable, first, values);
   }
   void sync() const { file_.sync(); }
-  void set_attributes(std::vector<TrajectoryFile::AttributeChange> changes) const {
-    for (TrajectoryFile::AttributeChange& change : changes)
+  void set_attributes(std::vector<TrajectoryWriter::AttributeChange> changes) const {
+    for (TrajectoryWriter::AttributeChange& change : changes)
       change.group = change.group.empty() ? group_ : prefix_ + change.group;
     file_.set_attributes(changes);
   }
 
  private:
-  TrajectoryFile& file_;
+  TrajectoryWriter& file_;
   std::string group_;
   std::string prefix_;
 };

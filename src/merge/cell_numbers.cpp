@@ -4,12 +4,12 @@
 #include <cstring>
 #include <span>
 
+#include "engine/interrupt.hpp"
+#include "engine/status.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/structure.hpp"
 #include "merge/whole_layout.hpp"
 #include "popflow/error.hpp"
-#include "run/interrupt.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/layout.hpp"
 
 namespace popflow {
@@ -75,7 +75,7 @@ struct CellOfPart {
   std::uint64_t cell;
 
   [[nodiscard]] bool has(std::size_t run) const {
-    return part.status[cell * part.runs() + run] != static_cast<std::int64_t>(CellStatus::missing);
+    return !is(part.status[cell * part.runs() + run], Status::missing);
   }
 };
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
+#include "engine/interrupt.hpp"
+#include "engine/status.hpp"
 #include "popflow/error.hpp"
-#include "run/interrupt.hpp"
-#include "sweep/cell_status.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -71,7 +71,7 @@ void require_all(const std::vector<Owner>& owners, const std::vector<SweepPart>&
   std::string unfinished;
   for (const SweepPart& part : parts)
     if (std::find(part.status.begin(), part.status.end(),
-                  static_cast<std::int64_t>(CellStatus::missing)) != part.status.end())
+                  static_cast<std::int64_t>(Status::missing)) != part.status.end())
       unfinished += (unfinished.empty() ? "" : ", ") + ("'" + part.path + "'");
   throw InputError(std::to_string(missing) + " of " + std::to_string(owners.size()) +
                    " cells are in none of the files" +

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/interrupt.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/output.hpp"
 #include "file/trajectory_file.hpp"
@@ -14,7 +15,6 @@
 #include "merge/parts.hpp"
 #include "report/summary.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -164,14 +164,6 @@ void copy_runs(const Ensemble& ensemble, std::size_t p, const StoredFile& file,
 
 // ---- What the whole says of itself.
 
-Outcome::Kind kind_of(std::int64_t status) {
-  for (const Outcome::Kind kind :
-       {Outcome::Kind::reached, Outcome::Kind::steady, Outcome::Kind::diverged,
-        Outcome::Kind::step_limit, Outcome::Kind::underflow, Outcome::Kind::stuck})
-    if (status == static_cast<std::int64_t>(status_of(kind))) return kind;
-  return Outcome::Kind::interrupted;
-}
-
 Ending ending_of(const Ensemble& ensemble, const std::vector<std::string>& outcomes) {
   Together together;
   for (std::size_t run = 0; run < ensemble.runs(); ++run) {
@@ -179,7 +171,7 @@ Ending ending_of(const Ensemble& ensemble, const std::vector<std::string>& outco
     const auto here =
         static_cast<std::size_t>(ensemble.first + static_cast<std::int64_t>(run) - part.first);
     Ending ending;
-    ending.outcome.kind = kind_of(part.status[here]);
+    ending.outcome.kind = outcome_kind(static_cast<Status>(part.status[here]));
     ending.outcome.message = part.message;
     if (part.message.empty() && ending.outcome.kind != Outcome::Kind::reached)
       ending.outcome.message = status_word(status_of(ending.outcome.kind)) +

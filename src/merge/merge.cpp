@@ -1,11 +1,11 @@
 #include "merge/merge.hpp"
 
+#include "engine/interrupt.hpp"
 #include "file/output.hpp"
 #include "merge/ensemble.hpp"
 #include "merge/sweeps.hpp"
 #include "options/input_files.hpp"
 #include "popflow/data_file.hpp"
-#include "run/interrupt.hpp"
 #include "sweep/sweep.hpp"
 
 namespace popflow {

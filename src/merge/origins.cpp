@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/specs.hpp"
 #include "popflow/error.hpp"
-#include "run/layout.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

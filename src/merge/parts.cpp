@@ -6,11 +6,11 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/specs.hpp"
 #include "merge/origins.hpp"
 #include "merge/same_options.hpp"
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
-#include "run/specs.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/status.hpp"
 #include "file/stored_file.hpp"
-#include "run/status.hpp"
 
 namespace popflow {
 
@@ -23,8 +23,7 @@ struct Part {
   [[nodiscard]] std::int64_t end() const { return first + static_cast<std::int64_t>(runs); }
   /// Has run number `run` of the ensemble, which is in it, ended?
   [[nodiscard]] bool ended(std::int64_t run) const {
-    return status[static_cast<std::size_t>(run - first)] !=
-           static_cast<std::int64_t>(Status::running);
+    return !is(status[static_cast<std::size_t>(run - first)], Status::missing);
   }
 };
 

@@ -4,12 +4,12 @@
 #include <optional>
 #include <set>
 
+#include "engine/interrupt.hpp"
+#include "engine/status.hpp"
 #include "merge/same_options.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/read_files.hpp"
 #include "sweep/sweep.hpp"
 #include "text/text.hpp"
@@ -21,7 +21,7 @@ std::size_t SweepPart::finished(std::uint64_t cell) const {
   const auto first = status.begin() + static_cast<std::ptrdiff_t>(cell * each);
   return each -
          static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(each),
-                                             static_cast<std::int64_t>(CellStatus::missing)));
+                                             static_cast<std::int64_t>(Status::missing)));
 }
 
 std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "engine/interrupt.hpp"
+#include "engine/status.hpp"
 #include "file/copy_numbers.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
@@ -9,8 +11,6 @@
 #include "merge/origins.hpp"
 #include "merge/whole_layout.hpp"
 #include "popflow/data_file.hpp"
-#include "run/interrupt.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/report.hpp"
 
 namespace popflow {
@@ -22,7 +22,7 @@ StatusCounts count_statuses(const std::vector<SweepPart>& parts, const std::vect
   StatusCounts counts;
   for (const Owner& owner : owners)
     for (std::size_t run = 0; run < runs; ++run)
-      counts.add(owner.nobody() ? static_cast<std::int64_t>(CellStatus::missing)
+      counts.add(owner.nobody() ? static_cast<std::int64_t>(Status::missing)
                                 : parts[owner.part].status[owner.cell * runs + run]);
   return counts;
 }
@@ -30,7 +30,7 @@ StatusCounts count_statuses(const std::vector<SweepPart>& parts, const std::vect
 /// Says in the layout how far the whole has come.
 void describe_status(GroupSpec& layout, const StatusCounts& counts, bool of_runs) {
   if (Attribute* status = find_attribute(layout, "status"))
-    status->value = std::string(counts[CellStatus::missing] == 0 ? "complete" : "interrupted");
+    status->value = std::string(counts[Status::missing] == 0 ? "complete" : "interrupted");
   if (Attribute* said = find_attribute(layout, "status_message"))
     said->value = std::to_string(counts.all()) + (of_runs ? " runs: " : " cells: ") + counts.text();
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <map>
 
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "file/structure.hpp"
 #include "popflow/error.hpp"
-#include "run/specs.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/layout.hpp"
 #include "text/text.hpp"
 
@@ -155,7 +155,7 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const SweepPart& fi
         variable.dimensions.begin() + static_cast<std::ptrdiff_t>(old.size()));
     const std::vector<std::string> names = cell_dimensions(whole);
     variable.dimensions.insert(variable.dimensions.begin(), names.begin(), names.end());
-    if (variable.name == "status") variable.blank = static_cast<std::int8_t>(CellStatus::missing);
+    if (variable.name == "status") variable.blank = static_cast<std::int8_t>(Status::missing);
   }
   layout.dimensions.insert(layout.dimensions.begin(), axes.dimensions.begin(),
                            axes.dimensions.end());

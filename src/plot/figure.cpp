@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "run/interrupt.hpp"
+#include "engine/interrupt.hpp"
 #include "text/text.hpp"
 
 extern "C" char** environ;

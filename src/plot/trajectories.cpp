@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/status.hpp"
 #include "numerics/median.hpp"
 #include "options/tokens.hpp"
 #include "plot/chart.hpp"
 #include "popflow/error.hpp"
 #include "report/told.hpp"
-#include "run/status.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -30,7 +30,7 @@ class Recorded {
     if (!ensemble_) return;
     const std::vector<std::int64_t> status = file.integers("status", runs_);
     for (std::size_t run = 0; run < runs_; ++run)
-      if (status[run] == static_cast<std::int64_t>(Status::diverged)) {
+      if (is(status[run], Status::diverged)) {
         done_[run] = 0;
         ++diverged_;
       }

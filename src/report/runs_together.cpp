@@ -71,8 +71,10 @@ std::string numbers_of_words(const DataFile& file, const std::string& name,
                              const std::function<bool(std::size_t)>& counts) {
   if (!file.has_dataset(name)) return "";
   auto words = text::split_words(attribute(file, name, "flag_meanings"));
-  if (name == "status" && attribute(file, "", "status") != "running")
-    std::replace(words.begin(), words.end(), std::string("running"), std::string("unfinished"));
+  // The flag value of a run that has not ended has had two words, neither of which tells whether
+  // the run goes on.
+  if (name == "status" && !words.empty())
+    words.front() = attribute(file, "", "status") == "running" ? "running" : "unfinished";
   const auto values = file.read(name).integers;
   std::vector<std::size_t> numbers(words.size(), 0);
   for (std::size_t run = 0; run < values.size(); ++run) {

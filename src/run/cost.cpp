@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "engine/drivers.hpp"
 #include "noise/samples.hpp"
-#include "run/drivers.hpp"
 #include "text/text.hpp"
 
 namespace popflow {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/ending.hpp"
+#include "engine/ranks.hpp"
 #include "file/trajectory_group.hpp"
 #include "options/run_config.hpp"
 #include "plan/run_plan.hpp"
@@ -19,7 +21,6 @@
 #include "popflow/error.hpp"
 #include "popflow/system.hpp"
 #include "run/layout.hpp"
-#include "run/restart.hpp"
 #include "text/screen.hpp"
 
 namespace popflow {
@@ -73,61 +74,6 @@ class Progress {
   std::atomic<Clock::time_point> next_look_ = Clock::time_point::min();
 };
 
-/// How an experiment ended and, in the system's terms, where.
-struct Ending {
-  Outcome outcome;
-  std::string where = "undecided";
-};
-
-/// How the runs of an ensemble ended together. They are told one by one, in order.
-class Together {
- public:
-  void add(const Ending& run);
-  /// Of all that were told; at least one.
-  [[nodiscard]] Ending ending() const;
-
- private:
-  std::size_t runs_ = 0;
-  std::size_t diverged_ = 0;
-  std::size_t limited_ = 0;                       ///< ended at a limit
-  Outcome::Kind limit_ = Outcome::Kind::reached;  ///< of the first run that did
-  Ending first_;
-  Outcome interrupted_;  ///< of the first run that was
-  double diverged_at_ = 0;
-  std::optional<std::string> where_;  ///< of those that did not diverge
-};
-
-/// What a file to be resumed records of its runs.
-class RecordedRuns {
- public:
-  /// Reads it as it is now; a file that takes its place later changes nothing.
-  RecordedRuns(DataFile file, const Experiment& experiment, bool extends);
-  RecordedRuns(const RecordedRuns&) = delete;
-  RecordedRuns& operator=(const RecordedRuns&) = delete;
-
-  /// How a run ended that need not be run again.
-  [[nodiscard]] std::optional<Ending> ended(std::size_t run) const;
-  /// From where a run is resumed.
-  [[nodiscard]] Restart restart(std::size_t run) const;
-
- private:
-  DataFile file_;
-  const Experiment& experiment_;
-  RestartReader slots_;
-  std::vector<std::int64_t> status_;
-  std::vector<double> times_;
-  std::vector<std::int64_t> outcomes_;  ///< of systems that have some
-};
-
-/// Writes the start of every run: those that had not begun when the program was killed begin there,
-/// even if the files it was made from are gone. The caller puts them on the disk.
-void write_starts(Experiment& experiment, const TrajectoryGroup& file);
-
-/// All runs that have not ended before, on all threads. Run r is number first_run + r of
-/// `progress`. The starts must be written.
-Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
-               Progress& progress, std::size_t first_run = 0);
-
 struct Provenance {
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   double before = 0;  ///< wall time of the run before it was resumed
@@ -139,12 +85,14 @@ void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);
 
-ExitCode exit_code(Outcome::Kind kind);
 /// How a run or an ensemble ended, from its file: its kind and its sentence. One that has not
 /// ended, or whose file says nothing of it, counts as interrupted.
 Outcome recorded_outcome(const DataFile& file);
 /// Threads that the options request; 0: as many as the process may use.
 unsigned threads_of(const Parameters& options);
+/// The threads that a rank has for its work: its share of the machine, unless the options say how
+/// many.
+std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options);
 /// require_free() of file/output.hpp by the options; a --dry-run writes nothing.
 void require_free(const std::string& path, const Parameters& options);
 /// The message for a run or comparison that was interrupted. `program` is the name of this one.

@@ -2,12 +2,12 @@
 
 #include <optional>
 
+#include "engine/restart.hpp"
+#include "engine/status.hpp"
 #include "options/description.hpp"
 #include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
-#include "run/restart.hpp"
 #include "run/resume_config.hpp"
-#include "run/status.hpp"
 
 namespace popflow {
 
@@ -24,7 +24,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   const bool ensemble = file.has_dataset("status");
   const std::vector<std::int64_t> of_runs =
       ensemble ? file.read("status").integers : std::vector<std::int64_t>();
-  if (ensemble ? !of_runs.empty() && of_runs[0] == static_cast<std::int64_t>(Status::diverged)
+  if (ensemble ? !of_runs.empty() && is(of_runs[0], Status::diverged)
                : file.text_attribute("", "status") == status_word(Status::diverged))
     throw InputError(path + " holds a run that diverged" + (ensemble ? " (its first run)" : "") +
                      "; its last state is no start");

@@ -1,16 +1,12 @@
 #include "run/layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <limits>
-#include <stdexcept>
 
-#include "run/restart.hpp"
-#include "run/specs.hpp"
-#include "run/status.hpp"
+#include "engine/described.hpp"
+#include "engine/restart.hpp"
+#include "engine/specs.hpp"
 
 namespace popflow {
 
@@ -52,14 +48,8 @@ GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
   const std::vector<std::string> events =
       shape.events.empty() ? std::vector<std::string>{"none"} : shape.events;
   group.dimensions = {places("event", events.size() * plan.runs, "place in the order of finding")};
-  VariableSpec kind =
-      variable("kind", {"event"}, "what happened (-1: nothing yet)", NumberType::int8);
-  std::vector<std::int8_t> values;
-  for (std::size_t i = 0; i < events.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
-  kind.attributes.push_back({"flag_values", values});
-  kind.attributes.push_back({"flag_meanings", joined(events)});
   group.variables = {
-      kind, variable("time", {"event"}, "flow time at which it happened"),
+      kinds_of(events, {"event"}), variable("time", {"event"}, "flow time at which it happened"),
       variable("run", {"event"}, "run in which it happened (-1: none)", NumberType::int64),
       variable("index", {"event"}, "which token or the like (-1: none)", NumberType::int64)};
   return group;
@@ -71,33 +61,10 @@ GroupSpec final_group(const SystemInfo& info, const RunPlan& plan) {
   group.name = "final";
   if (!info.final_title.empty()) group.attributes.push_back({"made_into", info.final_title});
   for (const FinalInfo& final : info.finals) {
-    group.variables.push_back(variable(final.name, of_each_run(plan), final.meaning));
-    if (!final.symbol.empty())
-      group.variables.back().attributes.push_back({"symbol", final.symbol});
+    group.variables.push_back(variable_of(final, of_each_run(plan)));
     if (final.warns) group.variables.back().attributes.push_back({"warns", std::int8_t{1}});
   }
   return group;
-}
-
-/// Which stage of its training each run is in.
-void add_stage(GroupSpec& root, const System& system, const RunPlan& plan) {
-  if (!system.shape().stages) return;
-  VariableSpec stage = variable("stage", of_each_run(plan, {"time"}),
-                                "stage of the training (-1: not recorded)", NumberType::int8);
-  std::vector<std::int8_t> values;
-  std::vector<std::string> words;
-  for (const StageInfo& info : system.info().stages) {
-    words.push_back(info.word);
-    values.push_back(static_cast<std::int8_t>(words.size()));
-  }
-  stage.attributes.push_back({"flag_values", values});
-  stage.attributes.push_back({"flag_meanings", joined(words)});
-  root.variables.push_back(std::move(stage));
-}
-
-/// Where a value's equation is: in the system's own source, unless it says more.
-std::string source_of(const std::string& source, const System& system) {
-  return source.empty() ? system.info().source : source;
 }
 
 void add_state(GroupSpec& root, const System& system, const RunPlan& plan) {
@@ -110,19 +77,14 @@ void add_state(GroupSpec& root, const System& system, const RunPlan& plan) {
     std::vector<std::string> dimensions =
         of_each_run(plan, {plan.states == StateSaves::all ? "time" : "time_state"});
     dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
-    VariableSpec field = variable(name, std::move(dimensions), info.meaning);
-    field.attributes.push_back({"symbol", info.symbol});
-    field.attributes.push_back({"source", source_of(info.source, system)});
-    root.variables.push_back(std::move(field));
+    root.variables.push_back(variable_of(info, system.info(), std::move(dimensions)));
   }
 }
 
 void add_observables(GroupSpec& root, const System& system, const RunPlan& plan) {
   const std::vector<std::string>& held = system.shape().invariants;
   for (const ObservableInfo& info : system.info().observables) {
-    VariableSpec observable = variable(info.name, of_each_run(plan, {"time"}), info.meaning);
-    observable.attributes.push_back({"symbol", info.symbol});
-    observable.attributes.push_back({"source", source_of(info.source, system)});
+    VariableSpec observable = variable_of(info, system.info(), of_each_run(plan, {"time"}));
     if (std::find(held.begin(), held.end(), info.name) != held.end()) {
       for (const InvariantInfo& invariant : system.info().invariants)
         if (invariant.observable == info.name)
@@ -137,30 +99,22 @@ void add_observables(GroupSpec& root, const System& system, const RunPlan& plan)
 void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {
   for (const std::string& name : system.shape().passages) {
     const PassageInfo& info = passage_info(system.info(), name);
-    VariableSpec times = variable(name, of_each_run(plan, info.dimensions), info.meaning);
-    times.attributes.push_back({"symbol", info.symbol});
-    times.attributes.push_back({"source", source_of(info.source, system)});
-    root.variables.push_back(std::move(times));
+    root.variables.push_back(variable_of(info, system.info(), of_each_run(plan, info.dimensions)));
   }
 }
 
 /// What an ensemble records of each of its runs.
 void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
   if (!plan.ensemble) return;
-  const auto of_runs = [&](const char* name, const char* meaning,
-                           const std::vector<std::string>& words) {
-    VariableSpec v = flags(name, {"run"}, meaning, words);
-    v.data = std::vector<std::int8_t>(plan.runs, 0);
-    root.variables.push_back(std::move(v));
+  const auto add = [&](VariableSpec of_runs) {
+    of_runs.data = std::vector<std::int8_t>(plan.runs, 0);
+    root.variables.push_back(std::move(of_runs));
   };
-  of_runs("status", "status of the run", {status_words.begin(), status_words.end()});
+  add(status_of_runs({"run"}));
   root.variables.push_back(
       variable("diverged_at", {"run"}, "flow time at which the run diverged (NaN: it did not)"));
   root.variables.push_back(variable("stop_time", {"run"}, "flow time at which the run ended"));
-  if (info.outcomes.empty()) return;
-  std::vector<std::string> words = {"undecided"};
-  for (const OutcomeInfo& outcome : info.outcomes) words.push_back(outcome.word);
-  of_runs("outcome", "where the run has ended", words);
+  if (!info.outcomes.empty()) add(outcome_of(info, {"run"}));
 }
 
 /// The step at each time, where time is counted in steps.
@@ -176,38 +130,17 @@ void add_steps(GroupSpec& root, const RunPlan& plan) {
 
 }  // namespace
 
-std::string timestamp() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-const FieldInfo& field_info(const System& system, const std::string& name) {
-  for (const FieldInfo& info : system.info().fields)
-    if (info.name == name) return info;
-  throw std::logic_error(system.info().name + " records a field it does not describe: " + name);
-}
-
-std::size_t field_size(const System& system, const FieldInfo& field) {
-  return system.shape().size_of(field.dimensions);
-}
-
 GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
                      const DriverData& driver_data, unsigned threads) {
   const SystemInfo& info = system.info();
-  std::vector<std::string> observables;
-  for (const ObservableInfo& observable : info.observables) observables.push_back(observable.name);
-
   GroupSpec root;
   root.attributes = file_attributes(info, info.title, mode_of(plan.mode), config);
-  root.attributes.insert(root.attributes.end(), {{"diverged_at", kNone},
-                                                 {"observables", joined(observables)},
-                                                 {"state_fields", joined(system.shape().fields)},
-                                                 {"invariants", joined(system.shape().invariants)},
-                                                 {"passages", joined(system.shape().passages)}});
+  root.attributes.insert(root.attributes.end(),
+                         {{"diverged_at", kNone},
+                          {"observables", joined(names_of(info.observables))},
+                          {"state_fields", joined(system.shape().fields)},
+                          {"invariants", joined(system.shape().invariants)},
+                          {"passages", joined(system.shape().passages)}});
   std::vector<std::string> constants;
   for (const auto& [name, value] : system.shape().constants) constants.push_back(name);
   root.attributes.push_back({"constants", joined(constants)});
@@ -225,7 +158,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const RunPla
   root.variables = {count(plan, "saves_done", "saves that hold data; the rest are NaN")};
   add_ends(root, info, plan);
   add_steps(root, plan);
-  add_stage(root, system, plan);
+  if (system.shape().stages) root.variables.push_back(stage_of(info, of_each_run(plan, {"time"})));
   add_observables(root, system, plan);
   add_state(root, system, plan);
   add_passages(root, system, plan);

@@ -15,12 +15,4 @@ namespace popflow {
 GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
                      const DriverData& driver_data, unsigned threads);
 
-/// Product of a field's dimensions in this system.
-std::size_t field_size(const System& system, const FieldInfo& field);
-/// The SystemInfo entry of a recorded field.
-const FieldInfo& field_info(const System& system, const std::string& name);
-
-/// Now, as ISO 8601 in UTC.
-std::string timestamp();
-
 }  // namespace popflow

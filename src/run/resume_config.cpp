@@ -5,11 +5,11 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/interrupt.hpp"
+#include "engine/restart.hpp"
+#include "engine/status.hpp"
 #include "file/structure.hpp"
 #include "plan/mode_plan.hpp"
-#include "run/interrupt.hpp"
-#include "run/restart.hpp"
-#include "run/status.hpp"
 
 namespace popflow {
 
@@ -91,8 +91,7 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
   std::vector<std::int64_t> status;
   if (at_ends && of_runs) status = from.read("status").integers;
   for (std::size_t run = 0; run < runs; ++run) {
-    const bool stays =
-        run < status.size() && status[run] == static_cast<std::int64_t>(Status::diverged);
+    const bool stays = run < status.size() && is(status[run], Status::diverged);
     const std::size_t rows = at_ends && !stays ? 1 : shape[axis];
     const std::vector<std::size_t> prefix(axis, run);
     for (std::size_t i = 0; i < rows; i += at_a_time) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <sstream>
 
+#include "engine/distribution.hpp"
+#include "engine/interrupt.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
@@ -11,8 +13,8 @@
 #include "report/runs_together.hpp"
 #include "report/summary.hpp"
 #include "run/cost.hpp"
+#include "run/ensemble.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
 #include "run/last_state.hpp"
 #include "run/resume_config.hpp"
 
@@ -85,25 +87,11 @@ std::string dry_run_json(const Experiment& experiment, const std::string& path) 
 
 }  // namespace
 
-ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
-  const std::string path = output_of(config);
-  if (config.options.flag("json") && !config.options.flag("dry-run"))
-    throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
-                     screen.program() + " info " + path + " --json)");
-  refuse_input_as_output(path, input_files(config));
-  require_free(path, config.options);
-  Workers workers(threads_of(config.options));
-  if (threads_of(config.options) > workers.threads())
-    screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
-                   std::to_string(workers.threads()));
-  Experiment experiment(config, catalogue, workers);
-  if (config.options.flag("dry-run")) {
-    screen.result(config.options.flag("json") ? dry_run_json(experiment, path)
-                                              : dry_run(experiment, screen.program(), path));
-    return ExitCode::success;
-  }
+namespace {
 
-  const Provenance provenance;
+/// What is to be said of a run before it begins.
+void say_before(const RunConfig& config, const Experiment& experiment, const std::string& path,
+                Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
@@ -122,57 +110,145 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
   const Experiment* const alone = &experiment;
   if (const std::string cost = said_of_cost({&alone, 1}); !cost.empty())
     screen.warning(path + ": " + cost);
-  GroupSpec layout = experiment.layout();
-  require_disk(path, file_bytes(layout));
-  const bool may_warn = may_warn_at_end(layout);
-  // Until here a signal ends the program at once: there is nothing to be kept.
+}
+
+/// A rank beside the first: computes what that one grants.
+ExitCode help_with(Experiment& experiment, const RecordedRuns* before, Ranks& ranks,
+                   Screen& screen) {
   const InterruptGuard guard;
-  // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
-  TrajectoryFile file = TrajectoryFile::create_meanwhile(path, std::move(layout));
-  write_starts(experiment, file);
-  file.publish_meanwhile(config.options.flag("force"));
   Progress progress(screen, experiment.plan.runs);
-  const Ending ending = run_all(experiment, file, nullptr, progress);
-  close_run(file, ending, experiment, provenance);
+  ranks.agree(nullptr);
+  (void)take_part(experiment, before, progress, ranks);
+  return ExitCode::success;
+}
+
+ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
+  const std::string path = output_of(config);
+  ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
+  const auto workers = workers_of(ranks, config.options);
+  const auto experiment = on_all(ranks, [&] {
+    refuse_input_as_output(path, input_files(config));
+    if (ranks.first()) require_free(path, config.options);
+    if (threads_of(config.options) > workers->threads())
+      screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
+                     std::to_string(workers->threads()));
+    return std::make_unique<Experiment>(config, catalogue, *workers);
+  });
+  const bool dry = config.options.flag("dry-run");
+  if (!ranks.first())
+    return dry ? ExitCode::success : help_with(*experiment, nullptr, ranks, screen);
+  if (dry) {
+    screen.result(config.options.flag("json") ? dry_run_json(*experiment, path)
+                                              : dry_run(*experiment, screen.program(), path));
+    return ExitCode::success;
+  }
+  const Provenance provenance;
+  say_before(config, *experiment, path, screen);
+  GroupSpec layout = experiment->layout();
+  const bool may_warn = may_warn_at_end(layout);
+  std::optional<InterruptGuard> guard;
+  const auto file = on_all(ranks, [&] {
+    require_disk(path, file_bytes(layout));
+    // Until here a signal ends the program at once: there is nothing to be kept.
+    guard.emplace();
+    // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
+    auto created =
+        std::make_unique<TrajectoryFile>(TrajectoryFile::create_meanwhile(path, std::move(layout)));
+    write_starts(*experiment, *created);
+    created->publish_meanwhile(config.options.flag("force"));
+    return created;
+  });
+  Progress progress(screen, experiment->plan.runs);
+  const Ending ending = run_all(*experiment, *file, nullptr, progress, ranks);
+  close_run(*file, ending, *experiment, provenance);
   const ExitCode code = report(path, ending.outcome, may_warn, screen);
   show_picture(path, config.options, catalogue, screen);
   return code;
 }
 
+/// Only ensembles have work for several ranks.
+Ranks::Connect connect_for(const Parameters& options, const std::string& what) {
+  if (!has_noise(options)) require_one_process(what);
+  return Ranks::Connect::directly;
+}
+
+}  // namespace
+
+ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
+  if (config.options.flag("json") && !config.options.flag("dry-run"))
+    throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
+                     screen.program() + " info " + output_of(config) + " --json)");
+  return with_ranks(connect_for(config.options, "a run of a flow"),
+                    [&](Ranks& ranks) { return run_on(ranks, config, catalogue, screen); });
+}
+
+namespace {
+
+ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& options,
+                   const Catalogue& catalogue, Screen& screen) {
+  std::optional<TrajectoryFile> file;
+  std::unique_ptr<Workers> workers;
+  std::unique_ptr<Experiment> experiment;
+  std::unique_ptr<RecordedRuns> before;
+  const auto plan = on_all(ranks, [&]() -> std::unique_ptr<ResumePlan> {
+    auto look = [&] { return std::make_unique<ResumePlan>(plan_resume(path, options, catalogue)); };
+    auto found = look();
+    if (found->finished) return found;
+    if (ranks.first()) {
+      file = TrajectoryFile::open(path);
+      // Only from here on no other process writes it; one may have finished it meanwhile.
+      found = look();
+    }
+    return found;
+  });
+  ranks.require_same(plan->finished ? "finished" : "unfinished");
+  if (plan->finished) return ranks.first() ? say_finished(path, *plan, screen) : ExitCode::success;
+  const Provenance provenance{.before = plan->wall_time};
+  workers = workers_of(ranks, plan->config.options);
+  before = on_all(ranks, [&] {
+    experiment = blaming_file(
+        path, [&] { return std::make_unique<Experiment>(plan->config, catalogue, *workers); });
+    if (plan->extends)
+      experiment->plan.course.spacing = plan->spacing;
+    else if (file)
+      file->require(experiment->layout());
+    return std::make_unique<RecordedRuns>(DataFile(path), *experiment, plan->extends);
+  });
+  if (!ranks.first()) return help_with(*experiment, before.get(), ranks, screen);
+  const InterruptGuard guard;
+  const bool begun = on_all(ranks, [&] {
+    try {
+      if (plan->extends) {
+        const GroupSpec layout = experiment->layout(plan->recorded);
+        require_disk(path, file_bytes(layout), "");
+        file = extend_file(path, layout);
+      }
+    } catch (const Interrupted&) {
+      return false;
+    }
+    mark_resumed(*file, plan->resumed + 1);
+    return true;
+  });
+  if (!begun) {
+    dismiss(ranks);
+    screen.warning("interrupted before the extension began; " + path + " is as it was");
+    return exit_code(Outcome::Kind::interrupted);
+  }
+  Progress progress(screen, experiment->plan.runs);
+  const Ending ending = run_all(*experiment, *file, before.get(), progress, ranks);
+  close_run(*file, ending, *experiment, provenance);
+  return report(path, ending.outcome, true, screen);
+}
+
+}  // namespace
+
 ExitCode resume_experiment(const std::string& path, const ResumeOptions& options,
                            const Catalogue& catalogue, Screen& screen) {
-  if (const ResumePlan plan = plan_resume(path, options, catalogue); plan.finished)
-    return say_finished(path, plan, screen);
-  TrajectoryFile file = TrajectoryFile::open(path);
-  // Only from here on no other process writes it; one may have finished it meanwhile.
-  const ResumePlan plan = plan_resume(path, options, catalogue);
-  if (plan.finished) return say_finished(path, plan, screen);
-
-  const Provenance provenance{.before = plan.wall_time};
-  Workers workers(threads_of(plan.config.options));
-  const auto experiment = blaming_file(
-      path, [&] { return std::make_unique<Experiment>(plan.config, catalogue, workers); });
-  if (plan.extends)
-    experiment->plan.course.spacing = plan.spacing;
-  else
-    file.require(experiment->layout());
-  const RecordedRuns before(DataFile(path), *experiment, plan.extends);
-  const InterruptGuard guard;
-  if (plan.extends) {
-    const GroupSpec layout = experiment->layout(plan.recorded);
-    require_disk(path, file_bytes(layout), "");
-    try {
-      file = extend_file(path, layout);
-    } catch (const Interrupted&) {
-      screen.warning("interrupted before the extension began; " + path + " is as it was");
-      return exit_code(Outcome::Kind::interrupted);
-    }
-  }
-  mark_resumed(file, plan.resumed + 1);
-  Progress progress(screen, experiment->plan.runs);
-  const Ending ending = run_all(*experiment, file, &before, progress);
-  close_run(file, ending, *experiment, provenance);
-  return report(path, ending.outcome, true, screen);
+  const bool ensemble = DataFile(path).has_dataset("run");
+  if (!ensemble) require_one_process("a run of a flow");
+  return with_ranks(Ranks::Connect::directly, [&](Ranks& ranks) {
+    return resume_on(ranks, path, options, catalogue, screen);
+  });
 }
 
 }  // namespace popflow

@@ -6,11 +6,9 @@
 #include <functional>
 #include <limits>
 
-#include "outcome_index.hpp"
+#include "engine/drivers.hpp"
+#include "engine/memory_of_runs.hpp"
 #include "popflow/error.hpp"
-#include "run/drivers.hpp"
-#include "run/memory_of_runs.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/refusal.hpp"
 
 namespace popflow {
@@ -54,9 +52,6 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
     }
     along_axes_.push_back(along);
   }
-  for (const Column& column : columns.of_run.columns)
-    if (column.begin >= columns.fields && column.begin < columns.fields_end)
-      fields_.push_back(&column);
 }
 
 const FlowPlan* CellRunner::Current::flow_in_lanes() const {
@@ -166,8 +161,7 @@ void CellRunner::make(Current& next) {
   next.system = system_of(next.number);
   const Capabilities can = next.system->capabilities();
   next.in_lanes = static_cast<bool>(can.in_lanes);
-  next.outcomes = can.outcomes.operator->();
-  next.final_values = can.final_values.operator->();
+  next.swept = {next.system.get(), can.outcomes.operator->(), can.final_values.operator->()};
   next.plan = plan_of(next);
 }
 
@@ -213,23 +207,12 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
       drivers = make_drivers(*first.system, workers_, first.plan->mode, numbers,
                              std::vector<DriverHooks>(jobs.size(), {interrupted_, {}}));
     }
-    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].driver = std::move(drivers[i]);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      Job& job = jobs[i];
+      job.writer.emplace(columns_, job.cell->swept, job.of.run_row, job.of.cell_row);
+      job.run.emplace(job.cell->plan->schedule(), std::move(drivers[i]), *job.writer);
+    }
   });
-}
-
-bool CellRunner::move_to(Job& job, std::size_t save) const {
-  const Schedule& schedule = job.cell->plan->schedule();
-  if (job.over || save >= schedule.size()) return true;
-  const Driver& driver = *job.driver;
-  job.failed =
-      !accepted(job.cell->number, [&] { job.outcome = job.driver->advance(schedule[save]); });
-  if (job.failed) return job.over = true;
-  if (job.outcome.kind == Outcome::Kind::interrupted) return false;
-  job.over = job.outcome.kind != Outcome::Kind::reached;
-  // As in a run's file: one that stops early has its last values in the first save that it did not
-  // reach.
-  if (!job.over || save == 0 || schedule[save - 1] != driver.time()) write_save(job, save);
-  return true;
 }
 
 bool CellRunner::move(std::vector<Job>& jobs) {
@@ -244,8 +227,11 @@ bool CellRunner::move(std::vector<Job>& jobs) {
       }
       all_accepted(jobs, [&] { lanes_->advance(targets); });
     }
-    for (Job& job : jobs)
-      if (!move_to(job, save)) return false;
+    for (Job& job : jobs) {
+      if (job.failed) continue;
+      job.failed = !accepted(job.cell->number, [&] { job.run->advance(save); });
+      if (job.run->outcome().kind == Outcome::Kind::interrupted) return false;
+    }
   }
   return true;
 }
@@ -283,84 +269,16 @@ bool CellRunner::compute(std::vector<Job>& jobs) {
   for (const Job& job : jobs) {
     std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
     write_cell(*job.cell, job.of.cell_row);
-    if (!accepted) mark_refused(job);
+    if (!accepted) mark_refused(columns_, job.of.run_row);
   }
   if (!accepted) return true;
   if (!move(jobs)) return false;
-  for (const Job& job : jobs) {
-    if (job.failed) {
-      mark_refused(job);
-      continue;
-    }
-    write_end(job);
-    write_state(job);
-  }
+  for (Job& job : jobs)
+    if (job.failed)
+      mark_refused(columns_, job.of.run_row);
+    else
+      job.run->finish();
   return true;
-}
-
-void CellRunner::mark_refused(const Job& job) const {
-  std::fill(job.of.run_row.begin(), job.of.run_row.end(), std::nan(""));
-  job.of.run_row[columns_.status] = static_cast<double>(CellStatus::refused);
-}
-
-void CellRunner::write_save(const Job& job, std::size_t save) const {
-  if (!columns_.series || save >= columns_.saves) return;
-  const Driver& driver = *job.driver;
-  std::vector<double> values(columns_.info.observables.size());
-  job.cell->system->observe(driver.view(), driver.time(), values);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    job.of.run_row[columns_.series_at + i * columns_.saves + save] = values[i];
-  if (columns_.own_times && !cells_.noisy())
-    job.of.cell_row[columns_.cell_times + save] = driver.time();
-}
-
-void CellRunner::write_end(const Job& job) const {
-  const System& system = *job.cell->system;
-  const Driver& driver = *job.driver;
-  const Outcome& outcome = job.outcome;
-  const std::span<double> row = job.of.run_row;
-  row[columns_.stop_time] = driver.time();
-  row[columns_.status] = static_cast<double>(cell_status(outcome.kind));
-  row[columns_.accepted_steps] = static_cast<double>(driver.statistics().accepted);
-  if (!columns_.info.outcomes.empty()) row[columns_.outcome] = 0;
-  if (!columns_.info.outcomes.empty() && job.cell->outcomes != nullptr)
-    row[columns_.outcome] = static_cast<double>(
-        outcome_index(columns_.info, job.cell->outcomes->outcome(driver.view(), driver.time())));
-  system.observe(driver.view(), driver.time(),
-                 row.subspan(columns_.observables, columns_.info.observables.size()));
-  const std::vector<EventInfo>& events = columns_.info.events;
-  for (const FoundEvent& found : driver.events())
-    for (std::size_t i = 0; i < events.size(); ++i)
-      if (events[i].name == system.shape().events[found.event])
-        row[columns_.events + i] = found.time;
-  if (columns_.has_finals && system.shape().finals && ended_well(cell_status(outcome.kind)))
-    job.cell->final_values->final_values(driver.view(), driver.time(),
-                                         row.subspan(columns_.finals, columns_.info.finals.size()));
-}
-
-void CellRunner::write_state(const Job& job) const {
-  const System& system = *job.cell->system;
-  const Driver& driver = *job.driver;
-  const std::span<double> row = job.of.run_row;
-  // A cell whose states have another shape than the others' keeps none.
-  if (!columns_.passage_names.empty() && system.shape().passages == columns_.passage_names &&
-      driver.passages().size() == columns_.fields - columns_.passages)
-    std::copy(driver.passages().begin(), driver.passages().end(),
-              row.begin() + static_cast<std::ptrdiff_t>(columns_.passages));
-  if (columns_.field_names.empty() || system.shape().fields != columns_.field_names) return;
-  for (const Column* of_state : fields_) {
-    const Column& column = *of_state;
-    if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
-    const auto sink = [&](std::size_t first, std::span<const double> values) {
-      if (first > column.width || values.size() > column.width - first)
-        throw std::logic_error("the system " + system.info().name + " hands out " +
-                               std::to_string(first + values.size()) + " numbers of " +
-                               column.spec.name + ", which has " + std::to_string(column.width));
-      std::copy(values.begin(), values.end(),
-                row.begin() + static_cast<std::ptrdiff_t>(column.begin + first));
-    };
-    system.field(column.spec.name, driver.view(), driver.time(), std::cref(sink));
-  }
 }
 
 void CellRunner::write_cell(const Current& cell, std::span<double> row) const {

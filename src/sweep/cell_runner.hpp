@@ -16,6 +16,7 @@
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
 #include "sweep/refusal.hpp"
+#include "sweep/row_writer.hpp"
 
 namespace popflow {
 
@@ -55,10 +56,8 @@ class CellRunner {
     bool refused = false;
     std::shared_ptr<const RunPlan> plan = {};  ///< many cells may share it
     std::shared_ptr<const System> system = {};
-    // The system's capabilities, as far as they are asked for; null where it lacks one.
     bool in_lanes = false;
-    const Outcomes* outcomes = nullptr;
-    const FinalValues* final_values = nullptr;
+    SweptSystem swept = {};
 
     /// The flow, where runs of this cell are flows that go side by side with others; else null.
     [[nodiscard]] const FlowPlan* flow_in_lanes() const;
@@ -69,9 +68,8 @@ class CellRunner {
   struct Job {
     CellRun of;
     std::shared_ptr<const Current> cell;
-    std::unique_ptr<Driver> driver = {};
-    Outcome outcome = {};
-    bool over = false;
+    std::optional<RowWriter> writer = {};
+    std::optional<Trajectory> run = {};
     bool failed = false;  ///< by an exception of the system's own
   };
   const Current& enter(std::uint64_t number);
@@ -90,19 +88,12 @@ class CellRunner {
   bool make_drivers_of(std::vector<Job>& jobs);
   /// Moves all to their ends; false if they were interrupted.
   [[nodiscard]] bool move(std::vector<Job>& jobs);
-  bool move_to(Job& job, std::size_t save) const;
   /// Calls `make` for a cell. Returns false if it refuses the cell and such cells are to be marked.
   template <class Make>
   bool accepted(std::uint64_t number, Make make) const;
   /// Calls something for all of them; as accepted() where they are of one cell.
   template <class Call>
   bool all_accepted(const std::vector<Job>& jobs, Call call) const;
-  /// Marks a run that the system refuses, or in which it fails, and takes back what was written.
-  void mark_refused(const Job& job) const;
-  /// What --record series keeps of one save.
-  void write_save(const Job& job, std::size_t save) const;
-  void write_end(const Job& job) const;
-  void write_state(const Job& job) const;
   void write_cell(const Current& cell, std::span<double> row) const;
   /// What Systems tell one cell from another by.
   enum class Difference { none, start, problem };
@@ -115,7 +106,6 @@ class CellRunner {
   std::function<bool()> interrupted_;
   const NewStart& new_start_;           ///< of the system
   std::vector<Difference> along_axes_;  ///< what differs along each
-  std::vector<const Column*> fields_;   ///< the last state's
   Refusals* refusals_ = nullptr;
   bool keep_going_ = false;           ///< are refused cells to be marked?
   bool options_vary_ = false;         ///< do options of `run` differ between cells?

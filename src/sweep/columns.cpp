@@ -5,12 +5,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/described.hpp"
+#include "engine/specs.hpp"
 #include "plan/course.hpp"
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
-#include "run/layout.hpp"
-#include "run/specs.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/refusal.hpp"
 
 namespace popflow {
@@ -108,29 +107,6 @@ std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
   return found;
 }
 
-/// "population loss at the end, in nats", "distance of (u, U) at the end (NaN: none)": what a
-/// meaning adds comes after.
-std::string at_the_end(const std::string& meaning) {
-  std::size_t rest = 0, opened = 0, depth = 0;
-  for (; rest < meaning.size(); ++rest) {
-    const char c = meaning[rest];
-    if (c == '(' && depth++ == 0) opened = rest;
-    if (c == ')' && depth > 0) --depth;
-    if ((c == ',' || c == ';') && depth == 0) break;
-  }
-  if (opened > 1 && meaning[opened - 1] == ' ' && meaning[rest - 1] == ')') rest = opened - 1;
-  return meaning.substr(0, rest) + " at the end" + meaning.substr(rest);
-}
-
-VariableSpec described_variable(const std::string& name, std::vector<std::string> dimensions,
-                                const std::string& meaning, const std::string& symbol,
-                                const std::string& source) {
-  VariableSpec spec = variable(name, std::move(dimensions), meaning);
-  if (!symbol.empty()) spec.attributes.push_back({"symbol", symbol});
-  if (!source.empty()) spec.attributes.push_back({"source", source});
-  return spec;
-}
-
 /// Can two cells save at different times?
 bool times_differ(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
@@ -166,7 +142,8 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
 
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
     : info(catalogue.info(cells.sweep().system)),
-      series(cells.sweep().options.word("record") == "series") {
+      series(cells.sweep().options.word("record") == "series"),
+      noisy(cells.noisy()) {
   add_ends();
   add_state(cells, catalogue, workers);
   if (series) add_series(cells);
@@ -176,22 +153,18 @@ Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& worker
 
 void Columns::add_ends() {
   stop_time = of_run.add(variable("stop_time", {}, "flow time at which the run ended"));
-  status = of_run.add(flags("status", {}, "status of the run", cell_status_words()));
+  status = of_run.add(status_of_runs({}));
   accepted_steps = of_run.add(variable("accepted_steps", {}, "steps taken", NumberType::int64));
-  if (!info.outcomes.empty()) {
-    std::vector<std::string> words = {"undecided"};
-    for (const OutcomeInfo& one : info.outcomes) words.push_back(one.word);
-    outcome =
-        of_run.add(flags("outcome", {}, "where the run has ended (-1: it is missing)", words));
-  }
+  if (!info.outcomes.empty())
+    outcome = of_run.add(outcome_of(info, {}, "where the run has ended (-1: it is missing)"));
   observables = of_run.width;
-  for (const ObservableInfo& one : info.observables)
-    of_run.add(described_variable(one.name + (series ? "_end" : ""), {}, at_the_end(one.meaning),
-                                  one.symbol, one.source.empty() ? info.source : one.source));
+  for (const ObservableInfo& one : info.observables) {
+    VariableSpec spec = variable_of(one, info, {}, Recorded::at_end);
+    if (series) spec.name += "_end";
+    of_run.add(std::move(spec));
+  }
   events = of_run.width;
-  for (const EventInfo& one : info.events)
-    of_run.add(variable("time_of_" + one.name, {},
-                        "flow time at which it happened (NaN: it did not): " + one.meaning));
+  for (const EventInfo& one : info.events) of_run.add(time_of(one, {}));
 }
 
 void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers) {
@@ -201,9 +174,8 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   finals = of_run.width;
   has_finals = may_have_finals(cells, info);
   if (has_finals)
-    for (const FinalInfo& one : info.finals)
-      of_run.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
-  passages = fields = fields_end = of_run.width;
+    for (const FinalInfo& one : info.finals) of_run.add(variable_of(one, {}));
+  passages = fields = of_run.width;
   if (!first || (asked && options.word("state") == "none")) return;
   const double bytes = 8.0 * static_cast<double>(first->numbers) *
                        static_cast<double>(cells.size()) * static_cast<double>(cells.runs());
@@ -227,18 +199,16 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
   passage_names = first->passages;
   for (const std::string& name : passage_names) {
     const PassageInfo& one = passage_info(info, name);
-    of_run.add(described_variable(name, one.dimensions, one.meaning, one.symbol, one.source),
-               size(one.dimensions));
+    of_run.add(variable_of(one, info, one.dimensions), size(one.dimensions));
   }
   fields = of_run.width;
   field_names = first->fields;
   for (const std::string& name : field_names)
     for (const FieldInfo& one : info.fields)
-      if (one.name == name)
-        of_run.add(described_variable(name, one.dimensions, at_the_end(one.meaning), one.symbol,
-                                      one.source.empty() ? info.source : one.source),
-                   size(one.dimensions));
-  fields_end = of_run.width;
+      if (one.name == name) {
+        of_fields.push_back(of_run.columns.size());
+        of_run.add(variable_of(one, info, one.dimensions, Recorded::at_end), size(one.dimensions));
+      }
 }
 
 void Columns::add_series(const Cells& cells) {
@@ -257,9 +227,7 @@ void Columns::add_series(const Cells& cells) {
   }
   series_at = of_run.width;
   for (const ObservableInfo& one : info.observables)
-    of_run.add(described_variable(one.name, {own_times ? "save" : "time"}, one.meaning, one.symbol,
-                                  one.source.empty() ? info.source : one.source),
-               saves);
+    of_run.add(variable_of(one, info, {own_times ? "save" : "time"}), saves);
 }
 
 void Columns::add_cell(const Cells& cells) {
@@ -281,7 +249,7 @@ void Columns::add_cell(const Cells& cells) {
   for (const ConstantInfo& one : info.constants) {
     if (is_swept(one.name)) continue;  // the coordinate says it
     constant_names.push_back(one.name);
-    of_cell.add(described_variable(one.name, {}, one.meaning, one.symbol, ""));
+    of_cell.add(variable_of(one, {}));
   }
   cell_times = of_cell.width;
   if (own_times) of_cell.add(variable("time", {"save"}, "flow time"), saves);

@@ -42,6 +42,7 @@ struct Columns {
   Table of_run;
   Table of_cell;
   bool series = false;
+  bool noisy = false;
   /// The times of all runs, if these are the same in all cells; else each cell has its own.
   Schedule times = {};
   std::size_t saves = 1;                       ///< records of a run
@@ -49,10 +50,11 @@ struct Columns {
 
   // Where the parts of a run's row begin, and how many numbers they have.
   std::size_t stop_time = 0, status = 0, accepted_steps = 0, outcome = 0, observables = 0,
-              events = 0, finals = 0, passages = 0, fields = 0, fields_end = 0, series_at = 0;
+              events = 0, finals = 0, passages = 0, fields = 0, series_at = 0;
   bool has_finals = false;
   std::vector<std::string> passage_names = {};
   std::vector<std::string> field_names = {};
+  std::vector<std::size_t> of_fields = {};  ///< their places among the columns
   // The same of a cell's row.
   std::size_t seed = 0, constants = 0, cell_times = 0;
   bool has_seed = false;

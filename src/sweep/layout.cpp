@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
+#include "engine/described.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "file/stored_file.hpp"
 #include "popflow/error.hpp"
-#include "run/specs.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/read_files.hpp"
 
 namespace popflow {
@@ -47,9 +47,7 @@ struct CodedWords {
   /// of the numbers, and that must do.
   [[nodiscard]] std::vector<Attribute> attributes() const {
     if (!fit_int8()) return {{"flag_meanings", joined(words)}};
-    std::vector<std::int8_t> values(words.size());
-    std::iota(values.begin(), values.end(), std::int8_t{0});
-    return {{"flag_values", values}, {"flag_meanings", joined(words)}};
+    return flag_attributes(words);
   }
 };
 
@@ -121,7 +119,7 @@ void add_variables(GroupSpec& root, const Table& table, const std::vector<std::s
   for (const Column& column : table.columns) {
     VariableSpec v = column.spec;
     v.dimensions.insert(v.dimensions.begin(), rows.begin(), rows.end());
-    if (v.name == "status") v.blank = static_cast<std::int8_t>(CellStatus::missing);
+    if (v.name == "status") v.blank = static_cast<std::int8_t>(Status::missing);
     root.variables.push_back(std::move(v));
   }
 }
@@ -226,8 +224,6 @@ GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reducti
                        unsigned threads) {
   const SystemInfo& info = columns.info;
   const RunConfig& sweep = cells.sweep();
-  std::vector<std::string> observables, constants;
-  for (const ObservableInfo& one : info.observables) observables.push_back(one.name);
   GroupSpec root;
   root.attributes =
       file_attributes(info, "sweep: " + info.title, sweep.options.word("mode"), sweep);
@@ -235,10 +231,11 @@ GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reducti
   const auto kept = [&](const std::vector<std::string>& names) {
     return reduction == nullptr ? joined(names) : "";
   };
-  root.attributes.insert(root.attributes.end(), {{"observables", joined(observables)},
-                                                 {"state_fields", kept(columns.field_names)},
-                                                 {"passages", kept(columns.passage_names)},
-                                                 {"constants", joined(columns.constant_names)}});
+  root.attributes.insert(root.attributes.end(),
+                         {{"observables", joined(names_of(info.observables))},
+                          {"state_fields", kept(columns.field_names)},
+                          {"passages", kept(columns.passage_names)},
+                          {"constants", joined(columns.constant_names)}});
   add_axes(root, cells);
   std::vector<std::string> of_cells = cell_dimensions(cells), of_runs = of_cells;
   if (cells.noisy() && reduction == nullptr) {

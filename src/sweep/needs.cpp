@@ -9,10 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "engine/interrupt.hpp"
 #include "file/structure.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
-#include "run/interrupt.hpp"
 #include "sweep/cell_runner.hpp"
 #include "text/text.hpp"
 

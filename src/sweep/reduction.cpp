@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "engine/described.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "numerics/median.hpp"
-#include "run/specs.hpp"
-#include "sweep/cell_status.hpp"
 
 namespace popflow {
 
@@ -30,27 +31,24 @@ std::string text_of(const VariableSpec& spec) {
 }
 
 /// Of runs that ended in several ways: those at a limit are not to be passed over.
-CellStatus mixed(const std::vector<std::uint64_t>& counts) {
-  for (const CellStatus limit : {CellStatus::step_limit, CellStatus::underflow, CellStatus::stuck})
+Status mixed(const std::vector<std::uint64_t>& counts) {
+  for (const Status limit : {Status::step_limit, Status::underflow, Status::stuck})
     if (counts[static_cast<std::size_t>(limit)] > 0) return limit;
-  return CellStatus::complete;
+  return Status::complete;
 }
 
 }  // namespace
 
 Reduction::Reduction(const Columns& columns, std::uint64_t runs) : columns_(columns), runs_(runs) {
-  status_ = of_cell_.add(flags(
-      "status", {}, "how the cell's runs ended: all alike, at a limit if any did, or complete",
-      cell_status_words()));
+  status_ = of_cell_.add(status_of_runs(
+      {}, "how the cell's runs ended: all alike, at a limit if any did, or complete"));
   counts_ = of_cell_.add(
       variable("status_count", {"status_word"}, "runs that ended so", NumberType::int64),
-      cell_status_words().size());
+      run_status_words().size());
   const SystemInfo& info = columns.info;
   outcomes_ = of_cell_.width;
   if (!info.outcomes.empty()) {
-    std::vector<std::string> words = {"undecided"};
-    for (const OutcomeInfo& outcome : info.outcomes) words.push_back(outcome.word);
-    for (const std::string& word : words)
+    for (const std::string& word : outcome_words(info))
       of_cell_.add(variable("fraction_of_" + word, {},
                             "fraction of the runs that did not diverge whose outcome is " + word));
   }
@@ -86,16 +84,16 @@ Reduction::Reduction(const Columns& columns, std::uint64_t runs) : columns_(colu
 DimensionSpec Reduction::status_words() const {
   DimensionSpec words;
   words.name = "status_word";
-  words.size = cell_status_words().size();
+  words.size = run_status_words().size();
   words.coordinate = DimensionSpec::Coordinate::flags;
-  words.attributes = flags("status_word", {}, "how a run ended", cell_status_words()).attributes;
+  words.attributes = flags(words.name, {}, "how a run ended", run_status_words()).attributes;
   return words;
 }
 
 Reduction::Cell::Cell(const Reduction& reduction)
     : reduction_(reduction),
       moments_(reduction.values_),
-      statuses_(cell_status_words().size()),
+      statuses_(run_status_words().size()),
       outcomes_(reduction.columns_.info.outcomes.empty()
                     ? 0
                     : reduction.columns_.info.outcomes.size() + 1),
@@ -119,9 +117,9 @@ void Reduction::Cell::add(std::uint64_t first, std::span<const double> rows) {
 void Reduction::Cell::add_run(std::span<const double> row) {
   const Columns& columns = reduction_.columns_;
   ++next_;
-  const auto status = static_cast<CellStatus>(static_cast<int>(row[columns.status]));
+  const auto status = static_cast<Status>(static_cast<int>(row[columns.status]));
   ++statuses_[static_cast<std::size_t>(status)];
-  if (status == CellStatus::diverged || status == CellStatus::refused) return;
+  if (status == Status::diverged || status == Status::refused) return;
   if (!outcomes_.empty()) ++outcomes_[static_cast<std::size_t>(row[columns.outcome])];
   for (std::size_t event = 0; event < event_times_.size(); ++event)
     if (!std::isnan(row[columns.events + event]))
@@ -153,8 +151,8 @@ void Reduction::Cell::write(std::span<double> row) const {
                                 : static_cast<double>(mixed(statuses_));
   for (std::size_t i = 0; i < statuses_.size(); ++i)
     row[reduction_.counts_ + i] = static_cast<double>(statuses_[i]);
-  const std::uint64_t left_out = statuses_[static_cast<std::size_t>(CellStatus::diverged)] +
-                                 statuses_[static_cast<std::size_t>(CellStatus::refused)];
+  const std::uint64_t left_out = statuses_[static_cast<std::size_t>(Status::diverged)] +
+                                 statuses_[static_cast<std::size_t>(Status::refused)];
   const auto counted = static_cast<double>(next_ - left_out);
   for (std::size_t i = 0; i < outcomes_.size() && counted > 0; ++i)
     row[reduction_.outcomes_ + i] = static_cast<double>(outcomes_[i]) / counted;

@@ -6,12 +6,12 @@
 #include <ostream>
 #include <sstream>
 
+#include "engine/status.hpp"
 #include "options/tokens.hpp"
 #include "plan/run_plan.hpp"
 #include "popflow/error.hpp"
 #include "report/csv.hpp"
 #include "run/last_state.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
 #include "sweep/layout.hpp"
@@ -117,9 +117,9 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
                      std::to_string(status.size()));
   std::size_t counted = 0, happened = 0, diverged = 0;
   for (std::size_t i = 0; i < status.size(); ++i) {
-    const auto word = static_cast<CellStatus>(static_cast<int>(status.number(i)));
-    if (word == CellStatus::missing || word == CellStatus::refused) continue;
-    if (word == CellStatus::diverged) {
+    const auto word = static_cast<Status>(static_cast<int>(status.number(i)));
+    if (word == Status::missing || word == Status::refused) continue;
+    if (word == Status::diverged) {
       ++diverged;
       continue;
     }

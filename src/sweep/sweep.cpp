@@ -5,18 +5,18 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cores.hpp"
+#include "engine/distribution.hpp"
+#include "engine/interrupt.hpp"
+#include "engine/ranks.hpp"
+#include "engine/status.hpp"
 #include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
 #include "run/experiment.hpp"
-#include "run/interrupt.hpp"
 #include "run/resume_config.hpp"
-#include "sweep/cell_status.hpp"
-#include "sweep/distribution.hpp"
+#include "sweep/computer.hpp"
 #include "sweep/needs.hpp"
-#include "sweep/ranks.hpp"
 #include "sweep/read_files.hpp"
 #include "sweep/report.hpp"
 #include "sweep/whole_sweep.hpp"
@@ -43,12 +43,11 @@ struct SweepEnding {
 SweepEnding ending_of(const StatusCounts& count, const std::string& what) {
   const std::uint64_t all = count.all();
   SweepEnding ending{"complete", std::to_string(all) + " " + what + ": " + count.text()};
-  if (count[CellStatus::missing] > 0) ending.status = "interrupted";
-  if (count[CellStatus::diverged] == all) ending.code = ExitCode::diverged;
-  if (count[CellStatus::step_limit] + count[CellStatus::underflow] + count[CellStatus::stuck] ==
-      all)
+  if (count[Status::missing] > 0) ending.status = "interrupted";
+  if (count[Status::diverged] == all) ending.code = ExitCode::diverged;
+  if (count[Status::step_limit] + count[Status::underflow] + count[Status::stuck] == all)
     ending.code = ExitCode::limit;
-  if (count[CellStatus::refused] == all) ending.code = ExitCode::usage;
+  if (count[Status::refused] == all) ending.code = ExitCode::usage;
   return ending;
 }
 
@@ -79,9 +78,9 @@ void find_missing(const DataFile& file, const Sweep& sweep, const std::vector<bo
 
 /// Which statuses are computed again: missing, and those that `retry` names.
 std::vector<bool> statuses_again(const std::string& retry) {
-  const std::vector<std::string>& words = cell_status_words();
+  const std::vector<std::string>& words = run_status_words();
   std::vector<bool> again(words.size());
-  again[static_cast<std::size_t>(CellStatus::missing)] = true;
+  again[static_cast<std::size_t>(Status::missing)] = true;
   std::istringstream parts(retry);
   for (std::string part; std::getline(parts, part, ',');) {
     const auto found = std::find(words.begin(), words.end(), part);
@@ -98,7 +97,7 @@ std::vector<bool> statuses_again(const std::string& retry) {
 bool remove_if_nothing_was_computed(const TrajectoryFile& file, ExitCode why) {
   if (why != ExitCode::usage && why != ExitCode::input) return false;
   const StatusCounts count{DataFile(file.path())};
-  if (count[CellStatus::missing] < count.all()) return false;
+  if (count[Status::missing] < count.all()) return false;
   std::error_code ignored;  // then it stays
   return std::filesystem::remove(file.path(), ignored);
 }
@@ -106,7 +105,8 @@ bool remove_if_nothing_was_computed(const TrajectoryFile& file, ExitCode why) {
 /// Computes what the ledger holds on all ranks, closes the file, which may be `fresh`, and reports.
 /// For the first rank.
 ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& ledger,
-                 const Crew& crew, Ranks& ranks, const Provenance& provenance, Screen& screen) {
+                 const SweepWork& work, Ranks& ranks, const Provenance& provenance,
+                 Screen& screen) {
   const Parameters& options = sweep.cells.sweep().options;
   SweepWriter writer(file, sweep.cells, sweep.columns, sweep.reduced(),
                      options.real("checkpoint-every"));
@@ -119,7 +119,6 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                     std::to_string((before + done) / runs) + " of " +
                         std::to_string(sweep.cells.size()) + " cells");
   };
-  Traffic traffic;
   const auto close = [&](const std::string& trouble) {
     file.sync();
     file.require_in_place();
@@ -132,12 +131,12 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                          {"provenance", "ended", timestamp()},
                          {"provenance", "wall_time", provenance.before + wall.count()},
                          {"provenance", "ranks", std::int64_t{ranks.size()}},
-                         {"provenance", "messages", traffic.messages},
-                         {"provenance", "writing_time", traffic.writing}});
+                         {"provenance", "messages", ranks.messages()},
+                         {"provenance", "writing_time", writer.seconds()}});
     return ending;
   };
   try {
-    traffic = share_out(ranks, ledger, writer, crew, progress);
+    share_out(ranks, ledger, writer, crew_of(work), progress);
   } catch (const OutputError&) {
     throw;
   } catch (const Error& error) {
@@ -149,14 +148,14 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   }
   const SweepEnding ending = close("");
   screen.progress_done();
-  for (const std::string& sentence : crew.refusals.sentences()) screen.warning(sentence);
-  if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), crew.catalogue, ""));
+  for (const std::string& sentence : work.refusals.sentences()) screen.warning(sentence);
+  if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), work.catalogue, ""));
   if (ending.status != "interrupted" && computed < wanted && InterruptGuard::signal() != 0) {
     screen.warning("interrupted: of " + std::to_string(wanted) + " runs that --retry names " +
                    std::to_string(computed) + " were computed again, the others are as they were");
     return exit_code(Outcome::Kind::interrupted);
   }
-  if (ending.status != "interrupted") show_picture(file.path(), options, crew.catalogue, screen);
+  if (ending.status != "interrupted") show_picture(file.path(), options, work.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
   screen.warning(how_to_resume(interrupted, screen.program(), file.path()));
@@ -198,43 +197,8 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
   });
 }
 
-namespace {
-
-/// Makes something on every rank; what goes wrong on one goes wrong on all.
-template <class Make>
-auto on_all(const Ranks& ranks, Make make) {
-  decltype(make()) made{};
-  std::exception_ptr trouble;
-  try {
-    made = make();
-  } catch (...) {
-    trouble = std::current_exception();
-  }
-  ranks.agree(trouble);
-  return made;
-}
-
-/// The threads that this rank has for its work.
-std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options) {
-  const unsigned share = ranks.share_of(usable_cores());
-  return std::make_unique<Workers>(options.has("threads") ? threads_of(options) : share);
-}
-
-/// Calls `body`, which ends early without a word on ranks beside the first if something went wrong.
-template <class Body>
-ExitCode with_ranks(Body body) {
-  Ranks ranks;
-  try {
-    return body(ranks);
-  } catch (const Ranks::Aborted&) {
-    return ExitCode::success;  // the first rank says what it was
-  }
-}
-
-}  // namespace
-
 ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
-  return with_ranks([&](Ranks& ranks) {
+  return with_ranks(Ranks::Connect::all, [&](Ranks& ranks) {
     const std::string path = output_of(config);
     const InterruptGuard guard;
     const std::unique_ptr<Workers> workers = workers_of(ranks, config.options);
@@ -246,12 +210,12 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
       return std::make_unique<Sweep>(config, catalogue, *workers);
     });
     Refusals refusals;
-    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers, refusals};
+    const SweepWork work{sweep->cells, sweep->columns, catalogue, *workers, refusals};
     const bool dry = config.options.flag("dry-run");
     if (!ranks.first()) {
       if (dry) return ExitCode::success;
       ranks.agree(nullptr);
-      take_part(ranks, crew);
+      take_part(ranks, crew_of(work));
       return ExitCode::success;
     }
     for (const std::string& remark : remarks_on(config, sweep->cells)) screen.message(remark);
@@ -274,7 +238,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     });
     Ledger ledger;
     ledger.add({0, sweep->all_runs()});
-    return compute(*sweep, *file, true, ledger, crew, ranks, provenance, screen);
+    return compute(*sweep, *file, true, ledger, work, ranks, provenance, screen);
   });
 }
 
@@ -290,7 +254,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     screen.result(describe_sweep(file, catalogue, ""));
     return ExitCode::success;
   };
-  return with_ranks([&](Ranks& ranks) {
+  return with_ranks(Ranks::Connect::all, [&](Ranks& ranks) {
     const InterruptGuard guard;
     std::unique_ptr<DataFile> before;
     const auto sweep = on_all(ranks, [&]() -> std::unique_ptr<Sweep> {
@@ -299,7 +263,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       // Whatever has become of the files that it was computed from.
       if (ranks.alone() && cells.retry.empty() &&
           before->text_attribute("", "status") != "running" &&
-          StatusCounts(*before)[CellStatus::missing] == 0)
+          StatusCounts(*before)[Status::missing] == 0)
         return nullptr;
       if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
       if (options.checkpoint_every)
@@ -320,10 +284,10 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     if (!sweep) return say_finished(*before);
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
     Refusals refusals;
-    const Crew crew{sweep->cells, sweep->columns, catalogue, *workers, refusals};
+    const SweepWork work{sweep->cells, sweep->columns, catalogue, *workers, refusals};
     if (!ranks.first()) {
       ranks.agree(nullptr);
-      take_part(ranks, crew);
+      take_part(ranks, crew_of(work));
       return ExitCode::success;
     }
     Ledger ledger;
@@ -349,7 +313,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       return opened;
     });
     if (!file) return say_finished(*before);
-    return compute(*sweep, *file, false, ledger, crew, ranks, provenance, screen);
+    return compute(*sweep, *file, false, ledger, work, ranks, provenance, screen);
   });
 }
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "engine/status.hpp"
 #include "numerics/median.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/layout.hpp"
 #include "text/text.hpp"
 
@@ -25,9 +25,9 @@ SweepValues::SweepValues(const DataFile& file, const std::string& name) {
   // When it diverged, and after how many steps, is known of a run that did.
   const bool of_all = name == "stop_time" || name == "accepted_steps";
   for (const std::int64_t status : file.read("status").integers) {
-    const auto word = static_cast<CellStatus>(status);
-    gone_.push_back(word == CellStatus::missing || word == CellStatus::refused ||
-                    (word == CellStatus::diverged && !of_all));
+    const auto word = static_cast<Status>(status);
+    gone_.push_back(word == Status::missing || word == Status::refused ||
+                    (word == Status::diverged && !of_all));
   }
   if (gone_.size() != numbers_.size())
     throw InputError("'" + file.path() + "' is damaged: " + name + " has " +

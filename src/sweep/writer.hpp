@@ -5,29 +5,22 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/exchange.hpp"
 #include "file/trajectory_file.hpp"
 #include "sweep/columns.hpp"
-#include "sweep/ledger.hpp"
 #include "sweep/reduction.hpp"
 
 namespace popflow {
 
-/// Runs that were computed: their rows, and those of the cells that they are of.
-struct Batch {
-  RunRange runs;
-  std::vector<double> run_rows;
-  std::vector<double> cell_rows;
-};
-
 /// Writes rows to a sweep's file, each run's status last: it says that the others are there. Of a
 /// reduction, cells as soon as all their runs have come. Thread-safe.
-class SweepWriter {
+class SweepWriter final : public BatchWriter {
  public:
   /// Puts everything on the disk every so many seconds.
   SweepWriter(TrajectoryFile& file, const Cells& cells, const Columns& columns,
               const Reduction* reduction, double sync_every);
 
-  void write(const Batch& batch);
+  void write(const Batch& batch) override;
   /// That writing has taken so far.
   [[nodiscard]] double seconds() const { return seconds_.count(); }
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "engine/drivers.hpp"
 #include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/sgd_driver.hpp"
-#include "run/drivers.hpp"
 #include "steppers/flow_methods.hpp"
 #include "verify/checks.hpp"
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/drivers.hpp"
 #include "flow/step_length.hpp"
 #include "options/methods.hpp"
 #include "plan/run_plan.hpp"
-#include "run/drivers.hpp"
 #include "run/last_state.hpp"
 #include "steppers/flow_methods.hpp"
 #include "text/text.hpp"

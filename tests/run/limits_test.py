@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 from kills import FAULTS, OUTPUT, Case, Undisturbed, command, equal, fresh
-from runs import (BINARY, Folder, Skipped, check, expected_failure, popflow, run_all, sanitized)
+from runs import BINARY, Folder, Skipped, check, popflow, run_all, sanitized
 
 LONGEST = 60  # seconds until a command is taken to hang
 ENSEMBLE = "run markov --mode sgd --batch-size 16 --steps 200 --saves 6 --state all --threads 4"
@@ -112,13 +112,7 @@ def check_threads(name):
 
 def test_commands_cope_with_fewer_threads():
     for name in CASES:
-        if name != "sweep":
-            check_threads(name)
-
-
-@expected_failure("a sweep gives up where a thread cannot start")
-def test_a_sweep_copes_with_fewer_threads():
-    check_threads("sweep")
+        check_threads(name)
 
 
 # ---- descriptors

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Sweeps over MPI: any number of ranks gives the file of one process, also after ranks were killed."""
+"""Sweeps, ensembles and comparisons over MPI: any number of ranks gives the file of one process, also
+after ranks were killed."""
 
 import os
 import random
@@ -8,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
-from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, has_mpi, popflow, run_all, until_recorded
+from runs import (BINARY, PATIENCE, Folder, attribute, check, difference, h5py, has_mpi, popflow,
+                  run_all, until, until_recorded)
 from sweeps import check_same_data
 
 LAUNCHER = shutil.which("mpirun")
@@ -75,15 +78,114 @@ def test_a_killed_rank_loses_no_finished_cell():
             check_same_data(path, whole)
 
 
+# A draw a step, lanes of several runs, states and passages, and runs that end early.
+ENSEMBLES = {
+    "samples": ["markov", "--mode", "sgd", "--runs", 100, "--t-end", 5, "--learning-rate", 0.1],
+    "lanes": ["markov", "--mode", "sde", "--runs", 60, "--t-end", 5, "--learning-rate", 0.1,
+              "--saves", 7],
+    "states": ["joma", "--mode", "sgd", "--tokens", 6, "--runs", 9, "--t-end", 2, "--state", "all",
+               "--learning-rate", 0.1],
+    "diverging": ["markov", "--mode", "sgd", "--runs", 30, "--t-end", 60, "--learning-rate", 15],
+}
+LONG = ["markov", "--mode", "sgd", "--runs", 40, "--steps", 20000, "--learning-rate", 0.01,
+        "--checkpoint-every", 0.01]
+LADDER = ["markov", "--rungs", "flow,sde,sgd", "--learning-rates", "0.4,0.2", "--runs", 12,
+          "--t-end", 8, "--saves", 3]
+
+
+def check_same_file(path, other):
+    """Apart from who computed it, and when restart data were written."""
+    found = difference(path, other, free_attributes=("history", "threads"),
+                       free_groups=("provenance", "restart"), slots=False)
+    check(found is None, f"{path}: {found}")
+
+
+def test_any_number_of_ranks_gives_the_same_ensemble():
+    with Folder() as folder:
+        for name, args in ENSEMBLES.items():
+            code = popflow("run", *args, "-o", "one.h5", "--quiet", "--force", folder=folder).code
+            for ranks in (2, 3):
+                # The file's options hold the name of the file.
+                os.makedirs(os.path.join(folder, str(ranks)), exist_ok=True)
+                on_ranks(ranks, "run", *args, "-o", "one.h5", "--force", "--quiet",
+                         folder=os.path.join(folder, str(ranks)), code=code)
+                check_same_file(os.path.join(folder, str(ranks), "one.h5"),
+                                os.path.join(folder, "one.h5"))
+        on_ranks(2, "resume", "one.h5", "--t-end", 90, "--quiet", folder=os.path.join(folder, "2"),
+                 code=code)
+        popflow("resume", "one.h5", "--t-end", 90, "--quiet", folder=folder, code=code)
+        check_same_file(os.path.join(folder, "2", "one.h5"), os.path.join(folder, "one.h5"))
+
+
+def test_any_number_of_ranks_gives_the_same_comparison():
+    with Folder() as folder:
+        popflow("compare", *LADDER, "-o", "one.h5", "--quiet", folder=folder, code=0)
+        other = os.path.join(folder, "other")
+        os.makedirs(other)
+        on_ranks(3, "compare", *LADDER, "-o", "one.h5", "--quiet", folder=other)
+        check_same_file(os.path.join(other, "one.h5"), os.path.join(folder, "one.h5"))
+
+
+def killed(attempt, by, words, path, folder):
+    """Starts a command on three ranks, and kills one of them, or signals all."""
+    process = subprocess.Popen(mpi(3, *words, "-o", path, folder=folder), cwd=folder,
+                               env=SURROUNDINGS, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    until(lambda: os.path.exists(os.path.join(folder, path)), process)
+    time.sleep(random.uniform(0, 0.5))
+    ranks = subprocess.run(["pgrep", "-f", "-x", f"{BINARY} .*{path}"], capture_output=True,
+                           text=True).stdout.split()
+    for rank in ranks[attempt % 3:attempt % 3 + 1] if by == signal.SIGKILL else ranks:
+        try:
+            os.kill(int(rank), by)
+        except ProcessLookupError:
+            pass
+    process.wait(timeout=PATIENCE)
+
+
+def test_a_killed_rank_loses_nothing_of_an_ensemble():
+    with Folder() as folder:
+        for number, words in enumerate((["run", *LONG], ["compare", *LADDER[:-5], "--runs", 40,
+                                                         "--t-end", 80, "--saves", 3])):
+            popflow(*words, "-o", "cut.h5", "--quiet", folder=folder, code=0)
+            for attempt, by in enumerate((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL,
+                                          signal.SIGTERM)):
+                inner = os.path.join(folder, f"{number}-{attempt}")
+                os.makedirs(inner)
+                killed(attempt, by, words, "cut.h5", inner)
+                popflow("info", "cut.h5", folder=inner, code=0)
+                on_ranks(1 + attempt % 3, "resume", "cut.h5", "--quiet", folder=inner)
+                check(attribute(os.path.join(inner, "cut.h5"), "status") == "complete", "status")
+                check_same_file(os.path.join(inner, "cut.h5"), os.path.join(folder, "cut.h5"))
+            os.remove(os.path.join(folder, "cut.h5"))
+
+
 def test_an_error_is_said_once():
     with Folder() as folder:
         for args, sentence in ((["--over", "p=0.1,0.2,0"], "p = 0"),
                                (["--over", "nothing=1"], "no parameter 'nothing'")):
             done = on_ranks(3, "sweep", "markov", *args, "-o", "x.h5", folder=folder, code=2)
             check(sentence in done.stderr, done.stderr)
-        done = on_ranks(3, "sweep", "markov", "--over", "p=0.1,0.2,0", "-o", "y.h5", folder=folder,
-                        code=2)
-        check(done.stderr.count("popflow: error") == 1, done.stderr)
+            check(done.stderr.count("popflow: error") == 1, done.stderr)
+        noisy = ["markov", "--mode", "sgd", "--runs", 4, "--t-end", 1]
+        popflow("run", *noisy, "-o", "there.h5", "--quiet", folder=folder, code=0)
+        for args, sentence in (
+                (["run", *noisy, "--p", 0], "p"), (["run", *noisy, "-o", "there.h5"], "there.h5"),
+                (["run", *noisy, "--nothing", 1], "--nothing"),
+                (["compare", "markov", "--rungs", "flow,none"], "none")):
+            done = on_ranks(3, *args, folder=folder, code=2)
+            check(sentence in done.stderr, done.stderr)
+            check(done.stderr.count("popflow: error") == 1, done.stderr)
+
+
+def test_ranks_with_other_options_are_refused():
+    with Folder() as folder:
+        script = f"exec {BINARY} run markov --mode sgd --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5"
+        done = subprocess.run([LAUNCHER, "-n", "2", "sh", "-c", script], cwd=folder,
+                              env=SURROUNDINGS, capture_output=True, text=True, timeout=PATIENCE)
+        check(done.returncode == 2 and done.stderr.count("popflow: error") == 1, done.stderr)
+        check("different options" in done.stderr, done.stderr)
+        check(os.listdir(folder) == [], os.listdir(folder))
 
 
 def test_ranks_that_nobody_connects_are_refused():
@@ -113,9 +215,11 @@ def test_what_one_process_does_is_refused_to_several():
         for ranks in (1, 2):
             popflow(*RUN, "--mode", "sgd", "--first-run", ranks - 1, "--runs", 1, "--state", "all",
                     "-o", f"part-{ranks}.h5", "--quiet", folder=folder, code=0)
+        popflow(*RUN, "-o", "flow.h5", "--quiet", folder=folder, code=0)
         files = sorted(os.listdir(folder))
-        for args, what in ((RUN, "a run"), (["compare", "markov"], "a comparison"),
-                           (["resume", "part-1.h5"], "a run"),
+        for args, what in ((RUN, "a run of a flow"), (["resume", "flow.h5"], "a run of a flow"),
+                           (["compare", "--from", "flow=flow.h5,sgd=part-1.h5"],
+                            "a comparison of files"),
                            (["merge", "part-1.h5", "part-2.h5", "-o", "x.h5"], "a merge")):
             done = on_ranks(2, *args, folder=folder, code=2)
             check(done.stderr.count("popflow: error") == 1, done.stderr)

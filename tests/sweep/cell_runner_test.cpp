@@ -6,11 +6,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/status.hpp"
 #include "popflow/function_system.hpp"
 #include "popflow/pack.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 namespace popflow::test {
@@ -40,7 +40,7 @@ struct Computed {
     }
     statuses.clear();
     for (const CellRun& run : runs)
-      statuses.push_back(static_cast<CellStatus>(run.run_row[columns.status]));
+      statuses.push_back(static_cast<Status>(run.run_row[columns.status]));
     std::vector<std::uint64_t> bits;
     for (const auto* numbers : {&of_runs, &of_cells})
       for (const double number : *numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
@@ -50,7 +50,7 @@ struct Computed {
   Cells cells;
   Workers workers{1};
   Columns columns{cells, systems(), workers};
-  std::vector<CellStatus> statuses;
+  std::vector<Status> statuses;
 
  private:
   static std::span<double> row(std::vector<double>& rows, std::uint64_t i, std::size_t width) {
@@ -86,7 +86,7 @@ TEST_CASE("cells that follow one another give what each gives alone", "[fast][sw
     const auto statuses = computed.statuses;
     CHECK(together == computed.rows(true));
     CHECK(statuses == computed.statuses);
-    CHECK(std::count(statuses.begin(), statuses.end(), CellStatus::complete) > 30);
+    CHECK(std::count(statuses.begin(), statuses.end(), Status::complete) > 30);
   }
 }
 
@@ -98,8 +98,7 @@ TEST_CASE("cells that start from another run's end are refused another start", "
   REQUIRE(popflow(run).code == 0);
   Computed computed({"e0=0.3,0.4,0.5"}, {"--init-from", path, "--t-end", "1", "--keep-going"});
   (void)computed.rows(false);
-  CHECK(computed.statuses ==
-        std::vector{CellStatus::complete, CellStatus::refused, CellStatus::refused});
+  CHECK(computed.statuses == std::vector{Status::complete, Status::refused, Status::refused});
 }
 
 namespace {
@@ -136,7 +135,7 @@ TEST_CASE("a cell whose system fails is named, or refused while the others go on
     const Cells cells(parse_sweep(catalogue.info("failing"), words));
     const Columns columns(cells, catalogue, workers);
     std::vector<double> of_runs(3 * columns.of_run.width), of_cells(3 * columns.of_cell.width);
-    std::vector<CellStatus> statuses;
+    std::vector<Status> statuses;
     CellRunner runner(cells, columns, catalogue, workers, {});
     const auto compute = [&](std::uint64_t i) {
       const CellRun run{
@@ -144,7 +143,7 @@ TEST_CASE("a cell whose system fails is named, or refused while the others go on
           std::span(of_cells).subspan(i * columns.of_cell.width, columns.of_cell.width)};
       const std::size_t computed = runner.compute({&run, 1});
       CHECK(computed == 1);
-      statuses.push_back(static_cast<CellStatus>(run.run_row[columns.status]));
+      statuses.push_back(static_cast<Status>(run.run_row[columns.status]));
     };
     compute(0);
     if (!keep_going) {
@@ -155,7 +154,7 @@ TEST_CASE("a cell whose system fails is named, or refused while the others go on
     }
     compute(1);
     compute(2);
-    CHECK(statuses == std::vector{CellStatus::complete, CellStatus::refused, CellStatus::complete});
+    CHECK(statuses == std::vector{Status::complete, Status::refused, Status::complete});
     CHECK(std::isnan(of_runs[columns.of_run.width + columns.stop_time]));
   }
 }
@@ -206,9 +205,9 @@ TEST_CASE("a cell that fails among others in lanes leaves these as they are alon
     CellRunner runner(cells, columns, catalogue, workers, {});
     const std::size_t done = runner.compute(runs);
     CHECK(done == runs.size());
-    std::vector<std::pair<CellStatus, double>> ends;
+    std::vector<std::pair<Status, double>> ends;
     for (const CellRun& run : runs)
-      ends.emplace_back(static_cast<CellStatus>(run.run_row[columns.status]),
+      ends.emplace_back(static_cast<Status>(run.run_row[columns.status]),
                         run.run_row[columns.stop_time]);
     return ends;
   };
@@ -217,9 +216,9 @@ TEST_CASE("a cell that fails among others in lanes leaves these as they are alon
     CHECK_THROWS_WITH(computed("0," + bad + ",3", false),
                       Catch::Contains("the cell bad = " + bad) && Catch::Contains("no such event"));
     const auto ends = computed("0," + bad + ",3", true);
-    CHECK(ends[1].first == CellStatus::refused);
+    CHECK(ends[1].first == Status::refused);
     CHECK(std::isnan(ends[1].second));
-    for (const std::size_t i : {0, 2}) CHECK(ends[i] == std::pair(CellStatus::complete, 2.0));
+    for (const std::size_t i : {0, 2}) CHECK(ends[i] == std::pair(Status::complete, 2.0));
   }
 }
 

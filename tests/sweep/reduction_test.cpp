@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/status.hpp"
 #include "popflow/random.hpp"
 #include "support/catch.hpp"
-#include "sweep/cell_status.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 namespace popflow::test {
@@ -53,7 +53,7 @@ struct Made {
       RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
       std::vector<double> row(columns.of_run.width);
       for (double& value : row) value = 100 + random.normal();
-      row[columns.status] = static_cast<double>(CellStatus::complete);
+      row[columns.status] = static_cast<double>(Status::complete);
       row[columns.outcome] = static_cast<double>(run % 2 + 1);
       made.push_back(std::move(row));
     }
@@ -114,10 +114,10 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   const std::vector<double> times = {5, nan, 1, 2, 4, 3, 0.5, nan};
   for (std::size_t run = 0; run < 8; ++run) rows[run][event] = times[run];
   // The diverged one had its event before, and numbers that are none.
-  rows[6][columns.status] = static_cast<double>(CellStatus::diverged);
+  rows[6][columns.status] = static_cast<double>(Status::diverged);
   rows[6][columns.outcome] = 0;
   rows[6][made.of_run("loss").begin] = 1e300;
-  rows[7][columns.status] = static_cast<double>(CellStatus::step_limit);
+  rows[7][columns.status] = static_cast<double>(Status::step_limit);
   rows[7][columns.outcome] = 0;
   rows[7][made.of_run("loss").begin] = -1e300;
   const std::vector<double> got = made.reduced(rows);
@@ -129,14 +129,14 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   // Statistics are of the runs that ended well.
   CHECK(made.value(got, "loss_largest") < 200);
   CHECK(made.value(got, "loss_least") > 0);
-  const auto count = [&](CellStatus status) {
+  const auto count = [&](Status status) {
     return made.value(got, "status_count", static_cast<std::size_t>(status));
   };
-  CHECK(count(CellStatus::complete) == 6);
-  CHECK(count(CellStatus::diverged) == 1);
-  CHECK(count(CellStatus::step_limit) == 1);
-  CHECK(count(CellStatus::missing) == 0);
-  CHECK(made.value(got, "status") == static_cast<double>(CellStatus::step_limit));
+  CHECK(count(Status::complete) == 6);
+  CHECK(count(Status::diverged) == 1);
+  CHECK(count(Status::step_limit) == 1);
+  CHECK(count(Status::missing) == 0);
+  CHECK(made.value(got, "status") == static_cast<double>(Status::step_limit));
 }
 
 TEST_CASE("the median of an even number is the middle of two", "[fast][sweep]") {
@@ -156,9 +156,9 @@ TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent",
   CHECK(std::isnan(one.value(single, "loss_mean_error")));
   const Made two(2);
   Rows rows = two.rows(2);
-  for (auto& row : rows) row[two.columns.status] = static_cast<double>(CellStatus::diverged);
+  for (auto& row : rows) row[two.columns.status] = static_cast<double>(Status::diverged);
   const std::vector<double> none = two.reduced(rows);
-  CHECK(two.value(none, "status") == static_cast<double>(CellStatus::diverged));
+  CHECK(two.value(none, "status") == static_cast<double>(Status::diverged));
   for (const char* name : {"loss_mean", "loss_least", "fraction_of_global",
                            "fraction_of_loss_settled", "median_time_of_loss_settled"})
     CHECK(std::isnan(two.value(none, name)));
@@ -167,14 +167,14 @@ TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent",
 TEST_CASE("a cell with runs at a limit says so, whatever became of the others", "[fast][sweep]") {
   const Made made(3);
   Rows rows = made.rows(3);
-  const auto status = [&](CellStatus first, CellStatus second) {
+  const auto status = [&](Status first, Status second) {
     rows[0][made.columns.status] = static_cast<double>(first);
     rows[1][made.columns.status] = static_cast<double>(second);
-    return static_cast<CellStatus>(static_cast<int>(made.value(made.reduced(rows), "status")));
+    return static_cast<Status>(static_cast<int>(made.value(made.reduced(rows), "status")));
   };
-  CHECK(status(CellStatus::diverged, CellStatus::step_limit) == CellStatus::step_limit);
-  CHECK(status(CellStatus::complete, CellStatus::stuck) == CellStatus::stuck);
-  CHECK(status(CellStatus::diverged, CellStatus::complete) == CellStatus::complete);
+  CHECK(status(Status::diverged, Status::step_limit) == Status::step_limit);
+  CHECK(status(Status::complete, Status::stuck) == Status::stuck);
+  CHECK(status(Status::diverged, Status::complete) == Status::complete);
 }
 
 TEST_CASE("runs that arrive in any order give the same bits", "[fast][sweep]") {

@@ -1,7 +1,10 @@
-#include "sweep/ranks.hpp"
+#include "engine/ranks.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +63,25 @@ int launched_together() {
   return most;
 }
 
+/// The launcher that started this process together with others; null if none did, or if it started
+/// the script that started this process.
+const Launcher* direct_launcher() {
+  const auto* const launcher =
+      std::find_if(kLaunchers.begin(), kLaunchers.end(),
+                   [](const Launcher& l) { return std::getenv(l.size) != nullptr; });
+  const bool alone = launcher == kLaunchers.end() || number_in(launcher->size) < 2;
+  return alone || parent_has(launcher->rank) ? nullptr : launcher;
+}
+
+/// Has this process spoken to other ranks?
+bool ever_connected = false;
+
+/// What is wrong with all processes that were started together is said by one of them.
+[[noreturn]] void refuse_once(const std::string& sentence) {
+  if (is_another_rank()) throw Ranks::Aborted{};
+  throw UsageError(sentence);
+}
+
 #ifdef POPFLOW_MPI_LIBRARY
 
 /// What a name means in MPI's library, which the first rank that asks loads: with all that it
@@ -116,17 +138,38 @@ std::string warning_of_ranks(const std::string& command) {
 }
 
 void require_one_process(const std::string& what) {
-  const auto launcher = std::find_if(kLaunchers.begin(), kLaunchers.end(), [](const Launcher& l) {
-    return std::getenv(l.size) != nullptr;
-  });
-  if (launcher == kLaunchers.end() || number_in(launcher->size) < 2 || parent_has(launcher->rank))
-    return;
-  if (number_in(launcher->rank) > 0) throw Ranks::Aborted{};
-  throw UsageError(std::to_string(number_in(launcher->size)) +
-                   " processes were started together, but " + what +
-                   " is one process, with as many threads as --threads says: start it without "
-                   "mpirun or srun; 'sweep' shares its work among processes (without --over, the "
-                   "runs of one ensemble)");
+  const Launcher* const launcher = direct_launcher();
+  if (launcher == nullptr) return;
+  refuse_once(std::to_string(number_in(launcher->size)) + " processes were started together, but " +
+              what +
+              " is one process, with as many threads as --threads says: start it without mpirun or "
+              "srun; 'sweep', ensembles of 'run' and 'compare' share their runs among processes");
+}
+
+bool is_another_rank() {
+  const Launcher* const launcher = direct_launcher();
+  return launcher != nullptr && number_in(launcher->rank) > 0;
+}
+
+bool is_said_by_first_rank() { return !ever_connected && is_another_rank(); }
+
+void Ranks::require_same(const std::string& words) const {
+  if (alone()) return;
+  const std::uint64_t hash = XXH3_64bits(words.data(), words.size());
+  // Equal everywhere if the least is the largest: int by int, as MPI of all kinds can.
+  bool same = true;
+  for (const int shift : {0, 21, 42}) {
+    const int part = static_cast<int>(hash >> shift & ((1U << 22U) - 1));
+    same = same && least(part) == -least(-part);
+  }
+  std::exception_ptr trouble;
+  if (!same)
+    trouble = std::make_exception_ptr(
+        UsageError("the " + std::to_string(size()) +
+                   " processes that were started together were given different options; ranks "
+                   "share the runs of one command, and runs with files of their own are to be "
+                   "started one by one"));
+  agree(trouble);
 }
 
 #ifdef POPFLOW_HAVE_MPI
@@ -136,26 +179,27 @@ struct Ranks::Sending {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-Ranks::Ranks() {
-  if (is_rank()) {
+Ranks::Ranks(Connect connect)
+    : connected_(is_rank() && (connect == Connect::all || direct_launcher() != nullptr)) {
+  if (connected_) {
+    ever_connected = true;
     int provided = 0;
     if (MPI(Init_thread)(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
       throw UsageError("MPI could not be initialised, although this process was started as a rank");
     MPI(Comm_rank)(MPI_COMM_WORLD, &rank_);
     MPI(Comm_size)(MPI_COMM_WORLD, &size_);
   }
-  if (size_ == 1 && launched_together() > 1) {
-    const bool initialised = is_rank();
-    if (initialised) MPI(Finalize)();
-    throw UsageError(std::to_string(launched_together()) +
-                     " processes were started together, but the launcher does not connect them by "
-                     "MPI, so that each would do all the work (srun --mpi=pmix, or mpirun, "
-                     "connects them)");
+  const bool one_of_several = connect == Connect::all || direct_launcher() != nullptr;
+  if (size_ == 1 && launched_together() > 1 && one_of_several) {
+    if (connected_) MPI(Finalize)();
+    refuse_once(std::to_string(launched_together()) +
+                " processes were started together, but the launcher does not connect them by MPI, "
+                "so that each would do all the work (srun --mpi=pmix, or mpirun, connects them)");
   }
 }
 
 Ranks::~Ranks() {
-  if (!is_rank()) return;
+  if (!connected_) return;
   int initialised = 0, finalised = 0;
   MPI(Initialized)(&initialised);
   MPI(Finalized)(&finalised);
@@ -206,15 +250,19 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
     }
   }
   // The lowest rank with trouble says it.
-  const int mine = code != 0 ? rank_ : size_;
-  int who = size_;
-  MPI(Allreduce)(&mine, &who, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const int who = least(code != 0 ? rank_ : size_);
   if (who == size_) return;
   MPI(Bcast)(&code, 1, MPI_INT, who, MPI_COMM_WORLD);
   MPI(Bcast)(sentence.data(), kMostText, MPI_CHAR, who, MPI_COMM_WORLD);
   if (!first()) throw Aborted{};
   if (who == 0) std::rethrow_exception(trouble);
   throw Error(code < 0 ? ExitCode::usage : static_cast<ExitCode>(code), sentence.data());
+}
+
+int Ranks::least(int mine) const {
+  int all = 0;
+  MPI(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all;
 }
 
 void Ranks::forget_sent() {
@@ -257,12 +305,12 @@ std::optional<Message> Ranks::receive() {
 
 struct Ranks::Sending {};
 
-Ranks::Ranks() {
-  if (launched_together() > 1)
-    throw UsageError(std::to_string(launched_together()) +
-                     " processes were started together, but this program was built without MPI, so "
-                     "that each would do all the work; scripts/setup --mpi installs what building "
-                     "with it needs");
+Ranks::Ranks(Connect connect) {
+  if (launched_together() > 1 && (connect == Connect::all || direct_launcher() != nullptr))
+    refuse_once(std::to_string(launched_together()) +
+                " processes were started together, but this program was built without MPI, so that "
+                "each would do all the work; scripts/setup --mpi installs what building with it "
+                "needs");
 }
 
 Ranks::~Ranks() = default;
@@ -273,10 +321,13 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
   if (trouble) std::rethrow_exception(trouble);
 }
 
+int Ranks::least(int mine) const { return mine; }
 void Ranks::forget_sent() {}
 void Ranks::send(int /*rank*/, int /*tag*/, std::span<const double> /*numbers*/) {}
 std::optional<Message> Ranks::receive() { return std::nullopt; }
 
 #endif
+
+Ranks::Ranks() = default;
 
 }  // namespace popflow

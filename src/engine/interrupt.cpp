@@ -1,4 +1,4 @@
-#include "run/interrupt.hpp"
+#include "engine/interrupt.hpp"
 
 #include <time.h>
 

@@ -1,17 +1,18 @@
-#include "run/recorder.hpp"
+#include "engine/recorder.hpp"
 
 #include <algorithm>
 
+#include "engine/described.hpp"
+#include "engine/status.hpp"
 #include "outcome_index.hpp"
-#include "run/status.hpp"
 
 namespace popflow {
 
-Recorder::Recorder(const System& system, const TrajectoryGroup& file, Schedule schedule,
+Recorder::Recorder(const System& system, const TrajectoryGroup& file, std::size_t saves,
                    Options options)
     : system_(system),
       file_(file),
-      schedule_(std::move(schedule)),
+      saves_(saves),
       options_(options),
       restart_(file, options.run, options.next_sequence),
       can_(system.capabilities()),
@@ -23,7 +24,7 @@ Recorder::Recorder(const System& system, const TrajectoryGroup& file, Schedule s
 void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
-  const bool last = i + 1 == schedule_.size();
+  const bool last = i + 1 == saves_;
   if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver, false);
 }
 
@@ -32,10 +33,8 @@ void Recorder::interrupt(std::size_t next, const Driver& driver) {
   checkpoint(next, driver, false);
 }
 
-void Recorder::stop(std::size_t i, const Driver& driver) {
-  // A run that stops where it was last saved has nothing to add.
-  const bool recorded = i > 0 && schedule_[i - 1] == driver.time();
-  if (!recorded) {
+void Recorder::stop(std::size_t i, bool saved, const Driver& driver) {
+  if (!saved) {
     if (!options_.ensemble) file_.write("time", i, driver.time());
     record(i, driver);
   } else {
@@ -45,12 +44,11 @@ void Recorder::stop(std::size_t i, const Driver& driver) {
     if (!options_.ensemble) file_.write("time_state", 1, driver.time());
     record_state(1, driver);
   }
-  checkpoint(recorded ? i : i + 1, driver, true);
+  checkpoint(saved ? i : i + 1, driver, true);
 }
 
 void Recorder::finish(const Outcome& outcome, const Driver& driver) {
-  const bool good = outcome.kind == Outcome::Kind::reached || outcome.kind == Outcome::Kind::steady;
-  if (good && system_.shape().finals) {
+  if (ended_well(status_of(outcome.kind)) && system_.shape().finals) {
     const std::vector<FinalInfo>& finals = system_.info().finals;
     std::vector<double> values(finals.size());
     can_.final_values->final_values(driver.view(), driver.time(), values);
@@ -71,7 +69,7 @@ void Recorder::finish(const Outcome& outcome, const Driver& driver) {
   file_.write("status", run, static_cast<std::int8_t>(status_of(outcome.kind)));
 }
 
-void Recorder::start_state(const Driver& driver) {
+void Recorder::start(const Driver& driver) {
   if (options_.state == StateSaves::ends) record_state(0, driver);
 }
 
@@ -90,16 +88,16 @@ void Recorder::record(std::size_t i, const Driver& driver) {
     file_.write(system_.info().observables[k].name, place(i), values[k]);
   if (system_.shape().stages) file_.write("stage", place(i), can_.stages->stage(driver.view()));
   if (options_.state == StateSaves::all) record_state(i, driver);
-  if (options_.state == StateSaves::ends && i + 1 == schedule_.size()) record_state(1, driver);
+  if (options_.state == StateSaves::ends && i + 1 == saves_) record_state(1, driver);
   record_steps(i, driver);
   record_so_far(driver);
   file_.write("saves_done", options_.run, static_cast<std::int64_t>(i + 1));
 }
 
-std::size_t Recorder::place(std::size_t i) const { return options_.run * schedule_.size() + i; }
+std::size_t Recorder::place(std::size_t i) const { return options_.run * saves_ + i; }
 
 void Recorder::record_state(std::size_t row, const Driver& driver) {
-  const std::size_t rows = options_.state == StateSaves::all ? schedule_.size() : 2;
+  const std::size_t rows = options_.state == StateSaves::all ? saves_ : 2;
   row += options_.run * rows;
   for (std::size_t field = 0; field < field_sizes_.size(); ++field) {
     const std::string& name = system_.shape().fields[field];

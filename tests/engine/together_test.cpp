@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "run/experiment.hpp"
+#include "engine/ending.hpp"
 #include "support/catch.hpp"
 
 using namespace popflow;

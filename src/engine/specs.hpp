@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,13 @@ DimensionSpec axis(std::string name, std::vector<double> values, const std::stri
 /// A dimension whose places are counted.
 DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
                      DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index);
-/// Small whole numbers that stand for words.
+/// Small whole numbers that stand for words, from `first` on.
 VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
-                   const std::string& long_name, const std::vector<std::string>& words);
+                   const std::string& long_name, const std::vector<std::string>& words,
+                   std::int8_t first = 0);
+/// The attributes by which readers find the words.
+std::vector<Attribute> flag_attributes(const std::vector<std::string>& words,
+                                       std::int8_t first = 0);
 /// The names with blanks between them.
 std::string joined(const std::vector<std::string>& names);
 
@@ -33,5 +38,7 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
 GroupSpec parameters_group(const RunConfig& config);
 /// Who wrote the file, where and when.
 GroupSpec provenance_group(unsigned threads);
+/// Now, as ISO 8601 in UTC.
+std::string timestamp();
 
 }  // namespace popflow

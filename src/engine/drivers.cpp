@@ -1,4 +1,4 @@
-#include "run/drivers.hpp"
+#include "engine/drivers.hpp"
 
 #include "flow/flow_lanes.hpp"
 #include "noise/sde_lanes.hpp"

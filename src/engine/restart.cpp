@@ -1,4 +1,4 @@
-#include "run/restart.hpp"
+#include "engine/restart.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -21,19 +21,33 @@ struct Message {
 /// if this process is none, or not the first.
 std::string warning_of_ranks(const std::string& command);
 
-/// For what one process does (`what`: "a run"): refuses to be one of several that a launcher
-/// started together, of which each would do it, into one file. The first throws UsageError, the
-/// others Ranks::Aborted. What a script or a Python program does that was itself started as a rank
-/// is its own affair: it may have given each run a file.
+/// For what one process does (`what`: "a run of a flow"): refuses to be one of several that a
+/// launcher started together, of which each would do it, into one file. The first throws
+/// UsageError, the others Ranks::Aborted. What a script or a Python program does that was itself
+/// started as a rank is its own affair: it may have given each run a file.
 void require_one_process(const std::string& what);
+
+/// Did a launcher start this process, and is it not the first rank?
+bool is_another_rank();
+/// Is a fault of the command line, as this process finds it before it speaks to other ranks, said
+/// by the first rank, too?
+bool is_said_by_first_rank();
 
 /// The processes that a launcher (mpirun, srun) started together, by MPI; one alone, where this
 /// process was not started as a rank. For the main thread. MPI is initialised by the first object
 /// and ended with it; a process that is no rank never touches it.
 class Ranks {
  public:
+  /// Whom a process is connected with.
+  enum class Connect {
+    all,      ///< the processes that a launcher started together, in whatever way
+    directly  ///< those that the launcher started itself: a script that is a rank may give each of
+              ///< its runs a file of its own
+  };
   /// Throws UsageError if the launcher started several processes that cannot speak to each other:
   /// each would do all the work.
+  explicit Ranks(Connect connect);
+  /// This process alone.
   Ranks();
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -54,6 +68,13 @@ class Ranks {
   void agree(const std::exception_ptr& trouble) const;
   /// What the ranks beside the first throw where that says what is wrong.
   struct Aborted {};
+  /// Called by every rank with the words that say what it does. Unless all have the same, the
+  /// first throws UsageError, and the others an Aborted.
+  void require_same(const std::string& words) const;
+
+  /// The other ranks have been told that they are not needed any more.
+  void dismiss() { dismissed_ = true; }
+  [[nodiscard]] bool dismissed() const { return dismissed_; }
 
   /// Sends without waiting for the receiver.
   void send(int rank, int tag, std::span<const double> numbers);
@@ -65,6 +86,10 @@ class Ranks {
  private:
   struct Sending;
   void forget_sent();
+  /// The least number of all ranks.
+  [[nodiscard]] int least(int mine) const;
+  bool connected_ = false;
+  bool dismissed_ = false;
   int rank_ = 0;
   int size_ = 1;
   std::int64_t messages_ = 0;

@@ -1,6 +1,6 @@
 // Restart slots: the newest intact one counts.
 
-#include "run/restart.hpp"
+#include "engine/restart.hpp"
 
 #include "popflow/error.hpp"
 #include "support/catch.hpp"

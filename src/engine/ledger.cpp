@@ -1,4 +1,4 @@
-#include "sweep/ledger.hpp"
+#include "engine/ledger.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sweep/distribution.hpp"
+#include "engine/distribution.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/interrupt.hpp"
 #include "popflow/error.hpp"
-#include "run/interrupt.hpp"
 
 namespace popflow {
 
@@ -32,23 +32,21 @@ enum Tag : int {
   kFailed,   ///< to the first rank: exit code and sentence, then kDone
   kGrant,    ///< from the first rank: a range
   kRecall,   ///< from the first rank: give back what nobody has begun
-  kEnd,      ///< from the first rank: all is done, or has to stop
+  kEnd,      ///< from the first rank: all is done (1), or has to stop and nothing follows (0)
 };
 
 /// Seconds of work that a rank is granted at a time.
 constexpr double kGrantSeconds = 0.1;
 
-/// How long the speaking thread sleeps when nothing has come: longer and longer.
+using Microseconds = std::chrono::microseconds;
+
+/// How long the speaking thread waits when nothing has come: longer and longer.
 class Patience {
  public:
   void heard() { pause_ = kShortest; }
-  void sleep() {
-    std::this_thread::sleep_for(pause_);
-    pause_ = std::min(2 * pause_, kLongest);
-  }
+  Microseconds next() { return std::exchange(pause_, std::min(2 * pause_, kLongest)); }
 
  private:
-  using Microseconds = std::chrono::microseconds;
   static constexpr Microseconds kShortest{50};
   static constexpr Microseconds kLongest{2000};
   Microseconds pause_ = kShortest;
@@ -105,18 +103,27 @@ class Team : public Exchange {
 /// The team of the first rank: what it computes is written at once.
 class WritingTeam : public Team {
  public:
-  WritingTeam(Ledger& ledger, SweepWriter& writer) : Team(ledger), writer_(writer) {}
+  /// `progress` is called with the number of runs done, by whoever has done them.
+  WritingTeam(Ledger& ledger, BatchWriter& writer, std::function<void(std::uint64_t)> progress)
+      : Team(ledger), writer_(writer), progress_(std::move(progress)), all_(ledger.left()) {
+    if (all_ == 0) end();
+  }
 
   void deliver(Batch batch) override { write(batch); }
   /// Of this rank or another.
   void write(const Batch& batch) {
     writer_.write(batch);
-    done_.fetch_add(batch.runs.count);
+    const std::uint64_t now = done_.fetch_add(batch.runs.count) + batch.runs.count;
+    if (now == all_) end();
+    if (!progress_) return;
+    if (const std::unique_lock lock(telling_, std::try_to_lock); lock) progress_(now);
   }
-  [[nodiscard]] std::uint64_t done() const { return done_.load(); }
 
  private:
-  SweepWriter& writer_;
+  BatchWriter& writer_;
+  std::function<void(std::uint64_t)> progress_;
+  std::mutex telling_;
+  std::uint64_t all_;
   std::atomic<std::uint64_t> done_ = 0;
 };
 
@@ -148,14 +155,16 @@ class SendingTeam : public Team {
 /// reason as its trouble, where it cannot be started.
 class AtWork {
  public:
-  AtWork(Exchange& exchange, const Crew& crew, bool together) : exchange_(exchange) {
-    const auto work = [crew, together, this] {
+  AtWork(Exchange& exchange, const Crew& crew) : exchange_(exchange) {
+    const auto work = [crew, this] {
       try {
-        compute_all(exchange_, crew, together);
+        compute_all(exchange_, crew, false);
       } catch (...) {
         trouble_ = std::current_exception();
       }
+      const std::lock_guard lock(mutex_);
       over_.store(true);
+      ended_.notify_all();
     };
     try {
       thread_ = std::thread(work);
@@ -173,6 +182,12 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
 
   [[nodiscard]] bool over() const { return over_.load(); }
+  /// Waits for its end, but no longer than that.
+  void wait(Microseconds longest) {
+    if (over()) return std::this_thread::sleep_for(longest);
+    std::unique_lock lock(mutex_);
+    ended_.wait_for(lock, longest, [this] { return over(); });
+  }
   void join() {
     if (thread_.joinable()) thread_.join();
   }
@@ -181,28 +196,31 @@ class AtWork {
 
  private:
   Exchange& exchange_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
   std::atomic<bool> over_ = false;
   std::exception_ptr trouble_;
   std::thread thread_;
 };
 
 std::vector<double> packed(const Batch& batch) {
-  std::vector<double> numbers = {static_cast<double>(batch.runs.first),
-                                 static_cast<double>(batch.runs.count),
-                                 static_cast<double>(batch.run_rows.size())};
-  numbers.reserve(numbers.size() + batch.run_rows.size() + batch.cell_rows.size());
-  numbers.insert(numbers.end(), batch.run_rows.begin(), batch.run_rows.end());
-  numbers.insert(numbers.end(), batch.cell_rows.begin(), batch.cell_rows.end());
+  std::vector<double> numbers = {
+      static_cast<double>(batch.runs.first), static_cast<double>(batch.runs.count),
+      static_cast<double>(batch.run_rows.size()), static_cast<double>(batch.cell_rows.size())};
+  for (const auto* part : {&batch.run_rows, &batch.cell_rows, &batch.records})
+    numbers.insert(numbers.end(), part->begin(), part->end());
   return numbers;
 }
 
 Batch unpacked(const std::vector<double>& numbers) {
   Batch batch{
       {static_cast<std::uint64_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])}, {}, {}};
-  const auto rows = numbers.begin() + 3;
-  const auto split = rows + static_cast<std::ptrdiff_t>(numbers[2]);
-  batch.run_rows.assign(rows, split);
-  batch.cell_rows.assign(split, numbers.end());
+  const auto rows = numbers.begin() + 4;
+  const auto cells = rows + static_cast<std::ptrdiff_t>(numbers[2]);
+  const auto records = cells + static_cast<std::ptrdiff_t>(numbers[3]);
+  batch.run_rows.assign(rows, cells);
+  batch.cell_rows.assign(cells, records);
+  batch.records.assign(records, numbers.end());
   return batch;
 }
 
@@ -210,7 +228,9 @@ Batch unpacked(const std::vector<double>& numbers) {
 class Service {
  public:
   Service(Ranks& ranks, Ledger& ledger, WritingTeam& team)
-      : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {}
+      : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {
+    for (Other& other : others_) other.done = ranks.dismissed();
+  }
 
   /// Deals with what has come; false if nothing has.
   bool listen() {
@@ -243,9 +263,12 @@ class Service {
     if (team_.waits() && ledger_.left() == 0) recall(0);
   }
 
-  void end_all() {
+  void end_all(bool finished) {
     if (std::exchange(ended_, true)) return;
-    for (int rank = 1; rank < ranks_.size(); ++rank) ranks_.send(rank, kEnd, {});
+    if (!finished) return dismiss(ranks_);
+    const double well[] = {1};
+    for (int rank = 1; rank < ranks_.size() && !ranks_.dismissed(); ++rank)
+      ranks_.send(rank, kEnd, well);
   }
   [[nodiscard]] bool all_done() const {
     return std::all_of(others_.begin() + 1, others_.end(), [](const Other& o) { return o.done; });
@@ -303,7 +326,7 @@ class Service {
   void recall(int waiting) {
     for (int rank = 1; rank < ranks_.size(); ++rank) {
       Other& other = others_[static_cast<std::size_t>(rank)];
-      if (rank == waiting || other.recalled || other.granted == 0) continue;
+      if (rank == waiting || other.recalled || other.done || other.granted == 0) continue;
       ranks_.send(rank, kRecall, {});
       other.recalled = true;
     }
@@ -337,15 +360,22 @@ void send_trouble(Ranks& ranks, const std::exception_ptr& trouble) {
 
 }  // namespace
 
-Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew& crew,
-                  const std::function<void(std::uint64_t)>& progress) {
-  const std::uint64_t all = ledger.left();
-  const bool together = ranks.alone() && all < crew.workers.threads();
-  WritingTeam team(ledger, writer);
+void dismiss(Ranks& ranks) {
+  if (ranks.dismissed()) return;
+  const double none[] = {0};
+  for (int rank = 1; rank < ranks.size(); ++rank) ranks.send(rank, kEnd, none);
+  ranks.dismiss();
+}
+
+void share_out(Ranks& ranks, Ledger& ledger, BatchWriter& writer, const Crew& crew,
+               const std::function<void(std::uint64_t)>& progress) {
+  const bool shared = ranks.alone() && ledger.left() < crew.few;
+  WritingTeam team(ledger, writer, progress);
+  if (ranks.alone()) return compute_all(team, crew, shared);
   Service service(ranks, ledger, team);
   std::exception_ptr trouble;
   {
-    AtWork at_work(team, crew, together);
+    AtWork at_work(team, crew);
     Patience patience;
     // What goes wrong here must not leave the others waiting.
     const auto guarded = [&](auto&& work) {
@@ -359,41 +389,38 @@ Traffic share_out(Ranks& ranks, Ledger& ledger, SweepWriter& writer, const Crew&
     };
     for (;;) {
       const bool heard = guarded([&] { return service.listen(); });
-      if (team.done() == all) {
-        team.end();
-        patience.heard();  // soon they are home
-      }
-      const bool broken = trouble || service.trouble() || service.left() || at_work.over();
+      const bool broken =
+          trouble || service.trouble() || service.left() || (at_work.over() && !team.ended());
       if (broken) team.stop();
       guarded([&] {
-        if (team.stopped() || team.ended())
-          service.end_all();
+        if (team.stopped())
+          service.end_all(false);
+        else if (team.ended())
+          service.end_all(true);
         else
           service.serve();
         return true;
       });
       if (at_work.over() && service.all_done()) break;
-      guarded([&] {
-        progress(team.done());
-        return true;
-      });
-      heard ? patience.heard() : patience.sleep();
+      if (heard)
+        patience.heard();
+      else
+        at_work.wait(patience.next());
     }
     at_work.join();
     if (!trouble) trouble = at_work.trouble();
   }
   if (!trouble) trouble = service.trouble();
   if (trouble) std::rethrow_exception(trouble);
-  return {ranks.messages(), writer.seconds()};
 }
 
-void take_part(Ranks& ranks, const Crew& crew) {
+bool take_part(Ranks& ranks, const Crew& crew) {
   Ledger ledger;
   SendingTeam team(ledger);
-  AtWork at_work(team, crew, false);
+  AtWork at_work(team, crew);
   Patience patience;
   std::uint64_t granted = 0;
-  bool requested = false;
+  bool requested = false, finished = false;
   // Seconds in which there was work: a rank that often waits for its grants asks for larger ones.
   double busy = 0;
   Clock::time_point looked = Clock::now();
@@ -439,11 +466,15 @@ void take_part(Ranks& ranks, const Crew& crew) {
         }
         ranks.send(0, kReturn, back);
       } else if (message->tag == kEnd) {
+        finished = message->numbers.front() == 1;
         team.stop();
         team.end();
       }
     }
-    heard ? patience.heard() : patience.sleep();
+    if (heard)
+      patience.heard();
+    else
+      at_work.wait(patience.next());
     return true;
   };
   std::exception_ptr trouble;
@@ -458,6 +489,7 @@ void take_part(Ranks& ranks, const Crew& crew) {
   if (!trouble) trouble = at_work.trouble();
   if (trouble) send_trouble(ranks, trouble);
   ranks.send(0, kDone, {});
+  return finished && !trouble;
 }
 
 }  // namespace popflow

@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "engine/restart.hpp"
+#include "engine/trajectory.hpp"
 #include "file/trajectory_group.hpp"
-#include "plan/schedule.hpp"
+#include "plan/run_plan.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
-#include "run/layout.hpp"
-#include "run/restart.hpp"
 
 namespace popflow {
 
 /// Decides what of a run goes into its file, and when. Several may write to one file at once, each
 /// its own run. Data are written before the count that declares them.
-class Recorder {
+class Recorder final : public TrajectorySink {
  public:
   struct Options {
     StateSaves state = StateSaves::all;
@@ -25,20 +25,18 @@ class Recorder {
     std::size_t run = 0;             ///< its place in the file
     std::size_t number = 0;          ///< of the run in its ensemble
   };
-  Recorder(const System& system, const TrajectoryGroup& file, Schedule schedule, Options options);
+  /// `saves` of the schedule, which every run of the file has.
+  Recorder(const System& system, const TrajectoryGroup& file, std::size_t saves, Options options);
 
-  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-
-  /// The run has arrived at save i of the schedule.
-  void save(std::size_t i, const Driver& driver);
-  /// The run has ended before save i: that save takes the time and state of the stop.
-  void stop(std::size_t i, const Driver& driver);
-  /// The full state at the start, where only the ends are kept.
-  void start_state(const Driver& driver);
+  /// The full state, where only the ends are kept.
+  void start(const Driver& driver) override;
+  void save(std::size_t i, const Driver& driver) override;
+  /// Save i takes the time and state of the stop.
+  void stop(std::size_t i, bool saved, const Driver& driver) override;
+  /// What has happened so far, and restart data.
+  void interrupt(std::size_t next, const Driver& driver) override;
   /// How the run ended, where the file holds more than one.
-  void finish(const Outcome& outcome, const Driver& driver);
-  /// The run is interrupted on its way to save `next`: what has happened so far, and restart data.
-  void interrupt(std::size_t next, const Driver& driver);
+  void finish(const Outcome& outcome, const Driver& driver) override;
 
  private:
   void checkpoint(std::size_t next, const Driver& driver, bool ended);
@@ -55,7 +53,7 @@ class Recorder {
 
   const System& system_;
   TrajectoryGroup file_;
-  Schedule schedule_;
+  std::size_t saves_;
   Options options_;
   RestartWriter restart_;
   Capabilities can_;

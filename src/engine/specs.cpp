@@ -1,13 +1,15 @@
-#include "run/specs.hpp"
+#include "engine/specs.hpp"
 
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <ctime>
+#include <numeric>
 #include <utility>
 
 #include "popflow/error.hpp"
 #include "popflow/version.hpp"
-#include "run/layout.hpp"
 
 namespace popflow {
 
@@ -51,14 +53,28 @@ DimensionSpec places(std::string name, std::size_t size, const std::string& long
   return d;
 }
 
+std::vector<Attribute> flag_attributes(const std::vector<std::string>& words, std::int8_t first) {
+  std::vector<std::int8_t> values(words.size());
+  std::iota(values.begin(), values.end(), first);
+  return {{"flag_values", values}, {"flag_meanings", joined(words)}};
+}
+
 VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
-                   const std::string& long_name, const std::vector<std::string>& words) {
+                   const std::string& long_name, const std::vector<std::string>& words,
+                   std::int8_t first) {
   VariableSpec v = variable(name, std::move(dimensions), long_name, NumberType::int8);
-  std::vector<std::int8_t> values;
-  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<std::int8_t>(i));
-  v.attributes.push_back({"flag_values", values});
-  v.attributes.push_back({"flag_meanings", joined(words)});
+  for (Attribute& attribute : flag_attributes(words, first))
+    v.attributes.push_back(std::move(attribute));
   return v;
+}
+
+std::string timestamp() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
 }
 
 std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string& title,

@@ -1,4 +1,4 @@
-#include "run/memory_of_runs.hpp"
+#include "engine/memory_of_runs.hpp"
 
 #include "noise/samples.hpp"
 

@@ -1,6 +1,6 @@
 // Which runs are left to be computed.
 
-#include "sweep/ledger.hpp"
+#include "engine/ledger.hpp"
 
 #include <thread>
 #include <vector>

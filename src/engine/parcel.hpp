@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/ending.hpp"
+#include "file/trajectory_group.hpp"
+
+namespace popflow {
+
+/// What recorders write on a rank that has not the file, packed on its way to the rank that has it.
+/// For one thread.
+class Parcel final : public TrajectoryWriter {
+ public:
+  /// `send` is given what was packed when the recorder wants it on the disk, and when it is much.
+  explicit Parcel(std::function<void(std::vector<double>)> send) : send_(std::move(send)) {}
+
+  using TrajectoryWriter::write;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const double> values) override;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const std::int64_t> values) override;
+  void write(const std::string& variable, std::size_t first,
+             std::span<const std::int8_t> values) override;
+  void sync() override;
+  /// Attributes tell of the whole: std::logic_error.
+  void set_attributes(const std::vector<AttributeChange>& changes) override;
+  /// How a run has ended.
+  void end(std::size_t run, const Ending& ending);
+
+  /// What was packed since the last time.
+  std::vector<double> take();
+
+ private:
+  void put(double number) { numbers_.push_back(number); }
+  void put(const std::string& text) { put_bytes(text.data(), text.size()); }
+  void put_bytes(const void* data, std::size_t size);
+  template <class Number>
+  void put_values(double type, const std::string& variable, std::size_t first,
+                  std::span<const Number> values);
+
+  std::function<void(std::vector<double>)> send_;
+  std::vector<double> numbers_;
+};
+
+/// Does with a file what recorders did with a Parcel. `end` is told how runs have ended.
+void unpack(std::span<const double> records, const TrajectoryGroup& file,
+            const std::function<void(std::size_t run, Ending ending)>& end);
+
+}  // namespace popflow

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/crew.hpp"
+#include "popflow/catalogue.hpp"
+#include "sweep/cells.hpp"
+#include "sweep/columns.hpp"
+#include "sweep/refusal.hpp"
+
+namespace popflow {
+
+/// What a sweep is computed with, on every rank.
+struct SweepWork {
+  const Cells& cells;
+  const Columns& columns;
+  const Catalogue& catalogue;
+  Workers& workers;
+  Refusals& refusals;
+};
+
+/// Run r of cell c has the number c * runs + r. `work` must outlive the crew.
+Crew crew_of(const SweepWork& work);
+
+}  // namespace popflow

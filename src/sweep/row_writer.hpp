@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "engine/trajectory.hpp"
+#include "popflow/system.hpp"
+#include "sweep/columns.hpp"
+
+namespace popflow {
+
+/// A system of a sweep, with the capabilities that its rows ask for; null where it lacks one.
+struct SweptSystem {
+  const System* system = nullptr;
+  const Outcomes* outcomes = nullptr;
+  const FinalValues* final_values = nullptr;
+};
+
+/// Puts what a sweep keeps of one run into the run's row.
+class RowWriter final : public TrajectorySink {
+ public:
+  /// `cell_row` is the row of the run's cell.
+  RowWriter(const Columns& columns, const SweptSystem& of, std::span<double> run_row,
+            std::span<double> cell_row)
+      : columns_(columns), of_(of), row_(run_row), cell_row_(cell_row) {}
+
+  void start(const Driver& /*driver*/) override {}
+  /// What --record series keeps of a save.
+  void save(std::size_t i, const Driver& driver) override;
+  /// As in a run's file: the first save that was not reached has the last values.
+  void stop(std::size_t i, bool saved, const Driver& driver) override {
+    if (!saved) save(i, driver);
+  }
+  /// A row of a run that has not ended has no meaning.
+  void interrupt(std::size_t /*next*/, const Driver& /*driver*/) override {}
+  void finish(const Outcome& outcome, const Driver& driver) override;
+
+ private:
+  void write_state(const Driver& driver);
+
+  const Columns& columns_;
+  SweptSystem of_;
+  std::span<double> row_;
+  std::span<double> cell_row_;
+};
+
+/// The row of a run that its system refuses, or in which it fails.
+void mark_refused(const Columns& columns, std::span<double> run_row);
+
+}  // namespace popflow

@@ -1,0 +1,31 @@
+// One vocabulary of status for all files.
+
+#include "engine/status.hpp"
+
+#include "support/catch.hpp"
+
+namespace popflow::test {
+
+TEST_CASE("a status has one number and one word in all files", "[fast][engine]") {
+  // Files hold these numbers: they never change.
+  CHECK(run_status_words() == std::vector<std::string>{"missing", "complete", "steady", "diverged",
+                                                       "step_limit", "underflow", "refused",
+                                                       "stuck"});
+  for (int i = 0; i <= static_cast<int>(Status::interrupted); ++i) {
+    const auto status = static_cast<Status>(i);
+    CHECK(status_of_word(status_word(status)) == status);
+  }
+  CHECK_FALSE(status_of_word("").has_value());
+  CHECK_FALSE(status_of_word("finished").has_value());
+}
+
+TEST_CASE("an outcome and its status say the same", "[fast][engine]") {
+  using Kind = Outcome::Kind;
+  for (const Kind kind : {Kind::reached, Kind::steady, Kind::diverged, Kind::step_limit,
+                          Kind::underflow, Kind::stuck, Kind::interrupted})
+    CHECK(outcome_kind(status_of(kind)) == kind);
+  for (const Status status : {Status::missing, Status::refused, Status::running})
+    CHECK(outcome_kind(status) == Kind::interrupted);
+}
+
+}  // namespace popflow::test
