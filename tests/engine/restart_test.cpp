@@ -2,6 +2,7 @@
 
 #include "engine/restart.hpp"
 
+#include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
