@@ -1,7 +1,9 @@
 #include "heap.hpp"
 
+#include <execinfo.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -32,6 +34,18 @@ void begin_heap_in_large_pages() {
       (reinterpret_cast<std::uintptr_t>(before) + kPage - 1) / kPage * kPage;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / kPage * kPage;
   if (first < last) (void)madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
+bool memory_is_limited() {
+  rlimit most{};
+  return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
+}
+
+void prepare_for_lack_of_memory() {
+#if defined(__GLIBC__)
+  void* caller = nullptr;
+  if (memory_is_limited()) (void)backtrace(&caller, 1);
 #endif
 }
 

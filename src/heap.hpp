@@ -7,4 +7,11 @@ namespace popflow {
 /// would cost an interrupt. Memory that is not touched is not taken.
 void begin_heap_in_large_pages();
 
+/// May the system refuse memory before it is used up (ulimit -v)?
+bool memory_is_limited();
+
+/// Has the C library load, while there is memory, what exceptions need on their way through it
+/// (std::call_once): where memory is out it would end the program. Only where memory is limited.
+void prepare_for_lack_of_memory();
+
 }  // namespace popflow

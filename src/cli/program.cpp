@@ -111,6 +111,7 @@ namespace popflow {
 
 int run_program(int argc, char** argv, const Catalogue& catalogue) {
   begin_heap_in_large_pages();
+  prepare_for_lack_of_memory();
   cli::fill_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then a failed write, with its reason
   const cli::Program program{cli::name_of(argc, argv), catalogue};

@@ -1,25 +1,18 @@
 #include "file/places.hpp"
 
-#include <sys/resource.h>
-
 #include <chrono>
 #include <stdexcept>
 #include <system_error>
 
 #include "file/raw_io.hpp"
 #include "file/structure.hpp"
+#include "heap.hpp"
 
 namespace popflow {
 
 namespace {
 /// Some states of ten thousand numbers: what short runs write while their file is laid out.
 constexpr std::size_t kMostKept = std::size_t{8} << 20;
-
-/// May the system refuse memory before it is used up (ulimit -v)?
-bool memory_is_limited() {
-  rlimit most{};
-  return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
-}
 
 }  // namespace
 
