@@ -453,9 +453,12 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
   ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
   const auto workers = workers_of(ranks, options);
   const auto plan = on_all(ranks, [&] {
-    refuse_input_as_output(path, input_files(config));
-    if (ranks.first()) require_free(path, options);
-    return std::make_unique<ComparisonPlan>(config, catalogue, *workers);
+    return after_inputs(
+        [&] {
+          refuse_input_as_output(path, input_files(config));
+          if (ranks.first()) require_free(path, options);
+        },
+        [&] { return std::make_unique<ComparisonPlan>(config, catalogue, *workers); });
   });
   const bool dry = options.flag("dry-run");
   if (!ranks.first()) {
@@ -516,14 +519,10 @@ ExitCode say_finished(const std::string& path, Screen& screen) {
 RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& options,
                                const Catalogue& catalogue) {
   const std::string name = before.text_attribute("", "system").value_or("");
-  std::vector<const Experiment*> experiments;
-  for (const Ladder& ladder : plan.ladders)
-    for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
-  if (const std::string cost = said_of_cost(experiments); !cost.empty())
-    screen.warning(path + ": " + cost);
   RunConfig config = blaming_file(before.path(), [&] {
     return compare_from_config_text(catalogue.info(name),
-                                    before.text_attribute("parameters", "config").value_or(""));
+                                    before.text_attribute("parameters", "config").value_or(""),
+                                    before.path());
   });
   // The file's own problem replaces the options it was made from; a start from another file is only
   // in that file.

@@ -77,7 +77,9 @@ class EnsembleComputer final : public RunComputer {
     std::vector<std::optional<Restart>> from;
     while (from.size() < std::min<std::uint64_t>(range.count, together())) {
       std::optional<Restart> next;
-      if (of_.before != nullptr) next = of_.before->restart(range.first + from.size());
+      const std::size_t run = range.first + from.size();
+      next = of_.before != nullptr ? of_.before->restart(run)
+                                   : of_.experiment.start_of(of_.experiment.plan.first_run + run);
       if (!from.empty() && !go_on_alike(from.front(), next)) break;
       from.push_back(std::move(next));
     }
@@ -231,8 +233,11 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
       make_driver(*experiment.system, experiment.workers, experiment.plan.mode, 0, {});
   const ResumePoint start = driver->resume_point();
   // The first run's last: an ensemble with a slot there has begun.
-  for (std::size_t run = experiment.plan.runs; run-- > 0;)
-    RestartWriter(file, run, 0).write(start, 0, false);
+  for (std::size_t run = experiment.plan.runs; run-- > 0;) {
+    const std::optional<Restart> own = experiment.start_of(experiment.plan.first_run + run);
+    RestartWriter(file, run, 0)
+        .write(own ? ResumePoint{&own->x, &own->regime, own->t, own->data} : start, 0, false);
+  }
 }
 
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,

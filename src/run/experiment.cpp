@@ -46,7 +46,7 @@ Outcome recorded_outcome(const DataFile& file) {
 }
 
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
-    : config(from), workers(threads) {
+    : config(from), workers(threads), catalogue_(catalogue) {
   Made made = make_system(config, catalogue, workers);
   system = std::move(made.system);
   config.own = std::move(made.own);
@@ -60,7 +60,21 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   driver_data = make_driver(*system, workers, plan.mode, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
                  std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
+  for (const std::size_t last : {plan.first_run, plan.first_run + plan.runs - 1})
+    (void)place_of_start(options, last);
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
+}
+
+std::optional<Restart> Experiment::start_of(std::size_t run) const {
+  const std::optional<std::size_t> place = place_of_start(config.options, run);
+  if (!place) return std::nullopt;
+  const auto own = make_system(config, catalogue_, workers, *place).system;
+  Restart start{
+      .x = State(own->shape().state_size()), .regime = {}, .sequence = 0, .data = driver_data};
+  own->start(start.x);
+  if (const Capability<Switching> switching = own->capabilities().switching)
+    start.regime = switching->first_regime();
+  return start;
 }
 
 void Experiment::cut_states() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "engine/ending.hpp"
 #include "engine/ranks.hpp"
+#include "engine/restart.hpp"
 #include "file/trajectory_group.hpp"
 #include "options/run_config.hpp"
 #include "plan/run_plan.hpp"
@@ -40,11 +42,16 @@ struct Experiment {
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
+  /// Where run number `run` begins, if not at the System's start: where the run of its number in
+  /// the ensemble that --init-from names has ended. What the System derives from its start, such as
+  /// the levels of events, comes from that of the first run.
+  [[nodiscard]] std::optional<Restart> start_of(std::size_t run) const;
   /// Records the first and the last states alone.
   void cut_states();
 
  private:
   [[nodiscard]] std::size_t runs_at_a_time() const;
+  const Catalogue& catalogue_;
 };
 
 /// That the states were cut; `of` says whose, if not a run's own.
@@ -95,6 +102,21 @@ unsigned threads_of(const Parameters& options);
 std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options);
 /// require_free() of file/output.hpp by the options; a --dry-run writes nothing.
 void require_free(const std::string& path, const Parameters& options);
+/// Makes something, and tells what is wrong with its output only where nothing is wrong with what
+/// goes in: a user should not have to mend the one to hear of the other. `check` is called first,
+/// since it takes no time.
+template <class Check, class Make>
+auto after_inputs(Check check, Make make) {
+  std::exception_ptr wrong;
+  try {
+    check();
+  } catch (const Error&) {
+    wrong = std::current_exception();
+  }
+  auto made = make();
+  if (wrong) std::rethrow_exception(wrong);
+  return made;
+}
 /// The message for a run or comparison that was interrupted. `program` is the name of this one.
 std::string how_to_resume(const Outcome& outcome, const std::string& program,
                           const std::string& path);

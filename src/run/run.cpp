@@ -127,12 +127,15 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
   const auto workers = workers_of(ranks, config.options);
   const auto experiment = on_all(ranks, [&] {
-    refuse_input_as_output(path, input_files(config));
-    if (ranks.first()) require_free(path, config.options);
     if (threads_of(config.options) > workers->threads())
       screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
                      std::to_string(workers->threads()));
-    return std::make_unique<Experiment>(config, catalogue, *workers);
+    return after_inputs(
+        [&] {
+          refuse_input_as_output(path, input_files(config));
+          if (ranks.first()) require_free(path, config.options);
+        },
+        [&] { return std::make_unique<Experiment>(config, catalogue, *workers); });
   });
   const bool dry = config.options.flag("dry-run");
   if (!ranks.first())

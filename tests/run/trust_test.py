@@ -451,6 +451,43 @@ def test_the_status_that_resume_shows_is_the_file_s():
                 check(("2: 2 complete" in said) == (name == "sgd"), said)
 
 
+def test_what_goes_in_is_checked_before_what_comes_out():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", path(folder, "r.h5"), code=0)
+        for command in "run", "compare":
+            told = refused(command, "scb", "--counts", "missing.txt", "-o", path(folder, "r.h5"),
+                           code=3)
+            check("missing.txt" in told and "--force" not in told, f"{command}: {told}")
+            told = refused(command, "markov", "-o", path(folder, "r.h5"), code=2)
+            check("--force" in told, f"{command}: {told}")
+
+
+def test_an_ensemble_goes_on_run_by_run():
+    with Folder() as folder:
+        for mode, end in (["--mode", "sgd"], "--steps"), (["--mode", "sde"], "--t-end"):
+            first, second, cut = (path(folder, f"{mode[1]}-{name}.h5") for name in "abc")
+            popflow("run", "markov", *mode, end, 2, "--runs", 5, "--saves", 3, "-o", first, code=0)
+            on = ["run", "markov", *mode, "--runs", 3, "--first-run", 1, "--state", "all", "--saves",
+                  3, "--seed", 2, "--init-from", first]
+            said = popflow(*on, end, 2, "-o", second, code=0).err
+            check("each run goes on where that of its number ended" in said, said)
+            with h5py.File(first) as one, h5py.File(second) as two:
+                for name in "e", "w", "b":
+                    check(np.array_equal(two[name][:, 0], one[name][1:4, -1]), f"{mode}: {name}")
+            # So does what was killed before it had a checkpoint.
+            process = subprocess.Popen([BINARY, *map(str, on), "-o", cut, end, "100000000"],
+                                       stderr=subprocess.DEVNULL)
+            until_there(cut, process)
+            process.kill()
+            process.wait()
+            with h5py.File(cut) as three:
+                starts = three["restart/state"][()].reshape(3, 2, -1)[:, 0]
+                check(len(np.unique(starts, axis=0)) == 3, "all resume from one start")
+        told = refused("run", "markov", "--mode", "sgd", "--steps", 5, "--runs", 9, "--init-from",
+                       first, "-o", path(folder, "x.h5"), code=2)
+        check("holds 5 runs, and none with the number 8" in told and "--runs 5" in told, told)
+
+
 def test_great_costs_are_told_before_they_begin():
     for words in (["run", "topic", "--mode", "sgd", "--runs", 8, "--quiet"],
                   ["compare", "topic", "--quiet"]):
