@@ -11,6 +11,7 @@
 #include "engine/status.hpp"
 #include "file/output.hpp"
 #include "flow/step_length.hpp"
+#include "options/description.hpp"
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
@@ -49,6 +50,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
     : config(from), workers(threads), catalogue_(catalogue) {
   Made made = make_system(config, catalogue, workers);
   system = std::move(made.system);
+  require_rhs(*system);
   config.own = std::move(made.own);
   Parameters& options = config.options;
   plan = plan_run(options, *system);

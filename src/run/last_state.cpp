@@ -106,7 +106,6 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
       catalogue.make(config.system, config.own,
                      settle_circumstances(config, catalogue, workers, run)->setting, workers);
   require_shape(*made.system);
-  require_rhs(*made.system);
   return made;
 }
 
