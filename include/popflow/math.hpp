@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "popflow/math/choice.hpp"
 #include "popflow/math/erf.hpp"
 #include "popflow/math/exp.hpp"
 #include "popflow/math/hyperbolic.hpp"
@@ -14,9 +15,10 @@
 /// versions, and between machines with and without fused multiply-adds.)
 ///
 /// `math::exp(x)` takes a double, a Pack, or any class of numbers that has a function exp() of its
-/// own beside it. exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit in the last
-/// place, sqrt is rounded correctly; erfc, sinh, cosh, asinh, logistic and softplus are within 3.
-/// All are compiled with -ffp-contract=off, which CMake's popflow_add_program() sets.
+/// own beside it; so do the functions of math/choice.hpp, which a formula calls where one for
+/// doubles alone would branch. exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit
+/// in the last place, sqrt is rounded correctly; erfc, sinh, cosh, asinh, logistic and softplus are
+/// within 3. All are compiled with -ffp-contract=off, which CMake's popflow_add_program() sets.
 namespace popflow::math {
 
 using std::sqrt;

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "popflow/lanes.hpp"
 #include "popflow/math.hpp"
@@ -12,103 +16,225 @@
 namespace popflow {
 
 /// A row of kLanes numbers that is computed with like one number, each lane by itself: formulas
-/// that are written for any type of number, as generic lambdas, serve trajectories alone and
-/// sixteen of them side by side.
-class [[gnu::may_alias]] alignas(64) Pack {
+/// that are written for any type of number serve trajectories alone and sixteen of them side by
+/// side. Each lane has the bits that a double would have, whatever the width.
+///
+/// The numbers lie in vectors of `width` doubles, 4 of which fill a register of AVX2 and 8 one of
+/// AVX-512. A formula is a generic lambda that names no width: in_lanes() chooses it.
+template <std::size_t width>
+class [[gnu::may_alias]] alignas(64) BasicPack {
+  using Wide = math::Wide<width>;
+  using Vector = typename Wide::Vector;
+
  public:
-  Pack() = default;
-  Pack(double x) {
-    for (Four& part : parts_) part = x - Four{};
+  /// A condition in each lane, made by comparing Packs; combined with others by &&, || and !.
+  struct Mask;
+
+  BasicPack() = default;
+  POPFLOW_MATH_INLINE BasicPack(double x) {
+    for (Vector& part : parts_) part = x - Vector{};
   }
 
-  friend Pack operator+(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i, Four& part) { part = a.parts_[i] + b.parts_[i]; });
+  friend POPFLOW_MATH_INLINE BasicPack operator+(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return x + y; }, a, b);
   }
-  friend Pack operator-(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i, Four& part) { part = a.parts_[i] - b.parts_[i]; });
+  friend POPFLOW_MATH_INLINE BasicPack operator-(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return x - y; }, a, b);
   }
-  friend Pack operator*(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i, Four& part) { part = a.parts_[i] * b.parts_[i]; });
+  friend POPFLOW_MATH_INLINE BasicPack operator*(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return x * y; }, a, b);
   }
-  friend Pack operator/(const Pack& a, const Pack& b) {
-    return each([&](std::size_t i, Four& part) { part = a.parts_[i] / b.parts_[i]; });
+  friend POPFLOW_MATH_INLINE BasicPack operator/(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return x / y; }, a, b);
   }
-  friend Pack operator-(const Pack& a) {
-    return each([&](std::size_t i, Four& part) { part = -a.parts_[i]; });
+  friend POPFLOW_MATH_INLINE BasicPack operator-(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return -x; }, a);
   }
-  friend Pack abs(const Pack& a) {
+  POPFLOW_MATH_INLINE BasicPack& operator+=(const BasicPack& a) { return *this = *this + a; }
+  POPFLOW_MATH_INLINE BasicPack& operator-=(const BasicPack& a) { return *this = *this - a; }
+  POPFLOW_MATH_INLINE BasicPack& operator*=(const BasicPack& a) { return *this = *this * a; }
+  POPFLOW_MATH_INLINE BasicPack& operator/=(const BasicPack& a) { return *this = *this / a; }
+
+  friend POPFLOW_MATH_INLINE Mask operator<(const BasicPack& a, const BasicPack& b) {
+    return {
+        each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return where_less(x, y); }, a, b)};
+  }
+  friend POPFLOW_MATH_INLINE Mask operator<=(const BasicPack& a, const BasicPack& b) {
+    return {each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return where_at_most(x, y); },
+                 a, b)};
+  }
+  friend POPFLOW_MATH_INLINE Mask operator>(const BasicPack& a, const BasicPack& b) {
+    return b < a;
+  }
+  friend POPFLOW_MATH_INLINE Mask operator>=(const BasicPack& a, const BasicPack& b) {
+    return b <= a;
+  }
+  friend POPFLOW_MATH_INLINE Mask operator==(const BasicPack& a, const BasicPack& b) {
+    return {
+        each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return where_equal(x, y); }, a, b)};
+  }
+  friend POPFLOW_MATH_INLINE Mask operator!=(const BasicPack& a, const BasicPack& b) {
+    return !(a == b);
+  }
+
+  friend POPFLOW_MATH_INLINE Mask operator&&(const Mask& a, const Mask& b) {
+    return {each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return where_both(x, y); },
+                 a.where, b.where)};
+  }
+  friend POPFLOW_MATH_INLINE Mask operator||(const Mask& a, const Mask& b) {
+    return {each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return where_either(x, y); },
+                 a.where, b.where)};
+  }
+  friend POPFLOW_MATH_INLINE Mask operator!(const Mask& a) {
+    return {each([](const Wide& x) POPFLOW_INLINED { return where_not(x); }, a.where)};
+  }
+
+  // As those of math/choice.hpp.
+  friend POPFLOW_MATH_INLINE BasicPack select(const Mask& condition, const BasicPack& yes,
+                                              const BasicPack& no) {
+    return each([](const Wide& w, const Wide& x, const Wide& y)
+                    POPFLOW_INLINED { return choose(w, x, y); },
+                condition.where, yes, no);
+  }
+  friend bool any(const Mask& condition) {
+    std::int64_t bits = 0;
+    for (const Vector& part : condition.where.parts_)
+      for (std::size_t lane = 0; lane < width; ++lane) bits |= ((typename Wide::Bits)part)[lane];
+    return bits != 0;
+  }
+  friend POPFLOW_MATH_INLINE BasicPack min(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return if_less(y, x, y, x); }, a,
+                b);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack max(const BasicPack& a, const BasicPack& b) {
+    return each([](const Wide& x, const Wide& y) POPFLOW_INLINED { return if_less(x, y, y, x); }, a,
+                b);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack abs(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return magnitude(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack sqrt(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return root(x); }, a);
+  }
+
+  // As those of math.hpp.
+  friend POPFLOW_MATH_INLINE BasicPack exp(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return math::exp_of(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack expm1(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return math::expm1_of(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack log(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return math::log_of(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack log1p(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return math::log1p_of(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack tanh(const BasicPack& a) {
+    return each([](const Wide& x) POPFLOW_INLINED { return math::tanh_of(x); }, a);
+  }
+  friend POPFLOW_MATH_INLINE BasicPack erf(const BasicPack& a) {
     return each(
-        [&](std::size_t i, Four& part) { part = a.parts_[i] < 0 ? -a.parts_[i] : a.parts_[i]; });
+        [](const Wide& x)
+            POPFLOW_INLINED { return each_lane(x, [](double lane) { return math::erf(lane); }); },
+        a);
   }
-  friend Pack sqrt(const Pack& a) {
-    return each_lane(a, [](double x) { return std::sqrt(x); });
+  friend POPFLOW_MATH_INLINE BasicPack pow(const BasicPack& a, double y) {
+    return each(
+        [y](const Wide& x) POPFLOW_INLINED {
+          return each_lane(x, [y](double lane) { return math::pow(lane, y); });
+        },
+        a);
   }
-  // The bits of a double's functions, in every lane.
-  friend Pack exp(const Pack& a) {
-    return each_part(a, [](const Wide& x) { return math::exp_of(x); });
-  }
-  friend Pack expm1(const Pack& a) {
-    return each_part(a, [](const Wide& x) { return math::expm1_of(x); });
-  }
-  friend Pack log(const Pack& a) {
-    return each_part(a, [](const Wide& x) { return math::log_of(x); });
-  }
-  friend Pack log1p(const Pack& a) {
-    return each_part(a, [](const Wide& x) { return math::log1p_of(x); });
-  }
-  friend Pack tanh(const Pack& a) {
-    return each_part(a, [](const Wide& x) { return math::tanh_of(x); });
-  }
-  friend Pack erf(const Pack& a) {
-    return each_lane(a, [](double x) { return math::erf(x); });
-  }
-  friend Pack pow(const Pack& a, double y) {
-    return each_lane(a, [y](double x) { return math::pow(x, y); });
-  }
-  Pack& operator+=(const Pack& a) { return *this = *this + a; }
-  Pack& operator-=(const Pack& a) { return *this = *this - a; }
-  Pack& operator*=(const Pack& a) { return *this = *this * a; }
 
  private:
-  // Vectors that every compiler keeps in registers, and splits where these are smaller.
-  using Wide = math::Wide<4>;
-  using Four = Wide::Vector;
+  static constexpr std::size_t kParts = kLanes / width;
 
-  template <class Compute>
-  static Pack each_part(const Pack& a, Compute compute) {
-    return each([&](std::size_t i, Four& part) { part = compute(Wide(a.parts_[i])).of; });
+  /// Written without a loop, so that gcc keeps the parts in registers.
+  template <class Operation, class... Packs>
+  static POPFLOW_MATH_INLINE BasicPack each(Operation operation, const Packs&... of) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) POPFLOW_INLINED {
+      BasicPack result;
+      const auto at = [&]<std::size_t part>() POPFLOW_INLINED {
+        result.parts_[part] = operation(Wide(of.parts_[part])...).of;
+      };
+      (at.template operator()<i>(), ...);
+      return result;
+    }
+    (std::make_index_sequence<kParts>());
   }
   template <class Compute>
-  static Pack each_lane(const Pack& a, Compute compute) {
-    return each([&](std::size_t i, Four& part) {
-      for (std::size_t lane = 0; lane < 4; ++lane) part[lane] = compute(a.parts_[i][lane]);
-    });
-  }
-  template <class Compute>
-  static Pack each(Compute compute) {
-    Pack result;
-    for (std::size_t i = 0; i < kLanes / 4; ++i) compute(i, result.parts_[i]);
+  static POPFLOW_MATH_INLINE Wide each_lane(const Wide& x, Compute compute) {
+    Wide result;
+    for (std::size_t lane = 0; lane < width; ++lane) result.of[lane] = compute(x.of[lane]);
     return result;
   }
-  Four parts_[kLanes / 4];
+  static POPFLOW_MATH_INLINE Wide root(const Wide& x) {
+#if defined(__SSE2__) && !defined(__NO_MATH_ERRNO__)
+    // By the name of the instruction, since gcc would call the C library for errno.
+    const auto two = [&](std::size_t i)
+                         POPFLOW_INLINED { return _mm_sqrt_pd(_mm_set_pd(x.of[i + 1], x.of[i])); };
+    const __m128d a = two(0), b = two(2);
+    if constexpr (width == 4) {
+      return Wide(Vector{a[0], a[1], b[0], b[1]});
+    } else {
+      const __m128d c = two(4), d = two(6);
+      return Wide(Vector{a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]});
+    }
+#else
+    return each_lane(x, [](double lane) { return std::sqrt(lane); });
+#endif
+  }
+
+  Vector parts_[kParts];
 };
 
-/// `Formula` for LaneFormulas; see in_lanes().
-template <class Formula>
-[[gnu::flatten]] POPFLOW_WIDEST void compute_lanes(const LaneSizes& sizes, const double* of,
-                                                   const double* x, double* out) {
-  Formula{}(std::span(reinterpret_cast<const Pack*>(of), sizes.parameters),
-            std::span(reinterpret_cast<const Pack*>(x), sizes.entries),
-            reinterpret_cast<Pack*>(out));
+template <std::size_t width>
+struct BasicPack<width>::Mask {
+  BasicPack where;  ///< all bits of a lane are set, or none
+};
+
+/// A Pack for any machine.
+using Pack = BasicPack<4>;
+
+namespace lanes {
+
+template <class Formula, std::size_t width>
+concept Takes = requires(std::span<const BasicPack<width>> rows, BasicPack<width>* out) {
+  Formula{}(rows, rows, out);
+};
+
+template <class Formula, std::size_t width>
+POPFLOW_MATH_INLINE void compute(const LaneSizes& sizes, const double* of, const double* x,
+                                 double* out) {
+  using Number = BasicPack<width>;
+  Formula{}(std::span(reinterpret_cast<const Number*>(of), sizes.parameters),
+            std::span(reinterpret_cast<const Number*>(x), sizes.entries),
+            reinterpret_cast<Number*>(out));
 }
+template <class Formula>
+[[gnu::flatten]] POPFLOW_UP_TO_AVX2 void compute_by_4(const LaneSizes& sizes, const double* of,
+                                                      const double* x, double* out) {
+  compute<Formula, 4>(sizes, of, x, out);
+}
+template <class Formula>
+[[gnu::flatten]] POPFLOW_AVX512 void compute_by_8(const LaneSizes& sizes, const double* of,
+                                                  const double* x, double* out) {
+  compute<Formula, 8>(sizes, of, x, out);
+}
+
+}  // namespace lanes
 
 /// A formula for many trajectories side by side, from a lambda `(auto of, auto x, auto out)` that
 /// captures nothing: it knows a problem by its parameters `of` alone. `of` and `x` are spans, `out`
-/// points to what is to be written; all consist of Packs.
+/// points to what is to be written; all consist of Packs. Those of a lambda that names `Pack` are
+/// half as wide as AVX-512 allows.
 template <class Formula>
 LaneFormula in_lanes(Formula /*formula*/) {
   static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
-  return compute_lanes<Formula>;
+  if constexpr (lanes::Takes<Formula, 8>)
+    if (has_avx512()) return lanes::compute_by_8<Formula>;
+  return lanes::compute_by_4<Formula>;
 }
 
 }  // namespace popflow

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "popflow/pack.hpp"
 #include "popflow/random.hpp"
 #include "support/catch.hpp"
 
@@ -169,40 +168,4 @@ TEST_CASE("Elementary functions have C's special values", "[fast][numerics]") {
   CHECK(math::hypot(0x3p600, 0x4p600) == 0x5p600);
   CHECK(math::hypot(0x3p-600, 0x4p-600) == 0x5p-600);
   CHECK(same(math::hypot(kInfinity, kNone), kInfinity));
-}
-
-TEST_CASE("A Pack's functions have the bits of a double's", "[fast][numerics]") {
-  std::vector<double> all = arguments(-800, 800, 2000, 13);
-  for (const double x : {kInfinity, -kInfinity, kNone, kLargest, -kLargest}) all.push_back(x);
-  while (all.size() % kLanes != 0) all.push_back(0.5);
-  struct Pair {
-    std::string name;
-    Pack (*of_pack)(const Pack&);
-    double (*of_double)(double);
-  };
-  const std::vector<Pair> pairs = {
-      {"exp", [](const Pack& x) { return math::exp(x); }, [](double x) { return math::exp(x); }},
-      {"expm1", [](const Pack& x) { return math::expm1(x); },
-       [](double x) { return math::expm1(x); }},
-      {"log", [](const Pack& x) { return math::log(x); }, [](double x) { return math::log(x); }},
-      {"log1p", [](const Pack& x) { return math::log1p(x); },
-       [](double x) { return math::log1p(x); }},
-      {"tanh", [](const Pack& x) { return math::tanh(x); }, [](double x) { return math::tanh(x); }},
-      {"erf", [](const Pack& x) { return math::erf(x); }, [](double x) { return math::erf(x); }},
-      {"sqrt", [](const Pack& x) { return math::sqrt(x); }, [](double x) { return math::sqrt(x); }},
-      {"pow", [](const Pack& x) { return math::pow(x, 1.5); },
-       [](double x) { return math::pow(x, 1.5); }}};
-  for (const Pair& pair : pairs) {
-    INFO(pair.name);
-    std::size_t differ = 0;
-    for (std::size_t i = 0; i < all.size(); i += kLanes) {
-      alignas(64) double values[kLanes];
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i), kLanes, values);
-      const Pack result = pair.of_pack(*reinterpret_cast<const Pack*>(values));
-      const auto* lanes = reinterpret_cast<const double*>(&result);
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
-        if (!same(lanes[lane], pair.of_double(values[lane]))) ++differ;
-    }
-    CHECK(differ == 0);
-  }
 }

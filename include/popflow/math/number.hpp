@@ -9,6 +9,8 @@
 /// no branches, no table, and nothing that depends on the processor. All functions here are inlined
 /// into their caller, so that each is compiled for the caller's instruction set.
 #define POPFLOW_MATH_INLINE inline __attribute__((always_inline))
+/// As much for a lambda, after its parameters.
+#define POPFLOW_INLINED __attribute__((always_inline))
 
 namespace popflow::math {
 
@@ -42,6 +44,32 @@ class Wide {
                                           const Wide& no) {
     return Wide(a.of < b.of ? yes.of : no.of);
   }
+
+  // All bits are set where a condition holds, and none where it does not. With AVX-512 conditions
+  // are no vectors: gcc takes them apart, unless each chooses between two numbers at once.
+  friend POPFLOW_MATH_INLINE Wide where_less(const Wide& a, const Wide& b) {
+    if constexpr (lanes > 4) return Wide(a.of < b.of ? all_bits().of : Vector{});
+    return from(a.of < b.of);
+  }
+  friend POPFLOW_MATH_INLINE Wide where_at_most(const Wide& a, const Wide& b) {
+    if constexpr (lanes > 4) return Wide(a.of <= b.of ? all_bits().of : Vector{});
+    return from(a.of <= b.of);
+  }
+  friend POPFLOW_MATH_INLINE Wide where_equal(const Wide& a, const Wide& b) {
+    if constexpr (lanes > 4) return Wide(a.of == b.of ? all_bits().of : Vector{});
+    return from(a.of == b.of);
+  }
+  friend POPFLOW_MATH_INLINE Wide where_both(const Wide& a, const Wide& b) {
+    return from((Bits)a.of & (Bits)b.of);
+  }
+  friend POPFLOW_MATH_INLINE Wide where_either(const Wide& a, const Wide& b) {
+    return from((Bits)a.of | (Bits)b.of);
+  }
+  friend POPFLOW_MATH_INLINE Wide where_not(const Wide& a) { return from(~(Bits)a.of); }
+  friend POPFLOW_MATH_INLINE Wide choose(const Wide& where, const Wide& yes, const Wide& no) {
+    return from(((Bits)where.of & (Bits)yes.of) | (~(Bits)where.of & (Bits)no.of));
+  }
+
   friend POPFLOW_MATH_INLINE Wide magnitude(const Wide& x) { return from((Bits)x.of & ~kSign); }
   friend POPFLOW_MATH_INLINE Wide with_sign(const Wide& size, const Wide& x) {
     return from((Bits)size.of | ((Bits)x.of & kSign));
@@ -77,6 +105,7 @@ class Wide {
   static constexpr std::int64_t kRootHalf = 0x3fe6a09e00000000;
   static constexpr std::int64_t kToRootHalf = kOne - kRootHalf;
 
+  static POPFLOW_MATH_INLINE Wide all_bits() { return from(~Bits{}); }
   static POPFLOW_MATH_INLINE Wide from(const Bits& bits) { return Wide((Vector)bits); }
 };
 
