@@ -35,69 +35,69 @@ void pow() = delete;
 void sqrt() = delete;
 
 template <class N>
-auto exp_of(const N& x) {
+POPFLOW_MATH_INLINE auto exp_of(const N& x) {
   return exp(x);
 }
 template <class N>
-auto expm1_of(const N& x) {
+POPFLOW_MATH_INLINE auto expm1_of(const N& x) {
   return expm1(x);
 }
 template <class N>
-auto log_of(const N& x) {
+POPFLOW_MATH_INLINE auto log_of(const N& x) {
   return log(x);
 }
 template <class N>
-auto log1p_of(const N& x) {
+POPFLOW_MATH_INLINE auto log1p_of(const N& x) {
   return log1p(x);
 }
 template <class N>
-auto tanh_of(const N& x) {
+POPFLOW_MATH_INLINE auto tanh_of(const N& x) {
   return tanh(x);
 }
 template <class N>
-auto erf_of(const N& x) {
+POPFLOW_MATH_INLINE auto erf_of(const N& x) {
   return erf(x);
 }
 template <class N, class Power>
-auto pow_of(const N& x, const Power& y) {
+POPFLOW_MATH_INLINE auto pow_of(const N& x, const Power& y) {
   return pow(x, y);
 }
 template <class N>
-auto sqrt_of(const N& x) {
+POPFLOW_MATH_INLINE auto sqrt_of(const N& x) {
   return sqrt(x);
 }
 }  // namespace beside
 
 template <NumberClass N>
-auto exp(const N& x) {
+POPFLOW_MATH_INLINE auto exp(const N& x) {
   return beside::exp_of(x);
 }
 template <NumberClass N>
-auto expm1(const N& x) {
+POPFLOW_MATH_INLINE auto expm1(const N& x) {
   return beside::expm1_of(x);
 }
 template <NumberClass N>
-auto log(const N& x) {
+POPFLOW_MATH_INLINE auto log(const N& x) {
   return beside::log_of(x);
 }
 template <NumberClass N>
-auto log1p(const N& x) {
+POPFLOW_MATH_INLINE auto log1p(const N& x) {
   return beside::log1p_of(x);
 }
 template <NumberClass N>
-auto tanh(const N& x) {
+POPFLOW_MATH_INLINE auto tanh(const N& x) {
   return beside::tanh_of(x);
 }
 template <NumberClass N>
-auto erf(const N& x) {
+POPFLOW_MATH_INLINE auto erf(const N& x) {
   return beside::erf_of(x);
 }
 template <NumberClass N, class Power>
-auto pow(const N& x, const Power& y) {
+POPFLOW_MATH_INLINE auto pow(const N& x, const Power& y) {
   return beside::pow_of(x, y);
 }
 template <NumberClass N>
-auto sqrt(const N& x) {
+POPFLOW_MATH_INLINE auto sqrt(const N& x) {
   return beside::sqrt_of(x);
 }
 

@@ -19,8 +19,9 @@ namespace popflow {
 /// that are written for any type of number serve trajectories alone and sixteen of them side by
 /// side. Each lane has the bits that a double would have, whatever the width.
 ///
-/// The numbers lie in vectors of `width` doubles, 4 of which fill a register of AVX2 and 8 one of
-/// AVX-512. A formula is a generic lambda that names no width: in_lanes() chooses it.
+/// The numbers lie in vectors of `width` doubles, 2 of which fill a register of any machine, 4 one
+/// of AVX2 and 8 one of AVX-512. A formula is a generic lambda that names no width: in_lanes()
+/// chooses it.
 template <std::size_t width>
 class [[gnu::may_alias]] alignas(64) BasicPack {
   using Wide = math::Wide<width>;
@@ -174,11 +175,14 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
     // By the name of the instruction, since gcc would call the C library for errno.
     const auto two = [&](std::size_t i)
                          POPFLOW_INLINED { return _mm_sqrt_pd(_mm_set_pd(x.of[i + 1], x.of[i])); };
-    const __m128d a = two(0), b = two(2);
-    if constexpr (width == 4) {
+    const __m128d a = two(0);
+    if constexpr (width == 2) {
+      return Wide(Vector{a[0], a[1]});
+    } else if constexpr (width == 4) {
+      const __m128d b = two(2);
       return Wide(Vector{a[0], a[1], b[0], b[1]});
     } else {
-      const __m128d c = two(4), d = two(6);
+      const __m128d b = two(2), c = two(4), d = two(6);
       return Wide(Vector{a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]});
     }
 #else
@@ -194,7 +198,7 @@ struct BasicPack<width>::Mask {
   BasicPack where;  ///< all bits of a lane are set, or none
 };
 
-/// A Pack for any machine.
+/// A Pack for where no width is chosen.
 using Pack = BasicPack<4>;
 
 namespace lanes {
@@ -212,9 +216,15 @@ POPFLOW_MATH_INLINE void compute(const LaneSizes& sizes, const double* of, const
             std::span(reinterpret_cast<const Number*>(x), sizes.entries),
             reinterpret_cast<Number*>(out));
 }
+// One function for each formula and width, so that gcc inlines all of the formula.
+template <class Formula, std::size_t width>
+[[gnu::flatten]] void compute_anywhere(const LaneSizes& sizes, const double* of, const double* x,
+                                       double* out) {
+  compute<Formula, width>(sizes, of, x, out);
+}
 template <class Formula>
-[[gnu::flatten]] POPFLOW_UP_TO_AVX2 void compute_by_4(const LaneSizes& sizes, const double* of,
-                                                      const double* x, double* out) {
+[[gnu::flatten]] POPFLOW_AVX2 void compute_by_4(const LaneSizes& sizes, const double* of,
+                                                const double* x, double* out) {
   compute<Formula, 4>(sizes, of, x, out);
 }
 template <class Formula>
@@ -227,14 +237,15 @@ template <class Formula>
 
 /// A formula for many trajectories side by side, from a lambda `(auto of, auto x, auto out)` that
 /// captures nothing: it knows a problem by its parameters `of` alone. `of` and `x` are spans, `out`
-/// points to what is to be written; all consist of Packs. Those of a lambda that names `Pack` are
-/// half as wide as AVX-512 allows.
+/// points to what is to be written; all consist of Packs of the width that fits the machine. A
+/// lambda may name `Pack`, which has one width.
 template <class Formula>
 LaneFormula in_lanes(Formula /*formula*/) {
   static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
   if constexpr (lanes::Takes<Formula, 8>)
     if (has_avx512()) return lanes::compute_by_8<Formula>;
-  return lanes::compute_by_4<Formula>;
+  if (has_avx2()) return lanes::compute_by_4<Formula>;
+  return lanes::compute_anywhere < Formula, lanes::Takes<Formula, 2> ? 2 : 4 > ;
 }
 
 }  // namespace popflow

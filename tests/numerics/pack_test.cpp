@@ -101,16 +101,14 @@ template <std::size_t width>
 void compute(Rows<width>& rows) {
   Operations{}(rows.in[0], rows.in[1], rows.out.data());
 }
-#ifdef POPFLOW_HAS_VERSIONS
 template <std::size_t width>
-[[gnu::flatten, gnu::target("avx2")]] void compute_avx2(Rows<width>& rows) {
+[[gnu::flatten]] POPFLOW_AVX2 void compute_avx2(Rows<width>& rows) {
   Operations{}(rows.in[0], rows.in[1], rows.out.data());
 }
 template <std::size_t width>
-[[gnu::flatten, gnu::target("avx512f")]] void compute_avx512(Rows<width>& rows) {
+[[gnu::flatten]] POPFLOW_AVX512 void compute_avx512(Rows<width>& rows) {
   Operations{}(rows.in[0], rows.in[1], rows.out.data());
 }
-#endif
 
 /// The same bits, or both NaN.
 bool same(double a, double b) {
@@ -149,10 +147,8 @@ void check_lanes(const std::string& name, void (*compute_rows)(Rows<width>&)) {
 template <std::size_t width>
 void check_machine() {
   check_lanes<width>("any machine", compute<width>);
-#ifdef POPFLOW_HAS_VERSIONS
-  if (__builtin_cpu_supports("avx2")) check_lanes<width>("AVX2", compute_avx2<width>);
+  if (has_avx2()) check_lanes<width>("AVX2", compute_avx2<width>);
   if (has_avx512()) check_lanes<width>("AVX-512", compute_avx512<width>);
-#endif
 }
 
 /// A formula with everything that a choice needs.
@@ -164,6 +160,7 @@ constexpr auto kRelu = [](auto of, auto x, auto out) {
 }  // namespace
 
 TEST_CASE("Packs have the bits of doubles at any width", "[fast][numerics]") {
+  check_machine<2>();
   check_machine<4>();
   check_machine<8>();
 }
