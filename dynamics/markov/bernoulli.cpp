@@ -55,11 +55,6 @@ double sigmoid(double f) {
 
 double coin_entropy(double p) { return -p * math::log(p) - (1 - p) * math::log1p(-p); }
 
-double probability_change(double p, double d) {
-  if (d > 0) return -p * (1 - p) * math::expm1(-d) / (p + (1 - p) * math::exp(-d));
-  return p * (1 - p) * math::expm1(d) / (1 - p + p * math::exp(d));
-}
-
 double coin_divergence(double p, double d) {
   // With p the rarer side: log(1 - p + p e^d) - p d.
   if (p > 0.5) return coin_divergence(1 - p, -d);

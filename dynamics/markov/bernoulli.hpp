@@ -1,5 +1,9 @@
 #pragma once
 
+#include <type_traits>
+
+#include "popflow/math.hpp"
+
 /// Differences between two coins, one given by its probability and the other by how far its logit
 /// is from the first one's: exact to rounding however small or large that distance is.
 namespace popflow::markov {
@@ -16,8 +20,18 @@ double sigmoid(double f);
 /// Entropy of a coin in nats.
 double coin_entropy(double p);
 
-/// sigmoid(logit(p) + d) - p.
-double probability_change(double p, double d);
+/// sigmoid(logit(p) + d) - p, for any type of number.
+template <class Number>
+POPFLOW_MATH_INLINE Number probability_change(const Number& p,
+                                              const std::type_identity_t<Number>& d) {
+  const auto [less, less_one] = math::exponentials(-math::abs(d));
+  const auto up = d > 0;
+  const Number other = 1 - p;
+  const Number from = math::select(up, p, other);
+  const Number to = math::select(up, other, p);
+  const Number change = p * other * less_one / (from + to * less);
+  return math::select(up, -change, change);
+}
 
 /// The Kullback-Leibler divergence of a coin with logit(p) + d from one with p, in nats.
 double coin_divergence(double p, double d);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/markov/bernoulli.hpp"
+#include "dynamics/markov/formulas.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow::markov {
@@ -24,62 +24,6 @@ double best_slope_of(double p, double q, double correlation) {
   if (ratio > -0.5 && ratio < 1) return math::log1p(ratio);
   return -(logit(p) + logit(q));
 }
-
-/// a and b with e^s = (b/a)^2, neither above 1.
-struct HalfPowers {
-  double a, b;
-};
-HalfPowers half_powers(double slope) {
-  const double less = math::exp(-std::abs(slope) / 2);
-  return {slope > 0 ? less : 1, slope > 0 ? 1 : less};
-}
-
-/// Square root of D^2 + 4 pi0 pi1 b^2. Where the squares would vanish, hypot() keeps its digits;
-/// elsewhere it is only slower.
-double discriminant(const Chain& chain, double D, double b) {
-  const double E = chain.twice_root * b;
-  const double square = D * D + E * E;
-  return square > 1e-280 ? std::sqrt(square) : math::hypot(D, E);
-}
-
-/// What pairs and gradient at a slope are made of; each computes what it needs alone, since flows
-/// ask for the gradient only.
-struct PairsAt {
-  PairsAt(const Chain& chain_, double slope_) : PairsAt(chain_, slope_, half_powers(slope_)) {}
-
-  const Chain& chain;
-  double slope, a, b, D, S;
-
-  [[nodiscard]] double change() const { return pairs() * a / (a + S); }
-  [[nodiscard]] double stay0() const { return chain.pi0 >= chain.pi1 ? common() : rare(); }
-  [[nodiscard]] double stay1() const { return chain.pi0 >= chain.pi1 ? rare() : common(); }
-  /// x* - x, from the difference of the two quadratic equations, times a^2.
-  [[nodiscard]] double g1() const {
-    const double x = change();
-    const double best = chain.pair_change;
-    const double d = slope - chain.best_slope;
-    const double above =
-        d < 0 ? a * a * chain.pair_stay * math::expm1(d) : -b * b * best * best * math::expm1(-d);
-    const double below = a * a * (stay0() + chain.pi1 * (1 - chain.q)) + b * b * (x + best);
-    return below > 0 ? above / below : best - x;
-  }
-
- private:
-  PairsAt(const Chain& chain_, double slope_, HalfPowers half)
-      : chain(chain_),
-        slope(slope_),
-        a(half.a),
-        b(half.b),
-        D(chain.asymmetry * a),
-        S(discriminant(chain, D, b)) {}
-  [[nodiscard]] double pairs() const { return 2 * (chain.pi0 * chain.pi1); }
-  [[nodiscard]] double common() const { return std::max(chain.pi0, chain.pi1) * (D + S) / (a + S); }
-  [[nodiscard]] double rare() const {
-    if (!(S > 0)) return 0;
-    return std::min(chain.pi0, chain.pi1) * 4 * (chain.pi0 * chain.pi1) * (b / (S + D)) *
-           (b / (a + S));
-  }
-};
 
 }  // namespace
 
@@ -111,12 +55,15 @@ std::optional<std::string> transition_fault(double probability) {
   return std::nullopt;
 }
 
-double slope_gradient(const Chain& chain, double slope) { return PairsAt(chain, slope).g1(); }
+double slope_gradient(const Chain& chain, double slope) {
+  const PairNumbers<double> of = pair_numbers(chain);
+  return PairsAt(of, slope).g1();
+}
 
 ModelPairs model_pairs(const Chain& chain, double slope) {
-  const PairsAt at(chain, slope);
-  const double stay0 = at.stay0(), stay1 = at.stay1();
-  return {at.change(), stay0, stay1, at.g1(), at.S > 0 ? stay0 * (stay1 / at.S) * at.a : 0};
+  const PairNumbers<double> of = pair_numbers(chain);
+  const PairsAt at(of, slope);
+  return {at.change(), at.stay0(), at.stay1(), at.g1(), at.curvature()};
 }
 
 namespace {
@@ -128,9 +75,9 @@ struct LogitsAtSlope {
 };
 LogitsAtSlope logits_at(const Chain& chain, double slope) {
   if (chain.p == chain.q) return {-slope / 2, slope / 2, 0};
-  const auto [a, b] = half_powers(slope);
-  const double D = chain.asymmetry * a;
-  const double S = discriminant(chain, D, b);
+  const HalfPowers<double> of_slope = half_powers(slope);
+  const double D = chain.asymmetry * of_slope.a;
+  const double S = discriminant(D, chain.twice_root * of_slope.b);
   const double r = math::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
   const double log_a = -std::max(slope, 0.0) / 2;
   if (chain.p < chain.q) return {r + log_a, r + (slope + log_a), r};

@@ -66,15 +66,9 @@ struct Logits {
 /// The logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
 Logits optimal_logits(const Chain& chain, double e, double w);
 
-/// s = e^2 (1 + 2w|w|).
-inline double slope(double e, double w) { return e * e * (1 + 2 * w * std::abs(w)); }
-
 /// The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
 /// this it is kept constant, as it is at 0, before rounding could change its sign.
 inline constexpr double kVanishing = 1e-270;
-
-/// w as the right-hand side takes it.
-inline double acting(double w) { return std::abs(w) < kVanishing ? 0 : w; }
 
 // ---- The loss.
 
@@ -96,8 +90,6 @@ using LossAbove = double (*)(const Chain& chain, const Logits& logits);
 struct SlopeRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  /// How far a slope lies inside; negative outside.
-  [[nodiscard]] double depth(double slope) const { return std::min(slope - low, high - slope); }
 };
 
 /// Ends of a range of slopes: both, or only the one that a flow from the start can cross, which

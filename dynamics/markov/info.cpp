@@ -2,6 +2,7 @@
 
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "dynamics/markov/formulas.hpp"
 #include "dynamics/markov/landscape.hpp"
 #include "dynamics/markov/look.hpp"
 #include "popflow/math.hpp"
@@ -219,7 +220,9 @@ const BoundTable<EventInfo, EventLook>& events() {
       {{"loss_settled",
         "the loss has covered 99% of the way from its start to the limit of the flow from there "
         "(optimal bias; not for starts at rest)"},
-       [](const EventLook& look) { return look.settled.depth(look.slope); }}};
+       [](const EventLook& look) {
+         return depth(look.slope, look.settled.low, look.settled.high);
+       }}};
   return table;
 }
 

@@ -8,9 +8,8 @@
 
 namespace popflow::markov {
 
-/// The formulas of flow, covariance and event for many trajectories at once, on (e, w) with the
-/// optimal bias. What they are is said where System has them for one (system.cpp, chain.cpp,
-/// noise.cpp); here no branch depends on a number.
+/// Flow, covariance and event of many trajectories at once, on (e, w) with the optimal bias: those
+/// of formulas.hpp with Packs for numbers.
 const LaneFormulas& optimal_lanes();
 /// On (e, w, b): flow and covariance.
 const LaneFormulas& free_lanes();

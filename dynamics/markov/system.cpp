@@ -6,6 +6,7 @@
 
 #include "dynamics/markov.hpp"
 #include "dynamics/markov/bernoulli.hpp"
+#include "dynamics/markov/formulas.hpp"
 #include "dynamics/markov/lanes.hpp"
 #include "popflow/datasets.hpp"
 #include "popflow/math.hpp"
@@ -220,13 +221,6 @@ void Markov::start(std::span<double> x) const {
   if (free_bias_) x[2] = start_.b;
 }
 
-Markov::LogitDerivatives Markov::logit_derivatives(std::span<const double> x) {
-  // f_0 = b - e^2/2 and f_1 = f_0 + s.
-  const double e = x[0];
-  const double w = acting(x[1]);
-  return {{-e, 0, 1}, {e * (1 + 4 * w * std::abs(w)), 4 * e * e * std::abs(w), 1}};
-}
-
 Logits Markov::logits(std::span<const double> x) const {
   if (!free_bias_) return optimal_logits(chain_, x[0], x[1]);
   const double f0 = x[2] - x[0] * x[0] / 2;
@@ -241,23 +235,22 @@ Gradient Markov::gradient(std::span<const double> x) const {
 }
 
 Gradient Markov::slope_of_loss(std::span<const double> x) const {
-  const double e = x[0];
   const double w = acting(x[1]);
   Gradient g;
-  g.slope = markov::slope(e, w);
+  g.slope = markov::slope(x[0], w);
+  ByLogits<double> by{};
   if (free_bias_) {
     g.logits = logits(x);
-    g.g0 = chain_.pi0 * probability_change(chain_.p, g.logits.f0 - chain_.logit_p);
-    // By the probability of a 0, which keeps the digits of a small q.
-    g.g1 = -chain_.pi1 * probability_change(chain_.q, -(g.logits.f1 + chain_.logit_q));
-    g.by_b = g.g0 + g.g1;
+    by = by_logits(coin_numbers(chain_), g.logits.f0, g.logits.f1);
   } else {
-    g.g1 = slope_gradient(chain_, g.slope);
-    g.g0 = -g.g1;
+    by = by_logits(pair_numbers(chain_), g.slope);
   }
-  const double ww = w * std::abs(w);
-  g.by_e = e * ((1 + 4 * ww) * g.g1 - g.g0);
-  g.by_w = 4 * std::abs(w) * e * e * g.g1;
+  g.g0 = by.g0;
+  g.g1 = by.g1;
+  const ByState<double> of_state = markov::gradient(by, x[0], w);
+  g.by_e = of_state.e;
+  g.by_w = of_state.w;
+  if (free_bias_) g.by_b = of_state.b;
   return g;
 }
 
@@ -288,7 +281,8 @@ void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
     j = -g.g1 * slope_by_twice - curvature * slope_by * slope_by.transpose();
     return;
   }
-  const auto [f0_by, f1_by] = logit_derivatives(x);
+  const LogitDerivatives<double> f = logit_derivatives(x[0], w);
+  const Eigen::Vector3d f0_by(f.of0.e, f.of0.w, f.of0.b), f1_by(f.of1.e, f.of1.w, f.of1.b);
   const double v0 = chain_.pi0 * sigmoid(g.logits.f0) * sigmoid(-g.logits.f0);
   const double v1 = chain_.pi1 * sigmoid(g.logits.f1) * sigmoid(-g.logits.f1);
   j = -v0 * f0_by * f0_by.transpose() - v1 * f1_by * f1_by.transpose();

@@ -69,11 +69,6 @@ class Markov : public System,
   [[nodiscard]] LimitPoint limit_point() const;
 
  private:
-  /// d f_0 and d f_1 by (e, w, b), of which (e, w) count with the optimal bias.
-  struct LogitDerivatives {
-    Eigen::Vector3d of0, of1;
-  };
-  [[nodiscard]] static LogitDerivatives logit_derivatives(std::span<const double> x);
   [[nodiscard]] Logits logits(std::span<const double> x) const;
   [[nodiscard]] Gradient gradient(std::span<const double> x) const;
   /// The same without the logits, where the bias is optimal: they are half of the work.

@@ -24,6 +24,10 @@ struct LaneSizes {
 using LaneFormula = void (*)(const LaneSizes& sizes, const double* of, const double* x,
                              double* out);
 
+/// Writes dx/dt, and the lower triangle of Covariance::covariance(), by rows.
+using LaneCovarianceFormula = void (*)(const double* of, const double* x, double* dxdt,
+                                       double* covariance);
+
 /// The formulas of a System for kLanes independent trajectories at once. Arrays consist of rows of
 /// kLanes numbers, one row for each entry of the state, parameter, event or passage; number l of
 /// every row belongs to trajectory l, and nothing else is computed from it: what happens in a lane
@@ -34,10 +38,8 @@ using LaneFormula = void (*)(const LaneSizes& sizes, const double* of, const dou
 struct LaneFormulas {
   LaneSizes sizes;
   LaneFormula flow = nullptr;  ///< writes dx/dt
-  /// Writes dx/dt, and the lower triangle of Covariance::covariance(), by rows. Null where the
-  /// System has none, or has events that are extrema.
-  void (*flow_and_covariance)(const double* of, const double* x, double* dxdt,
-                              double* covariance) = nullptr;
+  /// Null where the System has no covariance, or has events that are extrema.
+  LaneCovarianceFormula flow_and_covariance = nullptr;
   /// Events::event_functions(); then, if any event is an extremum, Events::event_height() of each.
   /// Null where there are none.
   LaneFormula events = nullptr;

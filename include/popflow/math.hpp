@@ -27,6 +27,7 @@ using std::sqrt;
 namespace beside {
 void exp() = delete;
 void expm1() = delete;
+void exponentials() = delete;
 void log() = delete;
 void log1p() = delete;
 void tanh() = delete;
@@ -41,6 +42,10 @@ POPFLOW_MATH_INLINE auto exp_of(const N& x) {
 template <class N>
 POPFLOW_MATH_INLINE auto expm1_of(const N& x) {
   return expm1(x);
+}
+template <class N>
+POPFLOW_MATH_INLINE auto exponentials_of(const N& x) {
+  return exponentials(x);
 }
 template <class N>
 POPFLOW_MATH_INLINE auto log_of(const N& x) {
@@ -75,6 +80,10 @@ POPFLOW_MATH_INLINE auto exp(const N& x) {
 template <NumberClass N>
 POPFLOW_MATH_INLINE auto expm1(const N& x) {
   return beside::expm1_of(x);
+}
+template <NumberClass N>
+POPFLOW_MATH_INLINE auto exponentials(const N& x) {
+  return beside::exponentials_of(x);
 }
 template <NumberClass N>
 POPFLOW_MATH_INLINE auto log(const N& x) {

@@ -125,6 +125,11 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
   friend POPFLOW_MATH_INLINE BasicPack expm1(const BasicPack& a) {
     return each([](const Wide& x) POPFLOW_INLINED { return math::expm1_of(x); }, a);
   }
+  friend POPFLOW_MATH_INLINE math::Exponentials<BasicPack> exponentials(const BasicPack& a) {
+    return {
+        each([](const Wide& x) POPFLOW_INLINED { return math::exponentials_of(x).value; }, a),
+        each([](const Wide& x) POPFLOW_INLINED { return math::exponentials_of(x).less_one; }, a)};
+  }
   friend POPFLOW_MATH_INLINE BasicPack log(const BasicPack& a) {
     return each([](const Wide& x) POPFLOW_INLINED { return math::log_of(x); }, a);
   }
@@ -203,34 +208,59 @@ using Pack = BasicPack<4>;
 
 namespace lanes {
 
-template <class Formula, std::size_t width>
-concept Takes = requires(std::span<const BasicPack<width>> rows, BasicPack<width>* out) {
-  Formula{}(rows, rows, out);
+// How a formula is called with Packs of a width, by pointers to rows of doubles.
+template <class Formula>
+struct Rows {
+  template <std::size_t width>
+  static constexpr bool takes = requires(std::span<const BasicPack<width>> rows,
+                                         BasicPack<width>* out) {
+    Formula{}(rows, rows, out);
+  };
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const LaneSizes& sizes, const double* of, const double* x,
+                                          double* out) {
+    using Number = BasicPack<width>;
+    Formula{}(std::span(reinterpret_cast<const Number*>(of), sizes.parameters),
+              std::span(reinterpret_cast<const Number*>(x), sizes.entries),
+              reinterpret_cast<Number*>(out));
+  }
+};
+template <class Formula>
+struct Covariances {
+  template <std::size_t width>
+  static constexpr bool takes = requires(const BasicPack<width>* rows, BasicPack<width>* out) {
+    Formula{}(rows, rows, out, out);
+  };
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const double* of, const double* x, double* dxdt,
+                                          double* covariance) {
+    using Number = BasicPack<width>;
+    Formula{}(reinterpret_cast<const Number*>(of), reinterpret_cast<const Number*>(x),
+              reinterpret_cast<Number*>(dxdt), reinterpret_cast<Number*>(covariance));
+  }
 };
 
-template <class Formula, std::size_t width>
-POPFLOW_MATH_INLINE void compute(const LaneSizes& sizes, const double* of, const double* x,
-                                 double* out) {
-  using Number = BasicPack<width>;
-  Formula{}(std::span(reinterpret_cast<const Number*>(of), sizes.parameters),
-            std::span(reinterpret_cast<const Number*>(x), sizes.entries),
-            reinterpret_cast<Number*>(out));
-}
 // One function for each formula and width, so that gcc inlines all of the formula.
-template <class Formula, std::size_t width>
-[[gnu::flatten]] void compute_anywhere(const LaneSizes& sizes, const double* of, const double* x,
-                                       double* out) {
-  compute<Formula, width>(sizes, of, x, out);
+template <class Call, std::size_t width, class... Arguments>
+[[gnu::flatten]] void compute_anywhere(Arguments... arguments) {
+  Call::template compute<width>(arguments...);
 }
-template <class Formula>
-[[gnu::flatten]] POPFLOW_AVX2 void compute_by_4(const LaneSizes& sizes, const double* of,
-                                                const double* x, double* out) {
-  compute<Formula, 4>(sizes, of, x, out);
+template <class Call, class... Arguments>
+[[gnu::flatten]] POPFLOW_AVX2 void compute_by_4(Arguments... arguments) {
+  Call::template compute<4>(arguments...);
 }
-template <class Formula>
-[[gnu::flatten]] POPFLOW_AVX512 void compute_by_8(const LaneSizes& sizes, const double* of,
-                                                  const double* x, double* out) {
-  compute<Formula, 8>(sizes, of, x, out);
+template <class Call, class... Arguments>
+[[gnu::flatten]] POPFLOW_AVX512 void compute_by_8(Arguments... arguments) {
+  Call::template compute<8>(arguments...);
+}
+
+/// The version of a formula for this machine.
+template <class Call, class... Arguments>
+auto widest() -> void (*)(Arguments...) {
+  if constexpr (Call::template takes<8>)
+    if (has_avx512()) return compute_by_8<Call, Arguments...>;
+  if (has_avx2()) return compute_by_4<Call, Arguments...>;
+  return compute_anywhere < Call, Call::template takes<2> ? 2 : 4, Arguments... > ;
 }
 
 }  // namespace lanes
@@ -242,10 +272,17 @@ template <class Formula>
 template <class Formula>
 LaneFormula in_lanes(Formula /*formula*/) {
   static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
-  if constexpr (lanes::Takes<Formula, 8>)
-    if (has_avx512()) return lanes::compute_by_8<Formula>;
-  if (has_avx2()) return lanes::compute_by_4<Formula>;
-  return lanes::compute_anywhere < Formula, lanes::Takes<Formula, 2> ? 2 : 4 > ;
+  return lanes::widest<lanes::Rows<Formula>, const LaneSizes&, const double*, const double*,
+                       double*>();
+}
+
+/// As much for LaneFormulas::flow_and_covariance, from a lambda `(auto of, auto x, auto dxdt, auto
+/// covariance)` of pointers.
+template <class Formula>
+LaneCovarianceFormula in_lanes_with_covariance(Formula /*formula*/) {
+  static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
+  return lanes::widest<lanes::Covariances<Formula>, const double*, const double*, double*,
+                       double*>();
 }
 
 }  // namespace popflow

@@ -74,9 +74,24 @@ POPFLOW_MATH_INLINE Number expm1_of(const Number& x) {
   return with_sign(if_less(magnitude(x), 0x1p-54, magnitude(x), magnitude(value)), x);
 }
 
+/// e^x and e^x - 1.
+template <class Number>
+struct Exponentials {
+  Number value, less_one;
+};
+
+template <class Number>
+POPFLOW_MATH_INLINE Exponentials<Number> exponentials_of(const Number& x) {
+  Number shifted;
+  const SplitExp<Number> split = split_exp(Number(if_less(x, -708.0, Number(-708.0), x)), shifted);
+  return {split.value(), split.less_one()};
+}
+
 /// e^x within 1 unit in the last place.
 POPFLOW_MATH_INLINE double exp(double x) { return exp_of(x); }
 /// e^x - 1 within 1 unit in the last place.
 POPFLOW_MATH_INLINE double expm1(double x) { return expm1_of(x); }
+/// exp(x) and expm1(x) for -708 <= x <= 0, at the cost of one; below -708 their values there.
+POPFLOW_MATH_INLINE Exponentials<double> exponentials(double x) { return exponentials_of(x); }
 
 }  // namespace popflow::math

@@ -67,6 +67,7 @@ class Wide {
   }
   friend POPFLOW_MATH_INLINE Wide where_not(const Wide& a) { return from(~(Bits)a.of); }
   friend POPFLOW_MATH_INLINE Wide choose(const Wide& where, const Wide& yes, const Wide& no) {
+    if constexpr (lanes == 4) return Wide((Bits)where.of < 0 ? yes.of : no.of);  // by the sign bit
     return from(((Bits)where.of & (Bits)yes.of) | (~(Bits)where.of & (Bits)no.of));
   }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "dynamics/markov/formulas.hpp"
 #include "support/catch.hpp"
 #include "support/floor.hpp"
 #include "support/markov_fixture.hpp"
