@@ -1,7 +1,6 @@
 #include "dynamics/joma/attention.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "dynamics/joma/kernels.hpp"
 #include "numerics/exponential.hpp"
@@ -14,12 +13,11 @@ double Attention::log_slope(double square) const {
 }
 
 void Attention::apply(std::size_t count, double* values) const {
-  const double c = offset;
-  if (kind == Kind::linear) {
-    for (std::size_t i = 0; i < count; ++i) values[i] = std::sqrt(values[i] + c);
-    return;
-  }
-  exponentials(count, inverse(), highest_exponent, c, values);
+  const AttentionNumbers<double> of = numbers();
+  if (kind == Kind::linear)
+    for (std::size_t i = 0; i < count; ++i) values[i] = weight_of<Form::linear>(of, values[i]);
+  else
+    exponentials(count, of.inverse, of.highest, of.offset, values);
 }
 
 Attention::Part Attention::apply_softmax(std::size_t count, double* values) const {

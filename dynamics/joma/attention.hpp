@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "dynamics/joma/token.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma {
@@ -38,6 +39,9 @@ struct Attention {
   double highest_exponent = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] double inverse() const { return 0.5 / temperature / temperature; }
+  [[nodiscard]] AttentionNumbers<double> numbers() const {
+    return {inverse(), offset, highest_exponent};
+  }
 
   /// d log(b_l)/dS_l before any softmax, d being its own; 0 where b_l = 0 or cut.
   [[nodiscard]] double log_slope(double square) const;

@@ -168,7 +168,7 @@ class Reduced : public Coordinates {
       target_motions(end - begin, along + begin, length + begin, x + begin, squares_out, growths);
     else
       for (std::size_t l = begin; l < end; ++l) {
-        const Motion motion = drive_motion(along[l], length[l], x[l]);
+        const Motion<double> motion = drive_motion(along[l], length[l], x[l]);
         squares_out[l - begin] = motion.square;
         growths[l - begin] = motion.growth;
       }

@@ -1,13 +1,10 @@
 #include "dynamics/joma/entropy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "dynamics/joma/kernels.hpp"
-#include "numerics/exponential.hpp"
-#include "popflow/math.hpp"
 
 namespace popflow::joma {
 
@@ -44,7 +41,7 @@ double AttentionEntropy::at(std::span<const double> x) const {
   if (attention_.kind == Attention::Kind::linear && !(ref.square + attention_.offset > 0))
     return std::numeric_limits<double>::quiet_NaN();
   // Of all but the reference, in units of its weight.
-  std::vector<EntropySums> parts(pieces());
+  std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     double w[kStretch];
@@ -57,31 +54,28 @@ double AttentionEntropy::at(std::span<const double> x) const {
       parts[piece].add(entropy_sums(to - from, w, p));
     }
   });
-  EntropySums others;
-  for (const EntropySums& part : parts) others.add(part);
-  return entropy_of(others, math::log1p(others.p));
+  EntropySums<double> others;
+  for (const EntropySums<double>& part : parts) others.add(part);
+  return entropy_of(others);
 }
 
 void AttentionEntropy::rates(std::size_t count, const Reference& reference, const double* squares,
                              const double* growths, const double* w, const double* p,
                              double* out) const {
-  if (attention_.kind == Attention::Kind::linear) {
-    const double unit = std::sqrt(std::max(reference.square + attention_.offset, 0.0));
-    for (std::size_t i = 0; i < count; ++i) out[i] = root_rate(p[i], growths[i], unit);
-    return;
-  }
-  const double factor = attention_.inverse();
-  if (reference.square * factor > attention_.highest_exponent) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double held = std::max(squares[i] * factor - attention_.highest_exponent, 0.0);
-      out[i] = 2 * factor * growths[i] * exponential(w[i] - held);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) out[i] = 2 * factor * growths[i] * p[i];
+  const AttentionNumbers<double> of = attention_.numbers();
+  const auto write = [&]<Form form>(double unit) {
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = rate_of<form>(of, unit, {squares[i], growths[i]}, {w[i], p[i]});
+  };
+  if (attention_.kind == Attention::Kind::linear)
+    write.operator()<Form::linear>(root_of(of, reference.square));
+  else if (reference.square * of.inverse > of.highest)
+    write.operator()<Form::held>(0);
+  else
+    write.operator()<Form::exponential>(0);
 }
 
-EntropyRate AttentionEntropy::rate(std::span<const double> x) const {
+EntropyRate<double> AttentionEntropy::rate(std::span<const double> x) const {
   const Reference ref = reference(x);
   double ref_rate = 0;
   {
@@ -95,7 +89,7 @@ EntropyRate AttentionEntropy::rate(std::span<const double> x) const {
   }
   // Linear attention knows its logarithms to within the rounding of 1.
   const double factor = attention_.kind == Attention::Kind::linear ? 0 : attention_.inverse();
-  std::vector<EntropySums> parts(pieces());
+  std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
     double growths[kStretch];
@@ -112,8 +106,8 @@ EntropyRate AttentionEntropy::rate(std::span<const double> x) const {
           entropy_rate_sums(to - from, w, p, rate, squares, factor, ref.square, ref_rate));
     }
   });
-  EntropySums all;
-  for (const EntropySums& part : parts) all.add(part);
+  EntropySums<double> all;
+  for (const EntropySums<double>& part : parts) all.add(part);
   return entropy_rate_of(all);
 }
 

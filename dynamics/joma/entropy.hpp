@@ -21,7 +21,7 @@ class AttentionEntropy {
   /// Of a state, in nats; NaN where no token has attention.
   [[nodiscard]] double at(std::span<const double> x) const;
   /// How it changes along the flow.
-  [[nodiscard]] EntropyRate rate(std::span<const double> x) const;
+  [[nodiscard]] EntropyRate<double> rate(std::span<const double> x) const;
 
  private:
   /// The token with the largest attention, to which all are compared: what is small relative to it

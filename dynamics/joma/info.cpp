@@ -244,9 +244,9 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
   return table;
 }
 
-const BoundTable<EventInfo, EntropyRate>& event_table() {
+const BoundTable<EventInfo, EntropyRate<double>>& event_table() {
   constexpr double kStandsOut = 1e-3;  // in nats: what a figure shows
-  static const BoundTable<EventInfo, EntropyRate> table(
+  static const BoundTable<EventInfo, EntropyRate<double>> table(
       {{{"entropy_falls", "the attention's entropy begins to fall, by 0.001 or more", "",
          kStandsOut},
         falling},

@@ -1,9 +1,5 @@
 #include "dynamics/joma/kernels.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "numerics/exponential.hpp"
 #include "popflow/widest.hpp"
 
@@ -20,19 +16,38 @@ double total(const double (&lanes)[kLanes]) {
   return sum;
 }
 
+/// EntropySums side by side, field by field.
+struct EntropyRows {
+  double p[kLanes] = {}, u[kLanes] = {}, w[kLanes] = {}, uu[kLanes] = {}, uw[kLanes] = {};
+  double noise[kLanes] = {}, unevenness[kLanes] = {};
+
+  POPFLOW_MATH_INLINE void add(std::size_t lane, const EntropySums<double>& token) {
+    EntropySums<double> sums = at(lane);
+    sums.add(token);
+    p[lane] = sums.p;
+    u[lane] = sums.u;
+    w[lane] = sums.w;
+    uu[lane] = sums.uu;
+    uw[lane] = sums.uw;
+    noise[lane] = sums.noise;
+    unevenness[lane] = sums.unevenness;
+  }
+  [[nodiscard]] POPFLOW_MATH_INLINE EntropySums<double> at(std::size_t lane) const {
+    return {p[lane], u[lane], w[lane], uu[lane], uw[lane], noise[lane], unevenness[lane]};
+  }
+};
+
 }  // namespace
 
 POPFLOW_WIDEST void exponentials(std::size_t count, double factor, double highest, double c,
                                  double* values) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const double z = values[i] * factor;
-    values[i] = exponential((z > highest ? highest : z) + c);
-  }
+  const AttentionNumbers<double> of{.inverse = factor, .offset = c, .highest = highest};
+  for (std::size_t i = 0; i < count; ++i) values[i] = weight_of<Form::held>(of, values[i]);
 }
 
 POPFLOW_WIDEST double shifted_exponentials(std::size_t count, double factor, double largest,
                                            double* values) {
-  for (std::size_t i = 0; i < count; ++i) values[i] = exponential(values[i] * factor - largest);
+  for (std::size_t i = 0; i < count; ++i) values[i] = softmax_weight(factor, largest, values[i]);
   double sums[kLanes] = {};
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
@@ -51,7 +66,7 @@ POPFLOW_WIDEST void target_motions(std::size_t count, const double* __restrict__
                                    const double* __restrict__ length, const double* __restrict__ s,
                                    double* __restrict__ squares, double* __restrict__ growths) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Motion motion = target_motion(along[i], length[i], s[i]);
+    const Motion<double> motion = target_motion(along[i], length[i], s[i]);
     squares[i] = motion.square;
     growths[i] = motion.growth;
   }
@@ -115,8 +130,9 @@ POPFLOW_WIDEST double largest(std::size_t count, const double* values) {
 POPFLOW_WIDEST void exponential_shares(std::size_t count, double factor, double reference,
                                        const double* __restrict__ squares, double* __restrict__ w,
                                        double* __restrict__ p) {
+  const AttentionNumbers<double> of{.inverse = factor, .offset = 0, .highest = 0};
   for (std::size_t i = 0; i < count; ++i) {
-    const Share share = exponential_share((squares[i] - reference) * factor);
+    const Share<double> share = share_of<Form::exponential>(of, squares[i], reference);
     w[i] = share.w;
     p[i] = share.p;
   }
@@ -125,43 +141,35 @@ POPFLOW_WIDEST void exponential_shares(std::size_t count, double factor, double 
 POPFLOW_WIDEST void root_shares(std::size_t count, double c, double reference,
                                 const double* __restrict__ squares, double* __restrict__ w,
                                 double* __restrict__ p) {
+  const AttentionNumbers<double> of{.inverse = 0, .offset = c, .highest = 0};
   for (std::size_t i = 0; i < count; ++i) {
-    const Share share = root_share((squares[i] + c) / (reference + c));
+    const Share<double> share = share_of<Form::linear>(of, squares[i], reference);
     w[i] = share.w;
     p[i] = share.p;
   }
 }
 
-void EntropySums::add(const EntropySums& other) {
-  p += other.p;
-  u += other.u;
-  w += other.w;
-  uu += other.uu;
-  uw += other.uw;
-  noise += other.noise;
-  unevenness = std::max(unevenness, other.unevenness);
-}
-
-POPFLOW_WIDEST EntropySums entropy_rate_sums(std::size_t count, const double* __restrict__ w,
-                                             const double* __restrict__ p,
-                                             const double* __restrict__ rates,
-                                             const double* __restrict__ squares, double factor,
-                                             double reference, double reference_rate) {
-  EntropyRows<kLanes> sums;
+POPFLOW_WIDEST EntropySums<double> entropy_rate_sums(
+    std::size_t count, const double* __restrict__ w, const double* __restrict__ p,
+    const double* __restrict__ rates, const double* __restrict__ squares, double factor,
+    double reference, double reference_rate) {
+  const AttentionNumbers<double> of{.inverse = factor, .offset = 0, .highest = 0};
+  EntropyRows sums;
   const auto add = [&](std::size_t lane, std::size_t i) __attribute__((always_inline)) {
-    sums.add(lane, {w[i], p[i]}, rates[i], reference_rate, (squares[i] + reference) * factor);
+    sums.add(lane, sums_of_token<double>({w[i], p[i]}, rates[i], reference_rate,
+                                         size_of<Form::exponential>(of, squares[i], reference)));
   };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
     for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
   for (; i < count; ++i) add(0, i);
-  EntropySums all;
+  EntropySums<double> all;
   for (std::size_t lane = 0; lane < kLanes; ++lane) all.add(sums.at(lane));
   return all;
 }
 
-POPFLOW_WIDEST EntropySums entropy_sums(std::size_t count, const double* __restrict__ w,
-                                        const double* __restrict__ p) {
+POPFLOW_WIDEST EntropySums<double> entropy_sums(std::size_t count, const double* __restrict__ w,
+                                                const double* __restrict__ p) {
   double shares[kLanes] = {};
   double weighted[kLanes] = {};
   std::size_t i = 0;
@@ -174,7 +182,10 @@ POPFLOW_WIDEST EntropySums entropy_sums(std::size_t count, const double* __restr
     shares[0] += p[i];
     weighted[0] += p[i] * w[i];
   }
-  return {.p = total(shares), .w = total(weighted)};
+  EntropySums<double> sums;
+  sums.p = total(shares);
+  sums.w = total(weighted);
+  return sums;
 }
 
 }  // namespace popflow::joma

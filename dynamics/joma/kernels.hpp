@@ -55,10 +55,10 @@ void root_shares(std::size_t count, double c, double reference, const double* sq
 
 /// Sums over tokens, in an order of their own: w is known to within the rounding of (squares +
 /// reference) factor, or of 1.
-EntropySums entropy_rate_sums(std::size_t count, const double* w, const double* p,
-                              const double* rates, const double* squares, double factor,
-                              double reference, double reference_rate);
+EntropySums<double> entropy_rate_sums(std::size_t count, const double* w, const double* p,
+                                      const double* rates, const double* squares, double factor,
+                                      double reference, double reference_rate);
 /// The entropy's own: p and w (which sums p w) alone.
-EntropySums entropy_sums(std::size_t count, const double* w, const double* p);
+EntropySums<double> entropy_sums(std::size_t count, const double* w, const double* p);
 
 }  // namespace popflow::joma

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "dynamics/joma/token.hpp"
-#include "numerics/exponential.hpp"
-#include "popflow/widest.hpp"
+#include "popflow/pack.hpp"
 
 namespace popflow::joma {
 
@@ -15,203 +14,122 @@ namespace {
 
 using std::size_t;
 
-/// What differs from formula to formula.
-enum class Form {
-  exponential,
-  held,  ///< exponential, with targets, whose rates are held at highest_exponent
-  softmax,
-  linear,
+/// The parameters: three numbers of the attention, three of each token, all levels of passages.
+template <class Number>
+struct Rows {
+  Rows(std::span<const Number> of, size_t tokens)
+      : attention{of[0], of[1], of[2]},
+        along(of.subspan(kCommon, tokens)),
+        length(of.subspan(kCommon + tokens, tokens)),
+        across(of.subspan(kCommon + 2 * tokens, tokens)),
+        levels(of.subspan(kCommon + 3 * tokens)) {}
+  static constexpr size_t kCommon = 3;
+
+  /// S and its growth of a token on whose progress s is.
+  template <bool has_target>
+  [[nodiscard]] POPFLOW_MATH_INLINE Motion<Number> motion(size_t i, const Number& s) const {
+    Motion<Number> motion =
+        has_target ? target_motion(along[i], length[i], s) : drive_motion(along[i], length[i], s);
+    motion.square += across[i];
+    return motion;
+  }
+
+  AttentionNumbers<Number> attention;
+  std::span<const Number> along, length, across, levels;
+};
+template <class Number>
+Rows(std::span<const Number>, size_t) -> Rows<Number>;
+
+size_t parameters_of(size_t tokens, size_t levels) {
+  return Rows<double>::kCommon + 3 * tokens + levels;
+}
+
+template <Form form, bool has_target>
+constexpr auto flow = [](auto of, auto x, auto dxdt) {
+  const Rows rows(of, x.size());
+  const size_t tokens = x.size();
+  if constexpr (form == Form::softmax) {
+    auto most = 0 * x[0], sum = most;
+    for (size_t i = 0; i < tokens; ++i) {
+      dxdt[i] = rows.template motion<has_target>(i, x[i]).square;
+      most = math::max(most, dxdt[i]);
+    }
+    const auto largest = most * rows.attention.inverse;
+    for (size_t i = 0; i < tokens; ++i) {
+      dxdt[i] = softmax_weight(rows.attention.inverse, largest, dxdt[i]);
+      sum += dxdt[i];
+    }
+    const auto factor = 1 / sum;
+    for (size_t i = 0; i < tokens; ++i) dxdt[i] *= factor;
+  } else {
+    for (size_t i = 0; i < tokens; ++i)
+      dxdt[i] = weight_of<form>(rows.attention, rows.template motion<has_target>(i, x[i]).square);
+  }
 };
 
-// Rows of the parameters: three numbers of the attention, three of each token, all levels.
-enum Common : size_t { kInverse, kOffset, kHighest, kCommon };
-enum Token : size_t { kAlong, kLength, kAcross, kToken };
-
-inline const double* token(const LaneSizes& sizes, const double* of, Token what, size_t i) {
-  return of + (kCommon + what * sizes.entries + i) * kLanes;
-}
-inline size_t first_level(size_t tokens) { return kCommon + kToken * tokens; }
-
-template <bool has_target>
-inline Motion motion(double along, double length, double s) {
-  return has_target ? target_motion(along, length, s) : drive_motion(along, length, s);
-}
-
-// gcc vectorises a loop over lanes where arrays are told apart: hence __restrict.
-
-/// A token's attention; with softmax its logarithm, whose largest yet goes to `top`.
+/// Events with their heights.
 template <Form form, bool has_target>
-inline __attribute__((always_inline)) void attend(const double* __restrict of,
-                                                  const double* __restrict along,
-                                                  const double* __restrict length,
-                                                  const double* __restrict across,
-                                                  const double* __restrict s,
-                                                  double* __restrict top, double* __restrict out) {
-  const double* inverse = of + kInverse * kLanes;
-  const double* offset = of + kOffset * kLanes;
-  const double* highest = of + kHighest * kLanes;
-  for (size_t l = 0; l < kLanes; ++l) {
-    const double square = motion<has_target>(along[l], length[l], s[l]).square + across[l];
-    if constexpr (form == Form::linear) {
-      out[l] = std::sqrt(square + offset[l]);
-    } else {
-      double z = square * inverse[l];
-      if constexpr (form == Form::held) z = z > highest[l] ? highest[l] : z;
-      if constexpr (form == Form::softmax) {
-        top[l] = z > top[l] ? z : top[l];
-        out[l] = z;
-      } else {
-        out[l] = exponential(z + offset[l]);
-      }
-    }
+constexpr auto events = [](auto of, auto x, auto values) {
+  using Number = std::remove_cvref_t<decltype(*values)>;
+  const Rows rows(of, x.size());
+  // The token with the largest attention, to which all are compared.
+  Number reference = 0;
+  Motion<Number> most{-1, 0};
+  Motion<Number> motions[kMostTokensInLanes];
+  for (size_t i = 0; i < x.size(); ++i) {
+    const Motion<Number>& motion = motions[i] = rows.template motion<has_target>(i, x[i]);
+    const auto more = motion.square > most.square;
+    reference = math::select(more, Number(static_cast<double>(i)), reference);
+    most.square = math::select(more, motion.square, most.square);
+    most.growth = math::select(more, motion.growth, most.growth);
   }
-}
-
-template <Form form, bool has_target>
-POPFLOW_WIDEST void flow(const LaneSizes& sizes, const double* __restrict of,
-                         const double* __restrict x, double* __restrict dxdt) {
-  double top[kLanes] = {};
-  for (size_t i = 0; i < sizes.entries; ++i)
-    attend<form, has_target>(of, token(sizes, of, kAlong, i), token(sizes, of, kLength, i),
-                             token(sizes, of, kAcross, i), x + i * kLanes, top, dxdt + i * kLanes);
-  if constexpr (form != Form::softmax) return;
-  double sum[kLanes] = {};
-  for (size_t i = 0; i < sizes.entries; ++i)
-    for (size_t l = 0; l < kLanes; ++l) {
-      double& b = dxdt[i * kLanes + l];
-      b = exponential(b - top[l]);
-      sum[l] += b;
-    }
-  for (size_t l = 0; l < kLanes; ++l) sum[l] = 1 / sum[l];
-  for (size_t i = 0; i < sizes.entries; ++i)
-    for (size_t l = 0; l < kLanes; ++l) dxdt[i * kLanes + l] *= sum[l];
-}
-
-/// The token with the largest attention, to which all are compared.
-struct Reference {
-  double token[kLanes];
-  double square[kLanes], growth[kLanes];
-  double rate[kLanes];
-  double unit[kLanes];  ///< with linear attention: its
+  const Number unit = root_of(rows.attention, most.square);
+  const Number reference_rate = rate_of<form>(rows.attention, unit, most, {0, 1});
+  EntropySums<Number> sums;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const Motion<Number>& motion = motions[i];
+    Share<Number> share = share_of<form>(rows.attention, motion.square, most.square);
+    const Number rate = rate_of<form>(rows.attention, unit, motion, share);
+    share.p = math::select(reference == static_cast<double>(i), Number(0), share.p);
+    sums.add(sums_of_token(share, rate, reference_rate,
+                           size_of<form>(rows.attention, motion.square, most.square)));
+  }
+  const EntropyRate<Number> rate = entropy_rate_of(sums);
+  const Number entropy = entropy_of(sums);
+  values[0] = falling(rate);
+  values[1] = rising(rate);
+  values[2] = -entropy;
+  values[3] = entropy;
 };
 
-/// A token's S and growth; whether it is the reference so far.
-template <bool has_target>
-inline __attribute__((always_inline)) void compare(size_t i, const double* __restrict along,
-                                                   const double* __restrict length,
-                                                   const double* __restrict across,
-                                                   const double* __restrict s,
-                                                   double* __restrict squares,
-                                                   double* __restrict growths, Reference& best) {
-  for (size_t l = 0; l < kLanes; ++l) {
-    const auto [part, growth] = motion<has_target>(along[l], length[l], s[l]);
-    const double square = part + across[l];
-    const bool more = square > best.square[l];
-    best.token[l] = more ? static_cast<double>(i) : best.token[l];
-    best.square[l] = more ? square : best.square[l];
-    best.growth[l] = more ? growth : best.growth[l];
-    squares[l] = square;
-    growths[l] = growth;
-  }
-}
-
-/// d log(b)/dt in units of the reference's b, of a token with the share p.
-template <Form form>
-inline double rate_of(double inverse, double highest, double unit, double square, double growth,
-                      const Share& share) {
-  if constexpr (form == Form::linear) return root_rate(share.p, growth, unit);
-  if constexpr (form == Form::held) {
-    const double above = square * inverse - highest;
-    const double held = above > 0 ? above : 0;
-    return 2 * inverse * growth * exponential(share.w - held);
-  }
-  return 2 * inverse * growth * share.p;
-}
-
-template <Form form>
-inline __attribute__((always_inline)) void add(const double* __restrict of, size_t i,
-                                               const double* __restrict squares,
-                                               const double* __restrict growths,
-                                               const Reference& reference,
-                                               EntropyRows<kLanes>& sums) {
-  const double* inverse = of + kInverse * kLanes;
-  const double* offset = of + kOffset * kLanes;
-  const double* highest = of + kHighest * kLanes;
-  for (size_t l = 0; l < kLanes; ++l) {
-    const double most = reference.square[l];
-    Share share = form == Form::linear ? root_share((squares[l] + offset[l]) / (most + offset[l]))
-                                       : exponential_share((squares[l] - most) * inverse[l]);
-    const double rate =
-        rate_of<form>(inverse[l], highest[l], reference.unit[l], squares[l], growths[l], share);
-    share.p = reference.token[l] == static_cast<double>(i) ? 0 : share.p;
-    // Linear attention knows its logarithms to within the rounding of 1.
-    const double size = form == Form::linear ? 0 : (squares[l] + most) * inverse[l];
-    sums.add(l, share, rate, reference.rate[l], size);
-  }
-}
+constexpr auto passages = [](auto of, auto x, auto values) {
+  const Rows rows(of, x.size());
+  for (size_t i = 0; i < rows.levels.size(); ++i) values[i] = x[i % x.size()] - rows.levels[i];
+};
 
 template <Form form, bool has_target>
-POPFLOW_WIDEST void events(const LaneSizes& sizes, const double* __restrict of,
-                           const double* __restrict x, double* __restrict values) {
-  double squares[kMostTokensInLanes * kLanes], growths[kMostTokensInLanes * kLanes];
-  Reference reference = {};
-  for (double& square : reference.square) square = -1;
-  for (size_t i = 0; i < sizes.entries; ++i)
-    compare<has_target>(i, token(sizes, of, kAlong, i), token(sizes, of, kLength, i),
-                        token(sizes, of, kAcross, i), x + i * kLanes, squares + i * kLanes,
-                        growths + i * kLanes, reference);
-  const double* offset = of + kOffset * kLanes;
-  for (size_t l = 0; l < kLanes; ++l) {
-    const double most = reference.square[l] + offset[l];
-    reference.unit[l] = std::sqrt(most > 0 ? most : 0);
-    reference.rate[l] =
-        rate_of<form>(of[kInverse * kLanes + l], of[kHighest * kLanes + l], reference.unit[l],
-                      reference.square[l], reference.growth[l], {0, 1});
-  }
-  EntropyRows<kLanes> sums;
-  for (size_t i = 0; i < sizes.entries; ++i)
-    add<form>(of, i, squares + i * kLanes, growths + i * kLanes, reference, sums);
-  for (size_t l = 0; l < kLanes; ++l) {
-    const EntropySums of_lane = sums.at(l);
-    const EntropyRate rate = entropy_rate_of(of_lane);
-    const double entropy = entropy_of(of_lane, logarithm(1 + of_lane.p));
-    values[l] = falling(rate);
-    values[kLanes + l] = rising(rate);
-    values[2 * kLanes + l] = -entropy;
-    values[3 * kLanes + l] = entropy;
-  }
-}
-
-POPFLOW_WIDEST void passages(const LaneSizes& sizes, const double* __restrict of,
-                             const double* __restrict x, double* __restrict values) {
-  const size_t first = first_level(sizes.entries);
-  for (size_t item = 0; item < sizes.parameters - first; ++item) {
-    const double* s = x + item % sizes.entries * kLanes;
-    const double* level = of + (first + item) * kLanes;
-    for (size_t l = 0; l < kLanes; ++l) values[item * kLanes + l] = s[l] - level[l];
-  }
-}
-
-template <Form form>
-LaneFormulas with_targets() {
-  return {{}, flow<form, true>, nullptr, events<form, true>, passages};
-}
-
-template <Form form>
-LaneFormulas formulas_of(bool has_target) {
-  if (has_target) return with_targets<form>();
-  return {{}, flow<form, false>, nullptr, events<form, false>, nullptr};
+LaneFormulas formulas() {
+  // A softmax changes neither shares nor rates relative to the reference.
+  constexpr Form relative = form == Form::softmax ? Form::exponential : form;
+  return {{},
+          in_lanes(flow<form, has_target>),
+          nullptr,
+          in_lanes(events<relative, has_target>),
+          has_target ? in_lanes(passages) : nullptr};
 }
 
 LaneFormulas formulas_of(const Attention& attention, bool has_target) {
-  if (std::isfinite(attention.highest_exponent)) return with_targets<Form::held>();
+  const auto with = [&]<Form form>() {
+    return has_target ? formulas<form, true>() : formulas<form, false>();
+  };
+  if (std::isfinite(attention.highest_exponent)) return formulas<Form::held, true>();
   switch (attention.kind) {
     case Attention::Kind::softmax:
-      return formulas_of<Form::softmax>(has_target);
+      return with.operator()<Form::softmax>();
     case Attention::Kind::linear:
-      return formulas_of<Form::linear>(has_target);
+      return with.operator()<Form::linear>();
     default:
-      return formulas_of<Form::exponential>(has_target);
+      return with.operator()<Form::exponential>();
   }
 }
 
@@ -222,16 +140,16 @@ LaneFormulas reduced_lanes(const ReducedProblem& of) {
   LaneFormulas formulas = formulas_of(of.attention, has_target);
   const size_t tokens = of.lines.size();
   const auto levels = has_target ? static_cast<size_t>(of.problem.goal.size()) : 0;
-  formulas.sizes = {first_level(tokens) + levels, tokens};
+  formulas.sizes = {parameters_of(tokens, levels), tokens};
   return formulas;
 }
 
 void reduced_parameters(const ReducedProblem& problem, std::span<double> of) {
-  const Attention& attention = problem.attention;
-  of[kInverse] = attention.inverse();
-  of[kOffset] = attention.offset;
-  of[kHighest] = attention.highest_exponent;
-  auto next = of.begin() + kCommon;
+  const AttentionNumbers<double> numbers = problem.attention.numbers();
+  of[0] = numbers.inverse;
+  of[1] = numbers.offset;
+  of[2] = numbers.highest;
+  auto next = of.begin() + Rows<double>::kCommon;
   for (const std::vector<double>* row :
        {&problem.lines.along, &problem.lines.length, &problem.lines.across})
     next = std::copy(row->begin(), row->end(), next);

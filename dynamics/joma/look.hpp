@@ -1,6 +1,7 @@
 #pragma once
 
 #include "popflow/bound.hpp"
+#include "popflow/math.hpp"
 #include "popflow/system_info.hpp"
 
 namespace popflow::joma {
@@ -14,25 +15,31 @@ struct Look {
 };
 
 /// How the attention's entropy changes along the flow, in units of the largest attention.
+/// Conditions are those of the number: of each lane, where it is a Pack.
+template <class Number>
 struct EntropyRate {
-  double slope = 0;    ///< d entropy/dt
-  double noise = 0;    ///< its rounding error
-  bool even = false;   ///< all tokens have the same attention: the entropy is at its maximum
-  bool falls = false;  ///< then: rates differ among tokens, so that it falls from there
+  using Condition = decltype(Number() < Number());
+  Number slope;     ///< d entropy/dt
+  Number noise;     ///< its rounding error
+  Condition even;   ///< all tokens have the same attention: the entropy is at its maximum
+  Condition falls;  ///< then: rates differ among tokens, so that it falls from there
 };
 
-/// What becomes positive where the entropy begins to fall.
-inline double falling(const EntropyRate& rate) {
-  const double slope = -rate.slope - rate.noise;
-  const double at_maximum = rate.falls ? 1.0 : -1.0;
-  return rate.even ? at_maximum : slope;
+/// Becomes positive where the entropy begins to fall.
+template <class Number>
+POPFLOW_MATH_INLINE Number falling(const EntropyRate<Number>& rate) {
+  const Number at_maximum = math::select(rate.falls, Number(1), Number(-1));
+  return math::select(rate.even, at_maximum, -rate.slope - rate.noise);
 }
-/// ... and to rise.
-inline double rising(const EntropyRate& rate) { return rate.slope - 2 * rate.noise; }
+/// Becomes positive where the entropy begins to rise.
+template <class Number>
+POPFLOW_MATH_INLINE Number rising(const EntropyRate<Number>& rate) {
+  return rate.slope - 2 * rate.noise;
+}
 
 /// The observables, each with its function.
 const BoundTable<ObservableInfo, Look>& observable_table();
 /// Its events.
-const BoundTable<EventInfo, EntropyRate>& event_table();
+const BoundTable<EventInfo, EntropyRate<double>>& event_table();
 
 }  // namespace popflow::joma

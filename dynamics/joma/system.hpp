@@ -82,7 +82,7 @@ class Joma : public System,
   std::unique_ptr<const Parts> parts_;  ///< null where tokens affect each other
   LaneFormulas lanes_;                  ///< in reduced coordinates
   Shape shape_;
-  BoundTable<EventInfo, EntropyRate> events_;
+  BoundTable<EventInfo, EntropyRate<double>> events_;
   /// Of a softmax; kept, so that a right-hand side allocates nothing.
   struct Softmax {
     std::vector<Attention::Part> parts;  ///< one a piece

@@ -1,116 +1,191 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
 
 #include "dynamics/joma/look.hpp"
 #include "numerics/exponential.hpp"
+#include "popflow/math.hpp"
 
-/// The arithmetic of one token. Inlined, it is vectorised over tokens in `kernels` and over
-/// trajectories in `lanes`.
+/// The arithmetic of a token, for any type of number. Inlined, it is vectorised over the tokens of
+/// one trajectory in `kernels`; in `lanes` a number is a Pack of many trajectories.
 namespace popflow::joma {
 
 /// A token's S, but for `across`, and (dS/dt) / (2 b).
+template <class Number>
 struct Motion {
-  double square, growth;
+  Number square, growth;
 };
 
 /// y = along + length s
-inline Motion drive_motion(double along, double length, double s) {
-  const double y = along + length * s;
+template <class Number>
+POPFLOW_MATH_INLINE Motion<Number> drive_motion(const Number& along, const Number& length,
+                                                const Number& s) {
+  const Number y = along + length * s;
   return {y * y, y * length};
 }
 
 /// y = along + length (1 - e^{-s})
-inline Motion target_motion(double along, double length, double s) {
-  const SplitExponential split = split_exponential(-s);
-  const double y = along - length * split.less_one();
-  return {y * y, y * (length * split.value())};
+template <class Number>
+POPFLOW_MATH_INLINE Motion<Number> target_motion(const Number& along, const Number& length,
+                                                 const Number& s) {
+  const Number y = along - length * exponential_m1(-s);
+  return {y * y, y * (length * exponential(-s))};
+}
+
+/// The forms of the attention b, which differ in their arithmetic.
+enum class Form {
+  exponential,  ///< exp(S/(2 tau^2) + c)
+  held,         ///< exponential, with S/(2 tau^2) held at Attention::highest_exponent
+  softmax,      ///< exponential, over its sum
+  linear,       ///< sqrt(S + c)
+};
+
+/// Numbers of an Attention.
+template <class Number>
+struct AttentionNumbers {
+  Number inverse, offset, highest;
+};
+
+/// b by S, without a softmax.
+template <Form form, class Number>
+POPFLOW_MATH_INLINE Number weight_of(const AttentionNumbers<Number>& of, const Number& square) {
+  static_assert(form != Form::softmax);
+  if constexpr (form == Form::linear) return math::sqrt(square + of.offset);
+  Number z = square * of.inverse;
+  if constexpr (form == Form::held) z = math::select(z > of.highest, of.highest, z);
+  return exponential(z + of.offset);
+}
+/// Within a softmax: exp(S/(2 tau^2) - largest).
+template <class Number>
+POPFLOW_MATH_INLINE Number softmax_weight(const Number& inverse, const Number& largest,
+                                          const Number& square) {
+  return exponential(square * inverse - largest);
 }
 
 /// Attention relative to a reference's: w = log(b/b_ref) and p = e^w; where that is negligible
 /// p = 0 and w = kLowestExponent.
+template <class Number>
 struct Share {
-  double w, p;
+  Number w, p;
 };
 
 /// By w.
-inline Share exponential_share(double w) {
-  const bool counts = w > kLowestExponent;
-  const double kept = counts ? w : kLowestExponent;
-  const double share = exponential(kept);
-  return {kept, counts ? share : 0};
+template <class Number>
+POPFLOW_MATH_INLINE Share<Number> exponential_share(const Number& w) {
+  const auto counts = w > kLowestExponent;
+  const Number kept = math::select(counts, w, Number(kLowestExponent));
+  return {kept, math::select(counts, exponential(kept), Number(0))};
 }
 
 /// By p^2.
-inline Share root_share(double ratio) {
-  const bool counts = ratio >= std::numeric_limits<double>::min();
-  const double half = 0.5 * logarithm(ratio);
-  return {counts ? half : kLowestExponent, std::sqrt(counts ? ratio : 0)};
+template <class Number>
+POPFLOW_MATH_INLINE Share<Number> root_share(const Number& ratio) {
+  const auto counts = ratio >= std::numeric_limits<double>::min();
+  const Number half = 0.5 * logarithm(ratio);
+  return {math::select(counts, half, Number(kLowestExponent)),
+          math::sqrt(math::select(counts, ratio, Number(0)))};
 }
 
-/// d log(b)/dt in units of the reference's b, whose root of S + c is `unit`, with linear attention.
-inline double root_rate(double p, double growth, double unit) {
-  const double b = p * unit;
-  const double rate = growth / (b > 0 ? b : 1) / unit;
-  return b > 0 ? rate : 0;
+/// By S and the reference's; rates are held alike for both.
+template <Form form, class Number>
+POPFLOW_MATH_INLINE Share<Number> share_of(const AttentionNumbers<Number>& of, const Number& square,
+                                           const Number& reference) {
+  if constexpr (form == Form::linear)
+    return root_share<Number>((square + of.offset) / (reference + of.offset));
+  else
+    return exponential_share<Number>((square - reference) * of.inverse);
+}
+
+/// The root of the reference's S + c: its b with linear attention.
+template <class Number>
+POPFLOW_MATH_INLINE Number root_of(const AttentionNumbers<Number>& of, const Number& reference) {
+  return math::sqrt(math::max(reference + of.offset, Number(0)));
+}
+
+/// d log(b)/dt in units of the reference's b, of a token with this share; `unit` is root_of() the
+/// reference.
+template <Form form, class Number>
+POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Number& unit,
+                                   const Motion<Number>& motion, const Share<Number>& share) {
+  if constexpr (form == Form::linear) {
+    const Number b = share.p * unit;
+    const auto counts = b > 0;
+    const Number rate = motion.growth / math::select(counts, b, Number(1)) / unit;
+    return math::select(counts, rate, Number(0));
+  } else if constexpr (form == Form::held) {
+    const Number held = math::max(motion.square * of.inverse - of.highest, Number(0));
+    return 2 * of.inverse * motion.growth * exponential(Number(share.w - held));
+  } else {
+    return 2 * of.inverse * motion.growth * share.p;
+  }
+}
+
+/// The size to within whose rounding w is known, or that of 1; linear attention knows it to within
+/// the rounding of 1.
+template <Form form, class Number>
+POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Number& square,
+                                   const Number& reference) {
+  if constexpr (form == Form::linear) return 0;
+  return (square + reference) * of.inverse;
 }
 
 /// Sums over all tokens but the reference of what makes the entropy and its derivative; u is a
 /// token's rate less the reference's.
+template <class Number>
 struct EntropySums {
-  double p = 0, u = 0, w = 0, uu = 0, uw = 0;
-  double noise = 0;       ///< rounding error of uw
-  double unevenness = 0;  ///< largest |w| relative to its rounding
-  void add(const EntropySums& other);
-};
+  Number p = 0, u = 0, w = 0, uu = 0, uw = 0;
+  Number noise = 0;       ///< rounding error of uw
+  Number unevenness = 0;  ///< largest |w| relative to its rounding
 
-/// Several of them side by side.
-template <std::size_t n>
-struct EntropyRows {
-  double p[n] = {}, u[n] = {}, w[n] = {}, uu[n] = {}, uw[n] = {};
-  double noise[n] = {}, unevenness[n] = {};
-
-  /// A token whose logarithm w is known to within the rounding of `size`, or of 1.
-  __attribute__((always_inline)) void add(std::size_t at, const Share& share, double rate,
-                                          double reference_rate, double size) {
-    const double change = rate - reference_rate;
-    const double pu = share.p * change;
-    const double distance = std::abs(share.w);
-    const double beside = distance / (size > 1 ? size : 1);
-    p[at] += share.p;
-    u[at] += pu;
-    w[at] += share.p * share.w;
-    uu[at] += pu * change;
-    uw[at] += pu * share.w;
-    noise[at] += share.p * (std::abs(rate) + std::abs(reference_rate)) * (distance + size);
-    unevenness[at] = beside > unevenness[at] ? beside : unevenness[at];
-  }
-  [[nodiscard]] EntropySums at(std::size_t i) const {
-    return {p[i], u[i], w[i], uu[i], uw[i], noise[i], unevenness[i]};
+  POPFLOW_MATH_INLINE void add(const EntropySums& other) {
+    p += other.p;
+    u += other.u;
+    w += other.w;
+    uu += other.uu;
+    uw += other.uw;
+    noise += other.noise;
+    unevenness = math::max(unevenness, other.unevenness);
   }
 };
 
-/// The entropy, by the sums' p and w; `log` is the logarithm of 1 + p.
-inline double entropy_of(const EntropySums& sums, double log) {
-  return log - sums.w / (1 + sums.p);
+/// Those of one token, whose logarithm w is known to within the rounding of `size`, or of 1.
+template <class Number>
+POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share,
+                                                      const Number& rate,
+                                                      const Number& reference_rate,
+                                                      const Number& size) {
+  const Number change = rate - reference_rate;
+  const Number pu = share.p * change;
+  const Number distance = math::abs(share.w);
+  return {.p = share.p,
+          .u = pu,
+          .w = share.p * share.w,
+          .uu = pu * change,
+          .uw = pu * share.w,
+          .noise = share.p * (math::abs(rate) + math::abs(reference_rate)) * (distance + size),
+          .unevenness = distance / math::max(Number(1), size)};
+}
+
+/// The entropy, by the sums' p and w.
+template <class Number>
+POPFLOW_MATH_INLINE Number entropy_of(const EntropySums<Number>& sums) {
+  return math::log1p(sums.p) - sums.w / (1 + sums.p);
 }
 
 /// dH/dt = -cov_p(d log b/dt, log b). Both are taken relative to the token with the largest
 /// attention, so that nothing cancels when it has nearly all of it; in units of its attention,
 /// which changes no sign.
-inline EntropyRate entropy_rate_of(const EntropySums& sums) {
+template <class Number>
+POPFLOW_MATH_INLINE EntropyRate<Number> entropy_rate_of(const EntropySums<Number>& sums) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  EntropyRate rate;
-  const double total = 1 + sums.p;
-  rate.slope = -(sums.uw - sums.u * sums.w / total) / total;
-  rate.noise = 8 * kEpsilon * sums.noise / total + std::numeric_limits<double>::min();
-  rate.even = sums.unevenness <= 4 * kEpsilon;  // but for rounding
+  const Number total = 1 + sums.p;
   // Even attention is the entropy's maximum: it falls from there if any two rates differ.
-  const double spread = sums.uu / total - sums.u * sums.u / total / total;
-  rate.falls = spread > 1e-24 * sums.uu;
-  return rate;
+  const Number spread = sums.uu / total - sums.u * sums.u / total / total;
+  return {.slope = -(sums.uw - sums.u * sums.w / total) / total,
+          .noise = 8 * kEpsilon * sums.noise / total + std::numeric_limits<double>::min(),
+          .even = sums.unevenness <= 4 * kEpsilon,  // but for rounding
+          .falls = spread > 1e-24 * sums.uu};
 }
 
 }  // namespace popflow::joma

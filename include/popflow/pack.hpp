@@ -153,10 +153,8 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
         a);
   }
 
- private:
-  static constexpr std::size_t kParts = kLanes / width;
-
-  /// Written without a loop, so that gcc keeps the parts in registers.
+  /// An operation on math::Wide numbers, part by part: written without a loop, so that gcc keeps the
+  /// parts in registers.
   template <class Operation, class... Packs>
   static POPFLOW_MATH_INLINE BasicPack each(Operation operation, const Packs&... of) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) POPFLOW_INLINED {
@@ -169,6 +167,10 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
     }
     (std::make_index_sequence<kParts>());
   }
+
+ private:
+  static constexpr std::size_t kParts = kLanes / width;
+
   template <class Compute>
   static POPFLOW_MATH_INLINE Wide each_lane(const Wide& x, Compute compute) {
     Wide result;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "popflow/math/exp.hpp"
 #include "popflow/math/log.hpp"
 
@@ -19,6 +21,12 @@ inline double within_exponents(double x) {
   x = x < kLowestExponent ? kLowestExponent : x;
   return x > kHighestExponent ? kHighestExponent : x;
 }
+template <std::size_t lanes>
+POPFLOW_MATH_INLINE math::Wide<lanes> within_exponents(const math::Wide<lanes>& x) {
+  const math::Wide<lanes> low = kLowestExponent, high = kHighestExponent;
+  const math::Wide<lanes> above = if_less(x, low, low, x);
+  return if_less(high, above, high, above);
+}
 
 /// For any type of number of math/number.hpp. For kLowestExponent <= x <= kHighestExponent, or NaN.
 template <class Number>
@@ -33,13 +41,29 @@ inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential(c
   return split_exponential_within(Number(within_exponents(x)));
 }
 
+// For doubles, and for Packs.
+
 /// e^x for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
 inline double exponential(double x) { return split_exponential(x).value(); }
+template <math::NumberClass Pack>
+POPFLOW_MATH_INLINE Pack exponential(const Pack& x) {
+  return Pack::each(
+      [](const auto& part) POPFLOW_INLINED { return split_exponential(part).value(); }, x);
+}
 
 /// e^x - 1; the ends as above.
 inline double exponential_m1(double x) { return split_exponential(x).less_one(); }
+template <math::NumberClass Pack>
+POPFLOW_MATH_INLINE Pack exponential_m1(const Pack& x) {
+  return Pack::each(
+      [](const auto& part) POPFLOW_INLINED { return split_exponential(part).less_one(); }, x);
+}
 
 /// The logarithm of a normal positive number.
 inline double logarithm(double x) { return math::log_of_normal(x); }
+template <math::NumberClass Pack>
+POPFLOW_MATH_INLINE Pack logarithm(const Pack& x) {
+  return Pack::each([](const auto& part) POPFLOW_INLINED { return math::log_of_normal(part); }, x);
+}
 
 }  // namespace popflow
