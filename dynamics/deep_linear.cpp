@@ -1,8 +1,10 @@
 #include "dynamics/deep_linear.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "dynamics/common/lane_arrays.hpp"
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
@@ -37,139 +39,163 @@ layers mode k waits for 1/((L - 2) s_k g^(L - 2)); --method rosenbrock4 takes fe
 
 Sampled model. A sample is one x with its y, its gradient that of |y - W x|^2 / 2.)";
 
-struct Network {
-  Index layers, n;
+// The formulas, for one problem or many side by side. A state is its layers, one after the other.
 
-  /// A state is its layers, one after the other.
-  auto layer(auto x, Index l) const { return Matrix::Map(x.data() + l * n * n, n, n); }
-  /// The inputs, and the outputs of each layer.
-  std::vector<Matrix> forward(Numbers x, const Matrix& inputs) const {
-    std::vector<Matrix> made = {inputs};
-    for (Index l = 0; l < layers; ++l) made.push_back(layer(x, l) * made.back());
+/// Inputs whose mean square is the unit matrix: those of the population loss.
+struct White {};
+
+/// A B. Products of doubles are Eigen's own, in blocks where matrices are large.
+template <class A, class B>
+auto product(const A& a, const B& b) {
+  if constexpr (std::is_same_v<typename A::Scalar, double>)
+    return a * b;
+  else
+    return a.lazyProduct(b);
+}
+template <class A>
+const A& product(const A& a, White /*inputs*/) {
+  return a;
+}
+auto transposed(const auto& a) { return a.transpose(); }
+White transposed(White inputs) { return inputs; }
+
+template <class Number>
+class Network {
+ public:
+  using Matrix = NumberMatrix<Number>;
+  using Layer = Eigen::Map<const Matrix>;
+  using Numbers = std::span<const Number>;
+
+  Network(Index n, Numbers x) : n_(n), layers_(std::ssize(x) / (n * n)), x_(x) {}
+
+  [[nodiscard]] Index layers() const { return layers_; }
+  [[nodiscard]] Layer layer(Index l) const { return {x_.data() + l * n_ * n_, n_, n_}; }
+
+  /// What layers make of inputs.
+  class Outputs {
+   public:
+    Outputs(Index layers, Index n, Index inputs)
+        : n_(n), inputs_(inputs), all_(layers * n * inputs) {}
+    auto operator[](Index l) { return Matrix::Map(all_.data() + l * n_ * inputs_, n_, inputs_); }
+    auto operator[](Index l) const {
+      return Matrix::Map(all_.data() + l * n_ * inputs_, n_, inputs_);
+    }
+
+   private:
+    Index n_, inputs_;
+    NumberArray<Number> all_;
+  };
+  template <class Inputs>
+  [[nodiscard]] Outputs forward(const Inputs& inputs) const {
+    Index columns = n_;
+    if constexpr (!std::is_same_v<Inputs, White>) columns = inputs.cols();
+    Outputs made(layers_, n_, columns);
+    made[0] = product(layer(0), inputs);
+    for (Index l = 1; l < layers_; ++l) made[l].noalias() = product(layer(l), made[l - 1]);
     return made;
   }
-  /// Adds minus the gradient of weight |labels - W inputs|^2 / 2.
-  void descend(Numbers x, const Matrix& inputs, const Matrix& labels, double weight,
-               std::span<double> out) const {
-    const std::vector<Matrix> made = forward(x, inputs);
-    Matrix error = weight * (labels - made.back());
-    for (Index l = layers; l-- > 0; error = (layer(x, l).transpose() * error).eval())
-      layer(out, l) += error * made[l].transpose();
+  /// W
+  [[nodiscard]] Matrix whole() const { return forward(White{})[layers_ - 1]; }
+  /// Sigma - W
+  [[nodiscard]] Matrix lacking(Numbers strengths, const Matrix& W) const {
+    Matrix error = -W;
+    for (Index i = 0; i < n_; ++i) error(i, i) += strengths[i];
+    return error;
   }
-  /// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `out` is
-  /// row-major.
-  ///   of the error:      -A_l' A_m dW_m B_m B_l'
-  ///   of W_m above W_l:  (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
-  /// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.
-  void jacobian(Numbers x, const Matrix& Sigma, std::span<double> out) const {
-    const Matrix unit = Matrix::Identity(n, n);
-    const std::vector<Matrix> below = forward(x, unit);
-    std::vector<Matrix> above(layers, unit);
-    for (Index l = layers - 1; l-- > 0;) above[l] = above[l + 1] * layer(x, l + 1);
-    const Matrix error = Sigma - below.back();
-    const Index size = n * n;
-    auto j = Matrix::Map(out.data(), layers * size, layers * size);
-    for (Index l = 0; l < layers; ++l) {
-      Matrix between = unit;
-      for (Index m = l; m < layers; ++m) {
-        if (m > l + 1) between = layer(x, m - 1) * between;
-        const Matrix left = -above[l].transpose() * above[m];
-        const Matrix right = below[m] * below[l].transpose();
-        const Matrix turned = above[m].transpose() * error * below[l].transpose();
-        for (Index row = 0; row < size; ++row)
-          for (Index column = 0; column < size; ++column) {
-            const Index i = row / n, k = row % n, a = column / n, b = column % n;
-            double& entry = j(l * size + row, m * size + column);
-            entry = left(i, a) * right(b, k);
-            if (m > l) entry += between(b, i) * turned(a, k);
-          }
-        j.block(m * size, l * size, size, size) =
-            j.block(l * size, m * size, size, size).transpose().eval();
-      }
+  [[nodiscard]] Number loss(Numbers strengths) const {
+    return lacking(strengths, whole()).squaredNorm() / 2;
+  }
+  /// Adds what an error of the last layer's outputs makes of minus the gradient.
+  template <class Inputs>
+  void descend(const Inputs& inputs, const Outputs& made, Matrix error, Number* out) const {
+    const auto change = [&](Index l) { return Matrix::Map(out + l * n_ * n_, n_, n_); };
+    for (Index l = layers_ - 1; l > 0; --l) {
+      change(l) += product(error, made[l - 1].transpose());
+      error = product(layer(l).transpose(), error).eval();
     }
+    change(0) += product(error, transposed(inputs));
   }
-  double imbalance(Numbers x) const {
-    double squares = 0;
-    for (Index l = 0; l + 1 < layers; ++l) {
-      const auto below = layer(x, l), above = layer(x, l + 1);
-      squares += (below * below.transpose() - above.transpose() * above).squaredNorm();
-    }
-    return std::sqrt(squares);
-  }
+
+ private:
+  Index n_, layers_;
+  Numbers x_;
 };
 
-// Side by side, for any number n of strengths and any number of layers. The parameters are the n
-// strengths, the n levels of the passages, and that of the event.
+// The parameters are the n strengths, the n levels of the passages, and that of the event.
 
-using Packs = std::array<Pack, kLargestInLanes>;  // room for n x n matrices of all layers
+Index modes(auto of) { return std::ssize(of) / 2; }
 
-struct Square {
-  const Pack* entries;
-  std::size_t down, across;  // between neighbours of a column, of a row
-  const Pack& operator()(std::size_t i, std::size_t j) const {
-    return entries[i * down + j * across];
-  }
+constexpr auto flow = [](auto of, auto x, auto dxdt) {
+  const Network net(modes(of), x);
+  std::fill_n(dxdt, x.size(), 0);
+  const auto made = net.forward(White{});
+  net.descend(White{}, made, net.lacking(of, made[net.layers() - 1]), dxdt);
 };
 
-/// out = A B.
-inline void multiply(std::size_t n, const Square& A, const Square& B, Pack* out) {
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) {
-      Pack sum = A(i, 0) * B(0, j);
-      for (std::size_t k = 1; k < n; ++k) sum += A(i, k) * B(k, j);
-      out[i * n + j] = sum;
-    }
-}
-
-/// Writes W_1, W_2 W_1, ... to `made`; returns where the product of all layers is.
-inline const Pack* multiply_up(std::size_t n, std::span<const Pack> x, Packs& made) {
-  const std::size_t size = n * n, last = x.size() - size;
-  for (std::size_t i = 0; i < size; ++i) made[i] = x[i];
-  for (std::size_t l = size; l <= last; l += size)
-    multiply(n, {&x[l], n, 1}, {&made[l - size], n, 1}, &made[l]);
-  return &made[last];
-}
-
-constexpr auto lane_flow = [](auto of, auto x, Pack* dxdt) {
-  const std::size_t n = of.size() / 2, size = n * n;
-  Packs made, errors, next;
-  const Pack* W = multiply_up(n, x, made);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      errors[i * n + j] = i == j ? of[i] - W[i * n + j] : -W[i * n + j];
-  for (std::size_t l = x.size() - size; l > 0; l -= size) {
-    multiply(n, {errors.data(), n, 1}, {&made[l - size], 1, n}, dxdt + l);
-    multiply(n, {&x[l], 1, n}, {errors.data(), n, 1}, next.data());
-    for (std::size_t i = 0; i < size; ++i) errors[i] = next[i];
-  }
-  for (std::size_t i = 0; i < size; ++i) dxdt[i] = errors[i];
+constexpr auto events = [](auto of, auto x, auto values) {
+  values[0] = of.back() - Network(modes(of), x).loss(of);
 };
 
-constexpr auto lane_events = [](auto of, auto x, Pack* values) {
-  const std::size_t n = of.size() / 2;
-  Packs made;
-  const Pack* W = multiply_up(n, x, made);
-  Pack left = of[2 * n];
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) {
-      const Pack error = i == j ? of[i] - W[i * n + j] : W[i * n + j];
-      left -= 0.5 * error * error;
-    }
-  values[0] = left;
+constexpr auto strengths = [](auto of, auto x, auto values) {
+  const Network net(modes(of), x);
+  const auto made = net.forward(White{});
+  for (Index k = 0; k < modes(of); ++k) values[k] = made[net.layers() - 1](k, k);
 };
 
-constexpr auto lane_passages = [](auto of, auto x, Pack* values) {
-  const std::size_t n = of.size() / 2;
-  Packs made;
-  const Pack* W = multiply_up(n, x, made);
-  for (std::size_t i = 0; i < n; ++i) values[i] = W[i * n + i] - of[n + i];
+constexpr auto passages = [](auto of, auto x, auto values) {
+  strengths(of, x, values);
+  for (Index k = 0; k < modes(of); ++k) values[k] -= of[modes(of) + k];
 };
 
-std::vector<double> lane_parameters(const ArrayXd& strengths, const ArrayXd& halves, double level) {
+std::vector<double> parameters_of(const ArrayXd& strengths, const ArrayXd& halves, double level) {
   std::vector<double> of(strengths.begin(), strengths.end());
   of.insert(of.end(), halves.begin(), halves.end());
   of.push_back(level);
   return of;
+}
+
+// And those of one problem alone.
+
+/// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `out` is row-major.
+///   of the error:      -A_l' A_m dW_m B_m B_l'
+///   of W_m above W_l:  (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
+/// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.
+void jacobian(const Network<double>& net, const Matrix& Sigma, std::span<double> out) {
+  const Index n = Sigma.rows(), layers = net.layers(), size = n * n;
+  const Matrix unit = Matrix::Identity(n, n);
+  const auto made = net.forward(unit);
+  const auto below = [&](Index l) -> Matrix { return l == 0 ? unit : Matrix(made[l - 1]); };
+  std::vector<Matrix> above(layers, unit);
+  for (Index l = layers - 1; l-- > 0;) above[l] = above[l + 1] * net.layer(l + 1);
+  const Matrix error = Sigma - below(layers);
+  auto j = Matrix::Map(out.data(), layers * size, layers * size);
+  for (Index l = 0; l < layers; ++l) {
+    Matrix between = unit;
+    for (Index m = l; m < layers; ++m) {
+      if (m > l + 1) between = net.layer(m - 1) * between;
+      const Matrix left = -above[l].transpose() * above[m];
+      const Matrix right = below(m) * below(l).transpose();
+      const Matrix turned = above[m].transpose() * error * below(l).transpose();
+      for (Index row = 0; row < size; ++row)
+        for (Index column = 0; column < size; ++column) {
+          const Index i = row / n, k = row % n, a = column / n, b = column % n;
+          double& entry = j(l * size + row, m * size + column);
+          entry = left(i, a) * right(b, k);
+          if (m > l) entry += between(b, i) * turned(a, k);
+        }
+      j.block(m * size, l * size, size, size) =
+          j.block(l * size, m * size, size, size).transpose().eval();
+    }
+  }
+}
+
+double imbalance(const Network<double>& net) {
+  double squares = 0;
+  for (Index l = 0; l + 1 < net.layers(); ++l) {
+    const auto below = net.layer(l), above = net.layer(l + 1);
+    squares += (below * below.transpose() - above.transpose() * above).squaredNorm();
+  }
+  return std::sqrt(squares);
 }
 
 /// How long a mode of this strength waits near 0 before it is learned, times the strength: a layer
@@ -192,8 +218,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
   const ArrayXd S = ArrayXd::Map(s.data(), std::ssize(s));
   if (S.maxCoeff() == 0) throw UsageError("--strengths are all 0: there is nothing to learn");
-  const Network net{own.integer("layers"), S.size()};
-  const Index n = net.n, layers = net.layers;
+  const Index n = S.size(), layers = own.integer("layers");
   const double g = own.real("init-scale"), noise = own.real("label-noise");
   const double L = static_cast<double>(layers), fine = fineness(S.maxCoeff(), L, g);
   if (fine > kTooFine)
@@ -207,45 +232,39 @@ Functions functions(const Parameters& own, const Setting& setting) {
   RandomStream random(setting.problem_seed, Purpose::start);
   for (double& weight : start) weight = g / std::sqrt(n) * random.normal();
   const bool spectral = own.word("start") == "spectral";
-  for (Index l = 0; spectral && l < layers; ++l) net.layer(std::span(start), l) = g * unit;
+  const auto layer = [n](std::span<double> x, Index l) {
+    return Matrix::Map(x.data() + l * n * n, n, n);
+  };
+  for (Index l = 0; spectral && l < layers; ++l) layer(start, l) = g * unit;
 
-  const auto product = [=](auto x) { return net.forward(x, unit).back(); };
-  const auto loss = [=](auto x, auto) { return (Sigma - product(x)).squaredNorm() / 2; };
-  const auto strength = [=](auto x, auto, auto out) {
-    ArrayXd::Map(out.data(), n) = product(x).diagonal();
-  };
+  const auto net = [n](Numbers x) { return Network<double>(n, x); };
   const ArrayXd halves = (S > 0).select(S / 2, NAN);
-  const auto past_half = [=](auto x, auto, auto out) {
-    ArrayXd::Map(out.data(), n) = product(x).diagonal().array() - halves;
-  };
-  const double learned = 0.005 * S.square().sum();
+  const std::vector<double> of = parameters_of(S, halves, 0.005 * S.square().sum());
 
   Functions f;
   f.state = {{"W", start, "layers", "W_l", {{"layer", layers}, {"row", n}, {"column", n}}, g}};
-  f.rhs = [=](Numbers x, double, std::span<double> out) {
-    std::fill(out.begin(), out.end(), 0.0);
-    net.descend(x, unit, Sigma, 1, out);
-  };
+  f.rhs = alone(flow, of);
   f.sample = [=](auto x, auto& draw, double weight, auto out) {
     const Matrix input = normals(draw, n);
-    net.descend(x, input, Sigma * input + noise * normals(draw, n), weight, out);
+    const Matrix label = Sigma * input + noise * normals(draw, n);
+    const auto made = net(x).forward(input);
+    net(x).descend(input, made, weight * (label - made[layers - 1]), out.data());
   };
-  f.loss = loss;
+  f.loss = [=](auto x, auto) { return net(x).loss(of); };
   f.loss_floor = 1e-27;  // the square of the rounding of W
-  f.jacobian = [=](Numbers x, std::span<double> j) { net.jacobian(x, Sigma, j); };
+  f.jacobian = [=](Numbers x, std::span<double> j) { jacobian(net(x), Sigma, j); };
   f.observables = {{"misalignment", "norm of W off the diagonal",
-                    [=](auto x, auto) { return product(x).cwiseProduct(mixing).norm(); }, "",
+                    [=](auto x, auto) { return net(x).whole().cwiseProduct(mixing).norm(); }, "",
                     1e-14}};
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
-                   [=](auto x, auto) { return net.imbalance(x); }}};
-  f.events = {{"learned", "1% is left of the loss of W = 0",
-               [=](auto x, auto t) { return learned - loss(x, t); }}};
-  f.derived = {{"mode_strength", "strength of the mode in W", {{"mode", n}}, strength, "W_kk"}};
-  f.passages = {{"half_time", "time of half the mode's strength", {{"mode", n}}, past_half, "t_k"}};
-  f.lanes = {.of = lane_parameters(S, halves, learned),
-             .rhs = in_lanes(lane_flow),
-             .events = in_lanes(lane_events),
-             .passages = in_lanes(lane_passages)};
+                   [=](auto x, auto) { return imbalance(net(x)); }}};
+  f.events = {{"learned", "1% is left of the loss of W = 0", value_alone(events, of)}};
+  f.derived = {
+      {"mode_strength", "strength of the mode in W", {{"mode", n}}, alone(strengths, of), "W_kk"}};
+  f.passages = {
+      {"half_time", "time of half the mode's strength", {{"mode", n}}, alone(passages, of), "t_k"}};
+  f.lanes = {
+      .of = of, .rhs = in_lanes(flow), .events = in_lanes(events), .passages = in_lanes(passages)};
   if (spectral && layers == 2)
     f.solution = [=](double t, std::span<double> x) {
       const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // no 0/0 for a mode of strength 0
@@ -255,7 +274,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
       const ArrayXd left = each([](double at) { return math::exp(at); });
       const ArrayXd lost = each([](double at) { return math::expm1(at); });
       const ArrayXd a = g * g / (left - g * g * lost / s_k);
-      net.layer(x, 0) = net.layer(x, 1) = a.sqrt().matrix().asDiagonal();
+      layer(x, 0) = layer(x, 1) = a.sqrt().matrix().asDiagonal();
     };
   const double weakest = (S > 0).select(S, INFINITY).minCoeff();
   f.end = 2 * plateau(weakest, L, g) / weakest + 20 / (L * math::pow(weakest, 2 - 2 / L));

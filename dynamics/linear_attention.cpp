@@ -1,8 +1,11 @@
 #include "dynamics/linear_attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <type_traits>
 
+#include "dynamics/common/lane_arrays.hpp"
 #include "dynamics/common/normals.hpp"
 #include "popflow/error.hpp"
 #include "popflow/function_system.hpp"
@@ -37,62 +40,74 @@ sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
 What to expect. A plateau at L = tr(Lambda)/2, left along U ~ Lambda^2 at the rate |Lambda^2|_F.
 Sampled model. A sample is a prompt; its gradient is with respect to U and u alone.)";
 
-/// A state is u, then the stored part of U: all entries, row by row, or the diagonal.
+/// The stored part of U: all entries, row by row, or the diagonal.
 ArrayXd held(const Matrix& all, bool full) {
   return full ? ArrayXd(all.reshaped<Eigen::RowMajor>()) : ArrayXd(all.diagonal());
 }
-Eigen::Map<const ArrayXd> held(Numbers x) { return {x.data() + 1, std::ssize(x) - 1}; }
 
-/// On prompts of N pairs: L = least + sum_k a_k (u U_k - b_k)^2 / 2.
+// The formulas, for one problem or many side by side. A state is u, then the stored part of U.
+
+template <class Number>
+using Entries = Eigen::Map<const NumberArray<Number>>;
+
+template <class Number>
+Entries<Number> held(std::span<const Number> x) {
+  return {x.data() + 1, std::ssize(x) - 1};
+}
+
+/// The sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
+template <class Number>
+struct Terms {
+  /// By all a, all b, and the level of the event.
+  explicit Terms(std::span<const Number> of)
+      : a(of.data(), std::ssize(of) / 2), b(of.data() + a.size(), a.size()), level(of.back()) {}
+
+  [[nodiscard]] auto errors(std::span<const Number> x) const { return x[0] * held(x) - b; }
+  [[nodiscard]] Number excess(std::span<const Number> x) const {
+    return (a * errors(x).square()).sum() / 2;
+  }
+
+  Entries<Number> a, b;
+  const Number& level;
+};
+
+/// Adds minus the gradient with respect to u and U, G being that with respect to u U.
+template <class Number>
+void descend(std::span<const Number> x, const std::type_identity_t<NumberArray<Number>>& G,
+             Number* out) {
+  out[0] -= (G * held(x)).sum();
+  Eigen::Map<NumberArray<Number>>(out + 1, G.size()) -= x[0] * G;
+}
+
+constexpr auto flow = [](auto of, auto x, auto dxdt) {
+  const Terms terms(of);
+  std::fill_n(dxdt, x.size(), 0);
+  descend(x, terms.a * terms.errors(x), dxdt);
+};
+
+constexpr auto events = [](auto of, auto x, auto values) {
+  const Terms terms(of);
+  values[0] = terms.level - terms.excess(x);
+};
+
+/// The loss on prompts of N pairs.
 struct Loss {
   Loss(const ArrayXd& lambda, double N, bool full) {
     const ArrayXd gamma = (1 + 1 / N) * lambda + lambda.sum() / N;
     a = held((gamma * lambda).matrix() * lambda.matrix().transpose(), full);
     b = held(gamma.inverse().matrix().asDiagonal(), full);
     least = (lambda * (lambda + lambda.sum()) / gamma).sum() / (2 * N);
+    const double untrained = lambda.sum() / 2 - least;  // excess loss of U = 0
+    of.assign(a.begin(), a.end());
+    of.insert(of.end(), b.begin(), b.end());
+    of.push_back(0.01 * untrained);
   }
-  double excess(Numbers x) const { return (a * (x[0] * held(x) - b).square()).sum() / 2; }
+  [[nodiscard]] double excess(Numbers x) const { return Terms<double>(of).excess(x); }
+
   ArrayXd a, b;
   double least = 0;
+  std::vector<double> of;  ///< parameters of the formulas
 };
-
-/// Adds minus the gradient with respect to u and U, G being that with respect to u U.
-void descend(Numbers x, const ArrayXd& G, std::span<double> out) {
-  out[0] -= (G * held(x)).sum();
-  Eigen::Map<ArrayXd>(out.data() + 1, G.size()) -= x[0] * G;
-}
-
-// Side by side, for any number of stored entries: the parameters are a, b, and the event's level.
-
-constexpr auto lane_flow = [](auto of, auto x, auto dxdt) {
-  const std::size_t entries = x.size() - 1;
-  const auto u = x[0];
-  auto pull = 0 * u;
-  for (std::size_t k = 0; k < entries; ++k) {
-    const auto U = x[1 + k];
-    const auto G = of[k] * (u * U - of[entries + k]);
-    pull -= G * U;
-    dxdt[1 + k] = -(u * G);
-  }
-  dxdt[0] = pull;
-};
-
-constexpr auto lane_events = [](auto of, auto x, auto values) {
-  const std::size_t entries = x.size() - 1;
-  auto left = of[2 * entries];
-  for (std::size_t k = 0; k < entries; ++k) {
-    const auto off = x[0] * x[1 + k] - of[entries + k];
-    left -= of[k] / 2 * off * off;
-  }
-  values[0] = left;
-};
-
-std::vector<double> lane_parameters(const Loss& loss, double level) {
-  std::vector<double> of(loss.a.begin(), loss.a.end());
-  of.insert(of.end(), loss.b.begin(), loss.b.end());
-  of.push_back(level);
-  return of;
-}
 
 Functions functions(const Parameters& own, const Setting& setting) {
   const bool full = own.word("coordinates") == "full", drawn = own.word("start") == "random";
@@ -105,7 +120,6 @@ Functions functions(const Parameters& own, const Setting& setting) {
   const auto loss = std::make_shared<const Loss>(lambda, N, full);
   const auto test = std::make_shared<const Loss>(lambda, M, full);
   const double u_limit = math::pow(loss->b.square().sum(), 0.25), sigma = own.real("init-scale");
-  const double untrained = lambda.sum() / 2 - loss->least;  // excess loss of U = 0
   RandomStream random(setting.problem_seed, Purpose::start);
   Matrix theta = Matrix::Identity(d, d);
   if (drawn) theta.reshaped() = normals(random, d * d);
@@ -115,10 +129,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   Functions f;
   f.state = {{"w_PV", {sigma}, "value weight of the label", "u", {}, sigma},
              {"W_KQ", start, "U or its diagonal", "U", {{"row", d}, {"column", columns}}, sigma}};
-  f.rhs = [=](Numbers x, double, std::span<double> out) {
-    std::fill(out.begin(), out.end(), 0.0);
-    descend(x, loss->a * (x[0] * held(x) - loss->b), out);
-  };
+  f.rhs = alone(flow, loss->of);
   f.loss = [=](auto x, auto) { return loss->least + loss->excess(x); };
   f.loss_floor = 1e-16;
   f.observables = {{"excess_loss", "loss above its minimum",
@@ -133,11 +144,8 @@ Functions functions(const Parameters& own, const Setting& setting) {
                     "", 1e-14}};
   f.invariants = {{"balance", "tr(U U') - u^2",
                    [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
-  f.events = {{"learned", "1% is left of the excess loss of U = 0",
-               [=](auto x, auto) { return 0.01 * untrained - loss->excess(x); }}};
-  f.lanes = {.of = lane_parameters(*loss, 0.01 * untrained),
-             .rhs = in_lanes(lane_flow),
-             .events = in_lanes(lane_events)};
+  f.events = {{"learned", "1% is left of the excess loss of U = 0", value_alone(events, loss->of)}};
+  f.lanes = {.of = loss->of, .rhs = in_lanes(flow), .events = in_lanes(events)};
   f.constants = {{"loss_minimum", loss->least, "lowest loss", "L_min"}};
   f.end = 2 * std::max(0.0, math::log(u_limit / sigma)) / lambda.square().matrix().norm() +
           20 / (loss->a.minCoeff() * u_limit * u_limit);
@@ -150,7 +158,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
     const VectorXd across = v.norm() * g.matrix() - v.dot(g.matrix()) / v.norm() * v;
     const VectorXd h = root * (s * v + std::sqrt(s / N) * across).array();
     const ArrayXd hx = held(h * (root * z).matrix().transpose(), full);
-    descend(x, weight * (x[0] * (hx * held(x)).sum() - v.dot(z.matrix())) * hx, out);
+    descend(x, weight * (x[0] * (hx * held(x)).sum() - v.dot(z.matrix())) * hx, out.data());
   };
   return f;
 }

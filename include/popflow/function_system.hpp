@@ -122,6 +122,16 @@ Functions::Vector alone(Formula formula, std::vector<double> of) {
   };
 }
 
+/// The first number that the formula writes, for one problem: an event of it, say.
+template <class Formula>
+Functions::Value value_alone(Formula formula, std::vector<double> of) {
+  return [formula, of = std::move(of)](std::span<const double> x, double /*t*/) {
+    double value = 0;
+    formula(std::span(of), x, &value);
+    return value;
+  };
+}
+
 /// A system assembled from functions; all else follows from these. Whatever a program's users see
 /// of a system works: `--init-from`, files, events, resuming, noise, comparing, verifying. It has
 /// no problem file and refuses one.

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <type_traits>
+
+#include "popflow/lanes.hpp"
+
+namespace popflow {
+
+/// Most numbers in an array of a formula: those of lanes have a place of their own and need no
+/// heap, those of a single trajectory may be any.
+template <class Number>
+inline constexpr int kMostNumbers =
+    std::is_same_v<Number, double> ? Eigen::Dynamic : int{kLargestInLanes};
+/// Most rows and columns of a square matrix, all of whose entries are in the state.
+template <class Number>
+inline constexpr int kMostRows = std::is_same_v<Number, double> ? Eigen::Dynamic : 8;
+static_assert(kMostRows<float> * kMostRows<float> >= kLargestInLanes);
+
+/// Numbers that a formula computes with, alike for a single trajectory and for lanes.
+template <class Number>
+using NumberArray = Eigen::Array<Number, Eigen::Dynamic, 1, 0, kMostNumbers<Number>, 1>;
+template <class Number>
+using NumberMatrix = Eigen::Matrix<Number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor,
+                                   kMostRows<Number>, kMostRows<Number>>;
+
+}  // namespace popflow
