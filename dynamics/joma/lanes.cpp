@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "dynamics/joma/token.hpp"
@@ -46,10 +47,10 @@ size_t parameters_of(size_t tokens, size_t levels) {
 
 template <Form form, bool has_target>
 constexpr auto flow = [](auto of, auto x, auto dxdt) {
-  const Rows rows(of, x.size());
   const size_t tokens = x.size();
+  const Rows rows(of, tokens);
   if constexpr (form == Form::softmax) {
-    auto most = 0 * x[0], sum = most;
+    std::remove_cvref_t<decltype(*dxdt)> most = 0, sum = 0;
     for (size_t i = 0; i < tokens; ++i) {
       dxdt[i] = rows.template motion<has_target>(i, x[i]).square;
       most = math::max(most, dxdt[i]);
