@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "popflow/lanes.hpp"
+#include "popflow/pack.hpp"
 
 namespace popflow {
 
@@ -16,11 +17,23 @@ inline constexpr std::int64_t kLaneStepsBetweenHooks = 64;
 /// Rows of kLanes numbers, as LaneFormulas take them; each begins where a cache line does.
 class LaneRows {
  public:
+  LaneRows() : LaneRows(0) {}
   /// At least one, so that there is always an address.
   explicit LaneRows(std::size_t rows) : rows_(std::max<std::size_t>(rows, 1)) {}
 
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  void resize(std::size_t rows) { rows_.resize(std::max<std::size_t>(rows, 1)); }
   [[nodiscard]] double* data() { return rows_.front().numbers; }
   [[nodiscard]] const double* data() const { return rows_.front().numbers; }
+  /// The rows as numbers to compute with.
+  template <std::size_t width>
+  [[nodiscard]] BasicPack<width>* packs() {
+    return reinterpret_cast<BasicPack<width>*>(data());
+  }
+  template <std::size_t width>
+  [[nodiscard]] const BasicPack<width>* packs() const {
+    return reinterpret_cast<const BasicPack<width>*>(data());
+  }
   [[nodiscard]] double& at(std::size_t row, std::size_t lane) { return rows_[row].numbers[lane]; }
   [[nodiscard]] double at(std::size_t row, std::size_t lane) const {
     return rows_[row].numbers[lane];
@@ -28,6 +41,8 @@ class LaneRows {
 
   /// All to 0.
   void clear() { std::fill(rows_.begin(), rows_.end(), Row()); }
+  /// Copies all rows of `from` where `lanes`, one number a lane, is not 0.
+  void take(const double* lanes, const LaneRows& from);
   /// One number for each row.
   void read(std::size_t lane, std::span<double> column) const {
     for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows_[i].numbers[lane];

@@ -47,7 +47,7 @@ class FlowDriver : public Driver {
 
   [[nodiscard]] const State& state() const override { return x_; }
   [[nodiscard]] const Regime& regime() const override { return regime_; }
-  [[nodiscard]] double time() const override { return t_; }
+  [[nodiscard]] double time() const override;
   [[nodiscard]] StepStatistics statistics() const override;
   [[nodiscard]] const IntervalSteps& interval() const override { return interval_; }
   [[nodiscard]] const std::vector<FoundEvent>& events() const override;
@@ -62,17 +62,15 @@ class FlowDriver : public Driver {
   [[nodiscard]] DriverData data() const;
   void begin_interval();
   [[nodiscard]] bool at_rest() const;
-  /// Of the state; t_ but for its rounding.
-  [[nodiscard]] double now() const { return t_ + beside_; }
-  /// Has the step of length h to x_new_ a continuous extension?
+  /// Time of the state, including the rounding error that time() drops.
+  [[nodiscard]] double now() const;
+  /// Has the step of length h to x_new_ dense output?
   bool extend(double h);
-  /// The state after a fraction `part` of that step: of its extension, or else by probe().
+  /// The state after a fraction `part` of that step: by dense output, or else by probe().
   StateView within(double part, double h);
   /// Takes a fraction `part` of the step of length h from here; its result is in x_new_, so the
   /// step itself must be repeated.
   StateView probe(double part, double h);
-  /// x_new_ is the state after that fraction of the step, from which probe() may go on.
-  void remember(double part);
   /// Locates what happens in the step to x_new_: events, passages. True if the step must be
   /// repeated for that, or a shorter one taken first.
   bool find_events(double h, double t_new);
@@ -92,15 +90,12 @@ class FlowDriver : public Driver {
   double tighten_near_noise_floor(double norm, double h);
   [[nodiscard]] Outcome ended(Outcome::Kind kind, const std::string& message) const;
 
-  struct Internals;  // stepper, tolerance, right-hand side, events
+  struct Internals;  // stepper, step-size controller, tolerance, right-hand side, events
   Workers& workers_;
   Options options_;
   Regime regime_;
   std::unique_ptr<Internals> in_;
   State x_, x_new_;
-  double t_ = 0;
-  double beside_ = 0;  ///< what steps that are too short to move t_ have come to since
-  double dt_ = 0;      ///< step size to try next; 0: none chosen yet
   bool inside_interval_ = false;
   bool warned_ = false;              ///< that the end is out of reach
   double event_by_ = 0;              ///< an event is known to be before; of no use from then on

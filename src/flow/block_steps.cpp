@@ -207,7 +207,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
   bool rejected = false;
   bool finite = true;
   int steps = 0;
-  for (FineTime way; way.t < h;) {
+  for (FineTime<double> way; way.t < h;) {
     const double done = block.followed = way.now();
     if (steps == limits.most ||
         length < std::max(limits.shortest, smallest_step(t + done, jumps_))) {
@@ -249,7 +249,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
     if (rejected) next = std::min(next, step);
     length = next_length(length, step, next);
     rejected = false;
-    way = step == remaining ? FineTime{h} : way.after(step, jumps_);
+    way = step == remaining ? FineTime<double>{h} : way.after(step, jumps_);
   }
   std::copy_n(desk.x, count, &x_new_[begin]);
   std::copy_n(desk.k[0], count, &slopes_new_[begin]);

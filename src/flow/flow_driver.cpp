@@ -11,6 +11,7 @@
 #include "flow/non_finite.hpp"
 #include "flow/normalised_dopri5.hpp"
 #include "flow/pace.hpp"
+#include "flow/partial_steps.hpp"
 #include "flow/passages.hpp"
 #include "flow/steadiness.hpp"
 #include "flow/step_length.hpp"
@@ -25,8 +26,8 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// A continuous extension holds three more states. Where these are larger, there is no room to
-// spare, and events, of which there are few, are located by steps.
+// Dense output holds three more states. Where these are larger, there is no room to spare, and
+// events, of which there are few, are located by steps.
 constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
 
 }  // namespace
@@ -39,18 +40,13 @@ struct FlowDriver::Internals {
   Passages passages;
   Steadiness steadiness;
   Pace pace;
-  bool jumps;
-  StepBounds bounds;
+  StepControl<double> control;
   Capability<Switching> switching;
   bool has_stages;
   std::vector<double> switch_values;
   State between;                 ///< a point of a step
-  std::optional<bool> extended;  ///< has the last trial a continuous extension? Unless not asked
-  struct Place {
-    double part;
-    State x;
-  };
-  std::vector<Place> places;  ///< within the last trial, known by steps, in order of time
+  std::optional<bool> extended;  ///< has the last trial dense output? Unless not asked
+  PartialSteps partial;          ///< within the last trial
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -68,8 +64,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       Passages(system, can.events),
       Steadiness(options_.steady_tolerance.value_or(0)),
       Pace(),
-      can.jumps,
-      {},
+      {.length = options_.dt.value_or(0), .jumps = can.jumps},
       can.switching,
       static_cast<bool>(can.stages),
       {},
@@ -95,7 +90,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                                                  in_->tolerance, workers_)
                        : make_splitting(std::move(in_->stepper), term, regime_, longest);
   }
-  if (in_->stepper->adaptive()) in_->bounds.longest = longest;
+  if (in_->stepper->adaptive()) in_->control.bounds.longest = longest;
   if (!in_->stepper->adaptive() && !options_.dt)
     throw UsageError(
         can.proximal
@@ -103,13 +98,15 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                   " is taken by operator splitting with fixed steps; give their size with --dt"
             : "--method " + options_.method + " takes fixed steps; give their size with --dt");
   if (can.switching) in_->switch_values.resize(can.switching->switches());
-  if (options_.dt) dt_ = *options_.dt;
   system.start(x_);
-  in_->passages.start(view(), t_);
-  in_->events.start(view(), t_);
+  in_->passages.start(view(), 0);
+  in_->events.start(view(), 0);
 }
 
 FlowDriver::~FlowDriver() = default;
+
+double FlowDriver::time() const { return in_->control.at.t; }
+double FlowDriver::now() const { return in_->control.at.now(); }
 
 StepStatistics FlowDriver::statistics() const {
   StepStatistics statistics = counts_;
@@ -121,7 +118,7 @@ const std::vector<FoundEvent>& FlowDriver::events() const { return in_->events.f
 const std::vector<double>& FlowDriver::passages() const { return in_->passages.times(); }
 
 Outcome FlowDriver::ended(Outcome::Kind kind, const std::string& message) const {
-  return {kind, t_, message};
+  return {kind, time(), message};
 }
 
 bool FlowDriver::at_rest() const { return in_->switching && in_->switching->at_rest(view()); }
@@ -130,64 +127,60 @@ void FlowDriver::begin_interval() {
   interval_ = {};
   in_->stepper->reset();
   if (in_->stepper->resumes_anywhere()) return;
-  last_target_ = {x_, regime_, t_, data()};
+  last_target_ = {x_, regime_, time(), data()};
 }
 
 Outcome FlowDriver::advance_to(double target) {
+  StepControl<double>& control = in_->control;
+  const double& t = control.at.t;
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
   if (at_rest()) {
-    t_ = target;
+    control.at.t = target;
     inside_interval_ = false;
     return ended(Outcome::Kind::reached, "");
   }
-  if (dt_ <= 0 && target > t_) {
-    in_->rhs(x_, x_new_, t_);
+  if (control.length <= 0 && target > t) {
+    in_->rhs(x_, x_new_, t);
     // By the first target beyond the start, not by the end: a run that is extended later has the
     // steps of the longer one.
-    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
-    dt_ = first.length;
-    if (first.cautious) in_->bounds.cautious_since = t_;
+    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t);
+    control.length = first.length;
+    if (first.cautious) control.bounds.cautious_since = t;
   }
   const bool adaptive = in_->stepper->adaptive();
   bool repeats = false;  // a trial step that was not taken
-  bool rejected = false;
-  bool finite = true;  // of the last trial
+  control.retry = false;
+  control.finite = true;
 
-  while (t_ < target) {
+  while (t < target) {
     // First, so that what has ended ends as it would have without a signal.
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
-      return too_many_steps(options_.max_steps, t_, at_time(t_));
+      return too_many_steps(options_.max_steps, t, at_time(t));
     // Not between a trial step and its repetition, which share data that a restart does not keep.
     if (!repeats && options_.hooks.interrupted && options_.hooks.interrupted())
-      return interrupted_at(t_, at_time(t_));
-    if (adaptive && dt_ < smallest_step(t_, in_->jumps)) {
-      in_->rhs(x_, x_new_, t_);
-      return step_underflow(workers_, in_->tolerance, x_, x_new_, t_,
-                            finite ? std::nullopt : std::optional(blame()));
+      return interrupted_at(t, at_time(t));
+    if (adaptive && control.length < smallest_step(t, control.jumps)) {
+      in_->rhs(x_, x_new_, t);
+      return step_underflow(workers_, in_->tolerance, x_, x_new_, t,
+                            control.finite ? std::nullopt : std::optional(blame()));
     }
 
-    const FineTime here{t_, beside_};
-    const double remaining = here.left(target);
-    double h = step_within(in_->bounds.within_longest(dt_), remaining,
-                           adaptive && !in_->stepper->falls_short());
-    if (to_switch_) h = *to_switch_;
-
-    const Trial trial = in_->stepper->attempt(x_, here.now(), h, x_new_);
+    double h = to_switch_ ? *to_switch_
+                          : control.step(target, adaptive && !in_->stepper->falls_short());
+    const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
     h = std::min(h, trial.length);
-    const FineTime there = h == remaining ? FineTime{target} : here.after(h, in_->jumps);
+    const FineTime<double> there = control.end(h, target);
     const double t_new = there.now();
     in_->extended.reset();
-    in_->places.clear();
+    in_->partial.begin();
     repeats = true;
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
-      if (!trial.finite && (!adaptive || (finite && !rhs_is_finite())))
-        return not_finite_after(t_, at_time(t_), blame());
-      finite = trial.finite;
-      rejected = true;
-      dt_ = std::min(trial.next, h);
+      if (!trial.finite && (!adaptive || (control.finite && !rhs_is_finite())))
+        return not_finite_after(t, at_time(t), blame());
+      control.update(false, trial, h, there);
       continue;
     }
     if (!to_switch_ && find_switch(h, t_new, target)) continue;  // with a step that ends there
@@ -195,32 +188,28 @@ Outcome FlowDriver::advance_to(double target) {
 
     in_->stepper->accept();
     x_.swap(x_new_);
-    t_ = there.t;
-    beside_ = there.beside;
     ++counts_.accepted;
     ++interval_.number;
-    interval_.smallest = std::fmin(interval_.smallest, h);
-    interval_.largest = std::fmax(interval_.largest, h);
-    if (adaptive) {
-      const double next = rejected ? std::min(trial.next, h) : trial.next;
-      dt_ = in_->bounds.bounded(next_length(dt_, h, next), dt_, t_);
-    }
+    interval_.smallest = smallest_with(interval_.smallest, h);
+    interval_.largest = largest_with(interval_.largest, h);
+    const double length = control.length;
+    control.update(true, trial, h, there);
+    if (!adaptive) control.length = length;
     if (const double by = there.left(event_by_); by > 0)
-      dt_ = by / (in_->stepper->divisible() ? 2 : 1);
-    repeats = rejected = false;
-    finite = true;
+      control.length = by / (in_->stepper->divisible() ? 2 : 1);
+    repeats = false;
     if (to_switch_) switch_now(target);
-    if (options_.hooks.on_step) options_.hooks.on_step(t_);
-    if (at_rest()) t_ = target;
+    if (options_.hooks.on_step) options_.hooks.on_step(t);
+    if (at_rest()) control.at.t = target;
     if (options_.steady_tolerance && steady(h)) {
-      inside_interval_ = t_ < target;
-      return ended(Outcome::Kind::steady, "steady at " + at_time(t_));
+      inside_interval_ = t < target;
+      return ended(Outcome::Kind::steady, "steady at " + at_time(t));
     }
-    in_->pace.update(counts_.accepted, t_);
+    in_->pace.update(counts_.accepted, t);
     if (stuck()) {
-      inside_interval_ = t_ < target;
+      inside_interval_ = t < target;
       return ended(Outcome::Kind::stuck,
-                   "stuck at " + at_time(t_) + ": " + in_->pace.sentence(*options_.end));
+                   "stuck at " + at_time(t) + ": " + in_->pace.sentence(*options_.end));
     }
   }
   inside_interval_ = false;
@@ -228,30 +217,30 @@ Outcome FlowDriver::advance_to(double target) {
 }
 
 std::string FlowDriver::blame() const {
-  return blamed_entry(in_->rhs.system(), {x_, regime_}, t_, dt_);
+  return blamed_entry(in_->rhs.system(), {x_, regime_}, time(), in_->control.length);
 }
 
 bool FlowDriver::rhs_is_finite() {
-  in_->rhs(x_, x_new_, t_);
+  in_->rhs(x_, x_new_, time());
   return all_finite(workers_, x_new_);
 }
 
 void FlowDriver::begin_stage(double target) {
   // The last step of a stage is a good first one of the next, unless the slope vanishes there. This
   // look at the slope is not counted: no step uses it.
-  in_->rhs.system().rhs(view(), t_, x_new_);
-  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t_);
+  in_->rhs.system().rhs(view(), time(), x_new_);
+  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - time());
   if (!first.cautious || at_rest()) return;
   // So close to the target there is nothing to be seen on the way.
-  if (first.length < 2 * smallest_step(t_)) return;
-  dt_ = std::min(dt_, first.length);
-  in_->bounds.cautious_since = t_;
+  if (first.length < 2 * smallest_step(time())) return;
+  in_->control.length = std::min(in_->control.length, first.length);
+  in_->control.bounds.cautious_since = time();
 }
 
 bool FlowDriver::steady(double h) {
-  in_->rhs(x_, x_new_, t_);
+  in_->rhs(x_, x_new_, time());
   const double norm = scaled_norm(workers_, in_->tolerance, x_new_);
-  return in_->steadiness.update(norm, t_, tighten_near_noise_floor(norm, h));
+  return in_->steadiness.update(norm, time(), tighten_near_noise_floor(norm, h));
 }
 
 double FlowDriver::tighten_near_noise_floor(double norm, double h) {
@@ -317,54 +306,14 @@ bool FlowDriver::find_events(double h, double t_new) {
   if (found == Found::located) stepper.reset();
   if (found == Found::within) {
     event_by_ = t_new;
-    dt_ = h / 2;
+    in_->control.length = h / 2;
   }
   return found != Found::nothing;
 }
 
 StateView FlowDriver::probe(double part, double h) {
-  // Methods of fixed order accept any fraction of an accepted step; one that starts at a low order
-  // (Bulirsch-Stoer) may need several steps for it, the fewer and cheaper the shorter the way is.
-  Stepper& stepper = *in_->stepper;
-  const Internals::Place* last = nullptr;
-  if (stepper.variable_order())
-    for (const Internals::Place& place : in_->places)
-      if (place.part <= part) last = &place;
-  const double t = last ? now() + last->part * h : now();
-  const double span = last ? (part - last->part) * h : part * h;
-  const State& begin = last ? last->x : x_;
-  if (last && span < smallest_step(t, in_->jumps)) {
-    x_new_ = begin;
-    return {x_new_, regime_};
-  }
-  stepper.reset();
-  Trial trial = stepper.attempt(begin, t, span, x_new_);
-  if (!(trial.accepted && trial.length >= span) && stepper.adaptive()) {
-    State here = begin;
-    double done = 0;
-    for (double step = trial.accepted ? span : trial.next; done < span; step = trial.next) {
-      if (step < smallest_step(t, in_->jumps)) break;
-      step = std::min(step, span - done);
-      trial = stepper.attempt(here, t + done, step, x_new_);
-      if (!trial.accepted) continue;
-      stepper.accept();
-      const bool end = step == span - done && trial.length >= step;
-      done = end ? span : done + std::min(step, trial.length);
-      if (!end) here.swap(x_new_);
-    }
-  }
-  if (stepper.variable_order()) remember(part);
+  in_->partial.take(*in_->stepper, x_, now(), h, in_->control.jumps, part, x_new_);
   return {x_new_, regime_};
-}
-
-void FlowDriver::remember(double part) {
-  // Others are asked for next to the last few.
-  constexpr std::size_t kMostPlaces = 4;
-  std::vector<Internals::Place>& places = in_->places;
-  const auto after =
-      std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.part > part; });
-  places.insert(after, {part, x_new_});
-  if (places.size() > kMostPlaces) places.erase(places.begin());
 }
 
 bool FlowDriver::find_passages(double h, double t_new) {
@@ -435,7 +384,7 @@ void FlowDriver::switch_now(double target) {
   to_switch_.reset();
   in_->switching->switch_regime(x_, regime_, now());
   in_->stepper->reset();
-  if (in_->has_stages && in_->stepper->adaptive() && t_ < target) begin_stage(target);
+  if (in_->has_stages && in_->stepper->adaptive() && time() < target) begin_stage(target);
   in_->events.switched(view(), now());
 }
 
@@ -448,9 +397,9 @@ DriverData FlowDriver::data() const {
   in_->steadiness.remember(data);
   in_->pace.remember(data);
   data.add("tolerance_factor", in_->tolerance.factor());
-  data.add("dt", dt_);
-  data.add("cautious_since", in_->bounds.cautious_since);
-  if (in_->jumps) data.add("beside_t", beside_);
+  data.add("dt", in_->control.length);
+  data.add("cautious_since", in_->control.bounds.cautious_since);
+  if (in_->control.jumps) data.add("beside_t", in_->control.at.beside);
   data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
   data.add("evaluations", in_->rhs.evaluations() - repeated);
   data.add("accepted", counts_.accepted);
@@ -462,7 +411,7 @@ DriverData FlowDriver::data() const {
 }
 
 ResumePoint FlowDriver::resume_point() const {
-  if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, &regime_, t_, data()};
+  if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, &regime_, time(), data()};
   return {&last_target_.x, &last_target_.regime, last_target_.t, last_target_.data};
 }
 
@@ -472,13 +421,13 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
     throw std::invalid_argument("a resume point of another system");
   x_ = std::move(x);
   regime_ = std::move(regime);
-  t_ = t;
   in_->steadiness.restore(data);
   in_->pace.restore(data);
   in_->tolerance.tighten(data.number("tolerance_factor"));
-  dt_ = data.number("dt");
-  in_->bounds.cautious_since = data.number("cautious_since");
-  beside_ = in_->jumps ? data.number("beside_t") : 0;
+  StepControl<double>& control = in_->control;
+  control.at = {t, control.jumps ? data.number("beside_t") : 0};
+  control.length = data.number("dt");
+  control.bounds.cautious_since = data.number("cautious_since");
   inside_interval_ = data.number("inside_interval") != 0;
   in_->rhs.set_evaluations(data.count("evaluations"));
   counts_ = {0, data.count("accepted"), data.count("rejected")};

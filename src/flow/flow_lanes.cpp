@@ -15,10 +15,11 @@ namespace popflow {
 class FlowLanes::Group {
  public:
   /// For at most that many flows, which are added one by one before any is moved.
-  Group(const LaneFormulas& formulas, ErrorNorm norm, std::size_t flows,
+  Group(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm, std::size_t flows,
         std::function<bool()> interrupted);
-  [[nodiscard]] bool takes(const LaneFormulas& formulas, ErrorNorm norm) const {
-    return formulas_ == formulas && norm_ == norm;
+  [[nodiscard]] bool takes(const LaneFormulas& formulas, const FlowMethod& method,
+                           ErrorNorm norm) const {
+    return formulas_ == formulas && &method_ == &method && norm_ == norm;
   }
   /// Returns the flow's number.
   std::size_t add(Flow flow, const Capabilities& can);
@@ -33,14 +34,15 @@ class FlowLanes::Group {
 
   std::function<bool()> interrupted_;
   const LaneFormulas formulas_;
+  const FlowMethod& method_;
   const ErrorNorm norm_;
   LaneQueue queue_;
   std::optional<LaneBank> bank_;  ///< once all flows have been added
 };
 
-FlowLanes::Group::Group(const LaneFormulas& formulas, ErrorNorm norm, std::size_t flows,
-                        std::function<bool()> interrupted)
-    : interrupted_(std::move(interrupted)), formulas_(formulas), norm_(norm) {
+FlowLanes::Group::Group(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm,
+                        std::size_t flows, std::function<bool()> interrupted)
+    : interrupted_(std::move(interrupted)), formulas_(formulas), method_(method), norm_(norm) {
   queue_.flows.reserve(flows);  // drivers point to them
 }
 
@@ -72,12 +74,12 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
     if (flow.ended) continue;
     if (!flow.inside) {
       flow.interval = {};
-      flow.rejected = false;
+      flow.control.retry = false;
     }
     flow.inside = true;
     flow.outcome = {Outcome::Kind::reached, flow.target, ""};
   }
-  if (!bank_) bank_.emplace(formulas_, norm_, queue_);
+  if (!bank_) bank_.emplace(formulas_, method_, norm_, queue_);
   bank_->fill();
   for (std::int64_t steps = 0; bank_->moves(); ++steps) {
     if (steps % kLaneStepsBetweenHooks == 0 && stop_if_interrupted()) return;
@@ -95,7 +97,7 @@ bool FlowLanes::Group::stop_if_interrupted() {
   if (!stop) return false;
   bank_->leave();
   for (Trajectory& flow : queue_.flows)
-    if (flow.under_way()) flow.end(interrupted_at(flow.t, at_time(flow.t)));
+    if (flow.under_way()) flow.end(interrupted_at(flow.control.at.t, at_time(flow.control.at.t)));
   return true;
 }
 
@@ -106,7 +108,7 @@ class FlowLanes::OneFlow : public Driver {
 
   [[nodiscard]] const State& state() const override { return flow_.x; }
   [[nodiscard]] const Regime& regime() const override { return regime_; }
-  [[nodiscard]] double time() const override { return flow_.t; }
+  [[nodiscard]] double time() const override { return flow_.control.at.t; }
   [[nodiscard]] StepStatistics statistics() const override { return flow_.counts; }
   [[nodiscard]] const IntervalSteps& interval() const override { return flow_.interval; }
   [[nodiscard]] const std::vector<FoundEvent>& events() const override {
@@ -116,42 +118,43 @@ class FlowLanes::OneFlow : public Driver {
     return flow_.passages.times();
   }
   [[nodiscard]] ResumePoint resume_point() const override {
-    return {&flow_.x, &regime_, flow_.t, data()};
+    return {&flow_.x, &regime_, time(), data()};
   }
   void restore(State x, Regime regime, double t, const DriverData& data) override {
     if (x.size() != flow_.x.size() || !regime.empty() || data.layout() != this->data().layout())
       throw std::invalid_argument("a resume point of another system");
     flow_.x = std::move(x);
-    flow_.t = t;
-    flow_.dt = data.number("dt");
-    flow_.bounds.cautious_since = data.number("cautious_since");
-    flow_.beside = flow_.jumps ? data.number("beside_t") : 0;
-    flow_.rejected = data.number("rejected_step") != 0;
-    flow_.finite = data.number("finite") != 0;
+    StepControl<double>& control = flow_.control;
+    control.at = {t, control.jumps ? data.number("beside_t") : 0};
+    control.length = data.number("dt");
+    control.bounds.cautious_since = data.number("cautious_since");
+    control.retry = data.number("rejected_step") != 0;
+    control.finite = data.number("finite") != 0;
     flow_.inside = data.number("inside_interval") != 0;
     flow_.counts.evaluations = data.count("evaluations");
     flow_.counts.accepted = data.count("accepted");
     flow_.counts.rejected = data.count("rejected");
     flow_.interval = data.interval("interval");
     flow_.events.restore(data);
-    flow_.passages.restore({flow_.x, {}}, t + flow_.beside, data.numbers("passages"));
+    flow_.passages.restore({flow_.x, {}}, control.at.now(), data.numbers("passages"));
   }
 
  private:
   Outcome advance_to(double target) override {
     const bool stopped = flow_.ended || flow_.outcome.kind == Outcome::Kind::interrupted;
-    if (!stopped && !(flow_.target == target && flow_.t == target))
+    if (!stopped && !(flow_.target == target && time() == target))
       group_->advance_one(number_, target);
     return flow_.outcome;
   }
 
   [[nodiscard]] DriverData data() const {
     DriverData data;
-    data.add("dt", flow_.dt);
-    data.add("cautious_since", flow_.bounds.cautious_since);
-    if (flow_.jumps) data.add("beside_t", flow_.beside);
-    data.add("rejected_step", flow_.rejected ? 1.0 : 0.0);
-    data.add("finite", flow_.finite ? 1.0 : 0.0);
+    const StepControl<double>& control = flow_.control;
+    data.add("dt", control.length);
+    data.add("cautious_since", control.bounds.cautious_since);
+    if (control.jumps) data.add("beside_t", control.at.beside);
+    data.add("rejected_step", control.retry ? 1.0 : 0.0);
+    data.add("finite", control.finite ? 1.0 : 0.0);
     data.add("inside_interval", flow_.inside ? 1.0 : 0.0);
     data.add("evaluations", flow_.counts.evaluations);
     data.add("accepted", flow_.counts.accepted);
@@ -173,11 +176,12 @@ FlowLanes::FlowLanes(std::vector<Flow> flows, const std::function<bool()>& inter
   for (Flow& flow : flows) {
     const Capabilities can = flow.system->capabilities();
     const LaneFormulas& formulas = can.in_lanes->lane_formulas();
+    const FlowMethod& method = flow_method(flow.options.method);
     const ErrorNorm norm = flow.options.error_norm;
     std::size_t group = 0;
-    while (group < groups_.size() && !groups_[group]->takes(formulas, norm)) ++group;
+    while (group < groups_.size() && !groups_[group]->takes(formulas, method, norm)) ++group;
     if (group == groups_.size())
-      groups_.push_back(std::make_shared<Group>(formulas, norm, flows.size(), interrupted));
+      groups_.push_back(std::make_shared<Group>(formulas, method, norm, flows.size(), interrupted));
     places_.push_back({group, groups_[group]->add(std::move(flow), can)});
   }
 }
@@ -200,7 +204,7 @@ std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
 }
 
 bool flow_lanes_take(const std::string& method, bool may_stop_early) {
-  return flow_method(method).has_lanes && !may_stop_early;
+  return flow_method(method).has_lanes() && !may_stop_early;
 }
 
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early) {

@@ -1,6 +1,7 @@
 #include "flow/lane_bank.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "endings.hpp"
 #include "flow/non_finite.hpp"
@@ -9,17 +10,19 @@
 
 namespace popflow {
 
-LaneBank::LaneBank(const LaneFormulas& formulas, ErrorNorm norm, LaneQueue& queue)
+LaneBank::LaneBank(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm,
+                   LaneQueue& queue)
     : formulas_(formulas),
       queue_(queue),
       entries_(formulas.sizes.entries),
-      steps_(formulas, norm),
+      stepper_(method.make_lanes(formulas, norm)),
+      steps_(*stepper_),
       values_((queue.extrema ? 2 : 1) * queue.events),
       watched_(queue.events),
       passing_(queue.passages),
       awaited_(queue.passages),
       slope_(entries_),
-      within_(entries_),
+      within_(method, entries_, steps_.stages(), steps_.first_same_as_last()),
       of_(formulas.sizes.parameters),
       known_(queue.extrema ? 2 * queue.events : 0) {
   in_lane_.fill(kNone);
@@ -81,23 +84,18 @@ void LaneBank::begin_fresh() {
       if (fresh.at(0, lane) == 0) continue;
       Trajectory& flow = flow_in(lane);
       ++flow.counts.evaluations;
-      if (!(flow.dt > 0)) {
+      StepControl<double>& control = flow.control;
+      if (!(control.length > 0)) {
         steps_.slope().read(lane, slope_);
         const FirstStep first =
-            first_step(flow.tolerance, flow.x, slope_, {}, flow.target - flow.t);
-        flow.dt = first.length;
-        if (first.cautious) flow.bounds.cautious_since = flow.t;
+            first_step(flow.tolerance, flow.x, slope_, {}, flow.target - control.at.t);
+        control.length = first.length;
+        if (first.cautious) control.bounds.cautious_since = control.at.t;
       }
       pace_.begin(
           lane,
-          {.t = flow.t,
-           .beside = flow.beside,
+          {.control = control,
            .target = flow.target,
-           .length = flow.dt,
-           .bounds = flow.bounds,
-           .retry = flow.rejected,
-           .finite = flow.finite,
-           .jumps = flow.jumps,
            .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
            .interval = flow.interval},
           steps_.h);
@@ -112,7 +110,7 @@ void LaneBank::begin_fresh() {
 void LaneBank::leave() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (in_lane_[lane] == kNone) continue;
-    --flow_in(lane).counts.evaluations;  // its first slope, counted again where it goes on
+    --flow_in(lane).counts.evaluations;  // the slope here, counted again where the flow goes on
     leave(lane);
   }
 }
@@ -120,15 +118,13 @@ void LaneBank::leave() {
 void LaneBank::leave(std::size_t lane) {
   Trajectory& flow = flow_in(lane);
   const LanePace::Flow at = pace_.flow(lane);
-  flow.t = at.t;
-  flow.beside = at.beside;
-  flow.dt = at.length;
-  flow.rejected = at.retry;
-  flow.finite = at.finite;
+  flow.control = at.control;
   flow.interval = at.interval;
   flow.counts.accepted += at.accepted;
   flow.counts.rejected += at.rejected;
-  flow.counts.evaluations += 6 * (at.accepted + at.rejected);
+  const auto of_trial = static_cast<std::int64_t>(steps_.stages()) - 1;
+  flow.counts.evaluations += of_trial * (at.accepted + at.rejected);
+  if (!steps_.first_same_as_last()) flow.counts.evaluations += at.accepted;
   steps_.x.read(lane, flow.x);
   in_lane_[lane] = kNone;
   --moving_;
@@ -160,6 +156,8 @@ void LaneBank::replace() {
     if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
     if (!arrived && !flow.ended) continue;
     leave(lane);
+    // The slope at the end, which nothing uses.
+    if (arrived && !steps_.first_same_as_last()) --flow.counts.evaluations;
     flow.inside = !arrived;
     fill(lane);
   }
@@ -208,8 +206,8 @@ void LaneBank::look_within(std::size_t lane) {
   const double h = step < smallest_step(t) ? step : t_new - t;
   steps_.x.read(lane, within_.x);
   steps_.x_new.read(lane, within_.x_new);
-  steps_.stages(lane, within_.slopes);
-  within_.extend(*flow.system, t, h);
+  steps_.read_stages(lane, within_.slopes);
+  within_.begin(*flow.system, flow.tolerance, flow.control.jumps, t, h);
   const auto probe = [this](double part) { return within_.at(part); };
   // Without extrema the step's begin has not been looked at: nothing had happened until there.
   if (!queue_.extrema) flow.events.find(t, h, {within_.x, {}}, t, probe);
@@ -218,7 +216,8 @@ void LaneBank::look_within(std::size_t lane) {
          EventWatch::Found::located) {
   }
   if (!flow.passages.none_left())
-    flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe);
+    flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe,
+                       within_.degree() > 5 ? std::optional(flow.options.rtol) : std::nullopt);
 }
 
 }  // namespace popflow

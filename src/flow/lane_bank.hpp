@@ -3,12 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <vector>
 
-#include "flow/lane_dopri5.hpp"
 #include "flow/lane_pace.hpp"
 #include "flow/step_within.hpp"
 #include "flow/trajectory.hpp"
+#include "steppers/lane_stepper.hpp"
 
 namespace popflow {
 
@@ -23,10 +24,11 @@ struct LaneQueue {
 };
 
 /// One lane each for kLanes flows on their way; a lane whose flow has arrived takes the next of the
-/// queue. What a flow gives depends on nothing but itself.
+/// queue. A flow's result depends on nothing but the flow itself.
 class LaneBank {
  public:
-  LaneBank(const LaneFormulas& formulas, ErrorNorm norm, LaneQueue& queue);
+  LaneBank(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm,
+           LaneQueue& queue);
   LaneBank(const LaneBank&) = delete;
   LaneBank& operator=(const LaneBank&) = delete;
 
@@ -70,7 +72,8 @@ class LaneBank {
   LaneQueue& queue_;
   std::size_t entries_;
   Workers alone_{1};
-  LaneDopri5 steps_;
+  std::unique_ptr<LaneStepper> stepper_;
+  LaneStepper& steps_;
   LanePace pace_;
   LaneRows fresh_{1}, seen_{1};
   LaneRows values_, watched_;   ///< of events

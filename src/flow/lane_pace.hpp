@@ -3,14 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "flow/step_length.hpp"
+#include "flow/step_control.hpp"
 #include "lane_rows.hpp"
 #include "popflow/driver.hpp"
 
 namespace popflow {
 
-/// Time and step length of the flow in each lane, chosen as FlowDriver does, for all lanes at once:
-/// most steps are taken without a look at any one of them.
+/// StepControl of the flows in all lanes: most steps are taken without a look at any one of them.
 class LanePace {
  public:
   enum Row : std::size_t {
@@ -18,12 +17,12 @@ class LanePace {
     t,       ///< below the target
     beside,  ///< of FineTime
     target,
-    length,          ///< of the next step, by the error of the last
+    length,          ///< of StepControl
     longest,         ///< of StepBounds
     cautious_since,  ///< of StepBounds
-    retry,           ///< 1 if a step was rejected since the last that was taken, or 0
-    finite,          ///< 1 if the last that was tried was, or 0
-    jumps,           ///< 1 if the flow's steps may be too short to move t, or 0
+    retry,           ///< of StepControl: 1 or 0
+    finite,          ///< of StepControl: 1 or 0
+    jumps,           ///< of StepControl: 1 or 0
     steps_left,
     accepted,  ///< steps, since begin()
     rejected,
@@ -33,29 +32,23 @@ class LanePace {
     taken,     ///< 1 if the last step was accepted, or 0
     step,      ///< its length
     t_before,  ///< where it began
-    calls,     ///< not 0 where a flow must be looked at: see judge()
+    calls,     ///< 1 where a flow must be looked at: see judge(); or 0
     rows
   };
 
   [[nodiscard]] double at(Row row, std::size_t lane) const { return rows_.at(row, lane); }
   [[nodiscard]] const double* row(Row row) const { return rows_.data() + row * kLanes; }
 
-  /// A flow in a lane, by the rows of these names.
+  /// A flow in a lane.
   struct Flow {
-    double t = 0;
-    double beside = 0;
+    StepControl<double> control = {.length = 1, .finite = true};
     double target = 1;
-    double length = 1;
-    StepBounds bounds = {};
-    bool retry = false;
-    bool finite = true;
-    bool jumps = false;
     std::int64_t steps_left = 0;
     IntervalSteps interval = {};
     std::int64_t accepted = 0;
     std::int64_t rejected = 0;
   };
-  /// The time of the lane's flow; `t` but for its rounding.
+  /// Time of the lane's flow, including the rounding error that row `t` drops.
   [[nodiscard]] double now(std::size_t lane) const { return at(t, lane) + at(beside, lane); }
   /// Writes the length of its first step into `h` (one row).
   void begin(std::size_t lane, const Flow& flow, LaneRows& h);
@@ -63,10 +56,11 @@ class LanePace {
   /// The lane has no flow: its steps are of no length.
   void idle(std::size_t lane, LaneRows& h);
 
-  /// After a step of length `h`, with its error and the factor that follows from it; `seen` is not
-  /// 0 where something happened on the way. All have one row; h is overwritten by the next step's.
-  /// True if flows call: where the step was accepted and has reached the target, or something
-  /// happened in it, where it was not finite, and where the flow may not go on.
+  /// Takes or rejects the last step, of length h, by its error and the factor that follows from it;
+  /// `seen` is not 0 where something happened on the way. All have one row; the next step's length
+  /// is written to h. Returns true if any flow must be looked at: one whose step was accepted and
+  /// has reached the target, or in which something happened, whose step was not finite, or that may
+  /// not go on.
   bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
   /// May the lane's flow take one step more? Not after too many, nor one that is too short.
   [[nodiscard]] bool may_go_on(std::size_t lane) const;

@@ -200,9 +200,14 @@ void Passages::locate_closely(double t, double h, double error,
 }
 
 void Passages::find(StateView x, double t, double h, StateView x_new, double t_new,
-                    const std::function<StateView(double part)>& state_at) {
+                    const std::function<StateView(double part)>& state_at,
+                    std::optional<double> error) {
   events_->passage_functions(x, t, values_);
-  if (step_to(x_new, t_new)) locate(t, h, state_at);
+  if (!step_to(x_new, t_new)) return;
+  if (error)
+    locate_closely(t, h, *error, state_at);
+  else
+    locate(t, h, state_at);
 }
 
 }  // namespace popflow

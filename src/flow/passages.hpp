@@ -57,10 +57,10 @@ class Passages {
   void locate_closely(double t, double h, double error,
                       const std::function<StateView(double part)>& state_at);
 
-  /// Both, for a step from x to x_new before which nothing has passed, of a trajectory that has not
-  /// been followed here.
+  /// Does both, for a step from x to x_new before which nothing has passed, of a trajectory that has
+  /// not been followed here: locate_closely() if there is an `error`, else locate().
   void find(StateView x, double t, double h, StateView x_new, double t_new,
-            const std::function<StateView(double part)>& state_at);
+            const std::function<StateView(double part)>& state_at, std::optional<double> error);
 
   /// Has this one?
   [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }

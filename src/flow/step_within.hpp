@@ -1,50 +1,61 @@
 #pragma once
 
-#include <array>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "flow/partial_steps.hpp"
 #include "popflow/system.hpp"
-#include "steppers/dopri5_tableau.hpp"
-#include "steppers/extension.hpp"
+#include "steppers/dense_output.hpp"
+#include "steppers/flow_methods.hpp"
 
 namespace popflow {
 
-/// One step of a flow, to be looked into.
+/// States within a step that a flow took in a lane: by the dense output of the method, or by
+/// shorter steps of it where the step is too long for that, as FlowDriver has them.
 class StepWithin {
  public:
-  explicit StepWithin(std::size_t entries)
-      : x(entries),
-        x_new(entries),
-        slopes(entries),
-        inner_{State(entries), State(entries)},
-        between_(entries) {}
+  /// `stages`: the slopes of a step; `ends_with_stage`: is the last of them that at its end?
+  StepWithin(const FlowMethod& method, std::size_t entries, std::size_t stages,
+             bool ends_with_stage);
 
-  // What the step is, to be filled by the caller.
+  // The step, to be filled by the caller.
   State x, x_new;
-  std::vector<std::array<double, dopri5::kStages>> slopes;
+  std::vector<State> slopes;  ///< of the stages
 
-  /// Of length h from t, when the above have been filled.
-  void extend(const System& system, double t, double h) {
-    h_ = h;
-    for (std::size_t place = 0; place < kQuinticPlaces.size(); ++place) {
-      for (std::size_t i = 0; i < x.size(); ++i)
-        between_[i] = dopri5::between(x[i], x_new[i], h, slopes[i], kQuinticPlaces[place]);
-      system.rhs({between_, {}}, t + kQuinticPlaces[place] * h, inner_[place]);
-    }
-  }
+  /// Begins with the step of length h from t, when the above have been filled. The System and the
+  /// tolerance must outlive its use.
+  void begin(const System& system, const Tolerance& tolerance, bool jumps, double t, double h);
   /// The state after a fraction of the step.
-  StateView at(double part) {
-    const ExtensionWeights<4> w = kQuintic.at(part);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      between_[i] =
-          w.state(x[i], x_new[i], h_, {slopes[i][0], inner_[0][i], inner_[1][i], slopes[i][6]});
-    return {between_, {}};
-  }
+  StateView at(double part);
+  /// Degree of the dense output.
+  [[nodiscard]] int degree() const { return dense_->degree(); }
 
  private:
-  std::array<State, 2> inner_;
+  [[nodiscard]] DenseOutput::Step step() const;
+  /// The method for a trajectory alone.
+  Stepper& stepper();
+
+  const FlowMethod& method_;
+  bool ends_with_stage_;
+  Workers alone_{1};
+  std::unique_ptr<DenseOutput> dense_;
+  std::vector<State*> stages_;  ///< the states in `slopes`
+  State last_;                  ///< slope at x_new, unless a stage has it
   State between_;
+  bool has_dense_output_ = false;
+
+  const System* system_ = nullptr;
+  const Tolerance* tolerance_ = nullptr;
+  bool jumps_ = false;
+  double t_ = 0;
   double h_ = 0;
+
+  // For steps without dense output.
+  Regime no_regime_;
+  std::optional<Rhs> rhs_;
+  std::unique_ptr<Stepper> stepper_;
+  PartialSteps partial_;
 };
 
 }  // namespace popflow

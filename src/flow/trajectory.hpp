@@ -4,44 +4,39 @@
 
 #include "flow/event_watch.hpp"
 #include "flow/passages.hpp"
-#include "flow/step_length.hpp"
+#include "flow/step_control.hpp"
 #include "popflow/flow_driver.hpp"
 #include "popflow/lanes.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
 
-/// A flow that moves in lanes, now and then: where it is while it has none, and what was found.
+/// A flow that moves in lanes, now and then: its state while it has none, and what was found.
 struct Trajectory {
   Trajectory(const System& of, FlowDriver::Options how, const Capabilities& can)
       : system(&of),
         lanes(can.in_lanes),
-        jumps(can.jumps),
         options(std::move(how)),
-        bounds{.longest = options.max_step.value_or(can.longest_step)},
+        control{.length = options.dt.value_or(0),
+                .bounds = {.longest = options.max_step.value_or(can.longest_step)},
+                .jumps = can.jumps,
+                .finite = true},
         tolerance(system->shape().blocks, options.rtol, options.atol, options.error_norm),
         events(*system, can.events),
         passages(*system, can.events),
-        x(system->shape().state_size()),
-        dt(options.dt.value_or(0)) {
+        x(system->shape().state_size()) {
     system->start(x);
     events.start({x, {}}, 0);
     passages.start({x, {}}, 0);
   }
   const System* system;
   Capability<InLanes> lanes;
-  bool jumps;
   FlowDriver::Options options;
-  StepBounds bounds;
+  StepControl<double> control;
   Tolerance tolerance;
   EventWatch events;
   Passages passages;
   State x;
-  double t = 0;
-  double beside = 0;      ///< of FineTime
-  double dt;              ///< to try next; 0: none chosen yet
-  bool rejected = false;  ///< since the last step that was taken
-  bool finite = true;     ///< of the last that was tried
   bool inside = false;    ///< an interval between targets
   double target = 0;
   StepStatistics counts = {};
@@ -50,7 +45,7 @@ struct Trajectory {
   bool ended = false;
 
   /// Is it to move on?
-  [[nodiscard]] bool under_way() const { return !ended && t < target; }
+  [[nodiscard]] bool under_way() const { return !ended && control.at.t < target; }
   void end(Outcome how) {
     outcome = std::move(how);
     ended = outcome.kind != Outcome::Kind::interrupted;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "popflow/state.hpp"
+#include "steppers/odeint_algebra.hpp"
 #include "steppers/tolerance.hpp"
 #include "streaming.hpp"
 
@@ -22,73 +23,11 @@ struct StepError {
 
 /// odeint's algebra over States on all threads. Its operations treat every entry alone, so the
 /// result does not depend on the threads.
-class ThreadedAlgebra {
+class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
  public:
   explicit ThreadedAlgebra(Workers& workers) : workers_(&workers) {}
 
-  // odeint calls for_eachN(s1, ..., sN, op).
-  template <class... A>
-  void for_each1(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each2(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each3(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each4(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each5(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each6(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each7(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each8(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each9(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each10(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each11(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each12(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each13(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each14(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-  template <class... A>
-  void for_each15(A&&... a) const {
-    each(std::forward_as_tuple(a...));
-  }
-
- private:
+  /// Computes op(s1, ..., sN) for all entries; `all` refers to s1, ..., sN and op.
   template <class... A>
   void each(std::tuple<A...> all) const {
     constexpr std::size_t inputs = sizeof...(A) - 2;  // besides the first state and the operation
@@ -103,6 +42,7 @@ class ThreadedAlgebra {
     (std::make_index_sequence<inputs>{});
   }
 
+ private:
   template <class Op, class... In>
   void combine(State& out, const Op& op, const In*... in) const {
     const bool stream = out.size() >= kStreamFrom;

@@ -42,4 +42,35 @@ inline double between(double x, double x_new, double h, const std::array<double,
          part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
 }
 
+// The same interpolant by weights of the slopes.
+
+/// Stages whose slopes it has.
+inline constexpr std::array<std::size_t, 6> kInterpolantStages = {0, 2, 3, 4, 5, 6};
+/// Their weights at a fraction of the step, rounded as those of Odeint's dense output are.
+inline std::array<double, 6> interpolant_weights(double part) {
+  struct Term {
+    double weight;  ///< in the solution
+    double factor, constant, slope, divisor;
+  };
+  constexpr Term kTerms[] = {
+      {35.0 / 384, -5, 2558722523, 31403016, 11282082432},
+      {500.0 / 1113, 100, 882725551, 15701508, 32700410799},
+      {125.0 / 192, -25, 443332067, 31403016, 1880347072},
+      {-2187.0 / 6784, 32805, 23143187, 3489224, 199316789632},
+      {11.0 / 84, -55, 29972135, 7076736, 822651844},
+      {0, 10, 7414447, 829305, 29380423}};
+  const double rest = part - 1;
+  const double square = part * part;
+  const double end = square * (3 - 2 * part);
+  const double bend = square * rest * rest;
+  const double at_ends[] = {part * rest * rest, 0, 0, 0, 0, square * rest};
+  std::array<double, 6> weights;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Term& term = kTerms[i];
+    const double own = term.factor * (term.constant - term.slope * part) / term.divisor;
+    weights[i] = end * term.weight + bend * own + at_ends[i];
+  }
+  return weights;
+}
+
 }  // namespace popflow::dopri5

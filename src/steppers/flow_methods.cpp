@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "popflow/error.hpp"
+#include "steppers/embedded_pair.hpp"
+#include "steppers/lane_pair.hpp"
+#include "steppers/odeint_pairs.hpp"
+#include "steppers/verner8_tableau.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -15,18 +19,21 @@ constexpr double kOfDriver = 2;  // states: x and a trial of the next one
 
 // clang-format off
 constexpr std::array kMethods = {
-    FlowMethod{.name = "dopri5", .order = 5, .has_lanes = true, .has_blocks = true,
+    FlowMethod{.name = "dopri5", .order = 5, .has_blocks = true,
                .states = [](double) { return kOfDriver + 8; },  // k1..k7 and a trial point
                .dense_output_states = 3,                        // slopes at two points, a point
-               .make = make_dopri5},
+               .make = make_pair_stepper<Dopri5>, .make_lanes = make_lane_pair<Dopri5>,
+               .make_dense_output = Dopri5::dense_output},
     FlowMethod{.name = "fehlberg78", .order = 8,
                .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
                .dense_output_states = 7,  // slopes at the end and at four points, one anew, a point
-               .make = make_fehlberg78},
+               .make = make_pair_stepper<Fehlberg78>, .make_lanes = make_lane_pair<Fehlberg78>,
+               .make_dense_output = Fehlberg78::dense_output},
     FlowMethod{.name = "verner8", .order = 8,
                .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
                .dense_output_states = 7,  // as fehlberg78
-               .make = make_verner8},
+               .make = make_pair_stepper<Verner8>, .make_lanes = make_lane_pair<Verner8>,
+               .make_dense_output = Verner8::dense_output},
     FlowMethod{.name = "bulirsch_stoer",
                .states = [](double) { return kOfDriver + 18; },  // extrapolation table, scaled copies
                .dense_output_states = 4,

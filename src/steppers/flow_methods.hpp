@@ -4,21 +4,22 @@
 #include <span>
 #include <string_view>
 
+#include "steppers/dense_output.hpp"
+#include "steppers/lane_stepper.hpp"
 #include "steppers/step_rule.hpp"
 #include "steppers/stepper.hpp"
 
 namespace popflow {
 
 /// A method that integrates flows: all that the program knows of it. A new method is a Stepper and
-/// a row in flow_methods.cpp.
+/// a row in flow_methods.cpp; an embedded Runge-Kutta pair is its coefficients (verner8_tableau.hpp)
+/// and a row.
 struct FlowMethod {
   std::string_view name;  ///< as --method takes it
   StepRule steps = StepRule::adaptive;
   /// Global order of the error; 0 for a method that chooses its order as it goes.
   int order = 0;
   bool needs_jacobian = false;
-  /// Integrates small flows in SIMD lanes, too (flow/flow_lanes.hpp).
-  bool has_lanes = false;
   /// Integrates blocks of a state with step sizes of their own, too (flow/block_dopri5.hpp).
   bool has_blocks = false;
   /// States of the problem's size that the method holds, those two of the driver included, for a
@@ -29,6 +30,12 @@ struct FlowMethod {
   /// Throws UsageError if the System lacks what the method needs.
   std::unique_ptr<Stepper> (*make)(Rhs& rhs, const Tolerance& tolerance,
                                    Workers& workers) = nullptr;
+  // For methods that integrate small flows in SIMD lanes, too (flow/flow_lanes.hpp); null for
+  // others. Steps in lanes have the dense output of those of a trajectory alone.
+  std::unique_ptr<LaneStepper> (*make_lanes)(const LaneFormulas& formulas,
+                                             ErrorNorm norm) = nullptr;
+  std::unique_ptr<DenseOutput> (*make_dense_output)(Workers& workers) = nullptr;
+  [[nodiscard]] bool has_lanes() const { return make_lanes != nullptr; }
 };
 
 /// All methods of flows. The first one is the default.

@@ -42,8 +42,7 @@ class Implicit : public Stepper {
     method_.step(x.data(), t, h, x_new.data(), error_.data());
     const double error =
         error_of_step(workers_, tolerance_, x, x_new, [this](std::size_t i) { return error_[i]; });
-    if (!std::isfinite(error)) return {false, false, kAfterNonFinite * h};
-    return {error <= 1, true, h * step_factor(error, kErrorOrder)};
+    return judge(error, h, step_factor(error, kErrorOrder));
   }
 
  private:

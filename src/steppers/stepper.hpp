@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
+#include "steppers/step_factor.hpp"
 #include "steppers/tolerance.hpp"
 
 namespace popflow {
@@ -57,14 +57,7 @@ class Rhs {
   std::int64_t evaluations_ = 0;
 };
 
-/// The result of trying a step.
-struct Trial {
-  bool accepted = false;
-  bool finite = true;  ///< false: a NaN or an infinity turned up
-  double next = 0;     ///< the step size to try next (adaptive methods)
-  /// How far it led, where that is less than was asked (Stepper::falls_short).
-  double length = std::numeric_limits<double>::infinity();
-};
+using Trial = BasicTrial<double>;
 
 /// An item that passes its level (Shape::passages), and when.
 struct Passed {
@@ -116,18 +109,8 @@ class Stepper {
   [[nodiscard]] virtual bool resumes_anywhere() const { return true; }
 };
 
-/// The factor by which a step size may grow or shrink, for an error (in tolerances) of a method
-/// whose local error is of order h^order.
-double step_factor(double error, int order);
-
-/// The same for a step that met a NaN or an infinity, which gives no estimate of how much too long
-/// it was.
-inline constexpr double kAfterNonFinite = 0.1;
-
 // Factories, for the table of methods (flow_methods.hpp).
-std::unique_ptr<Stepper> make_dopri5(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
-std::unique_ptr<Stepper> make_fehlberg78(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
-std::unique_ptr<Stepper> make_verner8(Rhs& rhs, const Tolerance& tolerance, Workers& workers);
+// Those of embedded pairs are in embedded_pair.hpp.
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers);
 /// Throws UsageError if the System has no Jacobian, or if the machine has no memory for it.

@@ -2,7 +2,11 @@
 
 #include <boost/array.hpp>
 #include <boost/fusion/container/vector.hpp>
+#include <boost/numeric/odeint/algebra/default_operations.hpp>
+#include <boost/numeric/odeint/stepper/explicit_error_generic_rk.hpp>
 #include <cstddef>
+
+#include "steppers/dense_output.hpp"
 
 /// Verner's efficient pair of orders 8(7) with 13 stages (Verner 2010, Numerical Algorithms 53,
 /// 383-396), as Odeint's generic Runge-Kutta steppers take it. Exact rational numbers, rounded;
@@ -54,3 +58,26 @@ inline constexpr Row<13> kPlaces = {{0, 0.05, 0.1065625, 0.15984375, 0.39, 0.465
                                      0.901802041735857, 0.909, 0.94, 1.0, 1.0}};
 
 }  // namespace popflow::verner8
+
+namespace popflow {
+
+/// The pair as embedded_pair.hpp and lane_pair.hpp take it.
+struct Verner8 {
+  template <class State, class Time, class Algebra>
+  using Stepper = boost::numeric::odeint::explicit_error_generic_rk<
+      13, 8, 8, 7, State, double, State, Time, Algebra,
+      boost::numeric::odeint::default_operations, boost::numeric::odeint::initially_resizer>;
+  template <class State, class Time, class Algebra>
+  static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
+    return {verner8::kCoefficients, verner8::kWeights, verner8::kErrorWeights, verner8::kPlaces,
+            algebra};
+  }
+  static constexpr std::size_t kStages = 13;
+  static constexpr bool kFirstSameAsLast = false;
+  static constexpr int kErrorOrder = 8;
+  static std::unique_ptr<DenseOutput> dense_output(Workers& workers) {
+    return make_septic_output(workers);
+  }
+};
+
+}  // namespace popflow

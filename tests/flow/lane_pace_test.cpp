@@ -31,13 +31,16 @@ bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 bool alike(double a, double b) { return same(a, b) || (a != a && b != b); }
 
 /// Bit by bit; NaNs are alike.
-bool same(const LanePace::Flow& a, const LanePace::Flow& b) {
-  return same(a.t, b.t) && same(a.beside, b.beside) && a.jumps == b.jumps &&
-         same(a.target, b.target) && same(a.length, b.length) &&
-         same(a.bounds.longest, b.bounds.longest) &&
+bool same(const StepControl<double>& a, const StepControl<double>& b) {
+  return same(a.at.t, b.at.t) && same(a.at.beside, b.at.beside) && a.jumps == b.jumps &&
+         same(a.length, b.length) && same(a.bounds.longest, b.bounds.longest) &&
          same(a.bounds.cautious_since, b.bounds.cautious_since) && a.retry == b.retry &&
-         a.finite == b.finite && a.steps_left == b.steps_left && a.accepted == b.accepted &&
-         a.rejected == b.rejected && a.interval.number == b.interval.number &&
+         a.finite == b.finite;
+}
+bool same(const LanePace::Flow& a, const LanePace::Flow& b) {
+  return same(a.control, b.control) && same(a.target, b.target) && a.steps_left == b.steps_left &&
+         a.accepted == b.accepted && a.rejected == b.rejected &&
+         a.interval.number == b.interval.number &&
          alike(a.interval.smallest, b.interval.smallest) &&
          alike(a.interval.largest, b.interval.largest);
 }
@@ -76,26 +79,26 @@ class DrivenFlow {
   DrivenFlow(const LanePace::Flow& from, Errors errors) : from_(from), errors_(std::move(errors)) {
     popflow::test::Toy toy;
     toy.start = {0, 0};
-    toy.jumps = from.jumps;
+    toy.jumps = from.control.jumps;
     toy.rhs = [this](StateView x, double, std::span<double> out) { slope(x, out); };
     const popflow::test::ToySystem system(std::move(toy));
     Workers workers(1);
     FlowDriver::Options options;
     options.rtol = 0;
     options.atol = 1;
-    options.max_step = from.bounds.longest;
+    options.max_step = from.control.bounds.longest;
     options.max_steps = from.steps_left;
     FlowDriver driver(system, workers, std::move(options));
     driver_ = &driver;
     DriverData data = driver.resume_point().data;
-    data = replaced(data, "dt", {from.length});
-    data = replaced(data, "cautious_since", {from.bounds.cautious_since});
-    if (from.jumps) data = replaced(data, "beside_t", {from.beside});
+    data = replaced(data, "dt", {from.control.length});
+    data = replaced(data, "cautious_since", {from.control.bounds.cautious_since});
+    if (from.control.jumps) data = replaced(data, "beside_t", {from.control.at.beside});
     data = replaced(data, "inside_interval", {1});
     data = replaced(
         data, "interval",
         {static_cast<double>(from.interval.number), from.interval.smallest, from.interval.largest});
-    driver.restore(driver.state(), {}, from.t, data);
+    driver.restore(driver.state(), {}, from.control.at.t, data);
     reached = driver.advance(from.target).kind == Outcome::Kind::reached;
     // A driver that gives up asks for more slopes to say why: those are no trials.
     trials.resize(
@@ -113,17 +116,17 @@ class DrivenFlow {
   [[nodiscard]] LanePace::Flow now() const {
     const ResumePoint point = driver_->resume_point();
     LanePace::Flow flow = from_;
-    flow.t = point.t;
-    flow.beside = from_.jumps ? point.data.number("beside_t") : 0;
-    flow.length = point.data.number("dt");
-    flow.bounds.cautious_since = point.data.number("cautious_since");
+    flow.control.at.t = point.t;
+    flow.control.at.beside = from_.control.jumps ? point.data.number("beside_t") : 0;
+    flow.control.length = point.data.number("dt");
+    flow.control.bounds.cautious_since = point.data.number("cautious_since");
     flow.interval = driver_->interval();
     flow.accepted = driver_->statistics().accepted;
     flow.rejected = driver_->statistics().rejected;
     flow.steps_left = from_.steps_left - flow.accepted - flow.rejected;
     if (!trials.empty()) {
-      flow.retry = flow.rejected > trials.back().flow.rejected;
-      flow.finite = std::isfinite(trials.back().error);
+      flow.control.retry = flow.rejected > trials.back().flow.rejected;
+      flow.control.finite = std::isfinite(trials.back().error);
     }
     return flow;
   }
@@ -140,13 +143,13 @@ class DrivenFlow {
       told_ = x[1];
     } else if (stage_ == 5) {
       const LanePace::Flow flow = now();
-      const double left = flow.target - flow.t - flow.beside;
-      const double h = step_within(flow.bounds.within_longest(flow.length), left);
+      const double left = flow.target - flow.control.at.t - flow.control.at.beside;
+      const double h = step_within(flow.control.bounds.within_longest(flow.control.length), left);
       // Weights of the solution and of the embedded one: odeint subtracts them so.
       const double weight = h * (11.0 / 84 - 187.0 / 2100);
       out[0] = errors_(h, left) / weight;
       const double error = std::abs(weight * out[0]);
-      asked_again_ = !std::isfinite(error) && flow.finite;
+      asked_again_ = !std::isfinite(error) && flow.control.finite;
       pending_ = {flow, h, told_, error};
     } else if (stage_ == 6) {
       trials.push_back(pending_);
@@ -175,22 +178,21 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
     const double t = one_of(0.5) ? 0 : 100 * uniform(random);
     const bool jumps = one_of(0.5);
     const double shortest = smallest_step(t, jumps);
-    StepBounds bounds;
+    StepBounds<double> bounds;
     if (one_of(0.2)) bounds.longest = std::exp(3 * uniform(random) - 4);
     if (one_of(0.2)) bounds.cautious_since = t * uniform(random);
     // Now and then steps within the rounding of the time lead to the target.
     const bool near = jumps && t > 0 && one_of(0.1);
     const double way = near ? 0.5 * smallest_step(t) : std::exp(3 * uniform(random));
-    return LanePace::Flow{.t = t,
-                          .target = t + way,
-                          // Now and then as short as they may be, and a bit less.
-                          .length = one_of(0.1)            ? (one_of(0.9) ? 1.5 : 0.9) * shortest
-                                    : jumps && one_of(0.6) ? 0.3 * smallest_step(t)
-                                                           : std::exp(4 * uniform(random) - 4),
-                          .bounds = bounds,
-                          .jumps = jumps,
-                          .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
-                          .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
+    // Now and then as short as they may be, and a bit less.
+    const double length = one_of(0.1)            ? (one_of(0.9) ? 1.5 : 0.9) * shortest
+                          : jumps && one_of(0.6) ? 0.3 * smallest_step(t)
+                                                 : std::exp(4 * uniform(random) - 4);
+    return LanePace::Flow{
+        .control = {.at = {t, 0}, .length = length, .bounds = bounds, .jumps = jumps, .finite = true},
+        .target = t + way,
+        .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
+        .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
   };
   const auto error_of = [&](double h, double left) {
     if (one_of(0.02)) return one_of(0.5) ? kNone : std::numeric_limits<double>::infinity();
@@ -252,15 +254,15 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       REQUIRE((pace.at(LanePace::calls, lane) != 0) == looked_at);
       REQUIRE((pace.at(LanePace::taken, lane) != 0) == taken);
       REQUIRE(same(pace.at(LanePace::step, lane), before.h));
-      REQUIRE(pace.at(LanePace::t_before, lane) == before.flow.t + before.flow.beside);
-      REQUIRE(pace.now(lane) == after.t + after.beside);
-      within += after.beside > 0 ? 1 : 0;
-      cut += before.h < before.flow.length ? 1 : 0;
-      bounded += before.h == before.flow.bounds.longest ? 1 : 0;
-      const double share = StepBounds::kShare * (after.t - after.bounds.cautious_since);
-      careful += taken && after.length == share ? 1 : 0;
+      REQUIRE(pace.at(LanePace::t_before, lane) == before.flow.control.at.t + before.flow.control.at.beside);
+      REQUIRE(pace.now(lane) == after.control.at.t + after.control.at.beside);
+      within += after.control.at.beside > 0 ? 1 : 0;
+      cut += before.h < before.flow.control.length ? 1 : 0;
+      bounded += before.h == before.flow.control.bounds.longest ? 1 : 0;
+      const double share = StepBounds<double>::kShare * (after.control.at.t - after.control.bounds.cautious_since);
+      careful += taken && after.control.length == share ? 1 : 0;
       not_finite += std::isfinite(before.error) ? 0 : 1;
-      again += before.flow.retry && taken ? 1 : 0;
+      again += before.flow.control.retry && taken ? 1 : 0;
       if (!last) {
         REQUIRE(pace.may_go_on(lane));
         continue;
@@ -268,7 +270,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       ++over;
       if (one.reached) {
         ++arrived;
-        hit += before.h > before.flow.length ? 1 : 0;
+        hit += before.h > before.flow.control.length ? 1 : 0;
       } else {
         REQUIRE(!pace.may_go_on(lane));
         (after.steps_left < 1 ? too_many : too_short) += 1;

@@ -5,33 +5,33 @@
 using namespace popflow;
 
 TEST_CASE("a step hits a target that is near, or divides what is left", "[fast][flow]") {
-  CHECK(step_within(0.1, 1) == 0.1);
-  CHECK(step_within(0.5, 1) == 0.5);
-  CHECK(step_within(0.6, 1) == 0.5);
-  CHECK(step_within(1 - 1e-8, 1) == 0.5);
-  CHECK(step_within(1 - 1e-10, 1) == 1);
-  CHECK(step_within(3, 1) == 1);
-  CHECK(step_within(0.6, 1, false) == 0.6);
-  CHECK(step_within(1 - 1e-10, 1, false) == 1);
+  CHECK(step_within(0.1, 1.0) == 0.1);
+  CHECK(step_within(0.5, 1.0) == 0.5);
+  CHECK(step_within(0.6, 1.0) == 0.5);
+  CHECK(step_within(1 - 1e-8, 1.0) == 0.5);
+  CHECK(step_within(1 - 1e-10, 1.0) == 1);
+  CHECK(step_within(3.0, 1.0) == 1);
+  CHECK(step_within(0.6, 1.0, false) == 0.6);
+  CHECK(step_within(1 - 1e-10, 1.0, false) == 1);
 }
 
 TEST_CASE("a step that was cut short makes the next one no shorter", "[fast][flow]") {
-  CHECK(next_length(1, 1, 0.3) == 0.3);
-  CHECK(next_length(1, 1, 2) == 2);
-  CHECK(next_length(1, 0.2, 0.3) == 1);
-  CHECK(next_length(1, 0.2, 2) == 2);
+  CHECK(next_length(1.0, 1.0, 0.3) == 0.3);
+  CHECK(next_length(1.0, 1.0, 2.0) == 2);
+  CHECK(next_length(1.0, 0.2, 0.3) == 1);
+  CHECK(next_length(1.0, 0.2, 2.0) == 2);
 }
 
 TEST_CASE("no step is shorter than the rounding of the time", "[fast][flow]") {
-  CHECK(smallest_step(0) == 1e-300);
-  CHECK(smallest_step(1) == 0x1p-49);
-  CHECK(smallest_step(-4) == 0x1p-47);
+  CHECK(smallest_step(0.0) == 1e-300);
+  CHECK(smallest_step(1.0) == 0x1p-49);
+  CHECK(smallest_step(-4.0) == 0x1p-47);
 }
 
 TEST_CASE("steps within the rounding of the time are summed until they move it", "[fast][flow]") {
-  CHECK(smallest_step(1, false) == 0x1p-49);
-  CHECK(smallest_step(1, true) == 0x1p-79);
-  FineTime time{1};
+  CHECK(smallest_step(1.0, false) == 0x1p-49);
+  CHECK(smallest_step(1.0, true) == 0x1p-79);
+  FineTime<double> time{1};
   for (int step = 1; step < 10; ++step) {
     time = time.after(0x1p-53, true);
     CHECK(time.t == 1);
@@ -43,10 +43,10 @@ TEST_CASE("steps within the rounding of the time are summed until they move it",
   CHECK(time.t == 1 + 0x1p-49);
   CHECK(time.beside == 0);
   // A longer step takes the rest along; where nothing jumps, every step moves the time at once.
-  time = FineTime{1, 0x1p-51}.after(0.5, true);
+  time = FineTime<double>{1, 0x1p-51}.after(0.5, true);
   CHECK(time.t == 1.5 + 0x1p-51);
   CHECK(time.beside == 0);
-  CHECK(FineTime{1}.after(0x1p-51, false).t == 1 + 0x1p-51);
+  CHECK(FineTime<double>{1}.after(0x1p-51, false).t == 1 + 0x1p-51);
 }
 
 namespace {
@@ -76,14 +76,14 @@ TEST_CASE("a vanishing slope begins with a small part of the way", "[fast][flow]
 
 TEST_CASE("steps are bounded by the longest, and by the time since a vanishing slope",
           "[fast][flow]") {
-  const StepBounds none;
+  const StepBounds<double> none;
   CHECK(none.bounded(1e300, 1, 5) == 1e300);
   CHECK(none.within_longest(1e300) == 1e300);
-  const StepBounds longest{.longest = 0.5};
+  const StepBounds<double> longest{.longest = 0.5};
   CHECK(longest.bounded(2, 0.1, 5) == 0.5);
   CHECK(longest.bounded(0.2, 0.1, 5) == 0.2);
   CHECK(longest.within_longest(2) == 0.5);
-  const StepBounds cautious{.cautious_since = 1};
+  const StepBounds<double> cautious{.cautious_since = 1};
   CHECK(cautious.bounded(2, 0.1, 5) == Approx(0.4));
   CHECK(cautious.bounded(0.2, 0.1, 5) == 0.2);
   CHECK(cautious.bounded(2, 0.1, 1.5) == 0.1);  // no shorter than the last

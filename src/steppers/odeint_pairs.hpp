@@ -1,0 +1,59 @@
+#pragma once
+
+#include <boost/numeric/odeint/algebra/default_operations.hpp>
+#include <boost/numeric/odeint/stepper/runge_kutta_dopri5.hpp>
+#include <boost/numeric/odeint/stepper/runge_kutta_fehlberg78.hpp>
+#include <cstddef>
+#include <memory>
+
+#include "steppers/dense_output.hpp"
+#include "steppers/dopri5_tableau.hpp"
+
+// Embedded Runge-Kutta pairs that Odeint has, as embedded_pair.hpp and lane_pair.hpp take them.
+// Each names:
+//   Stepper, stepper()  Odeint's stepper for states of any kind, with times of any kind
+//   kStages             slopes in a step, those at both ends included if the method uses both
+//   kFirstSameAsLast    is the last slope that at the step's end, the first of the next step?
+//   kErrorOrder         order of the local error that is estimated, as in Odeint: h^order
+//   dense_output()      its dense output
+
+namespace popflow {
+
+/// Dormand-Prince 5(4).
+struct Dopri5 {
+  template <class State, class Time, class Algebra>
+  using Stepper = boost::numeric::odeint::runge_kutta_dopri5<
+      State, double, State, Time, Algebra, boost::numeric::odeint::default_operations,
+      boost::numeric::odeint::initially_resizer>;
+  template <class State, class Time, class Algebra>
+  static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
+    return Stepper<State, Time, Algebra>(algebra);
+  }
+  static constexpr std::size_t kStages = dopri5::kStages;
+  static constexpr bool kFirstSameAsLast = true;
+  static constexpr int kErrorOrder = dopri5::kErrorOrder;
+  static std::unique_ptr<DenseOutput> dense_output(Workers& workers) {
+    return make_quintic_output(
+        workers, Interpolant6{dopri5::kInterpolantStages, dopri5::interpolant_weights});
+  }
+};
+
+/// Runge-Kutta-Fehlberg 7(8).
+struct Fehlberg78 {
+  template <class State, class Time, class Algebra>
+  using Stepper = boost::numeric::odeint::runge_kutta_fehlberg78<
+      State, double, State, Time, Algebra, boost::numeric::odeint::default_operations,
+      boost::numeric::odeint::initially_resizer>;
+  template <class State, class Time, class Algebra>
+  static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
+    return Stepper<State, Time, Algebra>(algebra);
+  }
+  static constexpr std::size_t kStages = 13;
+  static constexpr bool kFirstSameAsLast = false;
+  static constexpr int kErrorOrder = 8;
+  static std::unique_ptr<DenseOutput> dense_output(Workers& workers) {
+    return make_septic_output(workers, SepticStages{7, 9, 8, 6});
+  }
+};
+
+}  // namespace popflow

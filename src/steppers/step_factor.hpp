@@ -1,0 +1,70 @@
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "popflow/math.hpp"
+#include "popflow/pack.hpp"
+
+// The step-size controller's answer to the error of a step. A number is a double for one trajectory
+// and a Pack for many in lanes (flow/step_control.hpp has the rest of the controller).
+
+namespace popflow {
+
+/// A double, or a Pack.
+template <class Number>
+concept StepNumber = std::is_same_v<Number, double> || math::NumberClass<Number>;
+
+/// The outcome of a comparison of numbers: bool, or a mask.
+template <StepNumber Number>
+using Truth = decltype(Number() < Number());
+
+/// Step length after a NaN or an infinity, relative to the last: such a step gives no estimate of
+/// how much too long it was.
+inline constexpr double kAfterNonFinite = 0.1;
+
+/// x^y in lanes within some 1e-15, computed as fast as it can be.
+template <std::size_t width>
+BasicPack<width> quick_power(const BasicPack<width>& x, double y) {
+  return math::exp(y * math::log(x));
+}
+inline double quick_power(double x, double y) { return math::pow(x, y); }
+
+/// The factor by which a step size may grow or shrink, for an error in tolerances of a method whose
+/// local error is of order h^order.
+template <StepNumber Number>
+Number step_factor(const Number& error, int order) {
+  constexpr double kSafety = 0.9;
+  constexpr double kShrink = 0.2;
+  constexpr double kGrow = 5;
+  // At these errors the factor has long been at its bounds. Comparisons with NaN choose the first.
+  constexpr double kLeast = 1e-30;
+  constexpr double kMost = 1e30;
+  const Number within = math::min(Number(kMost), math::max(Number(kLeast), error));
+  const Number wanted = kSafety * quick_power(within, -1.0 / order);
+  return math::max(Number(kShrink), math::min(Number(kGrow), wanted));
+}
+
+template <StepNumber Number>
+Truth<Number> is_finite(const Number& x) {
+  return math::abs(x) <= std::numeric_limits<double>::max();
+}
+
+/// The result of trying a step.
+template <StepNumber Number>
+struct BasicTrial {
+  Truth<Number> accepted = {};
+  Truth<Number> finite = {};  ///< false: a NaN or an infinity turned up
+  Number next = 0;            ///< the step size to try next (adaptive methods)
+  /// How far the step led, where that is less than was asked (Stepper::falls_short).
+  double length = std::numeric_limits<double>::infinity();
+};
+
+/// Judges a step of length h by its error, in units of the tolerance, and by step_factor() of that.
+template <StepNumber Number>
+BasicTrial<Number> judge(const Number& error, const Number& h, const Number& factor) {
+  const Truth<Number> finite = is_finite(error);
+  return {error <= 1, finite, math::select(finite, factor, Number(kAfterNonFinite)) * h};
+}
+
+}  // namespace popflow
