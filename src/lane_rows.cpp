@@ -9,8 +9,7 @@ void LaneRows::take(const double* lanes, const LaneRows& from) {
     using Number = BasicPack<width>;
     const auto where = *reinterpret_cast<const Number*>(lanes) != 0;
     Number* const to = packs<width>();
-    for (std::size_t i = 0; i < rows(); ++i)
-      to[i] = select(where, from.packs<width>()[i], to[i]);
+    for (std::size_t i = 0; i < rows(); ++i) to[i] = select(where, from.packs<width>()[i], to[i]);
   });
 }
 

@@ -166,8 +166,8 @@ Outcome FlowDriver::advance_to(double target) {
                             control.finite ? std::nullopt : std::optional(blame()));
     }
 
-    double h = to_switch_ ? *to_switch_
-                          : control.step(target, adaptive && !in_->stepper->falls_short());
+    double h =
+        to_switch_ ? *to_switch_ : control.step(target, adaptive && !in_->stepper->falls_short());
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
     h = std::min(h, trial.length);
     const FineTime<double> there = control.end(h, target);

@@ -17,8 +17,8 @@ bool flow_lanes_take(const std::string& method, bool may_stop_early);
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
 
 /// Any number of flows, each with a System and options of its own, integrated side by side with
-/// those of the same LaneFormulas and method; a lane whose flow has arrived takes the next. A flow's
-/// result depends on nothing but the flow itself.
+/// those of the same LaneFormulas and method; a lane whose flow has arrived takes the next. A
+/// flow's result depends on nothing but the flow itself.
 class FlowLanes {
  public:
   struct Flow {

@@ -9,8 +9,8 @@ namespace popflow {
 
 /// States within a step by shorter steps of the method from the same point, for steps that have no
 /// dense output. Methods of fixed order accept any fraction of an accepted step; one that starts at
-/// a low order (Bulirsch-Stoer) may need several steps for it, the fewer and cheaper the shorter the
-/// way is: so these go on from the nearest of the last few places.
+/// a low order (Bulirsch-Stoer) may need several steps for it, the fewer and cheaper the shorter
+/// the way is: so these go on from the nearest of the last few places.
 class PartialSteps {
  public:
   /// Another step begins.

@@ -57,8 +57,8 @@ class Passages {
   void locate_closely(double t, double h, double error,
                       const std::function<StateView(double part)>& state_at);
 
-  /// Does both, for a step from x to x_new before which nothing has passed, of a trajectory that has
-  /// not been followed here: locate_closely() if there is an `error`, else locate().
+  /// Does both, for a step from x to x_new before which nothing has passed, of a trajectory that
+  /// has not been followed here: locate_closely() if there is an `error`, else locate().
   void find(StateView x, double t, double h, StateView x_new, double t_new,
             const std::function<StateView(double part)>& state_at, std::optional<double> error);
 

@@ -114,8 +114,8 @@ struct StepControl {
   }
 };
 
-/// The smallest and the largest step so far, by those before the last; both are NaN before the first
-/// one.
+/// The smallest and the largest step so far, by those before the last; both are NaN before the
+/// first one.
 template <StepNumber Number>
 Number smallest_with(const Number& smallest, const Number& h) {
   return math::select(h > smallest, smallest, h);

@@ -37,7 +37,7 @@ struct Trajectory {
   EventWatch events;
   Passages passages;
   State x;
-  bool inside = false;    ///< an interval between targets
+  bool inside = false;  ///< an interval between targets
   double target = 0;
   StepStatistics counts = {};
   IntervalSteps interval = {};

@@ -75,17 +75,16 @@ class EmbeddedPair : public Stepper {
   Rhs& rhs_;
   const Tolerance& tolerance_;
   typename Method::template Stepper<State, double, ThreadedAlgebra> method_;
-  State first_, last_;        ///< slopes at the ends of the last attempt
-  bool first_known_ = false;  ///< first_ is the slope at x
-  bool last_known_ = false;   ///< last_ is the slope at x_new
+  State first_, last_;                               ///< slopes at the ends of the last attempt
+  bool first_known_ = false;                         ///< first_ is the slope at x
+  bool last_known_ = false;                          ///< last_ is the slope at x_new
   std::array<State*, Method::kStages> stages_ = {};  ///< slopes of the last attempt
   std::unique_ptr<DenseOutput> dense_;
 };
 
 /// For the table of methods (flow_methods.hpp).
 template <class Method>
-std::unique_ptr<Stepper> make_pair_stepper(Rhs& rhs, const Tolerance& tolerance,
-                                           Workers& workers) {
+std::unique_ptr<Stepper> make_pair_stepper(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
   return std::make_unique<EmbeddedPair<Method>>(rhs, tolerance, workers);
 }
 

@@ -12,8 +12,8 @@
 namespace popflow {
 
 /// A method that integrates flows: all that the program knows of it. A new method is a Stepper and
-/// a row in flow_methods.cpp; an embedded Runge-Kutta pair is its coefficients (verner8_tableau.hpp)
-/// and a row.
+/// a row in flow_methods.cpp; an embedded Runge-Kutta pair is its coefficients
+/// (verner8_tableau.hpp) and a row.
 struct FlowMethod {
   std::string_view name;  ///< as --method takes it
   StepRule steps = StepRule::adaptive;

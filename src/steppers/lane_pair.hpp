@@ -80,8 +80,8 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
 
   template <class Op, class... In>
   static void combine(LaneError& out, const Op& op, const In*... in) {
-    *out.value.packs<width>() = out.norm == ErrorNorm::rms ? root_mean_square(out, op, in...)
-                                                           : largest(out, op, in...);
+    *out.value.packs<width>() =
+        out.norm == ErrorNorm::rms ? root_mean_square(out, op, in...) : largest(out, op, in...);
   }
   template <class Op, class... In>
   static Number largest(const LaneError& of, const Op& op, const In*... in) {

@@ -10,21 +10,23 @@
 #include "steppers/dopri5_tableau.hpp"
 
 // Embedded Runge-Kutta pairs that Odeint has, as embedded_pair.hpp and lane_pair.hpp take them.
-// Each names:
-//   Stepper, stepper()  Odeint's stepper for states of any kind, with times of any kind
-//   kStages             slopes in a step, those at both ends included if the method uses both
-//   kFirstSameAsLast    is the last slope that at the step's end, the first of the next step?
-//   kErrorOrder         order of the local error that is estimated, as in Odeint: h^order
-//   dense_output()      its dense output
+// Each has these names.
+//
+// - Stepper, stepper(): Odeint's stepper for states of any kind, with times of any kind
+// - kStages: slopes in a step, those at both ends included if the method uses both
+// - kFirstSameAsLast: is the last slope that at the step's end, the first of the next step?
+// - kErrorOrder: order of the local error that is estimated, as in Odeint: h^order
+// - dense_output(): its dense output
 
 namespace popflow {
 
 /// Dormand-Prince 5(4).
 struct Dopri5 {
   template <class State, class Time, class Algebra>
-  using Stepper = boost::numeric::odeint::runge_kutta_dopri5<
-      State, double, State, Time, Algebra, boost::numeric::odeint::default_operations,
-      boost::numeric::odeint::initially_resizer>;
+  using Stepper =
+      boost::numeric::odeint::runge_kutta_dopri5<State, double, State, Time, Algebra,
+                                                 boost::numeric::odeint::default_operations,
+                                                 boost::numeric::odeint::initially_resizer>;
   template <class State, class Time, class Algebra>
   static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
     return Stepper<State, Time, Algebra>(algebra);
@@ -41,9 +43,10 @@ struct Dopri5 {
 /// Runge-Kutta-Fehlberg 7(8).
 struct Fehlberg78 {
   template <class State, class Time, class Algebra>
-  using Stepper = boost::numeric::odeint::runge_kutta_fehlberg78<
-      State, double, State, Time, Algebra, boost::numeric::odeint::default_operations,
-      boost::numeric::odeint::initially_resizer>;
+  using Stepper =
+      boost::numeric::odeint::runge_kutta_fehlberg78<State, double, State, Time, Algebra,
+                                                     boost::numeric::odeint::default_operations,
+                                                     boost::numeric::odeint::initially_resizer>;
   template <class State, class Time, class Algebra>
   static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
     return Stepper<State, Time, Algebra>(algebra);

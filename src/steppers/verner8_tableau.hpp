@@ -65,8 +65,8 @@ namespace popflow {
 struct Verner8 {
   template <class State, class Time, class Algebra>
   using Stepper = boost::numeric::odeint::explicit_error_generic_rk<
-      13, 8, 8, 7, State, double, State, Time, Algebra,
-      boost::numeric::odeint::default_operations, boost::numeric::odeint::initially_resizer>;
+      13, 8, 8, 7, State, double, State, Time, Algebra, boost::numeric::odeint::default_operations,
+      boost::numeric::odeint::initially_resizer>;
   template <class State, class Time, class Algebra>
   static Stepper<State, Time, Algebra> stepper(const Algebra& algebra) {
     return {verner8::kCoefficients, verner8::kWeights, verner8::kErrorWeights, verner8::kPlaces,

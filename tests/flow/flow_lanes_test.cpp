@@ -7,8 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "flow/lane_dopri5.hpp"
+#include "flow/step_within.hpp"
 #include "steppers/dopri5_tableau.hpp"
+#include "steppers/flow_methods.hpp"
+#include "steppers/lane_stepper.hpp"
 #include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 #include "support/markov_fixture.hpp"
@@ -135,9 +137,13 @@ class Swell : public Small, public Events {
 }  // namespace
 
 TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][lanes]") {
-  for (const bool free : {false, true}) {
+  for (const auto& [method, free] : {std::pair{"dopri5", false},
+                                     {"dopri5", true},
+                                     {"fehlberg78", true},
+                                     {"verner8", false},
+                                     {"verner8", true}}) {
     const std::vector<std::unique_ptr<const Markov>> systems = many(free);
-    FlowDriver::Options options{.rtol = 1e-9, .atol = 1e-11};
+    FlowDriver::Options options{.method = method, .rtol = 1e-9, .atol = 1e-11};
     REQUIRE(has_flow_lanes(*systems[0], options.method, false));
     FlowLanes lanes = lanes_of(systems, options);
     const auto drivers = lanes.drivers();
@@ -145,7 +151,7 @@ TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][l
     for (std::size_t i = 0; i < systems.size(); ++i) targets.push_back(i % 3 == 0 ? 4 : 30);
     lanes.advance(targets);
     for (std::size_t i = 0; i < systems.size(); ++i) {
-      INFO("flow " << i << ", free bias: " << free);
+      INFO(method << ", flow " << i << ", free bias: " << free);
       CHECK(drivers[i]->advance(targets[i]).kind == Outcome::Kind::reached);
       CHECK(drivers[i]->time() == targets[i]);
       const Run run(*systems[i], targets[i], options);
@@ -183,36 +189,39 @@ TEST_CASE("a flow has the same bits alone and beside others", "[fast][flow][lane
 }
 
 TEST_CASE("a flow in lanes converges with its tolerance", "[fast][flow][lanes]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "verner8");
   const Markov system = optimal({0.2, 0.3}, 0.6, 0.4);
   const Run exact(system, 20, {.rtol = 1e-13, .atol = 1e-15});
   std::vector<double> tolerances, errors;
   for (const double rtol : {1e-5, 1e-6, 1e-7, 1e-8, 1e-9}) {
-    const FlowLanes one({{&system, {.rtol = rtol, .atol = rtol / 100}}}, {});
+    const FlowLanes one({{&system, {.method = method, .rtol = rtol, .atol = rtol / 100}}}, {});
     const auto driver = std::move(one.drivers()[0]);
     driver->advance(20);
     tolerances.push_back(rtol);
     errors.push_back(std::abs(driver->state()[0] - exact.x[0]));
   }
   const double slope = popflow::test::log_log_slope(tolerances, errors);
-  INFO(errors[0] << " ... " << errors.back());
+  INFO(method << ": " << errors[0] << " ... " << errors.back());
   CHECK(slope > 0.7);
   CHECK(slope < 1.3);
 }
 
 TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast][flow][lanes]") {
+  const std::string method = GENERATE("dopri5", "fehlberg78", "verner8");
+  INFO(method);
   const Markov system = optimal({0.2, 0.3}, 0.2, -0.4);
-  const FlowLanes whole({{&system, {}}}, {});
+  const FlowLanes whole({{&system, {.method = method}}}, {});
   const auto expected = std::move(whole.drivers()[0]);
   for (const double t : {5.0, 200.0}) expected->advance(t);
 
   int asked = 0;
-  const FlowLanes first({{&system, {.rtol = 1e-8}}}, [&] { return ++asked > 2; });
+  const FlowLanes first({{&system, {.method = method, .rtol = 1e-8}}}, [&] { return ++asked > 2; });
   const auto stopped = std::move(first.drivers()[0]);
   CHECK(stopped->advance(5).kind == Outcome::Kind::reached);
   CHECK(stopped->advance(200).kind == Outcome::Kind::interrupted);
   CHECK(stopped->time() < 200);
   const ResumePoint point = stopped->resume_point();
-  const FlowLanes second({{&system, {}}}, {});
+  const FlowLanes second({{&system, {.method = method}}}, {});
   const auto resumed = std::move(second.drivers()[0]);
   resumed->restore(*point.x, *point.regime, point.t, point.data);
   resumed->advance(200);
@@ -255,35 +264,93 @@ TEST_CASE("flows in lanes take the steps of the norm that each asks for", "[fast
   }
 }
 
-TEST_CASE("the extension of a step errs by the fifth power of its length", "[fast][flow][lanes]") {
-  // dx/dt = -x, by the method's own stages.
-  std::vector<double> lengths, errors;
-  const LaneFormulas decay{{0, 1},
-                           [](const LaneSizes&, const double*, const double* x, double* dxdt) {
-                             for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = -x[l];
-                           }};
-  for (const double h : {0.8, 0.4, 0.2, 0.1}) {
-    LaneDopri5 step(decay, ErrorNorm::largest);
-    LaneRows all(1);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      step.x.at(0, lane) = 1;
-      step.h.at(0, lane) = h;
-      step.tolerance.at(0, lane) = step.tolerance.at(1, lane) = 1;
-      all.at(0, lane) = 1;
-    }
-    step.begin(all.data());
-    step.attempt();
-    CHECK(step.x_new.at(0, 2) == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
-    std::vector<std::array<double, 7>> slopes(1);
-    step.stages(2, slopes);
-    const double between = dopri5::between(1, step.x_new.at(0, 2), h, slopes[0], 0.3);
-    lengths.push_back(h);
-    errors.push_back(std::abs(between - std::exp(-0.3 * h)));
+namespace {
+
+/// dx/dt = -x
+class Decay : public Small {
+ public:
+  Decay() : Small({1}) {}
+  void rhs(StateView x, double, std::span<double> dxdt) const override { dxdt[0] = -x[0]; }
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override {
+    static const LaneFormulas formulas{
+        {0, 1}, [](const LaneSizes&, const double*, const double* x, double* dxdt) {
+          for (std::size_t l = 0; l < kLanes; ++l) dxdt[l] = -x[l];
+        }};
+    return formulas;
   }
-  const double order = popflow::test::log_log_slope(lengths, errors);
-  INFO(errors[0] << " ... " << errors.back());
-  CHECK(order > 4.7);
-  CHECK(order < 5.4);
+};
+
+/// A step of length h in a lane, to be looked into.
+StepWithin step_in_lane(const FlowMethod& method, const Decay& system, const Tolerance& tolerance,
+                        double h) {
+  const auto lanes = method.make_lanes(system.lane_formulas(), ErrorNorm::largest);
+  LaneRows all(1);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    lanes->x.at(0, lane) = 1;
+    lanes->h.at(0, lane) = h;
+    lanes->tolerance.at(0, lane) = lanes->tolerance.at(1, lane) = 1;
+    all.at(0, lane) = 1;
+  }
+  lanes->begin(all.data());
+  lanes->attempt();
+  StepWithin within(method, 1, lanes->stages(), lanes->first_same_as_last());
+  lanes->x.read(2, within.x);
+  lanes->x_new.read(2, within.x_new);
+  lanes->read_stages(2, within.slopes);
+  within.begin(system, tolerance, false, 0, h);
+  return within;
+}
+
+}  // namespace
+
+TEST_CASE("dense output in lanes is as accurate as the step", "[fast][flow][lanes]") {
+  const Decay system;
+  for (const FlowMethod& method : flow_methods()) {
+    if (!method.has_lanes()) continue;
+    std::vector<double> lengths, errors;
+    for (const double h : {0.8, 0.6, 0.4, 0.3}) {
+      const Tolerance tolerance(system.shape().blocks, 0, 1e-7 * std::pow(h, 8));
+      StepWithin within = step_in_lane(method, system, tolerance, h);
+      CHECK(within.x_new[0] == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
+      double worst = 0;
+      for (const double part : {0.1, 0.3, 0.5, 0.85})
+        worst = std::max(worst, std::abs(within.at(part).x[0] - std::exp(-part * h)));
+      lengths.push_back(h);
+      errors.push_back(worst);
+      if (method.order == 8) CHECK(worst < 4 * tolerance.atol());
+    }
+    const double order = popflow::test::log_log_slope(lengths, errors);
+    INFO(method.name << ": " << errors[0] << " ... " << errors.back());
+    CHECK(order > method.order - 0.3);
+  }
+}
+
+TEST_CASE("steps in lanes that are too long for dense output are divided", "[fast][flow][lanes]") {
+  const Decay system;
+  for (const char* name : {"fehlberg78", "verner8"}) {
+    const Tolerance tolerance(system.shape().blocks, 0, 1e-11);
+    StepWithin within = step_in_lane(flow_method(name), system, tolerance, 3);
+    // Shorter steps of the method, whose error the tolerance bounds, since they are divided
+    // further.
+    for (const double part : {0.1, 0.5, 0.9})
+      CHECK(within.at(part).x[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
+  }
+}
+
+TEST_CASE("the interpolant of Dormand and Prince's method by weights is Hairer's",
+          "[fast][flow][lanes]") {
+  const std::array<double, 7> slopes = {0.3, -0.2, 1.1, 0.7, -0.4, 0.9, 0.5};
+  const double x = 0.4, h = 0.7;
+  double x_new = 0;
+  for (std::size_t j = 0; j < 6; ++j) x_new += dopri5::kTableau[5][j] * slopes[j];
+  x_new = x + h * x_new;
+  for (const double part : {0.0, 0.2, 0.5, 0.8, 1.0}) {
+    const std::array<double, 6> weights = dopri5::interpolant_weights(part);
+    double state = x;
+    for (std::size_t i = 0; i < 6; ++i)
+      state += h * weights[i] * slopes[dopri5::kInterpolantStages[i]];
+    CHECK(state == Approx(dopri5::between(x, x_new, h, slopes, part)).epsilon(1e-14));
+  }
 }
 
 TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {

@@ -188,11 +188,14 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
     const double length = one_of(0.1)            ? (one_of(0.9) ? 1.5 : 0.9) * shortest
                           : jumps && one_of(0.6) ? 0.3 * smallest_step(t)
                                                  : std::exp(4 * uniform(random) - 4);
-    return LanePace::Flow{
-        .control = {.at = {t, 0}, .length = length, .bounds = bounds, .jumps = jumps, .finite = true},
-        .target = t + way,
-        .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
-        .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
+    return LanePace::Flow{.control = {.at = {t, 0},
+                                      .length = length,
+                                      .bounds = bounds,
+                                      .jumps = jumps,
+                                      .finite = true},
+                          .target = t + way,
+                          .steps_left = 1 + static_cast<std::int64_t>(200 * uniform(random)),
+                          .interval = {3, one_of(0.5) ? kNone : 0.01, one_of(0.5) ? kNone : 0.3}};
   };
   const auto error_of = [&](double h, double left) {
     if (one_of(0.02)) return one_of(0.5) ? kNone : std::numeric_limits<double>::infinity();
@@ -254,12 +257,14 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       REQUIRE((pace.at(LanePace::calls, lane) != 0) == looked_at);
       REQUIRE((pace.at(LanePace::taken, lane) != 0) == taken);
       REQUIRE(same(pace.at(LanePace::step, lane), before.h));
-      REQUIRE(pace.at(LanePace::t_before, lane) == before.flow.control.at.t + before.flow.control.at.beside);
+      REQUIRE(pace.at(LanePace::t_before, lane) ==
+              before.flow.control.at.t + before.flow.control.at.beside);
       REQUIRE(pace.now(lane) == after.control.at.t + after.control.at.beside);
       within += after.control.at.beside > 0 ? 1 : 0;
       cut += before.h < before.flow.control.length ? 1 : 0;
       bounded += before.h == before.flow.control.bounds.longest ? 1 : 0;
-      const double share = StepBounds<double>::kShare * (after.control.at.t - after.control.bounds.cautious_since);
+      const double share =
+          StepBounds<double>::kShare * (after.control.at.t - after.control.bounds.cautious_since);
       careful += taken && after.control.length == share ? 1 : 0;
       not_finite += std::isfinite(before.error) ? 0 : 1;
       again += before.flow.control.retry && taken ? 1 : 0;

@@ -131,12 +131,23 @@ TEST_CASE("joma: lanes have the formulas of each trajectory alone", "[fast][joma
   }
 }
 
+namespace {
+
+std::vector<std::pair<std::string, Words>> methods_and_forms() {
+  std::vector<std::pair<std::string, Words>> all;
+  for (const Words& form : kForms) all.emplace_back("dopri5", form);
+  all.emplace_back("verner8", kTargets);
+  return all;
+}
+
+}  // namespace
+
 TEST_CASE("joma: flows in lanes find what odeint's find", "[fast][joma][flow][lanes]") {
   std::size_t passed = 0, minima = 0, falls = 0;
-  for (const Words& form : kForms) {
+  for (const auto& [method, form] : methods_and_forms()) {
     const Subjects subjects = many(form, 24);
     const std::vector<double> ends = ends_of(subjects);
-    const FlowDriver::Options options{.rtol = 1e-6, .atol = 1e-8};
+    const FlowDriver::Options options{.method = method, .rtol = 1e-6, .atol = 1e-8};
     REQUIRE(has_flow_lanes(*subjects[0]->system, options.method, false));
     FlowLanes lanes(flows_of(subjects, options), {});
     lanes.advance(ends);
