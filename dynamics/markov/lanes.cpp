@@ -43,8 +43,7 @@ POPFLOW_MATH_INLINE ByLogits<Number> by_logits(const Free<Number>& of, const Num
 }
 
 template <std::size_t entries, class Number>
-POPFLOW_MATH_INLINE void write_rate(const ByLogits<Number>& g, const Number* x, Number* dxdt) {
-  const ByState<Number> by = gradient(g, x[0], acting(x[1]));
+POPFLOW_MATH_INLINE void descend(const ByState<Number>& by, Number* dxdt) {
   dxdt[0] = -by.e;
   dxdt[1] = -by.w;
   if constexpr (entries == 3) dxdt[2] = -by.b;
@@ -52,7 +51,8 @@ POPFLOW_MATH_INLINE void write_rate(const ByLogits<Number>& g, const Number* x, 
 
 template <template <class> class Numbers, std::size_t entries>
 constexpr auto kFlow = [](auto of, auto x, auto dxdt) POPFLOW_INLINED {
-  write_rate<entries>(by_logits(read<Numbers>(of.data()), x.data()), x.data(), dxdt);
+  const auto g = by_logits(read<Numbers>(of.data()), x.data());
+  descend<entries>(gradient(g, x[0], acting(x[1])), dxdt);
 };
 
 template <template <class> class Numbers, std::size_t entries>
@@ -60,8 +60,9 @@ constexpr auto kFlowAndCovariance =
     [](auto of, auto x, auto dxdt, auto covariance) POPFLOW_INLINED {
       const auto& numbers = read<Numbers>(of);
       const auto g = by_logits(numbers, x);
-      write_rate<entries>(g, x, dxdt);
-      const GradientCovariance c(numbers.noise, g, logit_derivatives(x[0], acting(x[1])));
+      const auto f = logit_derivatives(x[0], acting(x[1]));
+      descend<entries>(gradient(g, f), dxdt);
+      const GradientCovariance c(numbers.noise, g, f);
       covariance[0] = c.template entry<0, 0>();
       covariance[1] = c.template entry<1, 0>();
       covariance[2] = c.template entry<1, 1>();
