@@ -137,11 +137,10 @@ class Swell : public Small, public Events {
 }  // namespace
 
 TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][lanes]") {
-  for (const auto& [method, free] : {std::pair{"dopri5", false},
-                                     {"dopri5", true},
-                                     {"fehlberg78", true},
-                                     {"verner8", false},
-                                     {"verner8", true}}) {
+  using Case = std::pair<const char*, bool>;
+  for (const auto& [method, free] :
+       {Case{"dopri5", false}, Case{"dopri5", true}, Case{"fehlberg78", true},
+        Case{"verner8", false}, Case{"verner8", true}}) {
     const std::vector<std::unique_ptr<const Markov>> systems = many(free);
     FlowDriver::Options options{.method = method, .rtol = 1e-9, .atol = 1e-11};
     REQUIRE(has_flow_lanes(*systems[0], options.method, false));
@@ -189,7 +188,7 @@ TEST_CASE("a flow has the same bits alone and beside others", "[fast][flow][lane
 }
 
 TEST_CASE("a flow in lanes converges with its tolerance", "[fast][flow][lanes]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "verner8");
+  const std::string method = GENERATE(as<std::string>{}, "dopri5", "fehlberg78", "verner8");
   const Markov system = optimal({0.2, 0.3}, 0.6, 0.4);
   const Run exact(system, 20, {.rtol = 1e-13, .atol = 1e-15});
   std::vector<double> tolerances, errors;
@@ -207,7 +206,7 @@ TEST_CASE("a flow in lanes converges with its tolerance", "[fast][flow][lanes]")
 }
 
 TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast][flow][lanes]") {
-  const std::string method = GENERATE("dopri5", "fehlberg78", "verner8");
+  const std::string method = GENERATE(as<std::string>{}, "dopri5", "fehlberg78", "verner8");
   INFO(method);
   const Markov system = optimal({0.2, 0.3}, 0.2, -0.4);
   const FlowLanes whole({{&system, {.method = method}}}, {});
@@ -281,8 +280,8 @@ class Decay : public Small {
 };
 
 /// A step of length h in a lane, to be looked into.
-StepWithin step_in_lane(const FlowMethod& method, const Decay& system, const Tolerance& tolerance,
-                        double h) {
+std::unique_ptr<StepWithin> step_in_lane(const FlowMethod& method, const Decay& system,
+                                         const Tolerance& tolerance, double h) {
   const auto lanes = method.make_lanes(system.lane_formulas(), ErrorNorm::largest);
   LaneRows all(1);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -293,11 +292,12 @@ StepWithin step_in_lane(const FlowMethod& method, const Decay& system, const Tol
   }
   lanes->begin(all.data());
   lanes->attempt();
-  StepWithin within(method, 1, lanes->stages(), lanes->first_same_as_last());
-  lanes->x.read(2, within.x);
-  lanes->x_new.read(2, within.x_new);
-  lanes->read_stages(2, within.slopes);
-  within.begin(system, tolerance, false, 0, h);
+  auto within =
+      std::make_unique<StepWithin>(method, 1, lanes->stages(), lanes->first_same_as_last());
+  lanes->x.read(2, within->x);
+  lanes->x_new.read(2, within->x_new);
+  lanes->read_stages(2, within->slopes);
+  within->begin(system, tolerance, false, 0, h);
   return within;
 }
 
@@ -310,18 +310,19 @@ TEST_CASE("dense output in lanes is as accurate as the step", "[fast][flow][lane
     std::vector<double> lengths, errors;
     for (const double h : {0.8, 0.6, 0.4, 0.3}) {
       const Tolerance tolerance(system.shape().blocks, 0, 1e-7 * std::pow(h, 8));
-      StepWithin within = step_in_lane(method, system, tolerance, h);
-      CHECK(within.x_new[0] == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
+      const auto within = step_in_lane(method, system, tolerance, h);
+      CHECK(within->x_new[0] == Approx(std::exp(-h)).epsilon(1e-3 * std::pow(h, 6)));
       double worst = 0;
       for (const double part : {0.1, 0.3, 0.5, 0.85})
-        worst = std::max(worst, std::abs(within.at(part).x[0] - std::exp(-part * h)));
+        worst = std::max(worst, std::abs(within->at(part)[0] - std::exp(-part * h)));
       lengths.push_back(h);
       errors.push_back(worst);
       if (method.order == 8) CHECK(worst < 4 * tolerance.atol());
     }
+    if (method.order == 8) continue;  // which errs as the tolerance allows
     const double order = popflow::test::log_log_slope(lengths, errors);
     INFO(method.name << ": " << errors[0] << " ... " << errors.back());
-    CHECK(order > method.order - 0.3);
+    CHECK(order > method.order + 0.5);
   }
 }
 
@@ -329,11 +330,11 @@ TEST_CASE("steps in lanes that are too long for dense output are divided", "[fas
   const Decay system;
   for (const char* name : {"fehlberg78", "verner8"}) {
     const Tolerance tolerance(system.shape().blocks, 0, 1e-11);
-    StepWithin within = step_in_lane(flow_method(name), system, tolerance, 3);
+    const auto within = step_in_lane(flow_method(name), system, tolerance, 3);
     // Shorter steps of the method, whose error the tolerance bounds, since they are divided
     // further.
     for (const double part : {0.1, 0.5, 0.9})
-      CHECK(within.at(part).x[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
+      CHECK(within->at(part)[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
   }
 }
 
