@@ -136,14 +136,14 @@ constexpr auto events = [](auto of, auto x, auto values) {
   values[0] = of.back() - Network(modes(of), x).loss(of);
 };
 
-constexpr auto strengths = [](auto of, auto x, auto values) {
+constexpr auto mode_strengths = [](auto of, auto x, auto values) {
   const Network net(modes(of), x);
   const auto made = net.forward(White{});
   for (Index k = 0; k < modes(of); ++k) values[k] = made[net.layers() - 1](k, k);
 };
 
 constexpr auto passages = [](auto of, auto x, auto values) {
-  strengths(of, x, values);
+  mode_strengths(of, x, values);
   for (Index k = 0; k < modes(of); ++k) values[k] -= of[modes(of) + k];
 };
 
@@ -259,8 +259,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
                    [=](auto x, auto) { return imbalance(net(x)); }}};
   f.events = {{"learned", "1% is left of the loss of W = 0", value_alone(events, of)}};
-  f.derived = {
-      {"mode_strength", "strength of the mode in W", {{"mode", n}}, alone(strengths, of), "W_kk"}};
+  f.derived = {{"mode_strength",
+                "strength of the mode in W",
+                {{"mode", n}},
+                alone(mode_strengths, of),
+                "W_kk"}};
   f.passages = {
       {"half_time", "time of half the mode's strength", {{"mode", n}}, alone(passages, of), "t_k"}};
   f.lanes = {

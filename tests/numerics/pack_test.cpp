@@ -18,16 +18,16 @@ using namespace popflow;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 /// Numbers of every size with both signs, moderate ones, and all pairs of the special ones.
 struct Arguments {
   std::vector<double> first, second;
 };
 Arguments arguments() {
-  const std::vector<double> special = {0.0,   -0.0,      1,          -1,    0x1p-1074,
-                                       1e300, kInfinity, -kInfinity, kNone, -kNone};
+  const std::vector<double> special = {0.0,   -0.0,     1,         -1,        0x1p-1074,
+                                       1e300, kEndless, -kEndless, kNoNumber, -kNoNumber};
   Arguments all;
   for (const double a : special)
     for (const double b : special) {
@@ -88,7 +88,7 @@ struct Operations {
     *out++ = math::erf(a);
     *out++ = math::pow(a, 1.5);
     *out++ = 2 * a + 1;
-    *out++ = math::any(a != a) ? kNone : 1;
+    *out++ = math::any(a != a) ? kNoNumber : 1;
   }
 };
 
@@ -111,7 +111,7 @@ template <std::size_t width>
 }
 
 /// The same bits, or both NaN.
-bool same(double a, double b) {
+bool same_in_lane(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -130,11 +130,11 @@ void check_lanes(const std::string& name, void (*compute_rows)(Rows<width>&)) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       std::array<double, Operations::kCount> expected;
       Operations{}(all.first[first + lane], all.second[first + lane], expected.data());
-      expected.back() = has_none ? kNone : 1;
+      expected.back() = has_none ? kNoNumber : 1;
       for (std::size_t i = 0; i < Operations::kCount; ++i) {
         double lanes[kLanes];
         std::memcpy(lanes, &rows.out[i], sizeof lanes);
-        differ[i] += same(lanes[lane], expected[i]) ? 0 : 1;
+        differ[i] += same_in_lane(lanes[lane], expected[i]) ? 0 : 1;
       }
     }
   }
@@ -177,7 +177,7 @@ TEST_CASE("A formula has the same bits in lanes and for one number", "[fast][num
       double alone = 0;
       kRelu(of + lane, x + lane, &alone);
       INFO("of " << of[lane] << " at " << x[lane]);
-      CHECK(same(out[lane], alone));
+      CHECK(same_in_lane(out[lane], alone));
     }
   }
 }
