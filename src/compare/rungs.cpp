@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "noise/noise_model.hpp"
+#include "noise/noise_models.hpp"
 #include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "plan/course.hpp"
@@ -91,7 +91,7 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
                      const System& flow, const Catalogue& catalogue, Workers& workers) {
   if (flow.capabilities().sampled) return;
   const SystemInfo& info = flow.info();
-  const bool drawn = config.options.word("noise") != "isotropic";
+  const bool drawn = noise_kind(config.options.word("noise")).of_gradients;
   for (const std::string& word : words) {
     const bool noise_model = word == "sde" || word == "sde2" || word == "gd";
     if (word == "flow" || own_rung(info, word) != nullptr || (noise_model && !drawn)) continue;

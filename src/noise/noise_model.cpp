@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "noise/normals.hpp"
-#include "noise/samples.hpp"
 #include "noise/symmetric_root.hpp"
-#include "popflow/error.hpp"
-#include "popflow/memory.hpp"
 #include "random/stream_normals.hpp"
 #include "steppers/tolerance.hpp"
 #include "streaming.hpp"
@@ -185,8 +182,10 @@ class Sampling : public NoiseModel {
 /// The covariance that the System knows, or its diagonal.
 class ExactNoise : public NoiseModel {
  public:
-  ExactNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
-      : exact_(system.capabilities().covariance),
+  ExactNoise(const System& system, Workers& workers, const SdeDriver::Options& options,
+             bool diagonal)
+      : diagonal_(diagonal),
+        exact_(system.capabilities().covariance),
         workers_(workers),
         options_(options),
         normals_(system.shape().state_size()),
@@ -201,7 +200,7 @@ class ExactNoise : public NoiseModel {
     const auto size = static_cast<Eigen::Index>(out.size());
     const Eigen::Map<const Eigen::VectorXd> increment(sum_.data(), size);
     Eigen::Map<Eigen::VectorXd> result(out.data(), size);
-    if (options_.noise == "diagonal") {
+    if (diagonal_) {
       result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
       return;
     }
@@ -233,6 +232,7 @@ class ExactNoise : public NoiseModel {
   }
 
  private:
+  bool diagonal_;
   Capability<Covariance> exact_;
   Workers& workers_;
   SdeDriver::Options options_;
@@ -329,31 +329,35 @@ void NoiseModel::add_with_area(StateView /*x*/, const PathStep& /*step*/, State&
   throw std::logic_error("only additive noise has an area");
 }
 
-std::string why_no_samples(const System& system) {
-  const Capability<Sampled> sampled = system.capabilities().sampled;
-  return sampled.why_not().empty() ? system.info().name + " has no sampled model"
-                                   : sampled.why_not();
+namespace {
+
+template <class Model, class... More>
+std::unique_ptr<NoiseModel> made(const System& system, Workers& workers,
+                                 const SdeDriver::Options& options, More... more) {
+  return std::make_unique<Model>(system, workers, options, more...);
 }
 
-std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
-                                       const SdeDriver::Options& options) {
-  const Capabilities can = system.capabilities();
-  if (!can.no_noise.empty()) throw UsageError("--mode sde: " + can.no_noise);
-  if (options.noise != "batch" && options.noise != "diagonal" && options.noise != "isotropic")
-    throw UsageError("--noise is " + options.noise + "; it must be batch, diagonal or isotropic");
-  if (options.noise == "isotropic") return std::make_unique<Isotropic>(system, workers, options);
-  if (can.covariance) return std::make_unique<ExactNoise>(system, workers, options);
-  if (!can.sampled)
-    throw UsageError("--noise " + options.noise + ": " + why_no_samples(system) +
-                     "; --noise isotropic works");
-  if (options.noise_samples < 2)
-    throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
-                     "; a covariance needs at least 2 samples");
-  require_memory(
-      kNumbersOfSample * static_cast<double>(options.noise_samples),
-      "--noise-samples " + std::to_string(options.noise_samples) + " (by default the batch size)");
-  if (options.noise == "diagonal") return std::make_unique<DiagonalNoise>(system, workers, options);
-  return std::make_unique<BatchNoise>(system, workers, options);
+}  // namespace
+
+std::unique_ptr<NoiseModel> make_exact_noise(const System& system, Workers& workers,
+                                             const SdeDriver::Options& options) {
+  return made<ExactNoise>(system, workers, options, false);
+}
+std::unique_ptr<NoiseModel> make_exact_diagonal_noise(const System& system, Workers& workers,
+                                                      const SdeDriver::Options& options) {
+  return made<ExactNoise>(system, workers, options, true);
+}
+std::unique_ptr<NoiseModel> make_batch_noise(const System& system, Workers& workers,
+                                             const SdeDriver::Options& options) {
+  return made<BatchNoise>(system, workers, options);
+}
+std::unique_ptr<NoiseModel> make_diagonal_noise(const System& system, Workers& workers,
+                                                const SdeDriver::Options& options) {
+  return made<DiagonalNoise>(system, workers, options);
+}
+std::unique_ptr<NoiseModel> make_isotropic_noise(const System& system, Workers& workers,
+                                                 const SdeDriver::Options& options) {
+  return made<Isotropic>(system, workers, options);
 }
 
 }  // namespace popflow

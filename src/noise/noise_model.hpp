@@ -42,9 +42,26 @@ class NoiseModel {
 /// Why a System has no sampled model, by its own reason where it gives one.
 std::string why_no_samples(const System& system);
 
-/// The model that the options name. Throws UsageError with the reason where the System does not
-/// allow it.
+/// The model that the options name (noise/noise_models.hpp). Throws UsageError with the reason
+/// where the System does not allow it.
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options);
+
+// The models themselves:
+/// By Covariance::covariance().
+std::unique_ptr<NoiseModel> make_exact_noise(const System& system, Workers& workers,
+                                             const SdeDriver::Options& options);
+/// By its diagonal.
+std::unique_ptr<NoiseModel> make_exact_diagonal_noise(const System& system, Workers& workers,
+                                                      const SdeDriver::Options& options);
+/// By sampled gradients.
+std::unique_ptr<NoiseModel> make_batch_noise(const System& system, Workers& workers,
+                                             const SdeDriver::Options& options);
+/// By the variances of sampled gradients.
+std::unique_ptr<NoiseModel> make_diagonal_noise(const System& system, Workers& workers,
+                                                const SdeDriver::Options& options);
+/// By a multiple of the identity.
+std::unique_ptr<NoiseModel> make_isotropic_noise(const System& system, Workers& workers,
+                                                 const SdeDriver::Options& options);
 
 }  // namespace popflow

@@ -10,6 +10,7 @@
 #include "lane_rows.hpp"
 #include "noise/crossings.hpp"
 #include "noise/lane_step.hpp"
+#include "noise/noise_models.hpp"
 #include "noise/normals.hpp"
 #include "noise/sde_methods.hpp"
 #include "noise/sde_place.hpp"
@@ -262,7 +263,7 @@ bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   // Passages would be looked at only where an event may have happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
          system.shape().passages.empty() && system.shape().state_size() <= kLargestNoisyLane &&
-         sde_method(options.method).has_lanes() && options.noise == "batch" &&
+         sde_method(options.method).has_lanes() && noise_kind(options.noise).has_lanes &&
          options.modified_equation == 1 && options.coarsen == 1;
 }
 

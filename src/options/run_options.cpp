@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "noise/noise_models.hpp"
 #include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "options/run_config.hpp"
@@ -67,6 +68,18 @@ std::vector<OtherWord> other_methods() {
           {"LSODA", stiff},
           {"ode15s", stiff},
           {"em", "Euler and Maruyama's method is euler_maruyama"}};
+}
+
+std::vector<std::string> names_of_noises() {
+  std::vector<std::string> names;
+  for (const NoiseKind& kind : noise_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> meanings_of_noises() {
+  std::vector<std::string> meanings;
+  for (const NoiseKind& kind : noise_kinds()) meanings.emplace_back(kind.meaning);
+  return meanings;
 }
 
 /// What `compare` makes of an option of `run`.
@@ -245,10 +258,9 @@ const std::vector<Row>& rows() {
         .modes = kNoisy}},
       {{.name = "noise",
         .kind = Kind::word,
-        .default_text = "batch",
-        .meaning = "covariance of sde's noise: of sampled gradients; their variances alone; "
-                   "noise-scale^2 times the identity",
-        .words = {"batch", "diagonal", "isotropic"},
+        .default_text = std::string(noise_kinds().front().name),
+        .meaning = "covariance of sde's noise: " + text::join(meanings_of_noises(), "; "),
+        .words = names_of_noises(),
         .modes = kSde}},
       {{.name = "noise-scale",
         .kind = Kind::real,
@@ -256,7 +268,7 @@ const std::vector<Row>& rows() {
         .meaning = "standard deviation of isotropic noise of one sample",
         .range = at_least_zero,
         .modes = kSde,
-        .where = {{"noise", {"isotropic"}}}}},
+        .where = {{"noise", noises_of_gradients(false)}}}},
       {{.name = "noise-samples",
         .kind = Kind::integer,
         .default_text = "",
@@ -265,7 +277,7 @@ const std::vector<Row>& rows() {
         .range = {.low = 2},
         .default_note = "the batch size, at least 2",
         .modes = kSde,
-        .where = {{"noise", {"batch", "diagonal"}}}}},
+        .where = {{"noise", noises_of_gradients(true)}}}},
       {{.name = "modified-equation",
         .kind = Kind::integer,
         .default_text = "1",

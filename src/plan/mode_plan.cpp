@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "noise/noise_models.hpp"
+
 namespace popflow {
 
 namespace {
@@ -103,7 +105,7 @@ double step_length(const ModePlan& mode) {
 }
 
 bool draws_noise(const SdePlan& sde, const System& system) {
-  return sde.driver.noise != "isotropic" && !system.capabilities().covariance;
+  return noise_kind(sde.driver.noise).of_gradients && !system.capabilities().covariance;
 }
 
 Setting setting_of(const ModePlan& mode, const Parameters& options, const LastState* start) {
