@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cases.hpp"
+#include "engine/described.hpp"
 #include "file/trajectory_file.hpp"
 #include "run/layout.hpp"
 

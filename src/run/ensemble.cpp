@@ -159,12 +159,7 @@ class EnsembleWriter final : public BatchWriter {
  public:
   EnsembleWriter(const TrajectoryGroup& file, std::size_t runs, Progress& progress,
                  std::size_t first_run)
-      : file_(file), progress_(progress), first_run_(first_run), ended_(runs) {
-    for (Ending& run : ended_)
-      run.outcome = {
-          Outcome::Kind::interrupted, 0,
-          runs == 1 ? "interrupted before the run began" : "interrupted before all runs began"};
-  }
+      : file_(file), progress_(progress), first_run_(first_run), told_(runs), ended_(runs) {}
 
   void write(const Batch& batch) override {
     unpack(batch.records, file_,
@@ -174,10 +169,15 @@ class EnsembleWriter final : public BatchWriter {
     progress_.done(first_run_ + run);
     const std::lock_guard lock(mutex_);
     ended_[run] = std::move(ending);
+    told_[run] = true;
   }
   [[nodiscard]] Ending together() const {
+    const Ending never_begun{{Outcome::Kind::interrupted, 0,
+                              ended_.size() == 1 ? "interrupted before the run began"
+                                                 : "interrupted before all runs began"}};
     Together all;
-    for (const Ending& run : ended_) all.add(run);
+    for (std::size_t run = 0; run < ended_.size(); ++run)
+      all.add(told_[run] ? ended_[run] : never_begun);
     return all.ending();
   }
 
@@ -186,6 +186,7 @@ class EnsembleWriter final : public BatchWriter {
   Progress& progress_;
   std::size_t first_run_;
   std::mutex mutex_;
+  std::vector<bool> told_;
   std::vector<Ending> ended_;
 };
 

@@ -146,11 +146,12 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
     return ExitCode::success;
   }
   const Provenance provenance;
-  say_before(config, *experiment, path, screen);
-  GroupSpec layout = experiment->layout();
-  const bool may_warn = may_warn_at_end(layout);
+  bool may_warn = false;
   std::optional<InterruptGuard> guard;
   const auto file = on_all(ranks, [&] {
+    say_before(config, *experiment, path, screen);
+    GroupSpec layout = experiment->layout();
+    may_warn = may_warn_at_end(layout);
     require_disk(path, file_bytes(layout));
     // Until here a signal ends the program at once: there is nothing to be kept.
     guard.emplace();
