@@ -169,3 +169,14 @@ TEST_CASE("Elementary functions have C's special values", "[fast][numerics]") {
   CHECK(math::hypot(0x3p-600, 0x4p-600) == 0x5p-600);
   CHECK(same(math::hypot(kInfinity, kNone), kInfinity));
 }
+
+TEST_CASE("Both exponentials at once have the bits of each", "[fast][numerics]") {
+  for (const double x : arguments(-700, 0, 4000, 14)) {
+    const auto [value, less_one] = math::exponentials(-math::magnitude(x));
+    INFO(x);
+    CHECK(value == math::exp(-math::magnitude(x)));
+    CHECK(less_one == math::expm1(-math::magnitude(x)));
+  }
+  CHECK(math::exponentials(-1e4).value < 1e-307);
+  CHECK(math::exponentials(-1e4).less_one == -1);
+}

@@ -49,9 +49,10 @@ Arguments arguments() {
 
 struct Operations {
   static constexpr std::array kNames = {
-      "+",    "-",   "*",     "/",   "minus", "+=",   "-=",  "*=",     "/=",     "<",   "<=",
-      ">",    ">=",  "==",    "!=",  "and",   "or",   "not", "select", "min",    "max", "abs",
-      "sqrt", "exp", "expm1", "log", "log1p", "tanh", "erf", "pow",    "double", "any"};
+      "+",      "-",   "*",   "/",      "minus", "+=",       "-=",    "*=",  "/=",
+      "<",      "<=",  ">",   ">=",     "==",    "!=",       "and",   "or",  "not",
+      "select", "min", "max", "abs",    "sqrt",  "exp",      "expm1", "log", "log1p",
+      "tanh",   "erf", "pow", "double", "value", "less one", "any"};
   static constexpr std::size_t kCount = kNames.size();
 
   template <class Number>
@@ -88,6 +89,9 @@ struct Operations {
     *out++ = math::erf(a);
     *out++ = math::pow(a, 1.5);
     *out++ = 2 * a + 1;
+    const auto [value, less_one] = math::exponentials(-math::abs(a));
+    *out++ = value;
+    *out++ = less_one;
     *out++ = math::any(a != a) ? kNoNumber : 1;
   }
 };
