@@ -42,7 +42,8 @@ inline double between(double x, double x_new, double h, const std::array<double,
          part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
 }
 
-// The same interpolant by weights of the slopes.
+// Odeint's interpolant, of order four as well and one degree more, by weights of the slopes. In the
+// middle of the step both are the same.
 
 /// Stages whose slopes it has.
 inline constexpr std::array<std::size_t, 6> kInterpolantStages = {0, 2, 3, 4, 5, 6};
