@@ -6,6 +6,7 @@
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
+#include "dynamics/scb/signal.hpp"
 #include "popflow/capabilities.hpp"
 
 namespace popflow::scb {
@@ -168,9 +169,11 @@ class SignalAttention : public AttentionPart {
   Kept sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
+  [[nodiscard]] const AttentionTraces<double>& traces() const { return traces_; }
 
  private:
-  double uniform_, kappa_, deviation2_, alpha0_;
+  AttentionTraces<double> traces_;
+  double deviation2_, alpha0_;
 };
 
 }  // namespace popflow::scb

@@ -1,74 +1,54 @@
 #include "dynamics/scb/lanes.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
-#include "dynamics/scb/look.hpp"
-#include "popflow/widest.hpp"
+#include "popflow/pack.hpp"
 
 namespace popflow::scb {
 
 namespace {
 
-using std::size_t;
+constexpr std::size_t kParameters = 6, kEntries = 3;
 
-// Rows of the parameters, of the state and of the events.
-enum Parameter : size_t { kX, kY, kKP, kKappa, kUniform, kT, kParameters };
-enum Entry : size_t { kAlphaV, kRhoV, kAlphaA, kEntries };
-enum Event : size_t { kBoosted, kAligned, kFastPhaseEnd };
-
-inline double at(const double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
-inline double& at(double* rows, size_t row, size_t lane) { return rows[row * kLanes + lane]; }
-
-POPFLOW_WIDEST void flow(const LaneSizes& /*sizes*/, const double* __restrict of,
-                         const double* __restrict state, double* __restrict dxdt) {
-  for (size_t l = 0; l < kLanes; ++l) {
-    const double alpha_V = at(state, kAlphaV, l);
-    const double rho_V = at(state, kRhoV, l);
-    const double alpha_A = at(state, kAlphaA, l);
-    const double x = at(of, kX, l);
-    const double K_P = at(of, kKP, l);
-    const double PV = rho_V * x + alpha_V * K_P;
-    const double VV =
-        rho_V * rho_V * at(of, kY, l) + 2 * rho_V * alpha_V * x + alpha_V * alpha_V * K_P;
-    const double q = at(of, kUniform, l) + at(of, kKappa, l) * alpha_A;
-    const double two = at(of, kUniform, l) + at(of, kKappa, l) * alpha_A * alpha_A;
-    at(dxdt, kAlphaV, l) = q - two * alpha_V;
-    at(dxdt, kRhoV, l) = -two * rho_V;
-    at(dxdt, kAlphaA, l) = PV - VV * alpha_A;
-  }
+template <class Number>
+POPFLOW_MATH_INLINE SignalProblem<Number> problem_of(std::span<const Number> of) {
+  return {{of[0], of[1], of[2]}, {of[3], of[4]}, of[5]};
 }
 
-POPFLOW_WIDEST void events(const LaneSizes& /*sizes*/, const double* __restrict of,
-                           const double* __restrict state, double* __restrict values) {
-  for (size_t l = 0; l < kLanes; ++l) {
-    const double kappa = at(of, kKappa, l);
-    const double signal_V =
-        (at(state, kRhoV, l) * at(of, kX, l) + at(state, kAlphaV, l) * at(of, kKP, l)) /
-        at(of, kKP, l);
-    const EventLook look{.signal_V = signal_V,
-                         .product = signal_V * (at(state, kAlphaA, l) * kappa) / kappa,
-                         .kappa = kappa,
-                         .T = at(of, kT, l)};
-    at(values, kBoosted, l) = boosted(look);
-    at(values, kAligned, l) = aligned(look);
-    at(values, kFastPhaseEnd, l) = fast_phase_end(look);
-  }
-}
+constexpr auto flow = [](auto of, auto x, auto dxdt) {
+  const auto problem = problem_of(of);
+  const ValueScalars V{x[0], x[1]};
+  const auto alpha = x[2];
+  const auto rates = rates_of(V, problem.attention.q(alpha), problem.attention.two(alpha));
+  dxdt[0] = rates.alpha;
+  dxdt[1] = rates.rho;
+  dxdt[2] = rate_of(alpha, problem.value.PV(V), problem.value.VV(V));
+};
+
+constexpr auto events = [](auto of, auto x, auto values) {
+  const auto problem = problem_of(of);
+  const auto look = signal_look(problem.value.PV({x[0], x[1]}), problem.attention.signal(x[2]),
+                                problem.value.K_P, problem.attention.kappa, problem.T);
+  values[0] = boosted(look);
+  values[1] = aligned(look);
+  values[2] = fast_phase_end(look);
+};
 
 }  // namespace
 
 const LaneFormulas& signal_lanes() {
-  static const LaneFormulas formulas{{kParameters, kEntries}, flow, nullptr, events};
+  static const LaneFormulas formulas{
+      {kParameters, kEntries}, in_lanes(flow), nullptr, in_lanes(events)};
   return formulas;
 }
 
-void signal_parameters(const SignalProblem& problem, std::span<double> of) {
-  of[kX] = problem.x;
-  of[kY] = problem.y;
-  of[kKP] = problem.K_P;
-  of[kKappa] = problem.kappa;
-  of[kUniform] = problem.uniform;
-  of[kT] = problem.T;
+void signal_parameters(const SignalProblem<double>& problem, std::span<double> of) {
+  const auto& [value, attention, T] = problem;
+  const std::array<double, kParameters> all = {value.x,           value.y,         value.K_P,
+                                               attention.uniform, attention.kappa, T};
+  std::ranges::copy(all, of.begin());
 }
 
 }  // namespace popflow::scb

@@ -2,23 +2,23 @@
 
 #include <span>
 
+#include "dynamics/scb/signal.hpp"
 #include "popflow/lanes.hpp"
 
 namespace popflow::scb {
 
-/// The flow and the events in signal coordinates for many trajectories at once, on
-/// (alpha_V, rho_V, alpha_A). What they are is said where ScalarValue and SignalAttention have them
-/// for one.
-const LaneFormulas& signal_lanes();
-
-/// A problem, as far as its signals feel it.
+/// A problem in signal coordinates.
+template <class Number>
 struct SignalProblem {
-  double x, y;  ///< tr(R0' P Sigma), tr(R0' R0 Sigma)
-  double K_P, kappa;
-  double uniform;  ///< 1/T
-  double T;
+  ValueTraces<Number> value;
+  AttentionTraces<Number> attention;
+  Number T;
 };
-/// The numbers of signal_lanes().
-void signal_parameters(const SignalProblem& problem, std::span<double> of);
+
+/// The flow and the events in signal coordinates for many trajectories at once, on
+/// (alpha_V, rho_V, alpha_A).
+const LaneFormulas& signal_lanes();
+/// Writes the parameters of signal_lanes().
+void signal_parameters(const SignalProblem<double>& problem, std::span<double> of);
 
 }  // namespace popflow::scb

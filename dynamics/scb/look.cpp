@@ -34,16 +34,17 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
 
 const BoundTable<EventInfo, EventLook>& event_table() {
   static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
-      {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""}, boosted},
+      {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""},
+       [](const EventLook& x) { return boosted(x.signals); }},
       {{"aligned",
         "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, by the threshold itself)",
         ""},
-       aligned},
+       [](const EventLook& x) { return aligned(x.signals); }},
       {{"fast_phase_end",
         "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
         "(linear, projected)",
         "boosted"},
-       fast_phase_end},
+       [](const EventLook& x) { return fast_phase_end(x.signals); }},
       {{"stage2", "two-stage: stage 1 has ended and the attention was thresholded", ""},
        [](const EventLook& x) { return x.stage - 1.5; }},
       {{"plateau", "two-stage: the loss no longer fell, and training ended", "stage2"},

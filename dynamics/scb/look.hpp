@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "dynamics/scb/parts.hpp"
+#include "dynamics/scb/signal.hpp"
 #include "popflow/bound.hpp"
 #include "popflow/system_info.hpp"
 
@@ -23,24 +23,9 @@ struct Look {
 
 /// A state, for the events: only what they need, since they are asked for after every step.
 struct EventLook {
-  double signal_V = 0;
-  double product = 0;  ///< signal_V signal_A
-  double kappa = 0;
-  double T = 0;
+  SignalLook<double> signals{};
   std::int8_t stage = 1;
 };
-
-// The functions of events that follow from the signals alone.
-
-/// As at the end of stage 1, both signals of the wrong sign, whose product is positive too, do not
-/// count.
-inline double boosted(const EventLook& x) {
-  return (x.signal_V > 0 ? x.product : -std::abs(x.product)) - 0.5;
-}
-inline double aligned(const EventLook& x) { return x.product - 0.9; }
-inline double fast_phase_end(const EventLook& x) {
-  return (1 - x.signal_V) * (1 - x.signal_V) / x.T - x.kappa * (1 - x.product) * (1 - x.product);
-}
 
 /// The end of a run, as it is and as rounding and normalising make it.
 struct EndLook {

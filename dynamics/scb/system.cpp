@@ -349,24 +349,15 @@ void Scb::signal_events(double of_V, double of_A, std::int8_t stage,
     std::fill(values.begin(), values.end(), -1.0);
     return;
   }
-  const double signal_V = of_V / transition_.K_P;
-  events_.evaluate({.signal_V = signal_V,
-                    .product = signal_V * of_A / kappa_,
-                    .kappa = kappa_,
-                    .T = static_cast<double>(problem_.Q.context_length),
-                    .stage = stage},
-                   values);
+  const auto T = static_cast<double>(problem_.Q.context_length);
+  events_.evaluate({signal_look(of_V, of_A, transition_.K_P, kappa_, T), stage}, values);
 }
 
 void Scb::lane_parameters(std::span<double> of) const {
   const auto& value = dynamic_cast<const ScalarValue&>(*value_);
-  signal_parameters({.x = value.start_signal(),
-                     .y = value.start_norm2(),
-                     .K_P = transition_.K_P,
-                     .kappa = kappa_,
-                     .uniform = natural_,
-                     .T = static_cast<double>(problem_.Q.context_length)},
-                    of);
+  const auto& attention = dynamic_cast<const SignalAttention&>(*attention_);
+  signal_parameters(
+      {value.traces(), attention.traces(), static_cast<double>(problem_.Q.context_length)}, of);
 }
 
 double Scb::signal_product(double signal_V, StateView x) const {

@@ -4,6 +4,7 @@
 
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
+#include "dynamics/scb/signal.hpp"
 #include "popflow/capabilities.hpp"
 
 namespace popflow::scb {
@@ -69,8 +70,7 @@ class ScalarValue : public ValuePart {
   void derivative(const double* x, const Drive& drive, double* dx) const override;
   [[nodiscard]] ValueReport report(const double* x, double t) const override;
   [[nodiscard]] double signal(const double* x) const override;
-  [[nodiscard]] double start_signal() const { return x_; }  ///< tr(R0' P Sigma)
-  [[nodiscard]] double start_norm2() const { return y_; }   ///< tr(R0' R0 Sigma)
+  [[nodiscard]] const ValueTraces<double>& traces() const { return traces_; }
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   [[nodiscard]] std::optional<ValueLinearization> linearize(const double* x, double t,
@@ -86,7 +86,7 @@ class ScalarValue : public ValuePart {
   double natural_;
   Eigen::VectorXd m0_;
   Eigen::MatrixXd R0_;
-  double x_ = 0, y_ = 0;  // tr(R0' P Sigma), tr(R0' R0 Sigma)
+  ValueTraces<double> traces_{};
   // Constants of the distance and of the column sums.
   Eigen::VectorXd R0_rows_, P_rows_;  // R0 1, P~ 1
   double RR_ = 0, RP_ = 0, PP_ = 0;   // Frobenius products of R0 and P~

@@ -9,6 +9,8 @@ namespace popflow::scb {
 namespace {
 // The scalars' places in the state.
 enum : std::size_t { kAlpha = 0, kRho = 1, kBetaMu = 2, kBeta0 = 3 };
+
+ValueScalars<double> scalars(const double* x) { return {x[kAlpha], x[kRho]}; }
 }  // namespace
 
 ScalarValue::ScalarValue(const Transition& transition, Eigen::MatrixXd V0, bool known_mean,
@@ -20,8 +22,9 @@ ScalarValue::ScalarValue(const Transition& transition, Eigen::MatrixXd V0, bool 
       R0_(std::move(V0)) {
   R0_.colwise() -= m0_;
   const Eigen::MatrixXd& P = p_.centred;
-  x_ = R0_.cwiseProduct(P).colwise().sum().dot(p_.mu);
-  y_ = R0_.colwise().squaredNorm().dot(p_.mu);
+  traces_ = {.x = R0_.cwiseProduct(P).colwise().sum().dot(p_.mu),
+             .y = R0_.colwise().squaredNorm().dot(p_.mu),
+             .K_P = p_.K_P};
   R0_rows_ = R0_.rowwise().sum();
   P_rows_ = P.rowwise().sum();
   RR_ = R0_.squaredNorm();
@@ -55,20 +58,18 @@ ScalarValue::Mean ScalarValue::mean_of(const double* x, double t) const {
   return {x[kBetaMu], x[kBeta0]};
 }
 
-double ScalarValue::signal(const double* x) const { return x[kRho] * x_ + x[kAlpha] * p_.K_P; }
+double ScalarValue::signal(const double* x) const { return traces_.PV(scalars(x)); }
 
 Coupling ScalarValue::coupling(const double* x, double t) const {
-  const double alpha = x[kAlpha];
-  const double rho = x[kRho];
   const Mean beta = mean_of(x, t);
   const Eigen::VectorXd Vmu = beta.mu * p_.mean + beta.zero * m0_;
-  return {signal(x), rho * rho * y_ + 2 * rho * alpha * x_ + alpha * alpha * p_.K_P,
-          Vmu.dot(p_.mean), Vmu.squaredNorm()};
+  return {signal(x), traces_.VV(scalars(x)), Vmu.dot(p_.mean), Vmu.squaredNorm()};
 }
 
 void ScalarValue::derivative(const double* x, const Drive& drive, double* dx) const {
-  dx[kAlpha] = drive.q - drive.two * x[kAlpha];
-  dx[kRho] = -drive.two * x[kRho];
+  const ValueScalars<double> rates = rates_of(scalars(x), drive.q, drive.two);
+  dx[kAlpha] = rates.alpha;
+  dx[kRho] = rates.rho;
   if (known_mean_) return;
   dx[kBetaMu] = drive.s - drive.ss * x[kBetaMu];
   dx[kBeta0] = -drive.ss * x[kBeta0];
@@ -82,8 +83,8 @@ ValueReport ScalarValue::report(const double* x, double t) const {
   const Eigen::VectorXd u = Vmu - p_.mean;
   ValueReport r;
   r.PV = signal(x);
-  r.EE = rho * rho * y_ + 2 * rho * miss * x_ + miss * miss * p_.K_P;
-  r.EP = rho * x_ + miss * p_.K_P;
+  r.EE = traces_.VV({.alpha = miss, .rho = rho});
+  r.EP = traces_.PV({.alpha = miss, .rho = rho});
   r.uu = u.squaredNorm();
   r.uV = u.dot(Vmu);
   r.VmVm = Vmu.squaredNorm();
@@ -125,9 +126,9 @@ std::optional<ValueLinearization> ScalarValue::linearize(const double* x, double
   l.by_drive(kAlpha, 1) = -alpha;
   l.by_drive(kRho, 1) = -rho;
   l.coupling(0, kAlpha) = p_.K_P;
-  l.coupling(0, kRho) = x_;
-  l.coupling(1, kAlpha) = 2 * (rho * x_ + alpha * p_.K_P);
-  l.coupling(1, kRho) = 2 * (rho * y_ + alpha * x_);
+  l.coupling(0, kRho) = traces_.x;
+  l.coupling(1, kAlpha) = 2 * (rho * traces_.x + alpha * p_.K_P);
+  l.coupling(1, kRho) = 2 * (rho * traces_.y + alpha * traces_.x);
 
   if (known_mean_) return l;  // the linear projected attention does not see the mean
 
