@@ -184,7 +184,9 @@ CatalogueRow row() {
       .parameters = parameters,
       .functions = functions,
       .end = "twice the time of leaving the plateau, and 20 over the slowest final rate",
-      .unreduced = {{"coordinates", "full"}}};
+      .unreduced = {{"coordinates", "full"}},
+      .figure = "loss test_loss at loss_minimum; excess_loss; distance; W_KQ",
+      .figure_of_sweeps = "learned loss test_loss"};
 }
 
 }  // namespace popflow::linear_attention

@@ -69,6 +69,8 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   info.parameters = of.parameters;
   info.end = of.end;
   info.unreduced = of.unreduced;
+  info.figure = of.figure;
+  info.figure_of_sweeps = of.figure_of_sweeps;
   for (const Functions::Field& field : functions.state)
     info.fields.push_back(
         {field.name, named(field.name, axes_of(field), info), symbol_of(field), field.meaning, ""});

@@ -215,6 +215,10 @@ SystemInfo make_info() {
                   {"v0", {"node", "token"}, "start of v (optional)"}};
   info.unreduced = {{"coordinates", "full"}};
   info.flow_in_lanes = has_lanes;
+  info.figure =
+      "attention_entropy; v by target when blow_up_time; learned_min learned_max; time_to_90 over "
+      "target; clock_spread";
+  info.figure_of_sweeps = "time_to_90 entropy_minimum attention_entropy";
   info.end =
       "targets: when e^-5 of every way is left, with softmax at most 1e6; drives: 95% of the first "
       "blow-up's time with exp attention, otherwise until weights are large";

@@ -117,7 +117,7 @@ ParameterTable parameters() {
   t.push_back({.name = "activation",
                .kind = Kind::word,
                .default_text = "identity",
-               .meaning = "of the hidden nodes",
+               .meaning = "activation of the hidden nodes",
                .symbol = "phi",
                .words = {"identity", "relu", "square", "gelu", "silu", "tanh"}});
   t.push_back({.name = "relu-smoothing",
@@ -131,7 +131,7 @@ ParameterTable parameters() {
   t.push_back({.name = "temperature",
                .kind = Kind::real,
                .default_text = "1",
-               .meaning = "of the attention; no effect with linear",
+               .meaning = "temperature of the attention; no effect with linear",
                .symbol = "tau",
                .range = {.low = 1e-50},
                .where = {{"attention", {"softmax", "exp"}}}});
@@ -203,6 +203,10 @@ SystemInfo make_info() {
                   {"r0", {"node"}, "start of r"},
                   {"z0", {"token"}, "start of z"}};
   info.unreduced = {{"coordinates", "full"}};
+  info.figure =
+      "correlation correlation_weights correlation_norm; attention_entropy; loss; z; stable_rank; "
+      "theorem_residual";
+  info.figure_of_sweeps = "correlation attention_entropy loss";
   info.rungs = {
       {"integrated", "its flow in integrated coordinates", {{"coordinates", "integrated"}}}};
   info.end =

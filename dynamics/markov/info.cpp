@@ -183,6 +183,8 @@ SystemInfo make_info() {
                     {"stationary_entropy", "H(pi)", "loss on the line e = 0, in nats"}};
   info.problem = {{"p", {}, "Pr(0 -> 1)"}, {"q", {}, "Pr(1 -> 0)"}};
   info.alternatives = {{{{"problem"}, {"text"}, {"p", "q"}}}};
+  info.figure = "loss at entropy_rate stationary_entropy; prob_0to1 prob_1to0 at p q; e over w";
+  info.figure_of_sweeps = "outcome loss_settled";
   info.end =
       "the time of leaving the start and 20 over the final rate; where the approach is slower than "
       "exponential, 100/(pi_0 pi_1)^2";

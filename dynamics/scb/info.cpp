@@ -366,6 +366,10 @@ SystemInfo make_info() {
       "3 times the time at which a uniform start is boosted and 10 over the growth rate; a run "
       "prints both. With two stages 2 times the former (or --stage1-time) and 50 over the latter";
   info.unreduced = {{"coordinates", "full"}};
+  info.figure =
+      "excess_loss; signal_V signal_A; signal_A over signal_V; distance_P distance_Q; V beside P; "
+      "A beside Q";
+  info.figure_of_sweeps = "boosted aligned fast_phase_end excess_loss";
   info.alternatives = {{{{"problem"}, {"text"}, {"counts"}}, true}};
   info.flow_in_lanes = [](const Parameters& own) { return own.word("coordinates") == "signal"; };
   return info;

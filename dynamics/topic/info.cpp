@@ -270,6 +270,11 @@ SystemInfo make_info() {
        {"word", "word_key"},
        "start of a matrix, by its name; so for all matrices of the variant. Finite, row "
        "0 of W_V must be 0; the run is then one of full matrices"}};
+  info.figure =
+      "norm_value norm_key norm_query at value_norm_optimum; attention_same_word "
+      "attention_same_topic attention_other_topic; loss; value_same_word value_same_topic "
+      "value_other_topic; W_V; W_E";
+  info.figure_of_sweeps = "stage1_end stage2_start attention_same_topic loss";
   info.end =
       "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "
       "until the attention has moved, at most 1000 times that";

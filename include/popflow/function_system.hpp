@@ -148,6 +148,8 @@ struct FunctionSystem {
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;
   std::string end = {};                       ///< the default of --t-end, in a sentence
   std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo
+  std::string figure = {};                    ///< as in SystemInfo
+  std::string figure_of_sweeps = {};          ///< as in SystemInfo
 
   /// A row of a Catalogue. What `functions` throws for the defaults is thrown by the row's make(),
   /// whatever the parameters are. A description that is inconsistent is refused when a problem is

@@ -156,6 +156,16 @@ struct SystemInfo {
   std::vector<OptionSetting> unreduced = {};
   std::vector<Alternatives> alternatives = {};  ///< among its options, and those of `run`
   std::vector<RungInfo> rungs = {};             ///< besides those that every system has
+  /// What figures of its runs show, the most telling panel first, and empty: its observables, a
+  /// panel each. Panels stand between semicolons: names of observables that share one, or of a
+  /// field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters that
+  /// lines mark across and up; "by" is the dataset of the problem that shades a field's entries,
+  /// "beside" that which it is to become.
+  /// E.g. "loss at loss_minimum; signal_A over signal_V; V beside P; v by target".
+  std::string figure = {};
+  /// What figures of its sweeps show of each cell, the most telling first: names of observables,
+  /// passages and events, and the word "outcome", between blanks.
+  std::string figure_of_sweeps = {};
   /// Have its flows lanes (InLanes), with these parameters of its own? Empty: never.
   std::function<bool(const Parameters& own)> flow_in_lanes = {};
 };

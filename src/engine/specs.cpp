@@ -10,6 +10,7 @@
 
 #include "popflow/error.hpp"
 #include "popflow/version.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -77,18 +78,51 @@ std::string timestamp() {
   return text.data();
 }
 
+namespace {
+
+/// The panels of a system's figures; constants and parameters that lines mark have their symbols
+/// beside them, as in loss_minimum="L*", since a file has these nowhere else.
+std::string with_symbols(const SystemInfo& info) {
+  std::string panels;
+  bool marked = false;
+  const auto symbol_of = [&](const std::string& name) -> std::string {
+    for (const ConstantInfo& constant : info.constants)
+      if (constant.name == name) return constant.symbol;
+    for (const Parameter& parameter : info.parameters)
+      if (parameter.name == name) return parameter.symbol;
+    return {};
+  };
+  for (std::string word : text::split_words(info.figure)) {
+    const bool last = word.ends_with(';');
+    if (last) word.pop_back();
+    const std::string symbol = marked ? symbol_of(word) : "";
+    panels += (panels.empty() ? "" : " ") + word + (symbol.empty() ? "" : "=\"" + symbol + "\"") +
+              (last ? ";" : "");
+    const bool keyword = word == "over" || word == "by" || word == "beside";
+    marked = !last && !keyword && (marked || word == "at" || word == "when");
+  }
+  return panels;
+}
+
+}  // namespace
+
 std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string& title,
                                        const std::string& mode, const RunConfig& config) {
-  return {{"Conventions", std::string("CF-1.10")},
-          {"title", title},
-          {"source", info.source},
-          {"format", std::string("popflow")},
-          {"format_version", std::int64_t{1}},
-          {"system", info.name},
-          {"mode", mode},
-          {"history", timestamp() + ": " + config.command_line},
-          {"status", std::string("running"), 16},
-          {"status_message", std::string("the run has not ended"), 512}};
+  std::vector<Attribute> attributes = {
+      {"Conventions", std::string("CF-1.10")},
+      {"title", title},
+      {"source", info.source},
+      {"format", std::string("popflow")},
+      {"format_version", std::int64_t{1}},
+      {"system", info.name},
+      {"mode", mode},
+      {"history", timestamp() + ": " + config.command_line},
+      {"status", std::string("running"), 16},
+      {"status_message", std::string("the run has not ended"), 512}};
+  if (!info.figure.empty()) attributes.push_back({"figure", with_symbols(info)});
+  if (!info.figure_of_sweeps.empty())
+    attributes.push_back({"figure_of_sweeps", info.figure_of_sweeps});
+  return attributes;
 }
 
 GroupSpec parameters_group(const RunConfig& config) {

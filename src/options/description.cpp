@@ -16,20 +16,55 @@
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "popflow/state.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
 namespace {
 
 /// What files hold of every system: coordinates, what is known of each run, groups, and attributes.
-constexpr std::array kTaken = {
-    "accepted_steps", "cell",     "comparison",     "Conventions",    "constants", "diverged_at",
-    "events",         "final",    "format",         "format_version", "history",   "invariants",
-    "observables",    "outcome",  "parameters",     "passages",       "problem",   "provenance",
-    "restart",        "run",      "run_groups",     "rungs",          "save",      "saves_done",
-    "seed",           "settings", "source",         "stage",          "start",     "state_fields",
-    "statistics",     "status",   "status_message", "step",           "stop_time", "sweep",
-    "system",         "time",     "time_state",     "title"};
+constexpr std::array kTaken = {"accepted_steps",
+                               "cell",
+                               "comparison",
+                               "Conventions",
+                               "constants",
+                               "diverged_at",
+                               "events",
+                               "figure",
+                               "figure_of_sweeps",
+                               "final",
+                               "format",
+                               "format_version",
+                               "history",
+                               "invariants",
+                               "observables",
+                               "outcome",
+                               "parameters",
+                               "passages",
+                               "problem",
+                               "provenance",
+                               "restart",
+                               "run",
+                               "run_groups",
+                               "rungs",
+                               "save",
+                               "saves_done",
+                               "seed",
+                               "settings",
+                               "source",
+                               "stage",
+                               "start",
+                               "state_fields",
+                               "statistics",
+                               "status",
+                               "status_message",
+                               "step",
+                               "stop_time",
+                               "sweep",
+                               "system",
+                               "time",
+                               "time_state",
+                               "title"};
 
 class Description {
  public:
@@ -49,6 +84,7 @@ class Description {
     for (const Parameter& own : info_.parameters) require_conditions(own);
     require_data();
     require_words();
+    require_figures();
     Parameters own = defaults();
     for (const RungInfo& rung : info_.rungs) require_rung(rung, own);
     for (const OptionSetting& setting : info_.unreduced)
@@ -188,6 +224,27 @@ class Description {
       if (!is_word(stage.word, "-_") || !stages.insert(stage.word).second)
         wrong("it has a stage '" + stage.word +
               "'; stages are different words of letters, digits, '-' and '_'");
+  }
+
+  /// The names that its figures show.
+  void require_figures() const {
+    std::set<std::string> names = {"outcome", "over", "at", "when", "by", "beside"};
+    const auto add = [&](const auto& values) {
+      for (const auto& value : values) names.insert(value.name);
+    };
+    add(info_.fields);
+    add(info_.observables);
+    add(info_.passages);
+    add(info_.events);
+    add(info_.constants);
+    add(info_.problem);
+    add(info_.parameters);
+    for (std::string text : {info_.figure, info_.figure_of_sweeps}) {
+      std::replace(text.begin(), text.end(), ';', ' ');
+      for (const std::string& name : text::split_words(text))
+        if (!names.contains(name))
+          wrong("its figures show '" + name + "', which is nothing that it describes");
+    }
   }
 
   [[nodiscard]] Parameters defaults() const {

@@ -73,6 +73,14 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
                bad.invariants = {{"energy", InvariantInfo::Form::constant, ""}};
              }),
              Contains("'energy', which is no observable"));
+  CHECK(said([](SystemInfo& good) {
+          good.figure = "loss; x over loss";
+          good.figure_of_sweeps = "outcome loss";
+        }) == "nothing");
+  CHECK_THAT(said([](SystemInfo& bad) { bad.figure = "loss; los over x"; }),
+             Contains("its figures show 'los', which is nothing that it describes"));
+  CHECK_THAT(said([](SystemInfo& bad) { bad.figure_of_sweeps = "begun"; }),
+             Contains("its figures show 'begun'"));
   const auto outcome = [&](const std::string& word) {
     return said([&](SystemInfo& bad) { bad.outcomes = {{"well", ""}, {word, ""}}; });
   };
