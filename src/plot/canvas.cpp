@@ -49,12 +49,21 @@ Look Look::of_standard_output() {
   Look look;
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   winsize size{};
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
-    look.columns = std::min<std::size_t>(size.ws_col, 160);
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    if (size.ws_col >= 40) look.columns = std::min<std::size_t>(size.ws_col, 160);
+    look.rows = size.ws_row;
+  }
   look.unicode = writes_utf8();
   const char* no_colour = std::getenv("NO_COLOR");
   look.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
   return look;
+}
+
+std::size_t Look::field_rows(std::size_t most) const {
+  constexpr std::size_t kAround = 7;  // title, axis, its labels, legend, marks, and the prompt
+  constexpr std::size_t kFewest = 6;
+  if (rows == 0 || most <= kFewest) return most;
+  return std::clamp(rows - std::min(rows, kAround), kFewest, most);
 }
 
 int colour_of(std::size_t i) {

@@ -11,8 +11,13 @@ struct Look {
   std::size_t columns = 80;
   bool unicode = true;
   bool colour = false;
+  std::size_t rows = 0;  ///< of the terminal; 0: not known
 
-  /// Of standard output: its width, whether the locale writes UTF-8, and whether colours are wanted
+  /// At most `most` rows for a field, fewer where the terminal is so low that the lines around the
+  /// field would push its top out of sight.
+  [[nodiscard]] std::size_t field_rows(std::size_t most) const;
+
+  /// Of standard output: its size, whether the locale writes UTF-8, and whether colours are wanted
   /// (a terminal, and no NO_COLOR).
   static Look of_standard_output();
 };

@@ -92,35 +92,51 @@ std::string x_axis(const Chart& chart, std::size_t columns, std::size_t left, co
   return line + "\n" + labels + "\n";
 }
 
+/// The named lines with samples of their strokes, in as many rows as the terminal's width asks for.
+std::string legend_of(const Chart& chart, std::size_t indent, const Look& look) {
+  constexpr std::size_t kGap = 3;
+  std::string legend;
+  std::size_t used = 0;
+  for (const Line& line : chart.lines) {
+    if (!line.named || line.name.empty()) continue;
+    const std::string sample = stroke_sample(line, look);
+    const std::size_t width = text::display_width(sample) + 1 + text::display_width(line.name);
+    if (used > 0 && used + kGap + width > look.columns) {
+      legend += "\n";
+      used = 0;
+    }
+    legend += std::string(used == 0 ? indent : kGap, ' ') +
+              coloured(sample, colour_of(line.colour), look) + " " + line.name;
+    used += width + (used == 0 ? indent : kGap);
+  }
+  return legend.empty() ? "" : legend + "\n";
+}
+
 }  // namespace
 
 std::string drawn(const Chart& chart, const Look& look) {
-  const std::vector<Tick> ticks = chart.y.ticks(chart.rows / 3);
+  const std::size_t rows = look.field_rows(chart.rows);
+  const std::vector<Tick> ticks = chart.y.ticks(rows / 3);
   std::size_t left = 0;
   for (const Tick& tick : ticks) left = std::max(left, tick.label.size());
   const std::size_t columns = look.columns - std::min(look.columns - 20, left + 3);
-  Canvas canvas(columns, chart.rows, look);
+  Canvas canvas(columns, rows, look);
   for (const Mark& mark : chart.marks) canvas.vertical(chart.x.place(mark.x), kGrey);
   for (const Line& line : chart.lines) draw_line(canvas, chart, line);
 
-  std::vector<std::string> labels(chart.rows);
+  std::vector<std::string> labels(rows);
   for (const Tick& tick : ticks) {
-    const double from_top = (1 - tick.place) * static_cast<double>(chart.rows - 1);
+    const double from_top = (1 - tick.place) * static_cast<double>(rows - 1);
     labels[static_cast<std::size_t>(std::lround(from_top))] = tick.label;
   }
   std::string text = in_a_line(chart.title, look) + (chart.y.logarithmic() ? " (log)" : "") + "\n";
-  for (std::size_t i = 0; i < chart.rows; ++i) {
+  for (std::size_t i = 0; i < rows; ++i) {
     const bool tick = !labels[i].empty();
     text += padded(labels[i], left) + (look.unicode ? (tick ? " ┤" : " │") : (tick ? " +" : " |")) +
             canvas.row(i) + "\n";
   }
   text += x_axis(chart, columns, left, look);
-  std::string legend;
-  for (const Line& line : chart.lines)
-    if (line.named && !line.name.empty())
-      legend += (legend.empty() ? "" : "   ") +
-                coloured(stroke_sample(line, look), colour_of(line.colour), look) + " " + line.name;
-  if (!legend.empty()) text += std::string(left + 2, ' ') + legend + "\n";
+  text += legend_of(chart, left + 2, look);
   if (!chart.marks.empty()) {
     std::vector<std::string> words;
     for (const Mark& mark : chart.marks) words.push_back(mark.name + " " + text::rounded(mark.x));

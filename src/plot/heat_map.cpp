@@ -137,10 +137,11 @@ std::string drawn(const HeatMap& map, const Look& look) {
   // Few places are drawn larger.
   const std::size_t columns =
       across < room ? across * std::min<std::size_t>(room / across, kLargest) : room;
+  const std::size_t most_rows = look.field_rows(kMostRows);
   // Characters are about twice as high as wide.
   const std::size_t most =
-      std::min(kMostRows * (halves ? 2 : 1), std::max<std::size_t>(columns, 8));
-  const std::size_t places = std::min(down, halves ? most : std::min(most, kMostRows));
+      std::min(most_rows * (halves ? 2 : 1), std::max<std::size_t>(columns, 8));
+  const std::size_t places = std::min(down, halves ? most : std::min(most, most_rows));
   const std::size_t rows = halves ? (places + 1) / 2 : places;
   const Key key(map, look);
   const auto value = [&](std::size_t from_top, std::size_t column) {

@@ -1,12 +1,17 @@
 #include "plot/maps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
+#include "numerics/median.hpp"
 #include "options/tokens.hpp"
 #include "plot/chart.hpp"
 #include "plot/heat_map.hpp"
+#include "plot/trajectories.hpp"
 #include "popflow/error.hpp"
+#include "sweep/layout.hpp"
 #include "sweep/report.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/values.hpp"
@@ -71,11 +76,17 @@ Along along(const DataFile& file, const std::string& dimension, std::size_t size
   return result;
 }
 
+bool without_number(const std::vector<double>& numbers) {
+  return std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
 /// Lines over an axis of numbers; over words, a row each.
 std::string over_one_axis(const DataFile& file, const Along& axis, const std::string& name,
                           const SweepValues& values, const std::vector<double>& numbers,
                           const PictureOptions& options, bool several, const Look& look) {
   const std::vector<double>& x = axis.numbers;
+  if (without_number(numbers))
+    return title_of(file, name, several) + "\n  no cell has a number of it\n";
   if (x.empty() || !values.words().empty()) {
     std::vector<std::vector<std::string>> rows = {{axis.name, name}};
     const std::size_t each = values.size() / axis.labels.size();
@@ -83,7 +94,7 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
       rows.push_back({axis.labels[i], values.together(i * each, each)});
     return text::columns(rows, 0);
   }
-  const bool log_x = options.logarithmic('x', asks_for_logarithm(x));
+  const bool log_x = options.logarithmic('x', asks_for_logarithm(x) || spaced_by_factors(x));
   const bool log_y = options.logarithmic('y', asks_for_logarithm(numbers));
   // Sampled and listed values need not be in order.
   std::vector<std::size_t> order(x.size());
@@ -99,7 +110,41 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
   return drawn(chart, look);
 }
 
-/// A variable of cells over their one or two axes.
+/// Which of the axes a picture shows, in their order: the two longest of those with several values.
+std::vector<std::size_t> shown_of(const std::vector<Along>& axes) {
+  const auto size = [&](std::size_t axis) { return axes[axis].labels.size(); };
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (size(i) > 1) shown.push_back(i);
+  if (shown.empty()) shown.push_back(0);
+  std::stable_sort(shown.begin(), shown.end(),
+                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  shown.resize(std::min<std::size_t>(shown.size(), 2));
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
+/// A map over two axes, with the others where `place` says.
+std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t>& shown,
+                   std::vector<std::size_t> place, const std::string& title,
+                   const SweepValues& values, const std::vector<double>& numbers,
+                   const PictureOptions& options, const Look& look) {
+  std::vector<double> cells;
+  const Along &down = axes[shown[0]], &across = axes[shown[1]];
+  for (place[shown[0]] = 0; place[shown[0]] < down.labels.size(); ++place[shown[0]])
+    for (place[shown[1]] = 0; place[shown[1]] < across.labels.size(); ++place[shown[1]]) {
+      std::size_t cell = 0;
+      for (std::size_t i = 0; i < axes.size(); ++i) cell = cell * axes[i].labels.size() + place[i];
+      cells.push_back(numbers[cell]);
+    }
+  const bool logarithmic = options.log ? *options.log != "none" : asks_for_logarithm(numbers);
+  return drawn(HeatMap{title, down.of_map(), across.of_map(), cells, values.words(),
+                       values.words().empty() && logarithmic},
+               look);
+}
+
+/// A variable of cells over their axes: a line, or a map for each of some values of those that the
+/// map does not show.
 std::string over_axes(const DataFile& file, const std::vector<Along>& axes, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   std::size_t cells = 1;
@@ -110,18 +155,102 @@ std::string over_axes(const DataFile& file, const std::vector<Along>& axes, cons
                      std::to_string(values.size()) + " elements");
   const std::vector<double> numbers = of_cells(values, cells);
   const bool several = values.size() > cells;
-  if (axes.size() == 1)
-    return over_one_axis(file, axes[0], name, values, numbers, options, several, look);
-  const bool logarithmic = options.log ? *options.log != "none" : asks_for_logarithm(numbers);
-  return drawn(HeatMap{title_of(file, name, several), axes[0].of_map(), axes[1].of_map(), numbers,
-                       values.words(), values.words().empty() && logarithmic},
-               look);
+  const std::vector<std::size_t> shown = shown_of(axes);
+  if (shown.size() == 1)
+    return over_one_axis(file, axes[shown[0]], name, values, numbers, options, several, look);
+  std::vector<std::size_t> hidden;
+  std::size_t maps = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (i != shown[0] && i != shown[1] && axes[i].labels.size() > 1) {
+      hidden.push_back(i);
+      maps *= axes[i].labels.size();
+    }
+  constexpr std::size_t kMostMaps = 3;
+  std::string text;
+  std::vector<std::size_t> place(axes.size(), 0);
+  for (std::size_t map = 0; map < std::min(maps, kMostMaps); ++map) {
+    std::string where;
+    std::size_t rest = map;
+    for (auto axis = hidden.rbegin(); axis != hidden.rend(); ++axis) {
+      place[*axis] = rest % axes[*axis].labels.size();
+      rest /= axes[*axis].labels.size();
+    }
+    for (const std::size_t axis : hidden)
+      where +=
+          (where.empty() ? "" : ", ") + axes[axis].name + " = " + axes[axis].labels[place[axis]];
+    const std::string title = (where.empty() ? "" : where + "; ") + title_of(file, name, several);
+    text += (text.empty() ? "" : "\n") +
+            map_of(axes, shown, place, title, values, numbers, options, look);
+  }
+  if (maps > kMostMaps)
+    text += "\n" + std::to_string(kMostMaps) + " of " + std::to_string(maps) +
+            " maps; xarray shows all of them\n";
+  return text;
 }
 
-void require_two_axes_at_most(const DataFile& file, std::size_t axes) {
-  if (axes == 0 || axes > 2)
-    throw UsageError(file.path() + " is a sweep over " + std::to_string(axes) +
-                     " axes; one or two are drawn here, and xarray shows any of more");
+void require_an_axis(const DataFile& file, std::size_t axes) {
+  if (axes == 0)
+    throw UsageError(file.path() + " is a sweep without an axis: there is nothing to draw it over");
+}
+
+/// Variables over the cells of one axis and over time.
+std::vector<std::string> series_of_cells(const DataFile& file, const Cells& cells) {
+  std::vector<std::string> names;
+  for (const std::string& name : file.members("/")) {
+    if (!file.has_dataset(name) || name == "time") continue;
+    std::vector<std::string> dimensions = file.dimensions(name);
+    if (dimensions.empty() || (dimensions.back() != "time" && dimensions.back() != "save"))
+      continue;
+    dimensions.pop_back();
+    if (!dimensions.empty() && dimensions.back() == "run") dimensions.pop_back();
+    if (dimensions == cell_dimensions(cells)) names.push_back(name);
+  }
+  return names;
+}
+
+/// A variable over time, a line for each of some cells, of several runs their medians.
+std::string over_time(const DataFile& file, const Along& axis, const std::string& name,
+                      const PictureOptions& options, const Look& look) {
+  constexpr std::size_t kMostLines = 7;
+  const std::size_t cells = axis.labels.size(), saves = file.shape(name).back();
+  const std::vector<double> all = file.read(name).values, time = file.read("time").values;
+  const std::size_t each = cells * saves == 0 ? 0 : all.size() / (cells * saves);
+  const bool own_times = time.size() == cells * saves && cells > 1;
+  if (each == 0 || all.size() != cells * each * saves || (!own_times && time.size() != saves))
+    throw InputError("'" + file.path() + "' is damaged: " + name + " has " +
+                     std::to_string(all.size()) + " elements");
+  const std::size_t count = std::min(cells, kMostLines);
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t cell = count == 1 ? 0 : i * (cells - 1) / (count - 1);
+    Line line{axis.name + " = " + axis.labels[cell], {}, {}};
+    line.colour = i;
+    for (std::size_t save = 0; save < saves; ++save) {
+      std::vector<double> runs;
+      for (std::size_t run = 0; run < each; ++run) {
+        const double value = all[(cell * each + run) * saves + save];
+        if (std::isfinite(value)) runs.push_back(value);
+      }
+      line.x.push_back(time[own_times ? cell * saves + save : save]);
+      line.y.push_back(runs.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                    : median(std::move(runs)));
+    }
+    lines.push_back(std::move(line));
+  }
+  std::vector<double> places = lines.front().x;
+  std::string title = title_of(file, name, each > 1);
+  if (count < cells)
+    title = std::to_string(count) + " of " + std::to_string(cells) + " values; " + title;
+  return drawn(chart_of(title, "flow time t", std::move(lines), options, in_decades(places)), look);
+}
+
+/// What a sweep with series shows of itself: its first observable that has a number.
+std::vector<std::string> first_of(const DataFile& file, const std::vector<std::string>& series) {
+  for (const std::string& name :
+       text::split_words(file.text_attribute("", "observables").value_or("")))
+    if (std::ranges::find(series, name) != series.end() && !without_number(file.read(name).values))
+      return {name};
+  return {};
 }
 
 }  // namespace
@@ -131,19 +260,25 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   const Cells cells(sweep_config(file, catalogue));
   if (!cells.shard().whole())
     throw UsageError(file.path() + " holds a shard; 'merge' puts the shards of a sweep together");
-  require_two_axes_at_most(file, cells.axes().size());
+  require_an_axis(file, cells.axes().size());
   std::vector<Along> axes;
   for (const Axis& axis : cells.axes()) axes.push_back(along(axis));
-  const std::vector<std::string> known = numbers_of_cells(file, cells);
+  std::vector<std::string> known = numbers_of_cells(file, cells);
+  std::vector<std::string> series;
+  if (axes.size() == 1) series = series_of_cells(file, cells);
   std::vector<std::string> names = options.observables;
+  if (names.empty()) names = first_of(file, series);
+  known.insert(known.end(), series.begin(), series.end());
   if (known.empty())
     throw InputError("'" + file.path() +
                      "' is damaged: no variable is over the cells of its sweep");
   if (names.empty()) names = {main_variable(file, known)};
   std::string text;
   for (const std::string& name : names) {
-    options::require_one_of("--observable", name, known);
-    text += (text.empty() ? "" : "\n") + over_axes(file, axes, name, options, look);
+    const bool over = std::ranges::find(series, name) != series.end();
+    if (!over) options::require_one_of("--observable", name, known);
+    text += (text.empty() ? "" : "\n") + (over ? over_time(file, axes[0], name, options, look)
+                                               : over_axes(file, axes, name, options, look));
   }
   return text;
 }
@@ -153,7 +288,7 @@ std::string picture_of_compared_sweeps(const DataFile& file, const PictureOption
   const std::string verdict = "verdict";
   const std::vector<std::string> dimensions = file.dimensions(verdict);
   const std::vector<std::size_t> shape = file.shape(verdict);
-  require_two_axes_at_most(file, dimensions.size());
+  require_an_axis(file, dimensions.size());
   std::vector<Along> axes;
   for (std::size_t i = 0; i < dimensions.size(); ++i)
     axes.push_back(along(file, dimensions[i], shape[i]));

@@ -6,7 +6,8 @@
 
 namespace popflow {
 
-/// A sweep over one axis as lines, over two as a map.
+/// A sweep over one axis as a line, its series as lines over time; over two axes as a map, over
+/// more as maps at some values of the others.
 std::string picture_of_sweep(const DataFile& file, const PictureOptions& options,
                              const Catalogue& catalogue, const Look& look);
 

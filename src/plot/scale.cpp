@@ -100,6 +100,30 @@ bool asks_for_logarithm(const std::vector<double>& values) {
   return extent.high > 200 * extent.low;
 }
 
+bool spaced_by_factors(std::vector<double> places) {
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  constexpr std::size_t kFewest = 4;
+  constexpr double kLeastRange = 8;
+  if (places.size() < kFewest || !(places.front() > 0) ||
+      places.back() < kLeastRange * places.front())
+    return false;
+  // Their relative scatter is compared: of equal ways it is 0, of equal factors that of the others.
+  const auto scatter = [&](auto step) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 1; i < places.size(); ++i) {
+      const double length = step(places[i - 1], places[i]);
+      sum += length;
+      squares += length * length;
+    }
+    const double mean = sum / static_cast<double>(places.size() - 1);
+    const double variance = squares / static_cast<double>(places.size() - 1) - mean * mean;
+    return std::sqrt(std::max(variance, 0.0)) / mean;
+  };
+  return scatter([](double a, double b) { return std::log(b / a); }) <
+         scatter([](double a, double b) { return b - a; }) / 2;
+}
+
 Scale scale_of(const std::vector<double>& values, bool logarithmic) {
   const Extent extent = extent_of(values, logarithmic);
   if (extent.low <= extent.high)

@@ -35,6 +35,9 @@ class Scale {
 /// those within the rounding of the largest do not count.
 bool asks_for_logarithm(const std::vector<double>& values);
 
+/// Were the places chosen equally far apart in their logarithm? Four at least, all above 0.
+bool spaced_by_factors(std::vector<double> places);
+
 /// The scale that has all finite values on it. A logarithmic one has those above the rounding of
 /// the largest in size: what lies below is no data. Where no value is above 0 the scale is linear.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);

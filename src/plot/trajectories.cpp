@@ -183,7 +183,8 @@ std::string sparklines(const Recorded& recorded, const std::vector<std::string>&
     const std::vector<double> all = recorded.read(name);
     const std::vector<double> values =
         recorded.ensemble() ? recorded.quantile(all, 0.5) : recorded.of_run(all, 0);
-    if (values.empty()) continue;
+    if (std::none_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
+      continue;  // this variant of the system has no such number
     rows.push_back({name, text::rounded(values.front()), sparkline(values, kSparkline, look),
                     text::rounded(values.back())});
   }

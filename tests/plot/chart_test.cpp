@@ -57,6 +57,23 @@ TEST_CASE("no chart is wider than the terminal", "[plot][fast]") {
       }
 }
 
+TEST_CASE("a low terminal has a lower chart, and its rows are still ordered", "[plot][fast]") {
+  Chart chart = rising();
+  chart.rows = 14;
+  const std::size_t high = lines_of(drawn(chart, kPlain)).size();
+  Look low = kPlain;
+  low.rows = 16;
+  CHECK(lines_of(drawn(chart, low)).size() == high - 5);
+  low.rows = 3;  // no lower than what shows a line
+  CHECK(lines_of(drawn(chart, low)).size() == high - 8);
+}
+
+TEST_CASE("a legend takes as many rows as the width asks for", "[plot][fast]") {
+  Chart chart = rising();
+  for (int i = 0; i < 6; ++i) chart.lines.push_back({"parameter = 0." + std::to_string(i), {}, {}});
+  for (const std::string& line : lines_of(drawn(chart, kPlain))) CHECK(line.size() <= 60);
+}
+
 TEST_CASE("what happened is named with its time", "[plot][fast]") {
   Chart chart = rising();
   chart.marks = {{"half-way", 10}};

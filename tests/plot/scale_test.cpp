@@ -56,6 +56,14 @@ TEST_CASE("every axis has ticks, also one of a single value", "[plot][fast]") {
   CHECK(std::isfinite(scale_of(none, false).place(1)));
 }
 
+TEST_CASE("places spaced by factors are told from those spaced evenly", "[plot][fast]") {
+  CHECK(spaced_by_factors({1, 2, 4, 8, 16}));
+  CHECK(spaced_by_factors({1e5, 100, 1e4, 1000}));
+  CHECK_FALSE(spaced_by_factors({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  CHECK_FALSE(spaced_by_factors({2, 4, 8}));  // too few to tell
+  CHECK_FALSE(spaced_by_factors({0, 1, 10, 100, 1000}));
+}
+
 TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
   CHECK(asks_for_logarithm({1, 1e-3}));
   CHECK(asks_for_logarithm({1, NAN, 1e3}));

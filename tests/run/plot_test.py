@@ -144,7 +144,39 @@ def test_a_sweep():
         path = os.path.join(folder, "three.h5")
         popflow("sweep", "markov", "--over", "w0=0,1", "--over", "e0=1,2", "--over", "p=.1,.2",
                 "--t-end", "1", "-o", path, code=0)
-        check("3 axes" in popflow("plot", path, code=2).err, "three axes")
+        text = drawn(path)
+        check("p = 0.1; outcome" in text and "p = 0.2; outcome" in text, f"three axes:\n{text}")
+
+
+def test_an_axis_of_factors_is_logarithmic():
+    with Folder() as folder:
+        path = os.path.join(folder, "lengths.h5")
+        popflow("sweep", "scb", "--over", "context-length=100:1e5:4:log", "--vocab-size", "4",
+                "--coordinates", "signal", "-o", path, code=0)
+        check("context-length (log)" in drawn(path, "--observable", "excess_loss"), "linear")
+
+
+def test_a_sweep_of_series():
+    with Folder() as folder:
+        path = os.path.join(folder, "series.h5")
+        popflow("sweep", "markov", "--over", "w0=-2:1:9", "--record", "series", "-o", path, code=0)
+        text = drawn(path)
+        check(text.startswith("7 of 9 values; loss"), text)
+        check("flow time t" in text and "w0 = -2" in text and "w0 = 1" in text, text)
+        check(braille(text) > 30, f"no lines:\n{text}")
+        check(drawn(path, "--observable", "prob_0to1") != text, "--observable has no effect")
+        check("global" in drawn(path, "--observable", "outcome"), "no outcomes at the end")
+
+
+def test_what_a_variant_has_no_number_of_has_no_row():
+    with Folder() as folder:
+        path = os.path.join(folder, "topic.h5")
+        popflow("run", "topic", "--topics", "4", "--words-per-topic", "3", "--topics-per-document",
+                "2", "--t-end", "10", "-o", path, code=0)
+        with h5py.File(path) as file:
+            check((file["excess_loss"][()] != file["excess_loss"][()]).all(), "it has one")
+        text = drawn(path)
+        check("nan" not in text and "excess_loss" not in text and "norm_key" in text, text)
 
 
 def test_what_is_refused():
