@@ -43,7 +43,8 @@ def curve_of(axes, number=0):
 
 def test_a_run(made):
     run, figure = made("run"), drawn(made, "run")
-    loss, signals, plane, distances, drift = figure.axes
+    loss, signals, plane, distances, *matrices = figure.axes
+    assert len(matrices) == 4  # V beside P and A beside Q, with their bars
     assert np.array_equal(curve_of(loss), [run.time, run.excess_loss])
     assert loss.get_yscale() == "log" and loss.get_ylabel() == "$L - L^{*}$"
     # The signal starts as the rounding of 0, which a logarithmic axis leaves out.
@@ -51,15 +52,17 @@ def test_a_run(made):
     assert np.isnan(curve_of(signals, 1)[1][0])
     assert np.array_equal(curve_of(signals, 1)[:, 1:], [run.time[1:], run.signal_A[1:]])
     assert np.array_equal(curve_of(plane), [run.signal_V, run.signal_A])
-    error = run.attention_sum_error.values  # it starts at 0
-    assert np.array_equal(curve_of(drift)[1], np.where(error > 0, error, np.nan), equal_nan=True)
+    error = run.attention_sum_error.values  # it starts at 0, and is told in the key alone
+    drift = drawn(made, "run", observable="attention_sum_error").axes[0]
+    assert np.array_equal(curve_of(drift)[1], error)
+    assert any(label.startswith("drift of 3 invariants: at most") for label in labels(figure))
     assert loss.get_xlabel() == "flow time, $t$"
     # The valley lies where the signals' product is 1.
     valley = next(line for line in plane.lines if str(line.get_label()).startswith("valley"))
     assert np.allclose(valley.get_xdata() * valley.get_ydata(), 1)
     # Events: in all panels over time, and told at the foot.
     boosted = float(run.time_of.boosted)
-    for axes in (loss, signals, distances, drift):
+    for axes in (loss, signals, distances):
         assert any(np.allclose(line.get_xdata(), boosted) for line in axes.lines[1:])
     assert f"boosted, $t$ = {boosted:.4g}" in labels(figure)
 
@@ -502,7 +505,8 @@ def test_what_is_no_symbol_is_written_as_it_is():
 
 
 def test_a_map_of_lists_of_numbers_is_refused_by_name():
-    swept = popflow.sweep("deep-linear", {"problem_seed": range(1, 9), "t_end": range(5, 12)})
+    swept = popflow.sweep("deep-linear", {"problem_seed": range(1, 9), "t_end": range(5, 12)},
+                          strengths=range(7, 0, -1))
     with pytest.raises(popflow.UsageError, match="half_time.*an axis of its own.*mode"):
         popflow.figure(swept, observable="half_time")
 

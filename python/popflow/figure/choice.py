@@ -10,17 +10,13 @@ import xarray
 from ..errors import InputError, UsageError
 from . import kinds
 from .choice_of_sweeps import compared_sweeps, sweep
-from .exact import minima, separatrix, valley
-from .fields import field, passages
+from .fields import field, passages, picture
 from .moments import marks
 from .over_time import curves
 from .phase import plane
 from .plan import Panel, Plan, step
-from .rungs import differences, means, orders, ratios, when
-from .views import MOST_PANELS, there, view
-
-EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
-         ("markov", "w", "e"): [separatrix, minima]}
+from .rungs import differences, means, of_a_rung, orders, ratios, when
+from .views import EXACT, MOST_PANELS, curves_of, there, view
 
 
 def chosen(kind: int, data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
@@ -49,10 +45,30 @@ def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | N
                                                 if set(data[name].dims) <= {"run", "time"})])
     names = observable or [name for name in str(data.attrs["observables"]).split()
                            if there(data, name) and name != against][:MOST_PANELS]
+    matrices = matrices_of(data)
+    if observable and against is None and all(part in matrices for name in names
+                                              for part in name.split("-")):
+        if truths := [name for name in names if name not in data]:
+            # Beside what the problem is made of: one colour scale for what is no difference.
+            like = [name for name in names if "-" not in name]
+            return Plan("run", [[step(picture, name, like=like if name in like else None)]
+                                if name in truths or name in like else of_run(data, name, None, log)
+                                for name in names])
     for name in names:
         if name not in known:
-            one_of("--observable", name, known)
+            one_of("--observable", name, [*known, *(name for name in matrices if name not in known)])
     return Plan("run", [of_run(data, name, against, log) for name in names], [step(marks)])
+
+
+def matrices_of(data: xarray.Dataset) -> list[str]:
+    """Fields, and datasets of the problem, that are matrices; A-Q is a difference of two."""
+    saved = {"run", "time", "time_state"}
+    found = [str(name) for name, variable in data.data_vars.items()
+             if len(set(variable.dims) - saved) == 2]
+    if "problem" in data.popflow.groups:
+        found += [str(name) for name, variable in data.popflow.group("problem").data_vars.items()
+                  if variable.ndim == 2 and name not in data]
+    return found
 
 
 def of_run(data: xarray.Dataset, name: str, against: str | None, log: str | None) -> Panel:
@@ -110,7 +126,7 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
             panels.append([step(ratios, name, log=log)])
     if observable is None and has_times(data):
         panels.append([step(when)])
-    return Plan("compared", panels)
+    return Plan("compared", panels, wide=True)
 
 
 def has_times(data: xarray.Dataset) -> bool:
@@ -125,13 +141,8 @@ def has_times(data: xarray.Dataset) -> bool:
 
 def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:
     """The observables, those of the system's own figure first."""
-    from .views import VIEWS
-
-    system = str(data.attrs.get("system", ""))
-    panels = VIEWS[system]() if system in VIEWS else []
-    first = [name for panel in panels for own in panel if own.draw is curves
-             for name in own.arguments[0]]
-    return [name for name in dict.fromkeys([*first, *known]) if name in known]
+    own = of_a_rung(data) if "rung" in data.dims else data
+    return [name for name in dict.fromkeys([*curves_of(own), *known]) if name in known]
 
 
 def telling(data: xarray.Dataset, known: list[str]) -> list[str]:

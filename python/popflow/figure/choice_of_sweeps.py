@@ -8,13 +8,16 @@ import numpy as np
 import xarray
 
 from ..errors import InputError, UsageError
-from .cells import axes_of, common_word, finished, numeric, swept, words_of
+from .cells import axes_of, common_word, finished, fraction, numeric, swept, words_of
 from .exact import boundary, no_memory
 from .maps import heat_map, scatter
 from .over_axis import MOST_LINES, lines, series
 from .plan import Panel, Plan, step
+from .views import curves_of, there
 
 MOST_MAPS = 6
+MOST_DECLARED = 4  # variables of a sweep that are drawn unasked
+MOST_ITEMS = 64  # lines, one for each item of a passage
 ROUNDING = 1e-12  # of a loss: below it there is nothing to see
 
 
@@ -77,10 +80,57 @@ def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, k
                           for name in observable or telling(data) if name != against])
 
 
+def declared(data: xarray.Dataset) -> list[str]:
+    """What the System says that figures of its sweeps are about, as far as it differs between the
+    cells of this one; over time, the observables of its runs' figures."""
+    observables = [name for name in curves_of(data) if over_time(data, name) and there(data, name)]
+    if observables and data.attrs.get("figure"):
+        return observables[:3]
+    found: list[str] = []
+    for name in str(data.attrs.get("figure_of_sweeps", "")).split():
+        own = next((own for own in (name, f"time_of_{name}", f"median_time_of_{name}",
+                                    f"{name}_mean") if own in data), None)
+        if own is not None and differs(data, own) and drawable(data, own):
+            found.append(own)
+        elif name == "outcome" and (fractions := varying_fractions(data)):
+            found.append(max(fractions, key=lambda one: float(data[one].std())))
+    return found[:MOST_DECLARED]
+
+
+def differs(data: xarray.Dataset, name: str) -> bool:
+    """Has the variable several values at the end, or, of words, is one commoner in some cells?"""
+    if words := words_of(data, name):
+        if "run" in data[name].dims:
+            return any(spread(fraction(data, name, word)) > 0 for word in words)
+        return len(np.unique(finished(data, name).values[np.isfinite(finished(data, name))])) > 1
+    return spread(finished(data, name)) > ROUNDING
+
+
+def drawable(data: xarray.Dataset, name: str) -> bool:
+    """Has the variable at most one axis of its own, short enough for lines, or else for maps?"""
+    own = [data.sizes[dim] for dim in own_axes(data, name)]
+    axes = [axis for axis in axes_of(data) if data.sizes[axis] > 1]
+    most = MOST_ITEMS if len(axes) == 1 else MOST_MAPS if len(axes) == 2 else 1
+    return len(own) <= 1 and all(size <= most for size in own)
+
+
+def own_axes(data: xarray.Dataset, name: str) -> list[str]:
+    """The axes of several places that a variable has in each cell, beside runs and saves."""
+    cells = {*axes_of(data), "run", "time", "save"}
+    return [str(dim) for dim in data[name].dims if dim not in cells and data.sizes[dim] > 1]
+
+
+def varying_fractions(data: xarray.Dataset) -> list[str]:
+    return [str(name) for name in data.data_vars if str(name).startswith("fraction_of_")
+            and spread(data[name]) > 0]
+
+
 def telling(data: xarray.Dataset) -> list[str]:
-    """What the sweep is about: outcomes, else when events happened, and what the loss ended at."""
-    fractions = [str(name) for name in data.data_vars if str(name).startswith("fraction_of_")
-                 and spread(data[name]) > 0]
+    """What the sweep is about: what the System says, else outcomes, else when events happened, and
+    what the loss ended at."""
+    if found := declared(data):
+        return found
+    fractions = varying_fractions(data)
     times = [str(name) for name in data.data_vars if "time_of_" in str(name)
              and spread(data[name]) > 0]
     ends_of = [name for name in ("excess_loss", "excess_loss_mean", "loss", "loss_mean")
@@ -88,7 +138,7 @@ def telling(data: xarray.Dataset) -> list[str]:
     if over_time(data, ends_of[0] if ends_of else ""):
         signals = [name for name in str(data.attrs["observables"]).split() if "signal" in name]
         return [*ends_of, *signals[:2]]
-    if "outcome" in data and len(np.unique(data["outcome"])) > 1:
+    if "outcome" in data and differs(data, "outcome"):
         return ["outcome", *times[:1]]
     if fractions:
         return [max(fractions, key=lambda name: float(data[name].std()))]
@@ -133,8 +183,14 @@ def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str]
 
 def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -> list[Panel]:
     """A map over the two longest axes, or one for each value of the third."""
-    require_one_number(data, name)
-    third = min(axes, key=lambda axis: data.sizes[axis]) if len(axes) == 3 else None
+    items = own_axes(data, name)
+    if len(axes) == 2 and len(items) == 1 and data.sizes[items[0]] <= MOST_MAPS:
+        axes = [*axes, items[0]]  # a map for each item
+        third: str | None = items[0]
+    else:
+        require_one_number(data, name)
+        third = min(axes, key=lambda axis: data.sizes[axis]) \
+            if len(axes) == 3 else None
     x, y = turned(data, *(axis for axis in axes if axis != third))
     exact = [step(own) for own in exact_over(data, x, y, axes)]
     chosen_word = word(data, name)
@@ -146,9 +202,7 @@ def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -
 
 def require_one_number(data: xarray.Dataset, name: str) -> None:
     """In each cell, or for each of its runs and saves: a map has room for one."""
-    cells = {*axes_of(data), "run", "time", "save"}
-    beside = [str(dim) for dim in data[name].dims if dim not in cells]
-    if beside:
+    if beside := own_axes(data, name):
         raise UsageError(f"--observable is '{name}', which has an axis of its own in each cell, "
                          f"{', '.join(beside)}: a map shows one number; --against AXIS draws "
                          "lines.")

@@ -9,7 +9,7 @@ import xarray
 
 from .labels import axis, heading, key, symbol
 from .over_time import ensemble, over_time
-from .runs import recorded, values, well
+from .runs import early, recorded, values, well
 from .scales import above, decades, rounding, set_scales
 from .style import curve
 
@@ -18,16 +18,23 @@ def invariants(data: xarray.Dataset) -> list[str]:
     return [name for name in str(data.attrs.get("invariants", "")).split() if name in data]
 
 
-def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
-    """The size of each invariant's drift: its value, or its change since the start."""
-    data = recorded(well(data))
-    time = values(data, "time")
-    found = []
+def drifts(data: xarray.Dataset) -> dict[str, Any]:
+    """The size of each invariant's drift at the records: its value, or its change since the start.
+    """
+    found = {}
     for name in invariants(data):
         value = values(data, name)
         if data[name].attrs.get("invariant") == "constant":
             value = value - value[..., :1]
-        found.append(np.abs(value))
+        found[name] = np.abs(value)
+    return found
+
+
+def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
+    """The size of each invariant's drift: its value, or its change since the start."""
+    data = recorded(well(data))
+    time = values(data, "time")
+    found = list(drifts(data).values())
     together = np.concatenate([value.ravel() for value in found])
     logarithmic = bool((together > 0).any()) and (log is None or "y" in log)
     for number, (name, drift_of) in enumerate(zip(invariants(data), found)):
@@ -37,7 +44,7 @@ def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
             ensemble(axes, time, drift_of, number, label, floor)
         else:
             axes.plot(time, above(drift_of, floor), label=label, **curve(number))
-    set_scales(axes, time, found, log)
+    set_scales(axes, time, found, log, early(data))
     if log is None and logarithmic:
         axes.set_yscale("log", nonpositive="mask")
         decades(axes.yaxis)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray
 
+from ..errors import InputError
 from .labels import BESIDE_BAR, axis, heading, key, meaning, symbol, upright
-from .over_time import over_time
-from .runs import recorded, values
-from .scales import above, floors, set_scales
-from .style import GRADED, curve
+from .over_time import ensemble, over_time, percentiles
+from .runs import early, recorded, values, well
+from .scales import above, floors, own_ticks, set_scales
+from .style import GRADED, curve, one_hue
+from .symbols import mathematics
 
 MOST_CURVES = 7  # that colours and dashes tell apart
 
@@ -22,11 +26,10 @@ def field(axes: Any, data: xarray.Dataset, name: str, colour_by: str | None = No
 
     Many curves are coloured by their place, or by a dataset of the problem, `colour_by`.
     """
-    data = recorded(data)
-    if "run" in data[name].dims:
-        data = data.isel(run=0)
+    data = recorded(well(data))
     saved = next((axis for axis in ("time", "time_state") if axis in data[name].dims), None)
-    own = [str(dim) for dim in data[name].dims if dim != saved and data.sizes[dim] > 1]
+    own = [str(dim) for dim in data[name].dims
+           if dim not in (saved, "run") and data.sizes[dim] > 1]
     if len(own) > 1 or saved is None or data.sizes[saved] < 3:
         matrix(axes, data, name, saved)
     else:
@@ -38,10 +41,22 @@ def field(axes: Any, data: xarray.Dataset, name: str, colour_by: str | None = No
 def entries(axes: Any, data: xarray.Dataset, name: str, along: str | None, colour_by: str | None,
             log: str | None) -> None:
     time = values(data, "time")
-    y = values(data, name).reshape(len(time), -1)
-    drawn = above(y, floors(y, log)[0])
+    y = values(data, name)
+    runs = y.shape[0] if "run" in data[name].dims else 0
+    y = y.reshape(runs or 1, len(time), -1)
+    floor = floors(y, log)[0]
     places = graded(data, along, colour_by)
-    if along is None or (y.shape[1] <= MOST_CURVES and colour_by is None):
+    few = along is None or (y.shape[2] <= MOST_CURVES and colour_by is None)
+    if few and runs > 1:
+        for number in range(y.shape[2]):
+            label = f"{symbol(data, name)}, {along} {data[along].values[number]}" if along else ""
+            ensemble(axes, time, y[..., number], number, label, floor)
+    y = middle_of_runs(y)
+    drawn = above(y, floor)
+    if few and runs > 1:
+        if along is not None:
+            key(axes)
+    elif few:
         for number, entry in enumerate(drawn.T):
             label = f"{symbol(data, name)}, {along} {data[along].values[number]}" if along else None
             axes.plot(time, entry, label=label, **curve(number))
@@ -49,23 +64,27 @@ def entries(axes: Any, data: xarray.Dataset, name: str, along: str | None, colou
             key(axes)
     else:
         many(axes, time, drawn, places, label_of(data, along, colour_by))
-    set_scales(axes, time, y, log)
+    set_scales(axes, time, y, log, early(data))
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel(symbol(data, name))
     over_time(axes, time)
 
 
-def many(axes: Any, x: Any, y: Any, places: Any, label: str) -> None:
-    """Curves (columns of y) coloured by a number of each."""
-    from matplotlib.collections import LineCollection
+def many(axes: Any, x: Any, y: Any, places: Any, label: str, marker: str = "") -> Any:
+    """Curves (columns of y) shaded by a number of each; x is that of all, or has a row for each.
 
-    lines = LineCollection([np.column_stack([x, entry]) for entry in y.T], array=places,
-                           cmap=GRADED, linewidth=0.8 if y.shape[1] < 50 else 0.4)
-    axes.add_collection(lines)
-    axes.update_datalim(np.column_stack([np.tile(x, y.shape[1]), y.T.ravel()])[
-        np.isfinite(y.T.ravel())])
-    axes.autoscale_view()
-    bar(axes, lines, label)
+    Returns the colour bar.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    places = np.asarray(places, float)
+    shades = ScalarMappable(Normalize(places.min(), places.max()), one_hue())
+    width = 1.1 if y.shape[1] < 12 else 0.8 if y.shape[1] < 50 else 0.4
+    for row, entry in enumerate(y.T):
+        axes.plot(x[row] if x.ndim > 1 else x, entry, color=shades.to_rgba(places[row]),
+                  linewidth=width, marker=marker, markersize=2.5)
+    return bar(axes, shades, label)
 
 
 def graded(data: xarray.Dataset, along: str | None, colour_by: str | None) -> Any:
@@ -83,8 +102,9 @@ def label_of(data: xarray.Dataset, along: str | None, colour_by: str | None) -> 
 
 
 def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> None:
-    """The field's last two axes as a heat map at the last record."""
+    """The field's last two axes as a heat map at the last record, of an ensemble the median."""
     last = data[name].isel({saved: -1}) if saved else data[name]
+    last = last.median("run", keep_attrs=True) if "run" in last.dims else last
     last = last.squeeze(drop=True)
     while last.ndim > 2:
         last = last.isel({last.dims[0]: 0})
@@ -100,34 +120,151 @@ def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> Non
                         cmap="PuOr" if signed else GRADED, interpolation="nearest")
     axes.set_xlabel(str(last.dims[1]).replace("_", " "))
     axes.set_ylabel(str(last.dims[0]).replace("_", " "))
-    for along, dim in ((axes.xaxis, last.dims[1]), (axes.yaxis, last.dims[0])):
-        along.get_major_locator().set_params(integer=True)
-        if last[dim].dtype.kind in "OU" and last.sizes[dim] <= 30:
-            along.set_ticks(range(last.sizes[dim]), last[dim].values)
+    named_places(axes, last)
     axes.spines[["top", "right"]].set_visible(True)
     bar(axes, image, symbol(data, name))
 
 
-def bar(axes: Any, mappable: Any, label: str) -> None:
-    """A colour bar beside the panel."""
-    colours = axes.figure.colorbar(mappable, ax=axes, pad=0.02, aspect=18)
+def middle_of_runs(y: Any) -> Any:
+    """The median over the first axis; NaN where no run has a number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return y[0] if len(y) == 1 else np.nanmedian(y, axis=0)
+
+
+MOST_ROWS = 120  # of a matrix: more are averaged in blocks, since a print shows no finer lines
+
+
+def aggregated(cells: Any) -> Any:
+    """The matrix with blocks of rows and columns averaged, so that no more than MOST_ROWS of each
+    are left and nothing is dropped."""
+    for along in (0, 1):
+        count = cells.shape[along]
+        size = -(-count // MOST_ROWS)
+        if size > 1:
+            starts = np.arange(0, count, size)
+            sums = np.add.reduceat(cells, starts, axis=along)
+            lengths = np.diff([*starts, count])
+            cells = sums / (lengths[:, np.newaxis] if along == 0 else lengths)
+    return cells
+
+
+def at_end(data: xarray.Dataset, name: str) -> xarray.DataArray:
+    """A matrix of the state at its last record, of an ensemble the median, or one of the problem's.
+    """
+    if name not in data:
+        return data.popflow.group("problem")[name]
+    last = data[name]
+    for saved in ("time", "time_state"):
+        last = last.isel({saved: -1}) if saved in last.dims else last
+    return last.median("run", keep_attrs=True) if "run" in last.dims else last
+
+
+MOST_WORDS = 30  # at the side of a matrix
+
+
+def named_places(axes: Any, cells: xarray.DataArray) -> None:
+    """Whole numbers at the sides of a matrix, or the words that its places have."""
+    for along, dim in ((axes.xaxis, cells.dims[1]), (axes.yaxis, cells.dims[0])):
+        along.get_major_locator().set_params(integer=True)
+        if cells[dim].dtype.kind not in "OU" or cells.sizes[dim] > MOST_WORDS:
+            continue
+        words = [legible(str(word)) for word in cells[dim].values]
+        along.set_ticks(range(cells.sizes[dim]), words)
+        if along is axes.xaxis and max(map(len, words)) > 2:
+            axes.tick_params(axis="x", rotation=90)
+
+
+def legible(word: str) -> str:
+    """A token as it is seen at an axis: blanks have a name."""
+    return {" ": "blank", "\n": "newline", "\t": "tab", "": "empty"}.get(word, word)
+
+
+def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | None = None) -> None:
+    """A matrix of the state at its last record, or of the problem, in a colour scale that holds
+    those of `like` as well; "A-Q" is the difference of two."""
+    data = recorded(well(data))
+    parts = [at_end(data, part) for part in name.split("-")]
+    if len(parts) > 1 and parts[0].shape != parts[1].shape:
+        raise InputError(f"{name.replace('-', ' and ')} differ in their shapes, "
+                         f"{parts[0].shape} and {parts[1].shape}.")
+    cells = aggregated(parts[0].values.astype(float)
+                       - (parts[1].values.astype(float) if len(parts) > 1 else 0))
+    scale = [aggregated(at_end(data, other).values.astype(float)) for other in like or []] or [cells]
+    low = min(float(np.nanmin(one)) for one in scale)
+    high = max(float(np.nanmax(one)) for one in scale)
+    signed = len(parts) > 1 or low < -0.05 * high
+    limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
+    rows, columns = parts[0].shape
+    image = axes.imshow(cells, aspect="auto", vmin=limits[0], vmax=limits[1], interpolation="nearest",
+                        cmap="PuOr" if signed else GRADED,
+                        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
+    axes.set_xlabel(str(parts[0].dims[1]).replace("_", " "))
+    axes.set_ylabel(str(parts[0].dims[0]).replace("_", " "))
+    named_places(axes, parts[0])
+    axes.spines[["top", "right"]].set_visible(True)
+    symbols = " $-$ ".join(symbol(data if part in data else data.popflow.group("problem"), part)
+                           for part in name.split("-"))
+    bar(axes, image, symbols)
+    owner = data if name in data else data.popflow.group("problem")
+    heading(axes, "difference" if len(parts) > 1 else meaning(owner, name), BESIDE_BAR)
+
+
+def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
+    """A learned matrix at the last record beside the true one, of the problem, in one scale."""
+    data = recorded(well(data))
+    both = [at_end(data, name), at_end(data, other)]
+    symbols = [symbol(data, name), mathematics(other)]
+    cells = [aggregated(one.values.astype(float)) for one in both]
+    low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
+    signed = low < -0.05 * high
+    limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
+    for place, matrix_of in enumerate(cells):
+        image = axes.imshow(matrix_of, extent=(1.1 * place, 1.1 * place + 1, both[0].shape[0], 0),
+                            aspect="auto", vmin=limits[0], vmax=limits[1],
+                            cmap="PuOr" if signed else GRADED, interpolation="nearest")
+    axes.set_xlim(0, 2.1)
+    axes.set_xticks([0.5, 1.6], [f"{symbols[0]}, learned", f"{symbols[1]}, true"])
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel(str(both[0].dims[0]).replace("_", " "))
+    axes.set_xlabel(str(both[0].dims[1]).replace("_", " "))
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    bar(axes, image, "", below=True)
+    heading(axes, meaning(data, name))
+
+
+def bar(axes: Any, mappable: Any, label: str, below: bool = False) -> Any:
+    """A colour bar beside the panel, or below it, which is returned."""
+    place = {"location": "bottom", "pad": 0.03, "aspect": 30} if below else \
+        {"pad": 0.02, "aspect": 18}
+    colours = axes.figure.colorbar(mappable, ax=axes, **place)
     colours.outline.set_linewidth(0.4)
     colours.set_label(label)
+    return colours
 
 
 def passages(axes: Any, data: xarray.Dataset, name: str, over: str | None = None,
              log: str | None = "none") -> None:
     """First times of many items, over their place or over a dataset of the problem."""
-    times = data[name].values.astype(float).ravel()
+    data = well(data)
+    times = values(data, name)
+    times = times.reshape(len(times) if "run" in data[name].dims else 1, -1)
+    spread = times if len(times) > 1 else None
+    times = middle_of_runs(times)
     problem = data.popflow.group("problem")
     if over in problem:
         places, label = problem[over].values.astype(float).ravel(), axis(problem, str(over))
     else:
         places, label = np.arange(len(times)), str(data[name].dims[-1])
     axes.plot(places, times, "o", markersize=2.5, **{"color": curve(0)["color"]})
+    if spread is not None:
+        low, high = (np.nan_to_num(np.abs(part - times)) for part in percentiles(spread))
+        axes.errorbar(places, times, yerr=[low, high], fmt="none", ecolor=curve(0)["color"],
+                      elinewidth=0.8, capsize=2)
     set_scales(axes, places, times, log)
     if places.dtype.kind == "i":
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        own_ticks(axes.xaxis, places)
     axes.set_xlabel(label)
     axes.set_ylabel(symbol(data, name))
     reached = int(np.isfinite(times).sum())

@@ -11,7 +11,7 @@ import xarray
 from .symbols import mathematics, prose
 
 WIDTH = 42  # letters across a panel
-BESIDE_BAR = 33  # above a panel with a colour bar, whose numbers stand out at its top
+BESIDE_BAR = 31  # above a panel with a colour bar, whose numbers stand out at its top
 KEY = 40  # and beside a line of its key
 MADE = re.compile(r"((?:median_)?time_of|fraction_of)_(.+)")  # what a sweep makes of events
 
@@ -104,7 +104,7 @@ def key(axes: Any) -> None:
         longest = max(map(seen, names)) + 7
         axes.legend(found, [wrapped(name, KEY) for name in names], loc="lower left",
                     bbox_to_anchor=(0, 1.01), ncol=max(1, (KEY + 7) // longest),
-                    borderpad=0).set_gid("above")
+                    borderpad=0)
 
 
 def key_of_page(axes: Any, handles: Any = None) -> None:

@@ -12,7 +12,7 @@ from .cells import finished, fraction, meaning_of_finished, without_single, word
 from .fields import bar
 from .labels import BESIDE_BAR, axis, heading, key_of_page, symbol, upright
 from .over_axis import places, value_label
-from .scales import above, over_decades, rounding, significant, spaced_by_factors
+from .scales import above, over_decades, own_ticks, rounding, significant, spaced_by_factors
 from .style import GRADED, PALE, UNDECIDED, colour
 
 
@@ -26,22 +26,45 @@ def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
     """
     cells = fraction(data, name, word) if word else finished(data, name)
     cells = cells.median("run", keep_attrs=True) if "run" in cells.dims else cells
+    every = cells.values  # maps at different places of a third axis share their colours
     cells = without_single(cells.isel(dict(at or {})), x, y).transpose(y, x)
     across, up = edges(axes.xaxis, data, x, log), edges(axes.yaxis, data, y, log)
     axes.patch.set(hatch="xxxx", edgecolor="0.85")
+    if (missing := ~np.isfinite(cells.values)).any():
+        explain_missing(axes, data.isel(dict(at or {})), name, cells, missing)
     words = words_of(data, name)
     if words and word is None:
         regions(axes, across, up, cells.values, words)
+    elif missing.all():
+        axes.set_xlim(*across[[0, -1]])
+        axes.set_ylim(*up[[0, -1]])
     else:
-        shades = norm(cells.values, word or name.startswith("fraction_of_"))
+        shades = norm(every, word or name.startswith("fraction_of_"))
         image = axes.pcolormesh(across, up, on_scale(cells.values, shades), cmap=GRADED,
                                 rasterized=True, norm=shades)
         bar(axes, image, f"fraction of runs: {word}" if word else symbol(data, name))
     axes.spines[["top", "right"]].set_visible(True)
+    for along, dim in ((axes.xaxis, x), (axes.yaxis, y)):
+        if places(data, dim)[1] is None:
+            own_ticks(along, places(data, dim)[0])
     named(axes, data, x, y)
     where = ", ".join(value_label(data, dim, place) for dim, place in (at or {}).items())
     said = meaning_of_finished(data, name)
     heading(axes, f"{said}, {where}" if where else said, BESIDE_BAR)
+
+
+def explain_missing(axes: Any, data: xarray.Dataset, name: str, cells: xarray.DataArray,
+                    missing: Any) -> None:
+    """Puts the hatched cells into the key of the page: why they have no number."""
+    from matplotlib.patches import Patch
+
+    why = "not by the end" if "time_of_" in name or "time_to_" in name else "no number"
+    if "status" in data and set(cells.dims) <= set(data.status.dims):
+        gone = data.status == data.status.attrs["flag_meanings"].split().index("diverged")
+        gone = gone.all([dim for dim in gone.dims if dim not in cells.dims])
+        why = "diverged" if gone.transpose(*cells.dims).values[missing].all() else why
+    key_of_page(axes, [Patch(facecolor="white", edgecolor="0.6", hatch="xxxx", linewidth=0.4,
+                             label=why)])
 
 
 def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray
 
-from .labels import number
-from .over_time import BAND, SOME_RUNS
+from .labels import number, wrapped
+from .over_time import BAND, SOME_RUNS, by_outcome
 from .page import Page
 from .runs import events, recorded, well
 from .style import GREY
@@ -33,14 +34,39 @@ def marks(page: Page, data: xarray.Dataset) -> None:
 
 
 def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
-    for marker, (name, times) in zip(MARKERS, events(data).items()):
+    """A line for each event, in the order of their times, with a marker at its foot."""
+    marked: list[list[float]] = [[] for _ in timed]
+    for number_of, (name, times) in enumerate(in_order(data)):
+        marker = MARKERS[number_of % len(MARKERS)]
         happened = times[np.isfinite(times)]
         time = float(np.median(happened))
-        for axes in timed:
+        for axes, before in zip(timed, marked):
+            first, last = axes.get_xlim()
+            if not first <= time <= last:  # earlier than a logarithmic axis begins
+                continue
             axes.axvline(time, color=GREY, linewidth=0.6, zorder=0)
+            place = float(axes.transAxes.inverted().transform(
+                axes.get_xaxis_transform().transform((time, 0)))[0])
+            higher = sum(abs(place - other) < 0.03 for other in before)
+            before.append(place)
             axes.plot([time], [0], marker, color="black", markerfacecolor="white", zorder=5,
-                      transform=axes.get_xaxis_transform(), clip_on=False)
-        explain(page, marker, f"{name.replace('_', ' ')}, {told(happened, len(times))}")
+                      transform=raised(axes, 5 * higher), clip_on=False)
+        shown = any(axes.get_xlim()[0] <= time <= axes.get_xlim()[1] for axes in timed)
+        if shown or any(axes.get_label() == "events marked" for axes in page):
+            explain(page, marker, f"{name.replace('_', ' ')}, {told(happened, len(times))}")
+
+
+def in_order(data: xarray.Dataset) -> list[tuple[str, Any]]:
+    """The events that happened, by their times, of an ensemble by the medians."""
+    return sorted(events(data).items(), key=lambda event: float(np.nanmedian(event[1])))
+
+
+def raised(axes: Any, points: float) -> Any:
+    """Where a marker stands at the foot of a panel, above those of about the same time."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return axes.get_xaxis_transform() + ScaledTranslation(0, points / 72,
+                                                          axes.figure.dpi_scale_trans)
 
 
 def told(happened: Any, runs: int) -> str:
@@ -69,8 +95,13 @@ def stages(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
     starts = [0, *(np.flatnonzero(words[1:] != words[:-1]) + 1)]
     changes = [time[0], *(change_time(data, words[start], time[start]) for start in starts[1:])]
     for shade, place, start, end in zip(SHADES, starts, changes, [*changes[1:], time[-1]]):
-        for axes in timed:
-            axes.axvspan(start, end, color=shade, linewidth=0, zorder=-1)
+        for axes in timed if words[place] != "ended" else []:
+            first, last = axes.get_xlim()
+            if end <= first or start >= last:
+                continue
+            axes.axvspan(max(start, first), min(end, last), color=shade, linewidth=0, zorder=-1)
+        if words[place] == "ended":
+            continue
         page.explain(Patch(facecolor=shade, edgecolor=GREY, linewidth=0.4,
                            label=f"stage: {words[place]}"))
 
@@ -83,6 +114,14 @@ def change_time(data: xarray.Dataset, stage: str, recorded_at: float) -> float:
     return max(inside) if inside else recorded_at
 
 
+def untold(page: Page, data: xarray.Dataset, said: Sequence[str]) -> None:
+    """Puts into the key what is left out since there is nothing to see."""
+    from matplotlib.lines import Line2D
+
+    for text in said:
+        page.explain(Line2D([], [], linestyle="none", label=wrapped(text, 60)))
+
+
 def bands(page: Page, data: xarray.Dataset) -> None:
     """What the lines and bands of an ensemble are."""
     from matplotlib.lines import Line2D
@@ -93,7 +132,8 @@ def bands(page: Page, data: xarray.Dataset) -> None:
         return
     if "saves_done" in data:  # some runs of an interrupted ensemble have nothing yet
         runs = int((data["saves_done"] > 0).sum())
-    page.explain(Line2D([], [], color="black", label=f"median of {runs} runs"))
+    page.explain(Line2D([], [], color="black", label=f"median of {runs} runs" + (
+        " by outcome" if by_outcome(data) else "")))
     page.explain(Patch(color="black", alpha=0.22, linewidth=0,
                        label=f"central {BAND[1] - BAND[0]}% of the runs"))
     page.explain(Line2D([], [], color="black", linewidth=0.5, alpha=0.6,

@@ -36,10 +36,20 @@ from .labels import (
     upright,
 )
 from .over_time import over_time
-from .scales import above, floors, set_scales, spaced_by_factors
+from .scales import (
+    MOST_TICKS,
+    above,
+    floors,
+    own_ticks,
+    set_scales,
+    spaced_by_factors,
+    to_hold,
+)
 from .style import curve
 
 MOST_LINES = 6
+UNORDERED = ("seed", "problem_seed")
+FEWEST_GRADED = 4  # lines over an ordered parameter, from which on they are shaded
 
 
 def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
@@ -56,9 +66,11 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         cells = fraction(data, name, word) if word else finished(data, name)
         cells = without_single(cells, over, "run")
         others = [str(dim) for dim in cells.dims if dim not in (over, "run")]
-        if len(others) == 1 and data.sizes[others[0]] > MOST_LINES and by_number(data, others[0]):
+        if len(others) == 1 and data.sizes[others[0]] >= FEWEST_GRADED \
+                and ordered(data, others[0]):
             graded(axes, data, x, cells, over, others[0], log)
             heights.append(cells.values.ravel())
+            at_cells(axes, over)
             continue
         rows = cells.stack(other=others) if others else cells.expand_dims("other")
         for row in range(rows.sizes["other"]):
@@ -72,6 +84,9 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
     for (parts, row, label), floor in zip(found, floors([parts[0] for parts, *_ in found], log)):
         draw(axes, x, [above(parts[0], floor), *parts[1:]], row, label)
         heights.append(parts[0].ravel())
+    if len(names) == 1 and not others and word is None:
+        errors(axes, data, names[0], over, x)
+    at_cells(axes, over)
     if not heights:
         raise InputError(f"no cell has a number of {' or '.join(names)}: it did not happen, or all "
                          "runs diverged.")
@@ -79,8 +94,13 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         only_words(axes, words_of(data, names[0]) or [], heights)
     mark_diverged(axes, x, all_diverged(data, over))
     set_scales(axes, x if ticks is None else [], heights, log)
+    to_hold(axes, x)
     if ticks is not None:
         axes.set_xticks(x, ticks)
+    else:
+        own_ticks(axes.xaxis, x)
+    if word or all(name.startswith("fraction_of_") for name in names):
+        axes.set_ylim(-0.05, 1.05)
     axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
     label_lines(axes, data, names, word, bool(others))
 
@@ -88,6 +108,26 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
 def by_number(data: xarray.Dataset, dim: str) -> bool:
     """Can lines be shaded by the place along a dimension: an axis' value, or an item's number?"""
     return data[dim].dtype.kind in "iuf" and (numeric(data, dim) or not swept(data, dim))
+
+
+def ordered(data: xarray.Dataset, dim: str) -> bool:
+    """Have the values of a dimension an order that means something? Those of seeds have none."""
+    return by_number(data, dim) and dim not in UNORDERED
+
+
+def at_cells(axes: Any, over: str) -> None:
+    """Takes the lines away between cells whose order means nothing."""
+    if over in UNORDERED:
+        for line in axes.lines:
+            line.set_linestyle("none")
+
+
+def errors(axes: Any, data: xarray.Dataset, name: str, over: str, x: Any) -> None:
+    """Bars of two standard errors, where the file has the mean of the runs and its error."""
+    known = f"{name}_error"
+    if name.endswith("_mean") and known in data and set(data[known].dims) == {over}:
+        axes.errorbar(x, finished(data, name).values, yerr=2 * data[known].values, fmt="none",
+                      ecolor=curve(0)["color"], elinewidth=0.8, capsize=2)
 
 
 def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
@@ -104,15 +144,23 @@ def graded(axes: Any, data: xarray.Dataset, x: Any, cells: xarray.DataArray, ove
     """A line for each value of another axis, shaded by it."""
     cells = cells.median("run") if "run" in cells.dims else cells
     y = cells.transpose(over, other).values
-    shaded(axes, data, x, above(y, floors(y, log)[0]), other)
+    shaded(axes, data, x, above(y, floors(y, log)[0]), other, "o")
 
 
-def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str) -> None:
+def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str, marker: str = "") -> None:
     """Lines (columns of y) in the shades of an axis' values."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     place, _ = places(data, by)
     logarithmic = spaced_by_factors(place) and bool((place > 0).all())
-    many(axes, x, y, np.log10(place) if logarithmic else place,
-         ("$\\log_{10}$ " if logarithmic else "") + upright(data, by))
+    bar = many(axes, x, y, np.log10(place) if logarithmic else place, upright(data, by), marker)
+    if len(place) <= MOST_TICKS:
+        bar.set_ticks(np.log10(place) if logarithmic else place,
+                      labels=[short(value) for value in place])
+    elif logarithmic:
+        bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        bar.ax.yaxis.set_major_formatter(
+            FuncFormatter(lambda power, _: f"$10^{{{power:.0f}}}$"))
 
 
 def only_words(axes: Any, words: list[str], heights: list[Any]) -> None:
@@ -190,16 +238,26 @@ def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | Non
     y = cells.transpose(saved, over).values
     x = data["time"].transpose(..., saved).values if "time" in data else data[saved].values
     drawn = above(y, floors(y, log)[0])
-    if y.shape[1] <= MOST_LINES or x.ndim > 1:
+    bar_beside = False
+    if over in UNORDERED and y.shape[1] > MOST_LINES:
+        for row, column in enumerate(drawn.T):
+            axes.plot(x[row] if x.ndim > 1 else x, column, color=curve(0)["color"], linewidth=0.6,
+                      label=f"each {over.replace('_', ' ')}" if row == 0 else None)
+        key_of_page(axes)
+    elif y.shape[1] < FEWEST_GRADED or (y.shape[1] <= MOST_LINES and not ordered(data, over)):
         for row, column in enumerate(drawn.T):
             axes.plot(x[row] if x.ndim > 1 else x, column,
                       label=value_label(data, over, row), **curve(row))
         key_of_page(axes)
     else:
         shaded(axes, data, x, drawn, over)
-    heading(axes, meaning(data, name), BESIDE_BAR)
+        bar_beside = True
+    heading(axes, meaning(data, name), *([BESIDE_BAR] if bar_beside else []))
     set_scales(axes, x, y, log)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel(symbol(data, name))
     if x.ndim == 1:
         over_time(axes, x)
+    else:
+        axes.set_xlim(left=np.nanmin(x) if axes.get_xscale() == "linear" else None,
+                      right=np.nanmax(x))

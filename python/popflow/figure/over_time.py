@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray
 
-from .labels import axis, heading, key, meaning, symbol, told_apart, wrapped
-from .runs import recorded, values, well
+from .labels import axis, heading, key, key_of_page, meaning, symbol, told_apart, wrapped
+from .runs import early, recorded, values, well
 from .scales import above, floors, set_scales
 from .style import GREY, colour, curve
 from .symbols import mathematics
@@ -27,11 +28,17 @@ def curves(axes: Any, data: xarray.Dataset, names: Sequence[str], against: str =
     heights = [values(data, name) for name in names]
     for number, (name, label, y, floor) in enumerate(
             zip(names, told_apart(data, names), heights, floors(heights, log))):
-        if "run" in data[name].dims:
+        if "run" in data[name].dims and (groups := by_outcome(data)) and x.ndim == 1:
+            for place, (said, chosen) in enumerate(groups.items()):
+                own = place if len(names) == 1 else number
+                ensemble(axes, x, y[chosen], own, label if not place else None, floor)
+                if len(names) == 1:
+                    outcome_key(axes, own, said)
+        elif "run" in data[name].dims:
             ensemble(axes, x, y, number, label, floor)
         else:
             axes.plot(x, above(y, floor), label=label, **curve(number))
-    set_scales(axes, x, heights, log)
+    set_scales(axes, x, heights, log, against == "time" and early(data))
     axes.set_xlabel(axis(data, against))
     if len(names) == 1:
         heading(axes, meaning(data, names[0]))
@@ -42,14 +49,40 @@ def curves(axes: Any, data: xarray.Dataset, names: Sequence[str], against: str =
         over_time(axes, x)
 
 
+def by_outcome(data: xarray.Dataset) -> dict[str, Any]:
+    """Where runs end differently, which of them had which outcome, the commonest first; empty
+    where all end alike, or no outcome is known. A median over basins would lie in none of them."""
+    if "outcome" not in data or data["outcome"].dims != ("run",):
+        return {}
+    words = data.popflow.words("outcome").values
+    kinds = sorted(set(words), key=list(words).count, reverse=True)
+    if len(kinds) < 2:
+        return {}
+    return {f"{kind} ({counted(int((words == kind).sum()))})": np.flatnonzero(words == kind)
+            for kind in kinds}
+
+
+def counted(runs: int) -> str:
+    return f"{runs} run" if runs == 1 else f"{runs} runs"
+
+
+def outcome_key(axes: Any, number: int, said: str) -> None:
+    """Explains the colour of an outcome in the key of the page."""
+    from matplotlib.lines import Line2D
+
+    key_of_page(axes, [Line2D([], [], marker="o", color=colour(number), label=said)])
+
+
 def over_time(axes: Any, time: Any) -> None:
     """Says that the panel is one over time, from the first of these to the last."""
     axes.set_label("over time")
-    if axes.get_xscale() == "linear":
-        axes.set_xlim(time[0], time[-1])
+    time = np.asarray(time, float)
+    if axes.get_xscale() == "log" and (time > 0).sum() > 1:
+        time = time[time > 0]
+    axes.set_xlim(time[0], time[-1])
 
 
-def ensemble(axes: Any, x: Any, y: Any, number: int, label: str, floor: float = -np.inf) -> None:
+def ensemble(axes: Any, x: Any, y: Any, number: int, label: str | None, floor: float = -np.inf) -> None:
     """Runs are the rows of y, drawn above the floor; x is the same for all of them, or has rows of
     its own."""
     thin = {"color": colour(number), "linewidth": 0.5, "alpha": 0.6}
@@ -61,9 +94,16 @@ def ensemble(axes: Any, x: Any, y: Any, number: int, label: str, floor: float = 
         axes.plot(x[row] if x.ndim > 1 else x, run, **thin,
                   label=None if together or row else label)
     if together:
-        low, high = np.nanpercentile(y, BAND, axis=0)
+        low, high = percentiles(y)
         axes.fill_between(x, low, high, color=colour(number), alpha=0.22, linewidth=0)
         axes.plot(x, above(np.nanmedian(y, axis=0), floor), label=label, **curve(number))
+
+
+def percentiles(y: Any) -> Any:
+    """The ends of the band over runs, the first axis; NaN where no run has a number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanpercentile(y, BAND, axis=0)
 
 
 def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:

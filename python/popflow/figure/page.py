@@ -44,13 +44,13 @@ class Page:
         self._key: dict[str, Any] = {}
 
     def __enter__(self) -> Page:
-        from matplotlib.figure import Figure
+        from .shown import ShownFigure
 
         self._settings.__enter__()
         columns = min(self._panels, 2)
         rows = -(-self._panels // columns)
         size = (COLUMN_WIDTH if columns == 1 else TEXT_WIDTH, self._height * rows)
-        self.figure = Figure(figsize=size, layout="constrained")
+        self.figure = ShownFigure(figsize=size, layout="constrained")
         grid = self.figure.add_gridspec(rows, columns)
         places = [grid[divmod(number, columns)] for number in range(self._panels)]
         if self._wide_last:
@@ -80,11 +80,14 @@ class Page:
     def _arrange(self) -> None:
         """Makes room for the key at the foot, and lays out."""
         figure = self.figure
+        if len(self.axes) % 2 and len(self.axes) > 1 and len(figure.axes) == len(self.axes):
+            last = self.axes[-1]  # no colour bar moved it: the quarter beside it is its own, too
+            last.set_subplotspec(last.get_gridspec()[-1, :])
         for axes in self.axes:
             for handle in getattr(axes, "key_of_page", []):
                 self.explain(handle)
         figure.draw_without_rendering()
-        if any([above_the_power(axes) for axes in self.axes]):
+        if any([powers_in_labels(axes) for axes in figure.axes]):
             figure.draw_without_rendering()
         self._heighten()
         if self._key:
@@ -121,17 +124,23 @@ class Page:
         return legend
 
 
-def above_the_power(axes: Any) -> bool:
-    """Lifts a key above the panel over the power of ten at the top of its axis, if there is one."""
-    from matplotlib.transforms import ScaledTranslation
-
-    legend = axes.get_legend()
-    if legend is None or legend.get_gid() != "above" or \
-            not axes.yaxis.get_offset_text().get_text():
-        return False
-    lifted = axes.transAxes + ScaledTranslation(0, 11 / 72, axes.figure.dpi_scale_trans)
-    legend.set_bbox_to_anchor((0, 1.01), transform=lifted)
-    return True
+def powers_in_labels(axes: Any) -> bool:
+    """Moves the power of ten of an axis, if there is one, from its end into its label: above a
+    panel it would lift the panel's title over those beside it."""
+    moved = False
+    for along in (axes.xaxis, axes.yaxis):
+        formatter = along.get_major_formatter()
+        power = getattr(formatter, "orderOfMagnitude", 0)
+        if not power or not along.get_offset_text().get_text():
+            continue
+        formatter.set_powerlimits((power, power))  # for whatever ticks the next layout has
+        along.get_offset_text().set_visible(False)
+        label = along.get_label_text()
+        width = len(label.rsplit("\n", 1)[-1])
+        broken = "\n" if width > (20 if along is axes.yaxis else 34) else " "
+        along.set_label_text(f"{label}{broken if label else ''}[$10^{{{power}}}$]")
+        moved = True
+    return moved
 
 
 def levels_apart(axes: Any) -> None:

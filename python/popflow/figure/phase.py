@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .labels import axis, heading, key_of_page, upright
-from .moments import MARKERS
-from .runs import events, recorded, values, well
+from .labels import axis, heading, upright
+from .moments import MARKERS, in_order
+from .over_time import counted, outcome_key
+from .runs import recorded, values, well
 from .scales import above, floors, logarithmic_x, rounding, set_scales
 from .style import colour
 
@@ -28,7 +29,8 @@ def plane(axes: Any, data: xarray.Dataset, x: str, y: str, log: str | None = "no
     if across.ndim == 1:
         path(axes, across, up, colour(0))
         axes.set_label("events marked")
-        for marker, time in zip(MARKERS, events(data).values()):
+        for number, (_, time) in enumerate(in_order(data)):
+            marker = MARKERS[number % len(MARKERS)]
             at = [np.interp(time, values(data, "time"), value) for value in (across, up)]
             axes.plot(*at, marker, color="black", markerfacecolor="white", zorder=4)
     else:
@@ -54,11 +56,5 @@ def outcome_colours(axes: Any, data: xarray.Dataset) -> list[str]:
     words = data.popflow.words("outcome").values
     kinds = sorted(set(words), key=list(words).count, reverse=True)
     for kind in kinds:
-        axes.plot([], [], "o-", color=colour(kinds.index(kind)),
-                  label=f"{kind} ({counted(list(words).count(kind))})")
-    key_of_page(axes)
+        outcome_key(axes, kinds.index(kind), f"{kind} ({counted(list(words).count(kind))})")
     return [colour(kinds.index(word)) for word in words]
-
-
-def counted(runs: int) -> str:
-    return f"{runs} run" if runs == 1 else f"{runs} runs"

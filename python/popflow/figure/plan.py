@@ -50,13 +50,15 @@ class Plan:
     name: str  # that the script has for the file's data
     panels: list[Panel]
     whole: list[Step] = field(default_factory=list)
+    wide: bool = False  # may the last panel be wide where it is not over time?
 
     @property
     def wide_last(self) -> bool:
         """A last panel over time takes the whole row if nothing is beside it. Colour bars would
         lose their panels below it."""
-        bars = any(own.draw.__name__ == "field" for panel in self.panels[::2] for own in panel)
-        return len(self.panels) % 2 == 1 and len(self.panels) > 1 and self.whole != [] and not bars
+        bars = any(own.draw.__name__ in ("field", "beside") for panel in self.panels[::2] for own in panel)
+        return len(self.panels) % 2 == 1 and len(self.panels) > 1 and \
+            (self.whole != [] or self.wide) and not bars
 
     def carry_out(self, page: Page, data: xarray.Dataset) -> None:
         for axes, steps in zip(page, self.panels):

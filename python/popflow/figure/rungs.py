@@ -58,6 +58,8 @@ def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = No
         axes.annotate("no band: too few runs", (1, 1), ha="right", va="top", fontsize="small",
                       xycoords="axes fraction")
         axes.margins(y=0.2)
+    else:
+        to_lines(axes, [-margin, margin])
     set_scales(axes, time, [], (log or "").replace("y", "") or "none" if log else log)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel("difference of the means")
@@ -81,17 +83,54 @@ def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -
                           color=style["color"], alpha=0.2, linewidth=0)
     set_scales(axes, time, [], (log or "").replace("y", "") or "none" if log else log)
     axes.set_yscale("log")
+    to_lines(axes, [1 / factor, factor])
+    decades(axes.yaxis)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel("ratio of geometric means")
     key(axes)
     within(axes, time)
 
 
+SPARE = 0.6  # of the height of lines and margin, for bands that reach beyond them
+
+
+def to_lines(axes: Any, margins: list[float]) -> None:
+    """Clips the panel to its lines and the margin, with some room for the bands, which may be as
+    wide as all that is not known."""
+    from matplotlib.collections import PolyCollection
+
+    logarithmic = axes.get_yscale() == "log"
+    curves = [np.asarray(line.get_ydata(), float) for line in axes.lines]
+    bands = [path.vertices[:, 1] for band in axes.collections
+             if isinstance(band, PolyCollection) for path in band.get_paths()]
+
+    def extent(parts: list[Any]) -> Any:
+        together = np.concatenate([np.ravel(part) for part in parts])
+        together = together[np.isfinite(together)]
+        if logarithmic:
+            together = np.log(together[together > 0])
+        return np.array([together.min(), together.max()])
+
+    inner = extent([*curves, np.array([side for side in margins if np.isfinite(side)])])
+    room = (inner[1] - inner[0]) * SPARE
+    if room <= 0:
+        return
+    outer = extent([*curves, *bands, margins]) if bands else inner
+    pad = 0.06 * (inner[1] - inner[0])
+    low = max(inner[0] - room, min(inner[0], outer[0]) - pad)
+    high = min(inner[1] + room, max(inner[1], outer[1]) + pad)
+    axes.set_ylim(*(np.exp([low, high]) if logarithmic else (low, high)))
+    if low > outer[0] or high < outer[1]:
+        axes.annotate("bands reach beyond", (1, 1), ha="right", va="top", fontsize="small",
+                      xycoords="axes fraction",
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+
+
 def when(axes: Any, data: xarray.Dataset) -> None:
     """Median times of events over all runs, with intervals; an arrow: later than the end."""
     table = data.verdicts
     table = table.isel(statement=table.question.values == "time")
-    names = [f"{subject}[{item}]" if item >= 0 else str(subject)
+    names = [(f"{subject}[{item}]" if item >= 0 else str(subject)).replace("_", " ")
              for subject, item in zip(table.subject.values, table["item"].values)]
     end = float(data.time[-1])
     rungs = data.sizes["rung"]

@@ -18,7 +18,44 @@ def recorded(data: xarray.Dataset) -> xarray.Dataset:
     if done < 2:
         raise InputError(f"the file has {'one record' if done else 'no record yet'}, and a figure "
                          "of a run needs two.")
-    return data.isel(time=slice(0, done))
+    return without_ended(data.isel(time=slice(0, done)))
+
+
+def without_ended(data: xarray.Dataset) -> xarray.Dataset:
+    """The run up to the end of its training: at the stage "ended" nothing moves."""
+    if "stage" not in data or "run" in data.stage.dims:
+        return data
+    ended = np.flatnonzero(data.popflow.words("stage").values == "ended")
+    return data.isel(time=slice(0, max(int(ended[0]) + 1, 2))) if len(ended) else data
+
+
+EARLY = 0.01  # part of the time
+FEWEST = 2  # records within it, at times above 0
+
+
+def early(data: xarray.Dataset) -> bool:
+    """Is a first stage over so early that only a logarithmic axis of time shows it?
+
+    It is where an event comes within a hundredth of the time, or half of what an observable changes
+    is done by then, and there are records before and after that.
+    """
+    time = np.asarray(data.time.values, float)
+    soon = EARLY * time[-1]
+    if ((0 < time) & (time <= soon)).sum() < FEWEST:
+        return False
+    start = time[time > 0][0]
+    if any(start <= float(np.nanmedian(times)) <= soon for times in events(data).values()):
+        return True
+    for name in str(data.attrs.get("observables", "")).split():
+        if name in data and data[name].dims == ("time",):
+            value = data[name].values.astype(float)
+            way = np.nancumsum(np.abs(np.diff(value)))
+            if not np.isfinite(value).any() or not way[-1] > 1e-6 * np.nanmax(np.abs(value)):
+                continue  # constant, or without a number
+            half = time[1 + int(np.searchsorted(way, 0.5 * way[-1]))]
+            if start < half <= soon:
+                return True
+    return False
 
 
 def well(data: xarray.Dataset) -> xarray.Dataset:

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from .labels import number
+from .labels import number, seen
 
 WORDS = ("none", "x", "y", "xy")
 
 
-def set_scales(axes: Any, x: Any, y: Any, log: str | None) -> None:
+def set_scales(axes: Any, x: Any, y: Any, log: str | None, early: bool = False) -> None:
     """Logarithmic where `log` says so; where it is None, where the numbers ask for it.
 
     `y` has the values of an observable, or is a list of those of several. An axis is linear where
     nothing on it is above 0. A curve has a gap where it is not positive; a band there goes on to
-    the foot of the panel.
+    the foot of the panel. `early` says that much happens in a small first part of x.
     """
-    if logarithmic_x(x, log):
+    if logarithmic_x(x, log) or (early and log is None):
         axes.set_xscale("log", nonpositive="mask")
     if logarithmic_y(y, log):
         axes.set_yscale("log", nonpositive="mask")
@@ -106,6 +106,46 @@ def decades(along: Any) -> None:
     else:
         along.set_major_locator(LogLocator(subs=(1, 2, 5) if high - low > 0.5 else range(1, 10)))
         along.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+
+
+MOST_TICKS = 7
+
+
+def own_ticks(along: Any, places: Any) -> None:
+    """Ticks at the axis's own values where they are few and their numbers fit beside each other;
+    otherwise, if all values are whole, at whole numbers."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+    places = np.unique(np.asarray(places, float)[np.isfinite(places)])
+    logarithmic = along.get_scale() == "log"
+    if 0 < len(places) <= MOST_TICKS and (not logarithmic or places[0] > 0):
+        texts = [number(value) for value in places]
+        if apart(along, np.log(places) if logarithmic else places, texts):
+            along.set_major_locator(FixedLocator(places))
+            along.set_minor_locator(NullLocator())
+            along.set_ticks(places, texts)
+            return
+    if not logarithmic and len(places) and (places == np.round(places)).all():
+        along.set_major_locator(MaxNLocator(nbins="auto", integer=True))
+
+
+def apart(along: Any, places: Any, texts: list[str]) -> bool:
+    """Do the numbers fit along the axis? Its panel is about 2 inches wide and 1.4 high."""
+    low, high = along.get_view_interval()
+    if along.get_scale() == "log":
+        low, high = np.log([low, high])
+    upright = along.axis_name == "y"
+    sizes = [0.16 if upright else 0.06 * seen(text) + 0.1 for text in texts]
+    inches = (places - low) / (high - low) * (1.4 if upright else 1.9)
+    return bool((np.diff(inches) >= (np.array(sizes[1:]) + sizes[:-1]) / 2).all())
+
+
+def to_hold(axes: Any, x: Any) -> None:
+    """Widens the panel to all places of an axis, where a line has no numbers at some of them:
+    panels of one sweep have one axis."""
+    x = np.asarray(x, float)
+    axes.update_datalim(np.column_stack([x, np.zeros(len(x))]), updatey=False)
+    axes.autoscale_view()
 
 
 def spaced_by_factors(x: Any) -> bool:

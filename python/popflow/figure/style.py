@@ -7,15 +7,19 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError
 
 # Okabe and Ito (2008); without their yellow, which is too pale for lines on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1)), "-"]
+DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1)),
+          (0, (8, 1.5, 1, 1.5, 1, 1.5))]
 PALE = ["#A6CFE8", "#F6C48F", "#9FD9C4", "#E6C5D8", "#F3E7A1", "#BBBBBB"]
 UNDECIDED = "#E4E4E4"
 GREY = "0.45"
 GRADED = "viridis"  # even in lightness: it can be read in grey, too
+HUE = "Blues"  # of lines over an ordered parameter
 
 PAPER: dict[str, Any] = {
     "font.family": "STIXGeneral",
@@ -42,6 +46,7 @@ PAPER: dict[str, Any] = {
     "legend.columnspacing": 1.2,
     "legend.handletextpad": 0.5,
     "axes.formatter.limits": (-3, 4),
+    "axes.formatter.useoffset": False,
     "axes.formatter.use_mathtext": True,
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
@@ -95,5 +100,17 @@ def colour(number: int) -> str:
 
 
 def curve(number: int) -> dict[str, Any]:
-    """Colour and dashes: curves differ in print without colours, too."""
-    return {"color": colour(number), "linestyle": DASHES[number % len(DASHES)]}
+    """Colour and dashes: curves differ in print without colours, too.
+
+    Where the colours begin again, the dashes are shifted: 49 curves differ.
+    """
+    return {"color": colour(number),
+            "linestyle": DASHES[(number + number // len(COLOURS)) % len(DASHES)]}
+
+
+def one_hue() -> Any:
+    """Shades of one hue for lines on white, from pale, but visible, to dark."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps[HUE](np.linspace(0.35, 1, 256)))

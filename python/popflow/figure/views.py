@@ -6,14 +6,19 @@ import numpy as np
 import xarray
 
 from .conserved import drift, invariants
+from .declared import panels_of
 from .exact import minima, separatrix, valley
-from .fields import field, passages
-from .moments import marks
+from .fields import beside, field, passages
+from .flat import of_drift, said_of_flat
+from .moments import marks, untold
 from .over_time import curves, instants, levels
 from .phase import plane
 from .plan import Panel, Plan, step
 
 MOST_PANELS = 6
+# What is known exactly of a System's planes, by the names along them.
+EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
+         ("markov", "w", "e"): [separatrix, minima]}
 INSTEAD = {"target": "drive"}  # with a linear activation
 
 
@@ -76,11 +81,34 @@ VIEWS = {"scb": scb, "joma": joma, "joma-joint": joma_joint, "markov": markov, "
 def view(data: xarray.Dataset) -> Plan:
     """The panels of a run or an ensemble: its system's, those of them that it has data for."""
     system = str(data.attrs.get("system", ""))
-    panels = VIEWS[system]() if system in VIEWS else anything(data)
+    if declared := str(data.attrs.get("figure", "")):
+        panels = panels_of(declared, str(data.attrs.get("passages", "")).split(),
+                           str(data.attrs.get("state_fields", "")).split())
+    else:  # a file of an earlier version, or of a System that says nothing
+        panels = VIEWS[system]() if system in VIEWS else anything(data)
+    for panel in panels:
+        if panel[0].draw is plane:
+            x, y = panel[0].arguments
+            panel += [step(own) for own in EXACT.get((system, x, y), [])
+                      if own not in [drawn.draw for drawn in panel]]
     panels = [kept for panel in panels if (kept := with_data(panel, data))]
     if any(there(data, name) for name in invariants(data)):
-        panels = [*panels[:MOST_PANELS - 1], [step(drift)]]
-    return Plan("run", panels, [step(marks)])
+        panels.append([step(drift)])
+    told = [said_of_flat(panel, data) for panel in panels]
+    kept = [panel for place, (panel, said) in enumerate(zip(panels, told))
+            if said is None or place == 0][:MOST_PANELS]
+    if panels and panels[-1][0].draw is drift and panels[-1] not in kept and told[-1] is None:
+        told[-1] = of_drift(data, always=True)
+    said = [text for panel, text in zip(panels, told) if text and panel not in kept]
+    return Plan("run", kept, [step(marks), *([step(untold, said)] if said else [])])
+
+
+def curves_of(data: xarray.Dataset) -> list[str]:
+    """The observables of the System's own figures, in their order."""
+    system = str(data.attrs.get("system", ""))
+    panels = panels_of(str(data.attrs["figure"]), [], []) if data.attrs.get("figure") else \
+        VIEWS[system]() if system in VIEWS else []
+    return [name for panel in panels if panel[0].draw is curves for name in panel[0].arguments[0]]
 
 
 def anything(data: xarray.Dataset) -> list[Panel]:
@@ -105,13 +133,17 @@ def with_data(panel: Panel, data: xarray.Dataset) -> Panel:
         return [step(curves, names, **first.options), *panel[1:]] if names else []
     if first.draw is plane:
         return panel if all(there(data, name) for name in first.arguments) else []
-    if first.draw is field:
-        name = first.arguments[0]
-        if not there(data, name) or "run" in data[name].dims:
-            return []
-        return [own for own in with_problem(panel, data) if "time" in data[name].dims]
-    return with_problem(panel, data) if there(data, first.arguments[0]) \
-        and "run" not in data[first.arguments[0]].dims else []
+    if first.draw is beside:
+        name, other = first.arguments
+        problem = data.popflow.group("problem") if "problem" in data.popflow.groups else {}
+        fits = there(data, name) and other in problem and \
+            set(problem[other].dims) <= set(data[name].dims)
+        return panel if fits else []
+    if not there(data, first.arguments[0]):
+        return []
+    if first.draw is field and not {"time", "time_state"} & set(data[first.arguments[0]].dims):
+        return []
+    return with_problem(panel, data)
 
 
 def with_problem(panel: Panel, data: xarray.Dataset) -> Panel:

@@ -1,0 +1,319 @@
+# label: long
+"""Figures show what a paper is about: its own quantities, their stages, and no rounding."""
+
+import re
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+
+import popflow
+from popflow.figure.declared import panels_of
+from popflow.figure.flat import flat
+from popflow.figure.runs import early
+from popflow.figure.scales import own_ticks
+from popflow.figure.style import DASHES, curve
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def modes(folder):
+    return popflow.run("deep-linear", strengths=[2, 1], output=folder / "modes.h5", show=False)
+
+
+@pytest.fixture(scope="module")
+def starts(folder):
+    return popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 9)}, record="series",
+                         output=folder / "starts.h5", show=False)
+
+
+def keys(figure):
+    return [text.get_text() for key in figure.legends for text in key.get_texts()]
+
+
+def titles(figure):
+    return [axes.get_title("left") for axes in figure.axes]
+
+
+def test_what_is_flat_is_told_in_the_key_and_has_no_panel(modes):
+    figure = popflow.figure(modes)
+    assert not {"norm of W off the diagonal", "drift of the invariant imbalance"} & set(
+        titles(figure))
+    assert {"norm of W off the diagonal: 0", "drift of the invariant imbalance: none"} <= set(
+        keys(figure))
+    asked = popflow.figure(modes, observable="misalignment")
+    assert len(asked.axes) == 1 and asked.axes[0].lines
+
+
+def test_what_counts_as_flat():
+    data = xarray.Dataset({"one": ("time", 1 + np.array([0, 1e-6, 2e-6])),
+                           "tiny": ("time", [0, 1e-9, 2e-9]), "moves": ("time", [1, 1, 1.01])},
+                          coords={"time": [0, 1, 2]})
+    assert flat(data, "one") == "one: 1 throughout"
+    assert flat(data, "tiny").startswith("tiny: at most")
+    assert flat(data, "moves") is None
+
+
+def test_powers_of_ten_stand_in_labels_and_numbers_are_whole(folder):
+    """Neither an offset, "1e-5 + 1", nor a power above a panel, which lifts its title."""
+    run = popflow.run("markov", p=0.5, q=0.5, output=folder / "slow.h5", show=False)
+    figure = popflow.figure(run)
+    figure.canvas.draw()
+    loss = figure.axes[0]
+    for axes in figure.axes:
+        for along in (axes.xaxis, axes.yaxis):
+            offset = along.get_offset_text()
+            assert not (offset.get_visible() and offset.get_text()), offset.get_text()
+    numbers = [text.get_text() for text in loss.get_yticklabels()]
+    assert any("0.6931" in number for number in numbers), numbers
+    small = popflow.run("markov", e0=1e-3, w0=-1.2, t_end=1, output=folder / "small.h5", show=False)
+    figure = popflow.figure(small, observable="e", log="none")
+    assert re.search(r"\[\$10\^\{-[34]\}\$\]$", figure.axes[0].get_ylabel())
+
+
+def test_lines_over_an_ordered_parameter_are_shades_with_a_bar(starts):
+    figure = popflow.figure(starts, observable="excess_loss")
+    panel, bar = figure.axes
+    colours = [matplotlib.colors.to_hex(line.get_color()) for line in panel.lines]
+    assert len(set(colours)) == 9 and "w(0)" in bar.get_ylabel()
+    brightness = [sum(matplotlib.colors.to_rgb(colour)) for colour in colours]
+    assert (np.diff(brightness) < 0).all(), "the shades are in the order of the values"
+
+
+def test_no_two_of_many_curves_look_alike():
+    looks = {(curve(number)["color"], str(curve(number)["linestyle"])) for number in range(49)}
+    assert len(looks) == 49 and len(set(map(str, DASHES))) == len(DASHES)
+
+
+def test_a_sweep_of_series_draws_them(starts):
+    figure = popflow.figure(starts)
+    assert all(axes.get_xlabel() == "flow time, $t$" for axes in figure.axes
+               if hasattr(axes, "get_subplotspec") and axes.get_xlabel())
+
+
+@pytest.mark.parametrize("system, options, first", [
+    ("deep-linear", {"strengths": [2, 1]}, "W_{kk}"),
+    ("joma-joint", {"tokens": 4, "classes": 3, "saves": 11, "t_end": 2}, "corr"),
+    ("topic", {"topics": 4, "words_per_topic": 3, "topics_per_document": 2, "t_end": 100}, "W_{V}")])
+def test_a_systems_own_quantity_comes_first(folder, system, options, first):
+    run = popflow.run(system, **options, output=folder / f"{system}.h5", show=False)
+    panel = popflow.figure(run).axes[0]
+    said = [panel.get_ylabel(), *(text.get_text() for text in panel.get_legend().get_texts())]
+    assert any(first in text for text in said), said
+
+
+def test_a_sweep_shows_what_its_system_is_about(folder):
+    swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 4)},
+                          strengths=[2, 1], output=folder / "scales.h5", show=False)
+    assert titles(popflow.figure(swept))[0] == "time of half the mode's strength"
+    lines = popflow.figure(swept).axes[0].lines
+    assert np.array_equal(lines[0].get_ydata(), swept.half_time[:, 0])
+
+
+def test_a_map_of_few_items_is_drawn_item_by_item(folder):
+    swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 7),
+                                          "problem_seed": range(1, 8)},
+                          strengths=[2, 1], output=folder / "items.h5", show=False)
+    maps = popflow.figure(swept, observable="half_time").axes
+    assert [axes.get_title("left").replace("\n", " ") for axes in maps[:2]] == [
+        f"time of half the mode's strength, mode {mode}" for mode in (0, 1)]
+    scales = [axes.collections[0].norm for axes in maps[:2]]
+    assert (scales[0].vmin, scales[0].vmax) == (scales[1].vmin, scales[1].vmax)
+
+
+def test_a_file_without_the_attribute_is_drawn_by_what_is_known_of_its_system(folder, modes):
+    path = folder / "old.h5"
+    path.write_bytes((folder / "modes.h5").read_bytes())
+    with h5py.File(path, "r+") as file:
+        for name in ("figure", "figure_of_sweeps"):
+            file.attrs.pop(name, None)
+    assert popflow.figure(path).axes[0].get_title("left") == "population loss"
+
+
+def test_panels_are_read_from_the_files_words():
+    panels = panels_of('loss at least="L*" p; s over w; V beside P; v by target when end="t*"; '
+                       "t_90 over target; a b", ["t_90"], ["v", "V", "a", "b"])
+    said = [[(own.draw.__name__, own.arguments, own.options) for own in panel] for panel in panels]
+    assert said == [
+        [("curves", (["loss"],), {}), ("levels", ({"least": "L*", "p": "p"},), {})],
+        [("plane", ("w", "s"), {})], [("beside", ("V", "P"), {})],
+        [("field", ("v",), {"colour_by": "target"}), ("instants", ({"end": "t*"},), {})],
+        [("passages", ("t_90",), {"over": "target"})], [("curves", (["a", "b"],), {})]]
+
+
+def test_an_early_stage_has_a_logarithmic_time(folder):
+    options = {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}
+    run = popflow.run("topic", **options, t_end=5e4, saves=2001, output=folder / "early.h5",
+                      show=False)
+    assert early(run)
+    panels = [axes for axes in popflow.figure(run).axes if axes.get_label() == "over time"]
+    assert {axes.get_xscale() for axes in panels} == {"log"}
+    late = popflow.run("markov", output=folder / "late.h5", show=False)
+    assert not early(late) and popflow.figure(late).axes[0].get_xscale() == "linear"
+
+
+def test_nothing_is_drawn_of_a_training_that_has_ended(folder):
+    run = popflow.run("scb", vocab_size=4, context_length=20, schedule="two-stage",
+                      coordinates="support", output=folder / "stages.h5", show=False)
+    words = run.popflow.words("stage").values
+    ended = float(run.time[int(np.flatnonzero(words == "ended")[0])])
+    figure = popflow.figure(run)
+    assert figure.axes[0].get_xlim()[1] == ended < float(run.time[-1])
+    assert "stage: ended" not in keys(figure)
+
+
+def test_a_learned_matrix_stands_beside_the_true_one_in_one_scale(folder):
+    run = popflow.run("scb", vocab_size=4, context_length=6, coordinates="full", t_end=5,
+                      output=folder / "full.h5", show=False)
+    panel = next(axes for axes in popflow.figure(run).axes
+                 if [text.get_text() for text in axes.get_xticklabels()] == [
+                     "$V$, learned", "$P$, true"])
+    learned, true = panel.images
+    assert np.array_equal(learned.get_array(), run.V[-1])
+    assert np.array_equal(true.get_array(), run.popflow.group("problem").P)
+    assert learned.get_clim() == true.get_clim()
+    asked = popflow.figure(run, observable="A,Q,A-Q").axes
+    A, Q, difference = (axes.images[0] for axes in asked[:3])
+    assert np.array_equal(Q.get_array(), run.popflow.group("problem").Q)
+    assert A.get_clim() == Q.get_clim()
+    assert np.allclose(difference.get_array(), A.get_array() - Q.get_array())
+    with pytest.raises(popflow.InputError, match="A and P differ in their shapes"):
+        popflow.figure(run, observable="A-P,Q")
+
+
+def test_a_thousand_positions_are_averaged_in_blocks():
+    from popflow.figure.fields import MOST_ROWS, aggregated
+
+    cells = np.random.default_rng(1).random((1000, 7))
+    shown = aggregated(cells)
+    assert shown.shape == (112, 7) and shown.shape[0] <= MOST_ROWS
+    assert np.allclose(shown[0], cells[:9].mean(axis=0))
+    assert np.allclose(shown[-1], cells[999:].mean(axis=0))
+    assert aggregated(cells[:120]) is not None and aggregated(cells[:120]).shape == (120, 7)
+
+
+def test_words_at_the_sides_of_a_matrix_are_legible():
+    from popflow.figure.fields import named_places
+
+    axes = matplotlib.figure.Figure().add_subplot()
+    words = ["a", " ", "(other)"]
+    named_places(axes, xarray.DataArray(np.eye(3), dims=("out", "in"),
+                                        coords={"out": words, "in": words}))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "blank", "(other)"]
+    assert {text.get_rotation() for text in axes.get_xticklabels()} == {90}
+
+
+def test_an_ensemble_keeps_the_panels_of_a_run(folder):
+    runs = popflow.run("deep-linear", strengths=[2, 1], mode="sgd", runs=6, learning_rate=0.02,
+                       t_end=6, saves=13, output=folder / "ensemble.h5", show=False)
+    strength, half = popflow.figure(runs).axes[:2]
+    medians = [line for line in strength.lines if line.get_linewidth() > 1]
+    assert np.allclose(medians[0].get_ydata(), runs.mode_strength[..., 0].median("run"))
+    assert np.allclose(half.lines[0].get_ydata(), runs.half_time.median("run"), equal_nan=True)
+
+
+def test_outcomes_have_medians_of_their_own(folder):
+    runs = popflow.run("markov", mode="sgd", runs=12, t_end=60, saves=16, learning_rate=0.3,
+                       batch_size=1, context_length=8, e0=0.25, w0=-0.95,
+                       output=folder / "basins.h5", show=False)
+    runs.close()
+    path = folder / "basins.h5"
+    with h5py.File(path, "r+") as file:  # whatever they are, some of either
+        words = file["outcome"].attrs["flag_meanings"].split()
+        words = [word.decode() if isinstance(word, bytes) else word for word in words]
+        file["outcome"][:] = [words.index("local")] * 5 + [words.index("global")] * 7
+    runs = popflow.open(path)
+    figure = popflow.figure(runs, observable="loss")
+    medians = [line.get_ydata() for line in figure.axes[0].lines if line.get_linewidth() > 1]
+    assert np.allclose(medians[0], runs.loss[5:].median("run"))
+    assert np.allclose(medians[1], runs.loss[:5].median("run"))
+    assert {"global (7 runs)", "local (5 runs)", "median of 12 runs by outcome"} <= set(
+        keys(figure))
+
+
+def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbers(folder):
+    compared = popflow.compare("markov", learning_rate=0.2, batch_size=8, runs=6, t_end=6, saves=5,
+                               output=folder / "compared.h5", show=False)
+    compared.close()
+    with h5py.File(folder / "compared.h5", "r+") as file:
+        file["comparison/loss_band"][...] = 100
+    compared = popflow.open(folder / "compared.h5")
+    figure = popflow.figure(folder / "compared.h5", observable="loss")
+    figure.canvas.draw()
+    difference, ratio = figure.axes[1:3]
+    margin = float(compared.loss_margin)
+    largest = max(margin, float(np.abs(compared.loss_difference).max()))
+    assert np.abs(difference.get_ylim()).max() < 3 * largest
+    assert "bands reach beyond" in [text.get_text() for text in difference.texts]
+    texts = [text.get_text() for text in ratio.get_yticklabels(which="both")]
+    assert not any("times" in text for text in texts), texts
+
+
+def test_no_quarter_of_a_comparison_is_blank(folder):
+    figure = popflow.figure(folder / "compared.h5")
+    panels = len(figure.axes)
+    assert panels % 2 == 0 or len(figure.axes[-1].get_subplotspec().colspan) == 2
+
+
+def test_ticks_stand_at_an_axis_own_values():
+    axes = matplotlib.figure.Figure().add_subplot()
+
+    def ticks(values):
+        axes.set_xlim(min(values), max(values))
+        own_ticks(axes.xaxis, values)
+        return list(axes.get_xticks())
+
+    assert ticks([3, 4, 5]) == [3, 4, 5]
+    assert ticks([0.5, 0.875, 1.25]) == [0.5, 0.875, 1.25]
+    assert all(tick == round(tick) for tick in ticks(range(30)))
+    assert 0.1 not in ticks([0, 0.1, 0.11, 0.12, 10])  # they would overlap
+
+
+def test_seeds_are_not_joined(folder):
+    swept = popflow.sweep("markov", {"seed": [1, 2, 3, 4]}, mode="sgd", t_end=3,
+                          learning_rate=0.2, output=folder / "seeds.h5", show=False)
+    axes = popflow.figure(swept, observable="loss").axes[0]
+    assert [line.get_linestyle() for line in axes.lines] == ["None"]
+    assert list(axes.get_xticks()) == [1, 2, 3, 4]
+
+
+def test_a_map_without_a_number_is_hatched_with_a_key_and_no_bar(folder):
+    swept = popflow.sweep("markov", {"w0": popflow.linear(-1, 1, 7),
+                                     "e0": popflow.linear(0.1, 1, 8)}, t_end=0.01,
+                          output=folder / "short.h5", show=False)
+    assert not np.isfinite(swept.time_of_loss_settled).any()
+    figure = popflow.figure(swept, observable="time_of_loss_settled")
+    assert len(figure.axes) == 1 and keys(figure) == ["not by the end"]
+
+
+def test_means_of_runs_have_error_bars(folder):
+    swept = popflow.sweep("markov", {"w0": popflow.linear(-1.2, -0.6, 4)}, mode="sgd", t_end=5,
+                          learning_rate=0.2, runs=4, reduce="runs", output=folder / "reduced.h5",
+                          show=False)
+    axes = popflow.figure(swept, observable="loss_mean").axes[0]
+    (bars,) = [one for one in axes.collections if len(one.get_segments()) == 4]
+    halves = [np.ptp(segment[:, 1]) / 2 for segment in bars.get_segments()]
+    assert np.allclose(halves, 2 * swept.loss_mean_error)
+
+
+def test_events_are_explained_in_the_order_of_their_times(folder):
+    run = popflow.open(folder / "stages.h5")
+    told = [text.split(", $t$")[0] for text in keys(popflow.figure(run, observable="loss"))
+            if "$t$" in text]
+    happened = sorted((float(time), name.replace("_", " ")) for name, time in run.time_of.items()
+                      if np.isfinite(time))
+    assert sorted(told) == sorted(name for _, name in happened)
+    times = dict((name, time) for time, name in happened)
+    assert [times[name] for name in told] == sorted(times.values())
+
+
+def test_a_figure_shows_itself_in_a_notebook(modes):
+    assert popflow.figure(modes)._repr_png_().startswith(b"\x89PNG")
