@@ -102,7 +102,8 @@ def test_a_sweep_of_series_draws_them(starts):
 @pytest.mark.parametrize("system, options, first", [
     ("deep-linear", {"strengths": [2, 1]}, "W_{kk}"),
     ("joma-joint", {"tokens": 4, "classes": 3, "saves": 11, "t_end": 2}, "corr"),
-    ("topic", {"topics": 4, "words_per_topic": 3, "topics_per_document": 2, "t_end": 100}, "W_{V}")])
+    ("topic", {"topics": 4, "words_per_topic": 3, "topics_per_document": 2, "t_end": 100},
+     "W_{V}")])
 def test_a_systems_own_quantity_comes_first(folder, system, options, first):
     run = popflow.run(system, **options, output=folder / f"{system}.h5", show=False)
     panel = popflow.figure(run).axes[0]

@@ -56,7 +56,7 @@ def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | N
                                 for name in names])
     for name in names:
         if name not in known:
-            one_of("--observable", name, [*known, *(name for name in matrices if name not in known)])
+            one_of("--observable", name, list(dict.fromkeys([*known, *matrices])))
     return Plan("run", [of_run(data, name, against, log) for name in names], [step(marks)])
 
 

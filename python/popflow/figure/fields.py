@@ -190,14 +190,15 @@ def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | No
                          f"{parts[0].shape} and {parts[1].shape}.")
     cells = aggregated(parts[0].values.astype(float)
                        - (parts[1].values.astype(float) if len(parts) > 1 else 0))
-    scale = [aggregated(at_end(data, other).values.astype(float)) for other in like or []] or [cells]
+    scale = [aggregated(at_end(data, other).values.astype(float))
+             for other in like or []] or [cells]
     low = min(float(np.nanmin(one)) for one in scale)
     high = max(float(np.nanmax(one)) for one in scale)
     signed = len(parts) > 1 or low < -0.05 * high
     limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
     rows, columns = parts[0].shape
-    image = axes.imshow(cells, aspect="auto", vmin=limits[0], vmax=limits[1], interpolation="nearest",
-                        cmap="PuOr" if signed else GRADED,
+    image = axes.imshow(cells, aspect="auto", vmin=limits[0], vmax=limits[1],
+                        interpolation="nearest", cmap="PuOr" if signed else GRADED,
                         extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
     axes.set_xlabel(str(parts[0].dims[1]).replace("_", " "))
     axes.set_ylabel(str(parts[0].dims[0]).replace("_", " "))

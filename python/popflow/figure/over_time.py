@@ -82,7 +82,8 @@ def over_time(axes: Any, time: Any) -> None:
     axes.set_xlim(time[0], time[-1])
 
 
-def ensemble(axes: Any, x: Any, y: Any, number: int, label: str | None, floor: float = -np.inf) -> None:
+def ensemble(axes: Any, x: Any, y: Any, number: int, label: str | None,
+             floor: float = -np.inf) -> None:
     """Runs are the rows of y, drawn above the floor; x is the same for all of them, or has rows of
     its own."""
     thin = {"color": colour(number), "linewidth": 0.5, "alpha": 0.6}
