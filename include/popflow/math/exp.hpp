@@ -91,7 +91,8 @@ POPFLOW_MATH_INLINE Exponentials<Number> exponentials_of(const Number& x) {
 POPFLOW_MATH_INLINE double exp(double x) { return exp_of(x); }
 /// e^x - 1 within 1 unit in the last place.
 POPFLOW_MATH_INLINE double expm1(double x) { return expm1_of(x); }
-/// exp(x) and expm1(x) for -708 <= x <= 0, at the cost of one; below -708 their values there.
+/// exp(x) and expm1(x) for x <= 0, at the cost of one: the same bits down to -704, and below -708
+/// the values there.
 POPFLOW_MATH_INLINE Exponentials<double> exponentials(double x) { return exponentials_of(x); }
 
 }  // namespace popflow::math
