@@ -18,11 +18,19 @@ template <class Number>
 inline constexpr int kMostRows = std::is_same_v<Number, double> ? Eigen::Dynamic : 8;
 static_assert(kMostRows<float> * kMostRows<float> >= kLargestInLanes);
 
+/// Eigen's alignment of arrays, which is less than that of the numbers of lanes: these keep their
+/// own.
+template <class Number>
+inline constexpr int kAlignment =
+    std::is_same_v<Number, double> ? int{Eigen::AutoAlign} : int{Eigen::DontAlign};
+
 /// Numbers that a formula computes with, alike for a single trajectory and for lanes.
 template <class Number>
-using NumberArray = Eigen::Array<Number, Eigen::Dynamic, 1, 0, kMostNumbers<Number>, 1>;
+using NumberArray =
+    Eigen::Array<Number, Eigen::Dynamic, 1, kAlignment<Number>, kMostNumbers<Number>, 1>;
 template <class Number>
-using NumberMatrix = Eigen::Matrix<Number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor,
-                                   kMostRows<Number>, kMostRows<Number>>;
+using NumberMatrix =
+    Eigen::Matrix<Number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor | kAlignment<Number>,
+                  kMostRows<Number>, kMostRows<Number>>;
 
 }  // namespace popflow

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
@@ -51,6 +52,15 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   return times;
 }
 
+/// So many times, between which there are numbers: not so where the end is near the least of them.
+Schedule increasing(Schedule times, double t_end) {
+  if (std::ranges::adjacent_find(times, std::greater_equal<>()) != times.end())
+    throw UsageError("--saves " + std::to_string(times.size()) +
+                     ": there are not so many times to " + shortest(t_end) +
+                     " that a double can tell apart");
+  return times;
+}
+
 /// The nearest whole steps; those that fall on one are merged. Where time is not counted in steps
 /// (`step` 0), the times.
 Schedule rounded_to_steps(Schedule times, double step) {
@@ -80,13 +90,13 @@ Schedule planned(const Parameters& options, double t_end, double step) {
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
   require_memory(kNumbersOfSave * static_cast<double>(saves), "--saves " + options.text("saves"));
   if (saves == 1) return {t_end};
-  if (options.word("save-spacing") == "linear") return linear(saves, t_end);
+  if (options.word("save-spacing") == "linear") return increasing(linear(saves, t_end), t_end);
   const double first =
       options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
   if (first >= t_end)
     throw UsageError("--save-first is " + shortest(first) + "; it must be below the end at " +
                      shortest(t_end));
-  return logarithmic(saves, first, t_end);
+  return increasing(logarithmic(saves, first, t_end), t_end);
 }
 
 }  // namespace

@@ -172,9 +172,10 @@ class EnsembleWriter final : public BatchWriter {
     told_[run] = true;
   }
   [[nodiscard]] Ending together() const {
-    const Ending never_begun{{Outcome::Kind::interrupted, 0,
-                              ended_.size() == 1 ? "interrupted before the run began"
-                                                 : "interrupted before all runs began"}};
+    Ending never_begun;
+    never_begun.outcome.kind = Outcome::Kind::interrupted;
+    never_begun.outcome.message = ended_.size() == 1 ? "interrupted before the run began"
+                                                     : "interrupted before all runs began";
     Together all;
     for (std::size_t run = 0; run < ended_.size(); ++run)
       all.add(told_[run] ? ended_[run] : never_begun);

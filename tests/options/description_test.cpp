@@ -73,9 +73,9 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
                bad.invariants = {{"energy", InvariantInfo::Form::constant, ""}};
              }),
              Contains("'energy', which is no observable"));
-  CHECK(said([](SystemInfo& good) {
-          good.figure = "loss; x over loss";
-          good.figure_of_sweeps = "outcome loss";
+  CHECK(said([](SystemInfo& drawn) {
+          drawn.figure = "loss; x over loss";
+          drawn.figure_of_sweeps = "outcome loss";
         }) == "nothing");
   CHECK_THAT(said([](SystemInfo& bad) { bad.figure = "loss; los over x"; }),
              Contains("its figures show 'los', which is nothing that it describes"));

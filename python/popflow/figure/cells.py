@@ -31,8 +31,8 @@ def swept(data: xarray.Dataset, axis: str) -> list[str]:
     """The parameters along an axis: itself, or several that change together or are sampled."""
     if "option" in data[axis].attrs:
         return [axis]
-    return [str(name) for name, variable in data.data_vars.items()
-            if variable.dims == (axis,) and "option" in variable.attrs]
+    return [str(name) for name, variable in data.variables.items()
+            if variable.dims == (axis,) and name != axis and "option" in variable.attrs]
 
 
 def numeric(data: xarray.Dataset, axis: str) -> bool:
