@@ -73,19 +73,20 @@ std::string x_axis(const Chart& chart, std::size_t columns, std::size_t left, co
   for (const Tick& tick : ticks) at[column_of(tick)] = true;
   for (std::size_t i = 0; i < columns; ++i)
     line += look.unicode ? (at[i] ? "┬" : "─") : (at[i] ? "+" : "-");
+  const std::size_t width = left + 2 + columns;
   std::string labels(left + 2, ' ');
   for (const Tick& tick : ticks) {
     // In the middle below its tick, if there is room.
     const std::size_t centre = left + 2 + column_of(tick);
-    const std::size_t begin = centre - std::min(centre, tick.label.size() / 2);
-    if (begin < labels.size() && labels.size() > left + 2) continue;
-    labels +=
-        std::string(begin > labels.size() ? begin - labels.size() : 0, ' ') + tick.label + " ";
+    const std::size_t wanted = centre - std::min(centre, tick.label.size() / 2);
+    const std::size_t begin = std::min(wanted, width - std::min(width, tick.label.size()));
+    const bool first = labels.size() == left + 2;
+    if (!first && begin <= labels.size()) continue;
+    labels += std::string(begin > labels.size() ? begin - labels.size() : 0, ' ') + tick.label;
   }
   const std::string name = chart.x_name + (chart.x.logarithmic() ? " (log)" : "");
-  const std::size_t width = left + 2 + columns;
   const std::size_t used = text::display_width(labels) + text::display_width(name);
-  if (used + 1 <= width)
+  if (used + 2 <= width)
     labels += std::string(width - used, ' ') + name;
   else
     labels += "\n" + padded(name, width);

@@ -178,6 +178,8 @@ std::string chart_of_run(const DataFile& file, const Recorded& recorded, const s
 std::string sparklines(const Recorded& recorded, const std::vector<std::string>& names,
                        const std::vector<std::string>& charted, const Look& look) {
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<double>> lines;
+  std::size_t name_width = 0, first_width = 0, last_width = 0;
   for (const std::string& name : names) {
     if (std::find(charted.begin(), charted.end(), name) != charted.end()) continue;
     const std::vector<double> all = recorded.read(name);
@@ -185,9 +187,16 @@ std::string sparklines(const Recorded& recorded, const std::vector<std::string>&
         recorded.ensemble() ? recorded.quantile(all, 0.5) : recorded.of_run(all, 0);
     if (std::none_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
       continue;  // this variant of the system has no such number
-    rows.push_back({name, text::rounded(values.front()), sparkline(values, kSparkline, look),
-                    text::rounded(values.back())});
+    rows.push_back({name, text::rounded(values.front()), "", text::rounded(values.back())});
+    lines.push_back(values);
+    name_width = std::max(name_width, name.size());
+    first_width = std::max(first_width, rows.back()[1].size());
+    last_width = std::max(last_width, rows.back()[3].size());
   }
+  // Two blanks before each of the four columns.
+  const std::size_t used = name_width + first_width + last_width + 8;
+  const std::size_t width = std::min(kSparkline, look.columns - std::min(look.columns, used));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i][2] = sparkline(lines[i], width, look);
   return rows.empty() ? "" : "\n" + text::columns(rows);
 }
 
