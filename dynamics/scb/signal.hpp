@@ -11,6 +11,8 @@ template <class Number>
 struct ValueScalars {
   Number alpha, rho;
 };
+template <class Number>
+ValueScalars(Number, Number) -> ValueScalars<Number>;
 
 /// Traces of the problem by which the attention sees V.
 template <class Number>

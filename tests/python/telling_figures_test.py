@@ -292,7 +292,7 @@ def test_a_map_without_a_number_is_hatched_with_a_key_and_no_bar(folder):
                           output=folder / "short.h5", show=False)
     assert not np.isfinite(swept.time_of_loss_settled).any()
     figure = popflow.figure(swept, observable="time_of_loss_settled")
-    assert len(figure.axes) == 1 and keys(figure) == ["not by the end"]
+    assert len(figure.axes) == 1 and "not by the end" in keys(figure)
 
 
 def test_means_of_runs_have_error_bars(folder):
