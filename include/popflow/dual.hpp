@@ -79,8 +79,8 @@ struct Dual {
   friend Dual log(const Dual& a) { return of_one(math::log(a.value), a, 1 / a.value); }
   friend Dual log1p(const Dual& a) { return of_one(math::log1p(a.value), a, 1 / (1 + a.value)); }
   friend Dual tanh(const Dual& a) {
-    const double value = math::tanh(a.value);
-    return of_one(value, a, (1 - value) * (1 + value));
+    const double height = math::tanh(a.value);
+    return of_one(height, a, (1 - height) * (1 + height));
   }
   friend Dual erf(const Dual& a) {
     const double slope = 2 * std::numbers::inv_sqrtpi * math::exp(-a.value * a.value);

@@ -72,7 +72,8 @@ constexpr double kPoints[][2] = {{0.7, 0.4}, {-0.9, 1.3}, {1.6, -0.8}, {-0.3, -1
 
 TEST_CASE("Dual numbers have the derivatives of every operation", "[fast][numerics]") {
   for (const Case& of : cases())
-    for (const auto& [x, y] : kPoints) {
+    for (const auto& point : kPoints) {
+      const double x = point[0], y = point[1];
       INFO(of.name << " at " << x << ", " << y);
       const Two value = of.of_duals(Two::variable(x, 0), Two::variable(y, 1));
       CHECK(value.value == of.of_doubles(x, y));
