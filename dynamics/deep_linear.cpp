@@ -111,7 +111,12 @@ class Network {
     const auto change = [&](Index l) { return Matrix::Map(out + l * n_ * n_, n_, n_); };
     for (Index l = layers_ - 1; l > 0; --l) {
       change(l) += product(error, made[l - 1].transpose());
-      error = product(layer(l).transpose(), error).eval();
+      if constexpr (std::is_same_v<Number, double>) {
+        error = product(layer(l).transpose(), error).eval();
+      } else {  // Eigen's own temporary has not the alignment of lanes
+        const Matrix before = product(layer(l).transpose(), error);
+        error = before;
+      }
     }
     change(0) += product(error, transposed(inputs));
   }

@@ -55,6 +55,12 @@ Entries<Number> held(std::span<const Number> x) {
   return {x.data() + 1, std::ssize(x) - 1};
 }
 
+/// factor * array, without Eigen's array of the constant, which has not the alignment of lanes.
+template <class Number, class Array>
+auto times(const Number& factor, const Array& array) {
+  return array.unaryExpr([factor](const Number& x) { return factor * x; });
+}
+
 /// The sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
 template <class Number>
 struct Terms {
@@ -62,7 +68,7 @@ struct Terms {
   explicit Terms(std::span<const Number> of)
       : a(of.data(), std::ssize(of) / 2), b(of.data() + a.size(), a.size()), level(of.back()) {}
 
-  [[nodiscard]] auto errors(std::span<const Number> x) const { return x[0] * held(x) - b; }
+  [[nodiscard]] auto errors(std::span<const Number> x) const { return times(x[0], held(x)) - b; }
   [[nodiscard]] Number excess(std::span<const Number> x) const {
     return (a * errors(x).square()).sum() / 2;
   }
@@ -76,7 +82,7 @@ template <class Number>
 void descend(std::span<const Number> x, const std::type_identity_t<NumberArray<Number>>& G,
              Number* out) {
   out[0] -= (G * held(x)).sum();
-  Eigen::Map<NumberArray<Number>>(out + 1, G.size()) -= x[0] * G;
+  Eigen::Map<NumberArray<Number>>(out + 1, G.size()) -= times(x[0], G);
 }
 
 constexpr auto flow = [](auto of, auto x, auto dxdt) {
