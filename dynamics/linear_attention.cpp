@@ -55,10 +55,13 @@ Entries<Number> held(std::span<const Number> x) {
   return {x.data() + 1, std::ssize(x) - 1};
 }
 
-/// factor * array, without Eigen's array of the constant, which has not the alignment of lanes.
+/// factor * array; of lanes without Eigen's array of the constant, which has not their alignment.
 template <class Number, class Array>
 auto times(const Number& factor, const Array& array) {
-  return array.unaryExpr([factor](const Number& x) { return factor * x; });
+  if constexpr (std::is_same_v<Number, double>)
+    return factor * array;
+  else
+    return array.unaryExpr([factor](const Number& x) { return factor * x; });
 }
 
 /// The sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
