@@ -58,8 +58,8 @@ def entries(axes: Any, data: xarray.Dataset, name: str, along: str | None, colou
             key(axes)
     elif few:
         for number, entry in enumerate(drawn.T):
-            label = f"{symbol(data, name)}, {along} {data[along].values[number]}" if along else None
-            axes.plot(time, entry, label=label, **curve(number))
+            named = f"{symbol(data, name)}, {along} {data[along].values[number]}" if along else None
+            axes.plot(time, entry, label=named, **curve(number))
         if along is not None:
             key(axes)
     else:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 SHOWN_DPI = 144
 
 
-class ShownFigure(Figure):
+class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib tells no types
     """A figure that needs no pyplot, and no `%matplotlib`, to be seen in a notebook."""
 
     def _repr_png_(self) -> bytes:

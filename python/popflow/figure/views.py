@@ -91,7 +91,7 @@ def view(data: xarray.Dataset) -> Plan:
             x, y = panel[0].arguments
             panel += [step(own) for own in EXACT.get((system, x, y), [])
                       if own not in [drawn.draw for drawn in panel]]
-    panels = [kept for panel in panels if (kept := with_data(panel, data))]
+    panels = [full for panel in panels if (full := with_data(panel, data))]
     if any(there(data, name) for name in invariants(data)):
         panels.append([step(drift)])
     told = [said_of_flat(panel, data) for panel in panels]
