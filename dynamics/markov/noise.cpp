@@ -21,7 +21,8 @@ void Markov::add_sampled(StateView x, double /*t*/, const SampleKey& key,
 void Markov::covariance(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> c) const {
   const Gradient g = slope_of_loss(x);
   const NoiseNumbers<double> of = noise_numbers(chain_, path_sums_);
-  const GradientCovariance all(of, ByLogits<double>{g.g0, g.g1}, logit_derivatives(x[0], acting(x[1])));
+  const GradientCovariance all(of, ByLogits<double>{g.g0, g.g1},
+                               logit_derivatives(x[0], acting(x[1])));
   c(0, 0) = all.entry<0, 0>();
   c(0, 1) = all.entry<0, 1>();
   c(1, 0) = all.entry<1, 0>();

@@ -153,8 +153,8 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
         a);
   }
 
-  /// An operation on math::Wide numbers, part by part: written without a loop, so that gcc keeps the
-  /// parts in registers.
+  /// An operation on math::Wide numbers, part by part: written without a loop, so that gcc keeps
+  /// the parts in registers.
   template <class Operation, class... Packs>
   static POPFLOW_MATH_INLINE BasicPack each(Operation operation, const Packs&... of) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) POPFLOW_INLINED {
