@@ -81,9 +81,8 @@ struct Terms {
 };
 
 /// Adds minus the gradient with respect to u and U, G being that with respect to u U.
-template <class Number>
-void descend(std::span<const Number> x, const std::type_identity_t<NumberArray<Number>>& G,
-             Number* out) {
+template <class Number, class Array>
+void descend(std::span<const Number> x, const Array& G, Number* out) {
   out[0] -= (G * held(x)).sum();
   Eigen::Map<NumberArray<Number>>(out + 1, G.size()) -= times(x[0], G);
 }
