@@ -21,6 +21,7 @@
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
+#include "run/continued_runs.hpp"
 #include "run/cost.hpp"
 #include "run/ensemble.hpp"
 #include "run/last_state.hpp"
@@ -234,7 +235,7 @@ struct RecordedRung {
   std::unique_ptr<RecordedRuns> runs = {};  ///< none of a rung that has not begun
 };
 
-/// Of all rungs, in their order.
+/// All rungs, in their order.
 std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::string& path) {
   std::vector<RecordedRung> all;
   for (Ladder& ladder : plan.ladders)
@@ -286,7 +287,10 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
       const Ending ending = run_all(experiment, group, goes_on, progress,
                                     is_shared(rung, recorded) ? ranks : alone, first);
       close_run(group, ending, experiment, provenance);
-      if (ending.outcome.kind == Outcome::Kind::interrupted) return ending.outcome;
+      if (ending.outcome.kind == Outcome::Kind::interrupted) {
+        dismiss(ranks);  // a rung of one rank may have been
+        return ending.outcome;
+      }
       note_end(ending.outcome, rung.word, worst);
       first += runs;
     }
@@ -397,10 +401,6 @@ std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config)
                             text::join(idle, ", ");
 }
 
-}  // namespace
-
-namespace {
-
 std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const std::string& program,
                     const std::string& path) {
   std::ostringstream text;
@@ -418,9 +418,9 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
   return text.str();
 }
 
-/// What is to be said of a comparison before it begins.
+/// Says before a comparison begins what it needs, and which options act on none of its rungs.
 void say_before(const RunConfig& config, const ComparisonPlan& plan, double bytes,
-                const std::string& path, Screen& screen) {
+                const std::string& path, int ranks, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
@@ -441,7 +441,7 @@ void say_before(const RunConfig& config, const ComparisonPlan& plan, double byte
   std::vector<const Experiment*> experiments;
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
-  if (const std::string cost = said_of_cost(experiments); !cost.empty())
+  if (const std::string cost = said_of_cost(experiments, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
 }
 
@@ -465,27 +465,22 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
     if (!dry) help_with(*plan, {}, ranks, screen);
     return ExitCode::success;
   }
+  if (dry) {
+    screen.result(dry_run(*plan, plan->layout(), screen.program(), path));
+    return ExitCode::success;
+  }
   std::optional<InterruptGuard> guard;
   const Provenance provenance;
-  std::string shown;
-  const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
+  const auto file = on_all(ranks, [&] {
     const GroupSpec layout = plan->layout();
     const double bytes = file_bytes(layout);
-    if (dry) {
-      shown = dry_run(*plan, layout, screen.program(), path);
-      return nullptr;
-    }
-    say_before(config, *plan, bytes, path, screen);
+    say_before(config, *plan, bytes, path, ranks.size(), screen);
     require_disk(path, bytes);
     // Until here a signal ends the program at once: there is nothing to be kept.
     guard.emplace();
     return std::make_unique<TrajectoryFile>(
         TrajectoryFile::create(path, layout, options.flag("force")));
   });
-  if (!file) {
-    screen.result(shown);
-    return ExitCode::success;
-  }
   const ExitCode code = finish(*plan, *file, {}, provenance, ranks, *workers, screen);
   if (InterruptGuard::signal() == 0) show_picture(path, options, catalogue, screen);
   return code;
@@ -550,15 +545,14 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   if (finished) return ranks.first() ? say_finished(path, screen) : ExitCode::success;
   Provenance provenance;
   std::int64_t resumed = 0;
-  std::unique_ptr<Workers> workers;
-  std::vector<RecordedRung> recorded;
   const auto configured = on_all(ranks, [&] {
     const DataFile before(path);
     provenance.before = before.number_attribute("provenance", "wall_time").value_or(0);
     resumed = times_resumed(before);
     return std::make_unique<RunConfig>(config_of_comparison(before, options, catalogue));
   });
-  workers = workers_of(ranks, configured->options);
+  const auto workers = workers_of(ranks, configured->options);
+  std::vector<RecordedRung> recorded;
   const auto plan = on_all(ranks, [&] {
     auto made = blaming_file(
         path, [&] { return std::make_unique<ComparisonPlan>(*configured, catalogue, *workers); });

@@ -25,7 +25,7 @@ class RunComputer {
   [[nodiscard]] virtual std::size_t together() const = 0;
 };
 
-/// What runs are computed with, on every rank.
+/// Threads of a rank, and how each of them computes runs.
 struct Crew {
   Workers& workers;
   std::uint64_t runs = 0;  ///< in all

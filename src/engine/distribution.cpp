@@ -110,13 +110,19 @@ class WritingTeam : public Team {
   }
 
   void deliver(Batch batch) override { write(batch); }
-  /// Of this rank or another.
+  /// Writes a batch of this rank or another.
   void write(const Batch& batch) {
     writer_.write(batch);
     const std::uint64_t now = done_.fetch_add(batch.runs.count) + batch.runs.count;
     if (now == all_) end();
     if (!progress_) return;
-    if (const std::unique_lock lock(telling_, std::try_to_lock); lock) progress_(now);
+    // Whoever cannot speak at once is silent, but the last word is said.
+    std::unique_lock lock(telling_, std::defer_lock);
+    if (now == all_)
+      lock.lock();
+    else if (!lock.try_lock())
+      return;
+    progress_(now);
   }
 
  private:
@@ -231,13 +237,21 @@ class Service {
       : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {
     for (Other& other : others_) other.done = ranks.dismissed();
   }
+  ~Service() {
+    for (Message& message : early_) ranks_.put_back(std::move(message));
+  }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
 
   /// Deals with what has come; false if nothing has.
   bool listen() {
     bool heard = false;
-    while (const auto message = ranks_.receive()) {
+    while (auto message = ranks_.receive()) {
       heard = true;
-      deal_with(*message);
+      if (others_[static_cast<std::size_t>(message->rank)].done)
+        early_.push_back(std::move(*message));
+      else
+        deal_with(*message);
     }
     return heard;
   }
@@ -336,6 +350,8 @@ class Service {
   Ledger& ledger_;
   WritingTeam& team_;
   std::vector<Other> others_;
+  /// From ranks that are done here, and already wait for what is shared out next.
+  std::vector<Message> early_;
   std::exception_ptr trouble_;
   bool ended_ = false;
   bool left_ = false;
@@ -377,7 +393,7 @@ void share_out(Ranks& ranks, Ledger& ledger, BatchWriter& writer, const Crew& cr
   {
     AtWork at_work(team, crew);
     Patience patience;
-    // What goes wrong here must not leave the others waiting.
+    // An error here must not leave the others waiting.
     const auto guarded = [&](auto&& work) {
       try {
         return work();

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <string>
 
 #include "engine/crew.hpp"
 #include "engine/exchange.hpp"

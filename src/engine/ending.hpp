@@ -15,11 +15,11 @@ struct Ending {
   std::string where = "undecided";
 };
 
-/// How the runs of an ensemble ended together. They are told one by one, in order.
+/// Sums up how the runs of an ensemble ended. They are added in order.
 class Together {
  public:
   void add(const Ending& run);
-  /// Of all that were told; at least one.
+  /// Ending of all runs added, of which there must be one at least.
   [[nodiscard]] Ending ending() const;
 
  private:

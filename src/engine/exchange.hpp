@@ -11,7 +11,7 @@ namespace popflow {
 /// Runs that were computed, and their numbers on the way to the rank that writes them.
 struct Batch {
   RunRange runs;
-  // Of a sweep: the rows of the runs, and those of the cells that they are of.
+  // Rows of the runs of a sweep, and of their cells.
   std::vector<double> run_rows;
   std::vector<double> cell_rows;
   std::vector<double> records = {};  ///< of the runs of a file: as a Parcel packs them

@@ -14,7 +14,7 @@ static_assert(std::atomic<int>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may take no lock");
 
-/// Who asks once may do so by two signals: timeout and terminals send one to the process and one to
+/// One request may arrive as two signals: timeout and terminals send one to the process and one to
 /// its group.
 constexpr std::int64_t kAtOnce = 1'000'000'000;  // nanoseconds
 
@@ -26,7 +26,7 @@ void note(int signal) {
     when.store(now, std::memory_order_relaxed);
     noted.store(signal, std::memory_order_relaxed);
   } else if (now - when.load(std::memory_order_relaxed) > kAtOnce) {
-    // It is held back until this returns.
+    // Delivered once this handler returns.
     std::signal(signal, SIG_DFL);
     (void)raise(signal);
   }

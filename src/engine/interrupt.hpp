@@ -12,7 +12,7 @@ namespace popflow {
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP (unless that was ignored when the program began) are
 /// noted instead of ending the program; another one, more than a second later, ends it as usual.
-/// What was done about them before is done again afterwards.
+/// Restores the former handlers when it dies.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -11,7 +11,7 @@ namespace popflow {
 /// between the ends of a step.
 double numbers_of_states(const System& system, const ModePlan& mode, std::size_t runs);
 
-/// The same with the samples that they draw.
+/// Adds the samples that they draw.
 double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs);
 
 }  // namespace popflow

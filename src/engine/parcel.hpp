@@ -12,7 +12,7 @@
 
 namespace popflow {
 
-/// What recorders write on a rank that has not the file, packed on its way to the rank that has it.
+/// Packs what recorders write on a rank without the file, for the rank that has it.
 /// For one thread.
 class Parcel final : public TrajectoryWriter {
  public:
@@ -32,7 +32,7 @@ class Parcel final : public TrajectoryWriter {
   /// How a run has ended.
   void end(std::size_t run, const Ending& ending);
 
-  /// What was packed since the last time.
+  /// Numbers packed since the last call.
   std::vector<double> take();
 
  private:

@@ -32,7 +32,7 @@ int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-/// What a launcher tells a process: how many it started together, and which of them this is.
+/// Environment variables of a launcher: how many processes it started, and which of them this is.
 struct Launcher {
   const char* size;
   const char* rank;
@@ -76,7 +76,7 @@ const Launcher* direct_launcher() {
 /// Has this process spoken to other ranks?
 bool ever_connected = false;
 
-/// What is wrong with all processes that were started together is said by one of them.
+/// Reports an error that all processes have in common from one of them.
 [[noreturn]] void refuse_once(const std::string& sentence) {
   if (is_another_rank()) throw Ranks::Aborted{};
   throw UsageError(sentence);
@@ -84,9 +84,8 @@ bool ever_connected = false;
 
 #ifdef POPFLOW_MPI_LIBRARY
 
-/// What a name means in MPI's library, which the first rank that asks loads: with all that it
-/// stands on, that takes longer than anything else which a program does before it starts, and most
-/// are no ranks.
+/// Looks up a name in MPI's library, which is loaded at the first call: with its dependencies that
+/// takes longer than the rest of a program's start, and most processes are no ranks.
 void* in_mpi(const char* name) {
   static void* const library = [] {
     // Its plug-ins look for it among what all can see.
@@ -285,6 +284,11 @@ void Ranks::send(int rank, int tag, std::span<const double> numbers) {
 
 std::optional<Message> Ranks::receive() {
   if (alone()) return std::nullopt;
+  if (!kept_.empty()) {
+    Message message = std::move(kept_.front());
+    kept_.pop_front();
+    return message;
+  }
   forget_sent();
   int there = 0;
   MPI_Status status;

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <exception>
+#include <deque>
 #include <list>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace popflow {
@@ -66,7 +68,7 @@ class Ranks {
   /// Called by every rank, with what went wrong on it, if anything did. If anything did on any, the
   /// first rank throws it, and the others an Aborted.
   void agree(const std::exception_ptr& trouble) const;
-  /// What the ranks beside the first throw where that says what is wrong.
+  /// Thrown by all ranks but the first, which reports the error.
   struct Aborted {};
   /// Called by every rank with the words that say what it does. Unless all have the same, the
   /// first throws UsageError, and the others an Aborted.
@@ -80,6 +82,8 @@ class Ranks {
   void send(int rank, int tag, std::span<const double> numbers);
   /// A message that has come; none if none has.
   std::optional<Message> receive();
+  /// Keeps a message for a later receive(), in the order in which they came.
+  void put_back(Message message) { kept_.push_back(std::move(message)); }
   /// Messages that this rank has sent and received.
   [[nodiscard]] std::int64_t messages() const { return messages_; }
 
@@ -94,6 +98,7 @@ class Ranks {
   int size_ = 1;
   std::int64_t messages_ = 0;
   std::list<Sending> sending_;
+  std::deque<Message> kept_;
 };
 
 }  // namespace popflow

@@ -33,7 +33,7 @@ class Recorder final : public TrajectorySink {
   void save(std::size_t i, const Driver& driver) override;
   /// Save i takes the time and state of the stop.
   void stop(std::size_t i, bool saved, const Driver& driver) override;
-  /// What has happened so far, and restart data.
+  /// Events and passages so far, and restart data.
   void interrupt(std::size_t next, const Driver& driver) override;
   /// How the run ended, where the file holds more than one.
   void finish(const Outcome& outcome, const Driver& driver) override;
@@ -41,11 +41,11 @@ class Recorder final : public TrajectorySink {
  private:
   void checkpoint(std::size_t next, const Driver& driver, bool ended);
   void record(std::size_t i, const Driver& driver);
-  /// Of save i of this run among those of all runs.
+  /// Row of save i of this run among the rows of all runs.
   [[nodiscard]] std::size_t place(std::size_t i) const;
   void record_state(std::size_t row, const Driver& driver);
   void record_steps(std::size_t i, const Driver& driver);
-  /// What there is of the run as a whole.
+  /// Records what belongs to the run as a whole rather than to a save.
   void record_so_far(const Driver& driver);
   void record_work(const Driver& driver);
   void record_events(const Driver& driver);

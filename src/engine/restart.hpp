@@ -47,7 +47,7 @@ class RestartWriter {
 /// Which slots of a file are considered.
 enum class Slots {
   all,
-  /// Those from which a run that has not closed its file is resumed: it may have been killed after
+  /// Slots from which a run that has not closed its file is resumed: it may have been killed after
   /// the slot of its stop, and reaches that stop again from the slot before.
   resumable,
 };
@@ -64,7 +64,7 @@ class RestartReader {
   /// The newest intact slot of a run, or nothing. Throws as require().
   [[nodiscard]] std::optional<Restart> find(const DriverData& data, std::size_t run,
                                             Slots which) const;
-  /// The same; throws InputError if there is none.
+  /// As find(); throws InputError if there is none.
   [[nodiscard]] Restart read(const DriverData& data, std::size_t run, Slots which) const;
   /// The newest intact state of a run, whatever driver moved it there. Throws as read() does.
   [[nodiscard]] Restart read_state(std::size_t run, Slots which) const;
@@ -81,7 +81,7 @@ class RestartReader {
   const DataFile& file_;
   const System& system_;
   std::size_t regime_;
-  // Of each slot.
+  // For each slot.
   std::vector<double> times_;
   std::vector<std::int64_t> saves_, ended_, sequence_, sums_;
 };

@@ -133,8 +133,8 @@ GroupSpec parameters_group(const RunConfig& config) {
     const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
-      // What auto came to is recorded as any value, but nobody asked for it, and a run that is made
-      // anew from its file, where it stands, is the same run.
+      // The choice of auto is recorded like any value, but nobody asked for it: a run repeated from
+      // its file, which names that choice, is the same run.
       const bool chosen_by_auto = parameter.name == "kernel";
       if (describes_run(parameter.name) && !chosen_by_auto &&
           parameters->text(parameter.name) != defaults.text(parameter.name))
@@ -154,7 +154,7 @@ GroupSpec parameters_group(const RunConfig& config) {
   }
   group.attributes.push_back({"not_default", joined(changed)});
   const std::string text = config_text(config);
-  // What is written must be read again: readers take no longer text for options.
+  // Longer texts are refused by readers of the file.
   constexpr std::size_t kMostText = std::size_t{16} << 20;
   if (text.size() > kMostText)
     throw UsageError("the options take " + std::to_string(text.size()) +

@@ -36,7 +36,7 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
                                        const std::string& mode, const RunConfig& config);
 /// Every option as resolved, and all of them as the text of a configuration file.
 GroupSpec parameters_group(const RunConfig& config);
-/// Who wrote the file, where and when.
+/// Author, place and time of the file.
 GroupSpec provenance_group(unsigned threads);
 /// Now, as ISO 8601 in UTC.
 std::string timestamp();

@@ -21,7 +21,7 @@ enum class Status {
   underflow,
   refused,  ///< a cell of a sweep, by its system
   stuck,
-  // Of whole files alone, as words of their attribute `status`.
+  // For whole files alone, as words of their attribute `status`.
   running,
   interrupted
 };
@@ -54,7 +54,7 @@ inline std::int64_t status_when_extended(std::int64_t recorded) {
 class StatusCounts {
  public:
   StatusCounts() : counts_(run_status_words().size()) {}
-  /// Those in a sweep's file.
+  /// Counts the runs (or cells) in a sweep's file.
   explicit StatusCounts(const DataFile& file);
 
   void add(std::int64_t status);

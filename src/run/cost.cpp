@@ -22,8 +22,8 @@ double step_of(const ModePlan& mode) {
   return sde != nullptr ? sde->driver.dt : step_length(mode);
 }
 
-/// Seconds that all its runs take on the threads there are; 0 where it is not worth a trial.
-double seconds_of(const Experiment& experiment) {
+/// Seconds that all its runs take on the threads of all ranks; 0 where it is not worth a trial.
+double seconds_of(const Experiment& experiment, int ranks) {
   const RunPlan& plan = experiment.plan;
   const double end = plan.schedule().back();
   const double step = step_of(plan.mode);
@@ -50,8 +50,9 @@ double seconds_of(const Experiment& experiment) {
   else
     trial(0);
   if (!(reached > 0)) return 0;
-  const double at_once = static_cast<double>(runs_together(plan.mode)) *
-                         std::min<double>(experiment.workers.threads(), runs);
+  const double at_once =
+      static_cast<double>(runs_together(plan.mode)) *
+      std::min<double>(ranks * static_cast<double>(experiment.workers.threads()), runs);
   return seconds() * (end / reached) * std::ceil(runs / at_once);
 }
 
@@ -67,10 +68,10 @@ std::string long_time(double seconds) {
 
 }  // namespace
 
-std::string said_of_cost(std::span<const Experiment* const> experiments) {
+std::string said_of_cost(std::span<const Experiment* const> experiments, int ranks) {
   double seconds = 0, steps = 0;
   for (const Experiment* experiment : experiments) {
-    seconds += seconds_of(*experiment);
+    seconds += seconds_of(*experiment, ranks);
     if (const double step = step_of(experiment->plan.mode); step > 0)
       steps +=
           experiment->plan.schedule().back() / step * static_cast<double>(experiment->plan.runs);

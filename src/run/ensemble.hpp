@@ -12,7 +12,7 @@
 
 namespace popflow {
 
-/// What a file to be resumed records of its runs.
+/// Runs recorded in a file that is to be resumed.
 class RecordedRuns {
  public:
   /// Reads it as it is now; a file that takes its place later changes nothing.

@@ -5,7 +5,6 @@
 
 #include "cores.hpp"
 #include "engine/drivers.hpp"
-#include "engine/interrupt.hpp"
 #include "engine/memory_of_runs.hpp"
 #include "engine/specs.hpp"
 #include "engine/status.hpp"
@@ -13,7 +12,6 @@
 #include "flow/step_length.hpp"
 #include "options/description.hpp"
 #include "options/tokens.hpp"
-#include "outcome_index.hpp"
 #include "popflow/memory.hpp"
 #include "run/last_state.hpp"
 #include "text/text.hpp"
@@ -62,21 +60,15 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   driver_data = make_driver(*system, workers, plan.mode, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
                  std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
-  for (const std::size_t last : {plan.first_run, plan.first_run + plan.runs - 1})
-    (void)place_of_start(options, last);
+  continued_ = ContinuedRuns::of(options);
+  for (std::size_t run = 0; continued_ && run < plan.runs; ++run)
+    continued_->require(plan.first_run + run);
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
 }
 
 std::optional<Restart> Experiment::start_of(std::size_t run) const {
-  const std::optional<std::size_t> place = place_of_start(config.options, run);
-  if (!place) return std::nullopt;
-  const auto own = make_system(config, catalogue_, workers, *place).system;
-  Restart start{
-      .x = State(own->shape().state_size()), .regime = {}, .sequence = 0, .data = driver_data};
-  own->start(start.x);
-  if (const Capability<Switching> switching = own->capabilities().switching)
-    start.regime = switching->first_regime();
-  return start;
+  if (!continued_) return std::nullopt;
+  return continued_->start_of(run, config, catalogue_, workers, driver_data);
 }
 
 void Experiment::cut_states() {

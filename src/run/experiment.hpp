@@ -22,6 +22,7 @@
 #include "popflow/driver.hpp"
 #include "popflow/error.hpp"
 #include "popflow/system.hpp"
+#include "run/continued_runs.hpp"
 #include "run/layout.hpp"
 #include "text/screen.hpp"
 
@@ -42,9 +43,7 @@ struct Experiment {
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
-  /// Where run number `run` begins, if not at the System's start: where the run of its number in
-  /// the ensemble that --init-from names has ended. What the System derives from its start, such as
-  /// the levels of events, comes from that of the first run.
+  /// Start of run number `run`, if not the System's: of one that continues another.
   [[nodiscard]] std::optional<Restart> start_of(std::size_t run) const;
   /// Records the first and the last states alone.
   void cut_states();
@@ -52,19 +51,20 @@ struct Experiment {
  private:
   [[nodiscard]] std::size_t runs_at_a_time() const;
   const Catalogue& catalogue_;
+  std::optional<ContinuedRuns> continued_;
 };
 
-/// That the states were cut; `of` says whose, if not a run's own.
+/// Sentence that the states were cut; `of` says whose, if not a run's own.
 std::string said_of_cut_states(const std::string& of = "");
 
 /// Progress of many runs together, reported by any of them.
 class Progress {
  public:
   Progress(Screen& screen, std::size_t runs) : Progress(screen, std::vector<double>(runs, 1)) {}
-  /// Of runs that take as much work, in proportion, as `work` says.
+  /// `work` holds how long each run takes, in any unit.
   Progress(Screen& screen, std::vector<double> work);
 
-  /// What run `run` calls after every step on its way to `end`.
+  /// To be called by run `run` after every step on its way to `end`.
   std::function<void(double)> of(std::size_t run, double end);
   /// Says a sentence at once.
   void warn(const std::string& sentence);

@@ -1,6 +1,5 @@
 #include "run/last_state.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "engine/restart.hpp"
@@ -40,43 +39,6 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   last.regime = std::move(restart.regime);
   last.t = restart.t;
   return last;
-}
-
-std::optional<std::size_t> place_of_start(const Parameters& options, std::size_t number) {
-  if (!options.has("init-from") || !has_noise(options)) return std::nullopt;
-  const DataFile file(options.word("init-from"));
-  const std::size_t runs = file.has_dataset("status") ? file.length("status") : 1;
-  if (runs < 2) return std::nullopt;
-  const std::vector<std::int64_t> numbers = file.integers("run", runs);
-  const auto found = std::ranges::find(numbers, static_cast<std::int64_t>(number));
-  if (found == numbers.end())
-    throw UsageError("--init-from " + file.path() + " holds " + std::to_string(runs) +
-                     " runs, and none with the number " + std::to_string(number) +
-                     " from which that run could go on; give --runs " + std::to_string(runs));
-  return static_cast<std::size_t>(found - numbers.begin());
-}
-
-std::string said_of_start(const Parameters& options) {
-  if (!options.has("init-from")) return "";
-  const DataFile file(options.word("init-from"));
-  const std::size_t runs = file.has_dataset("status") ? file.length("status") : 1;
-  if (runs < 2) return "";
-  return "--init-from " + file.path() + " holds " + std::to_string(runs) +
-         (has_noise(options) ? " runs: each run goes on where that of its number ended"
-                             : " runs: the start is where its first one ended");
-}
-
-std::string warning_of_start(const Parameters& options) {
-  if (!options.has("init-from") || !has_noise(options)) return "";
-  const DataFile file(options.word("init-from"));
-  if (!file.has_group("parameters")) return "";
-  const auto seed = file.number_attribute("parameters", "seed");
-  const bool replays = file.text_attribute("parameters", "mode") == options.word("mode") && seed &&
-                       *seed == static_cast<double>(options.integer("seed"));
-  if (!replays) return "";
-  return "--seed " + options.text("seed") + " is that of " + file.path() +
-         " as well: this phase draws the same samples and noise as the one before; another --seed "
-         "draws others";
 }
 
 std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,

@@ -14,23 +14,11 @@ namespace popflow {
 /// The newest intact state in a run's file, with its system, rebuilt from the file alone. Throws
 /// InputError if `path` is no popflow file, holds no intact restart slot, or was written by a
 /// program whose state is laid out differently.
-/// Of an ensemble, that of the run in place `run` of the file.
+/// `run` is the place of one of an ensemble's runs in the file.
 LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers,
                           std::size_t run = 0);
 
-/// Place in the file that --init-from names of the run from which run `number` of an ensemble goes
-/// on; none where all start alike. Throws UsageError where that file is an ensemble without a run
-/// of that number.
-std::optional<std::size_t> place_of_start(const Parameters& options, std::size_t number);
-
-/// What is to be said of the start that --init-from names: of an ensemble, whose runs start where.
-/// Empty where that is no question.
-std::string said_of_start(const Parameters& options);
-
-/// Warning where a run continues another with the same random numbers; empty if there is none.
-std::string warning_of_start(const Parameters& options);
-
-/// What systems are told of the run that they are made for, and the start that it points to.
+/// Facts that systems are told of the run that they are made for, and the start they point to.
 struct Circumstances {
   Circumstances() = default;
   Circumstances(const Circumstances&) = delete;
@@ -40,9 +28,8 @@ struct Circumstances {
   Setting setting = {};
 };
 
-/// Those of a configuration whose steps are settled. Reads what --init-from names; of an ensemble,
-/// the run in place `run`, here and below. Throws what no
-/// system of that name takes.
+/// Settles them for a configuration whose steps are settled. Reads the file that --init-from names,
+/// of an ensemble the run in place `run`. Throws what no system of that name takes.
 std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
                                                           const Catalogue& catalogue,
                                                           Workers& workers, std::size_t run = 0);

@@ -103,7 +103,7 @@ void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {
   }
 }
 
-/// What an ensemble records of each of its runs.
+/// Adds how each run of an ensemble ended.
 void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
   if (!plan.ensemble) return;
   const auto add = [&](VariableSpec of_runs) {

@@ -85,7 +85,7 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const std::size_t at_a_time = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(row, 1));
   std::vector<double> piece;
-  // Of a state at the ends, the stop's row belongs to the new end, but of a run that goes no
+  // With states at the ends alone, the stop's row belongs to the new end, but in a run that goes no
   // further.
   const bool at_ends = variable.dimensions[axis] == "time_state";
   std::vector<std::int64_t> status;

@@ -32,7 +32,7 @@ RunConfig config_of_file(const DataFile& file, const Catalogue& catalogue);
 /// where the system has one.
 void use_own_problem(RunConfig& config, const DataFile& file, const SystemInfo& info);
 
-/// What `resume` has to do.
+/// The work that `resume` has to do.
 struct ResumePlan {
   ResumePlan(RunConfig from_file, RunConfig as_recorded)
       : config(std::move(from_file)), recorded(std::move(as_recorded)) {}

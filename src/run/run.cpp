@@ -12,10 +12,10 @@
 #include "popflow/memory.hpp"
 #include "report/runs_together.hpp"
 #include "report/summary.hpp"
+#include "run/continued_runs.hpp"
 #include "run/cost.hpp"
 #include "run/ensemble.hpp"
 #include "run/experiment.hpp"
-#include "run/last_state.hpp"
 #include "run/resume_config.hpp"
 
 namespace popflow {
@@ -44,13 +44,13 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
   return exit_code(outcome.kind);
 }
 
-/// What the run itself said when it ended. That there is nothing to do is no failure, however it
+/// Repeats how the run said it had ended. That there is nothing to do is no failure, however it
 /// ended: who resumes whatever files there are asks `status` of each.
 ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
   screen.message(plan.why_finished);
   const DataFile file(path);
   Outcome outcome = recorded_outcome(file);
-  // Of an ensemble that reached its end the file may say that some runs diverged.
+  // Some runs of an ensemble that reached its end may have diverged.
   if (outcome.kind == Outcome::Kind::reached && Counted(file).note().empty())
     outcome.message.clear();
   report(path, outcome, true, screen);
@@ -85,13 +85,9 @@ std::string dry_run_json(const Experiment& experiment, const std::string& path) 
   return json.dump(1);
 }
 
-}  // namespace
-
-namespace {
-
-/// What is to be said of a run before it begins.
+/// Says before a run begins what its user may not expect of it.
 void say_before(const RunConfig& config, const Experiment& experiment, const std::string& path,
-                Screen& screen) {
+                int ranks, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
@@ -108,7 +104,7 @@ void say_before(const RunConfig& config, const Experiment& experiment, const std
       screen.message(note.text);
   if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
   const Experiment* const alone = &experiment;
-  if (const std::string cost = said_of_cost({&alone, 1}); !cost.empty())
+  if (const std::string cost = said_of_cost({&alone, 1}, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
 }
 
@@ -149,13 +145,13 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   bool may_warn = false;
   std::optional<InterruptGuard> guard;
   const auto file = on_all(ranks, [&] {
-    say_before(config, *experiment, path, screen);
+    say_before(config, *experiment, path, ranks.size(), screen);
     GroupSpec layout = experiment->layout();
     may_warn = may_warn_at_end(layout);
     require_disk(path, file_bytes(layout));
     // Until here a signal ends the program at once: there is nothing to be kept.
     guard.emplace();
-    // Who finds the file finds in it what it can be resumed from, at whatever moment we are killed.
+    // The file appears with its starts in it: it can be resumed whenever we are killed.
     auto created =
         std::make_unique<TrajectoryFile>(TrajectoryFile::create_meanwhile(path, std::move(layout)));
     write_starts(*experiment, *created);
@@ -170,19 +166,15 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   return code;
 }
 
-/// Only ensembles have work for several ranks.
-Ranks::Connect connect_for(const Parameters& options, const std::string& what) {
-  if (!has_noise(options)) require_one_process(what);
-  return Ranks::Connect::directly;
-}
-
 }  // namespace
 
 ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   if (config.options.flag("json") && !config.options.flag("dry-run"))
     throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
                      screen.program() + " info " + output_of(config) + " --json)");
-  return with_ranks(connect_for(config.options, "a run of a flow"),
+  // Only ensembles have work for several ranks.
+  if (!has_noise(config.options)) require_one_process("a run of a flow");
+  return with_ranks(Ranks::Connect::directly,
                     [&](Ranks& ranks) { return run_on(ranks, config, catalogue, screen); });
 }
 
@@ -191,9 +183,6 @@ namespace {
 ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& options,
                    const Catalogue& catalogue, Screen& screen) {
   std::optional<TrajectoryFile> file;
-  std::unique_ptr<Workers> workers;
-  std::unique_ptr<Experiment> experiment;
-  std::unique_ptr<RecordedRuns> before;
   const auto plan = on_all(ranks, [&]() -> std::unique_ptr<ResumePlan> {
     auto look = [&] { return std::make_unique<ResumePlan>(plan_resume(path, options, catalogue)); };
     auto found = look();
@@ -208,8 +197,9 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   ranks.require_same(plan->finished ? "finished" : "unfinished");
   if (plan->finished) return ranks.first() ? say_finished(path, *plan, screen) : ExitCode::success;
   const Provenance provenance{.before = plan->wall_time};
-  workers = workers_of(ranks, plan->config.options);
-  before = on_all(ranks, [&] {
+  const auto workers = workers_of(ranks, plan->config.options);
+  std::unique_ptr<Experiment> experiment;
+  const auto before = on_all(ranks, [&] {
     experiment = blaming_file(
         path, [&] { return std::make_unique<Experiment>(plan->config, catalogue, *workers); });
     if (plan->extends)

@@ -11,7 +11,7 @@ namespace popflow {
 
 class Screen;
 
-/// What `resume` may change: nothing that would change the numbers already computed.
+/// Options that `resume` may change: none of them changes numbers already computed.
 struct ResumeOptions {
   std::optional<double> t_end;             ///< extends the run to this flow time
   std::optional<unsigned> threads;         ///< worker threads; as in the file's run if not given

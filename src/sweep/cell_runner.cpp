@@ -134,8 +134,10 @@ std::shared_ptr<const RunPlan> CellRunner::plan_of(const Current& next) {
 }
 
 std::unique_ptr<System> CellRunner::make_system() {
-  if (options_vary_ || !circumstances_)
+  if (options_vary_ || !circumstances_) {
     circumstances_ = settle_circumstances(config_, catalogue_, workers_);
+    continued_ = ContinuedRuns::of(config_.options);
+  }
   return catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_).system;
 }
 
@@ -188,6 +190,12 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
   return jobs;
 }
 
+std::optional<Restart> CellRunner::start_of(const Job& job, const Driver& driver) const {
+  if (!continued_) return std::nullopt;
+  return continued_->start_of(job.of.run, config_, catalogue_, workers_,
+                              driver.resume_point().data);
+}
+
 bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
   const Current& first = *jobs.front().cell;
   if (first.refused) return false;
@@ -209,8 +217,10 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       Job& job = jobs[i];
+      std::optional<Restart> start = start_of(job, *drivers[i]);
       job.writer.emplace(columns_, job.cell->swept, job.of.run_row, job.of.cell_row);
       job.run.emplace(job.cell->plan->schedule(), std::move(drivers[i]), *job.writer);
+      job.run->begin(std::move(start));
     }
   });
 }

@@ -12,6 +12,7 @@
 #include "plan/run_plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/driver.hpp"
+#include "run/continued_runs.hpp"
 #include "run/last_state.hpp"
 #include "sweep/cells.hpp"
 #include "sweep/columns.hpp"
@@ -86,6 +87,8 @@ class CellRunner {
   [[nodiscard]] std::vector<Job> jobs(std::span<const CellRun> runs);
   /// Gives all their drivers; false if the cell is refused and is to be marked.
   bool make_drivers_of(std::vector<Job>& jobs);
+  /// Start of a run of the last cell, if not the System's.
+  [[nodiscard]] std::optional<Restart> start_of(const Job& job, const Driver& driver) const;
   /// Moves all to their ends; false if they were interrupted.
   [[nodiscard]] bool move(std::vector<Job>& jobs);
   /// Calls `make` for a cell. Returns false if it refuses the cell and such cells are to be marked.
@@ -112,6 +115,7 @@ class CellRunner {
   RunConfig config_;                  ///< of the last cell
   std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole
   std::unique_ptr<const Circumstances> circumstances_;  ///< of systems, if options do not vary
+  std::optional<ContinuedRuns> continued_;              ///< as much
   std::shared_ptr<const Current> current_;
   /// Systems of the problem of a cell, `problem_of_`, that can be given other starts; the one whose
   /// start is the oldest first.

@@ -13,6 +13,7 @@
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
+#include "run/continued_runs.hpp"
 #include "run/experiment.hpp"
 #include "run/resume_config.hpp"
 #include "sweep/computer.hpp"
@@ -114,7 +115,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   const std::uint64_t runs = sweep.cells.runs();
   std::uint64_t computed = 0;
   const auto progress = [&](std::uint64_t done) {
-    computed = done;
+    computed = std::max(computed, done);
     screen.progress(static_cast<double>(before + done) / static_cast<double>(sweep.all_runs()),
                     std::to_string((before + done) / runs) + " of " +
                         std::to_string(sweep.cells.size()) + " cells");
@@ -164,7 +165,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                                        : ExitCode::terminated;
 }
 
-/// What an option that is given does not change.
+/// Remarks on options without effect, and on where the runs start.
 std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells) {
   std::vector<std::string> remarks = cells.remarks();
   std::string saves;
@@ -175,6 +176,8 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
                       ": only the end of each run is kept; --record series keeps more");
   RunConfig of_first = cells.sweep();
   cells.set(of_first, 0);
+  if (std::string start = said_of_start(of_first.options); !start.empty())
+    remarks.push_back(std::move(start));
   const auto swept = [&](const std::string& option) { return cells.sweeps(option); };
   for (std::string& unused : without_effect(of_first, swept)) remarks.push_back(std::move(unused));
   return remarks;

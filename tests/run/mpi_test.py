@@ -162,6 +162,30 @@ def test_a_killed_rank_loses_nothing_of_an_ensemble():
             os.remove(os.path.join(folder, "cut.h5"))
 
 
+def test_a_comparison_that_only_tells_its_plan_ends_on_all_ranks():
+    with Folder() as folder:
+        alone = popflow("compare", *LADDER, "--dry-run", folder=folder, code=0).out
+        told = on_ranks(2, "compare", *LADDER, "--dry-run", folder=folder).stdout
+        check(told == alone, told)
+
+
+def test_a_signal_to_the_first_rank_ends_all():
+    # In a rung that the first rank computes alone, while the other waits for work.
+    with Folder() as folder:
+        process = subprocess.Popen(
+            mpi(2, "compare", "markov", "--rungs", "gd,sgd", "--learning-rate", 1e-6, "--t-end", 1000,
+                "--runs", 4, "--saves", 3, "-o", "cut.h5", "--quiet", folder=folder),
+            cwd=folder, env=SURROUNDINGS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: os.path.exists(os.path.join(folder, "cut.h5")), process)
+        for rank in subprocess.run(["pgrep", "-f", "-x", f"{BINARY} .*cut.h5 --quiet"],
+                                   capture_output=True, text=True).stdout.split():
+            with open(f"/proc/{rank}/environ") as variables:
+                if "OMPI_COMM_WORLD_RANK=0\0" in variables.read():
+                    os.kill(int(rank), signal.SIGTERM)
+        process.wait(timeout=PATIENCE)
+        check(attribute(os.path.join(folder, "cut.h5"), "status") == "interrupted", "status")
+
+
 def test_an_error_is_said_once():
     with Folder() as folder:
         for args, sentence in ((["--over", "p=0.1,0.2,0"], "p = 0"),

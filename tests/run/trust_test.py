@@ -488,6 +488,30 @@ def test_an_ensemble_goes_on_run_by_run():
         check("holds 5 runs, and none with the number 8" in told and "--runs 5" in told, told)
 
 
+def test_what_compares_and_sweeps_goes_on_run_by_run():
+    with Folder() as folder:
+        first, compared, swept, alone = (path(folder, f"{name}.h5") for name in "abcd")
+        noisy = ["--learning-rate", 0.1, "--t-end", 2, "--runs", 3]
+        popflow("run", "markov", "--mode", "sgd", *noisy, "-o", first, code=0)
+        said = popflow("compare", "markov", "--rungs", "flow,sgd", *noisy, "--seed", 2,
+                       "--init-from", first, "-o", compared, code=0).err
+        check("each noisy run goes on where that of its number ended" in said, said)
+        with h5py.File(first) as one, h5py.File(compared) as two:
+            check(np.array_equal(two["sgd/w"][:, 0], one["w"][:, -1]), "runs of the comparison")
+            check(two["flow/w"][0] == one["w"][0, -1], "flow of the comparison")
+        said = popflow("sweep", "markov", "--mode", "sgd", *noisy, "--seed", 2, "--over", "p=0.2,0.3",
+                       "--init-from", first, "-o", swept, code=0).err
+        check("each run goes on where that of its number ended" in said, said)
+        with h5py.File(swept) as sweep:
+            popflow("run", "markov", "--mode", "sgd", *noisy, "--p", 0.2, "--seed",
+                    sweep["seed"][0], "--init-from", first, "-o", alone, code=0)
+            with h5py.File(alone) as cell:
+                check(np.array_equal(sweep["loss"][0], cell["loss"][:, -1]), "a cell, and alone")
+        told = refused("sweep", "markov", "--mode", "sgd", *noisy[:-1], 4, "--over", "p=0.2,0.3",
+                       "--init-from", first, "-o", path(folder, "x.h5"), code=2)
+        check("none with the number 3" in told, told)
+
+
 def test_great_costs_are_told_before_they_begin():
     for words in (["run", "topic", "--mode", "sgd", "--runs", 8, "--quiet"],
                   ["compare", "topic", "--quiet"]):

@@ -1,0 +1,81 @@
+#include "run/continued_runs.hpp"
+
+#include "plan/mode_plan.hpp"
+#include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+#include "popflow/system.hpp"
+#include "run/last_state.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// 1 of a single run, which is no ensemble.
+std::size_t runs_in(const DataFile& file) {
+  return file.has_dataset("status") ? file.length("status") : 1;
+}
+
+}  // namespace
+
+std::optional<ContinuedRuns> ContinuedRuns::of(const Parameters& options) {
+  if (!options.has("init-from") || !has_noise(options)) return std::nullopt;
+  const DataFile file(options.word("init-from"));
+  const std::size_t runs = runs_in(file);
+  if (runs < 2) return std::nullopt;
+  ContinuedRuns continued;
+  continued.path_ = file.path();
+  for (const std::int64_t number : file.integers("run", runs))
+    continued.places_.emplace(number, continued.places_.size());
+  return continued;
+}
+
+std::size_t ContinuedRuns::place_of(std::size_t number) const {
+  const auto found = places_.find(static_cast<std::int64_t>(number));
+  if (found == places_.end())
+    throw UsageError("--init-from " + path_ + " holds " + std::to_string(places_.size()) +
+                     " runs, and none with the number " + std::to_string(number) +
+                     " from which that run could go on; give --runs " +
+                     std::to_string(places_.size()));
+  return found->second;
+}
+
+Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config,
+                                const Catalogue& catalogue, Workers& workers,
+                                const DriverData& data) const {
+  const auto own = make_system(config, catalogue, workers, place_of(number)).system;
+  Restart start{.x = State(own->shape().state_size()), .regime = {}, .sequence = 0, .data = data};
+  own->start(start.x);
+  if (const Capability<Switching> switching = own->capabilities().switching)
+    start.regime = switching->first_regime();
+  return start;
+}
+
+std::string said_of_start(const Parameters& options) {
+  if (!options.has("init-from")) return "";
+  const DataFile file(options.word("init-from"));
+  const std::size_t runs = runs_in(file);
+  if (runs < 2) return "";
+  std::string where = " runs: the start is where its first one ended";
+  if (options.find("mode") == nullptr)  // of a comparison
+    where +=
+        " for the flow and its discretisations; each noisy run goes on where that of its number "
+        "ended";
+  else if (has_noise(options))
+    where = " runs: each run goes on where that of its number ended";
+  return "--init-from " + file.path() + " holds " + std::to_string(runs) + where;
+}
+
+std::string warning_of_start(const Parameters& options) {
+  if (!options.has("init-from") || !has_noise(options)) return "";
+  const DataFile file(options.word("init-from"));
+  if (!file.has_group("parameters")) return "";
+  const auto seed = file.number_attribute("parameters", "seed");
+  const bool replays = file.text_attribute("parameters", "mode") == options.word("mode") && seed &&
+                       *seed == static_cast<double>(options.integer("seed"));
+  if (!replays) return "";
+  return "--seed " + options.text("seed") + " is that of " + file.path() +
+         " as well: this phase draws the same samples and noise as the one before; another --seed "
+         "draws others";
+}
+
+}  // namespace popflow
