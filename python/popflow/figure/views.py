@@ -16,7 +16,7 @@ from .phase import plane
 from .plan import Panel, Plan, step
 
 MOST_PANELS = 6
-# What is known exactly of a System's planes, by the names along them.
+# Exact curves and points in a System's planes, by the names along the axes.
 EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
          ("markov", "w", "e"): [separatrix, minima]}
 INSTEAD = {"target": "drive"}  # with a linear activation
@@ -25,7 +25,7 @@ INSTEAD = {"target": "drive"}  # with a linear activation
 def scb() -> list[Panel]:
     return [[step(curves, ["excess_loss"])],
             [step(curves, ["signal_V", "signal_A"])],
-            [step(plane, "signal_V", "signal_A"), step(valley)],
+            [step(plane, "signal_V", "signal_A")],
             [step(curves, ["distance_P", "distance_Q"])]]
 
 
@@ -49,7 +49,7 @@ def markov() -> list[Panel]:
     return [[step(curves, ["loss"]), step(levels, {"entropy_rate": "H(x_{n+1}|x_n)",
                                                    "stationary_entropy": "H(pi)"})],
             [step(curves, ["prob_0to1", "prob_1to0"]), step(levels, {"p": "p", "q": "q"})],
-            [step(plane, "w", "e"), step(separatrix), step(minima)]]
+            [step(plane, "w", "e")]]
 
 
 def topic() -> list[Panel]:
@@ -89,8 +89,7 @@ def view(data: xarray.Dataset) -> Plan:
     for panel in panels:
         if panel[0].draw is plane:
             x, y = panel[0].arguments
-            panel += [step(own) for own in EXACT.get((system, x, y), [])
-                      if own not in [drawn.draw for drawn in panel]]
+            panel += [step(own) for own in EXACT.get((system, x, y), [])]
     panels = [full for panel in panels if (full := with_data(panel, data))]
     if any(there(data, name) for name in invariants(data)):
         panels.append([step(drift)])
