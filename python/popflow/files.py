@@ -24,7 +24,7 @@ def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
 
 
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
-    """What a file holds, read from it when it is looked at.
+    """Contents of a file, read when they are looked at.
 
     Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
     name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and

@@ -21,7 +21,7 @@ class Sweep(xarray.Dataset):
 
     def _repr_html_(self) -> str:
         page = self._page()
-        # A plain dataset, since xarray's HTML contains repr() of the dataset, and so the page again.
+        # A plain dataset: xarray's HTML contains repr() of the dataset, and so the page again.
         plain = xarray.Dataset(self, attrs=self.attrs)
         return (f"<pre>{escape(page)}</pre>" if page else "") + plain._repr_html_()
 

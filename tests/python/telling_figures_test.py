@@ -113,8 +113,8 @@ def test_no_two_of_many_curves_look_alike():
 def test_a_sweep_of_series_draws_them(starts):
     figure = popflow.figure(starts)
     panels = [axes for axes in figure.axes if axes.lines]
-    assert titles(figure)[:len(panels)] == ["population loss, in nats", "the model's Pr(0 $\\to$ 1)",
-                                            "the model's Pr(1 $\\to$ 0)"]
+    assert titles(figure)[:len(panels)] == [
+        "population loss, in nats", "the model's Pr(0 $\\to$ 1)", "the model's Pr(1 $\\to$ 0)"]
     assert [axes.get_xlabel() for axes in panels] == ["flow time, $t$"] * 3
     for axes, name in zip(panels, ("loss", "prob_0to1", "prob_1to0")):
         assert len(axes.lines) == starts.sizes["w0"]

@@ -84,8 +84,9 @@ def test_a_sweep_shows_first_what_came_out(tmp_path, monkeypatch):
     page = popflow.executable.ask("info", str(tmp_path / "map.h5")).rstrip()
     assert repr(swept).startswith(page) and "Data variables" in repr(swept)
     asked = []
+    ask = popflow.executable.ask
     monkeypatch.setattr(popflow.executable, "ask",
-                        lambda *words, ask=popflow.executable.ask: asked.append(words) or ask(*words))
+                        lambda *words: asked.append(words) or ask(*words))
     shown = swept._repr_html_()
     assert shown.startswith("<pre>") and "xr-wrap" in shown
     assert len(asked) == 1 and shown.count(html.escape(page.splitlines()[0])) == 1

@@ -1,4 +1,4 @@
-"""What a run of each system shows by itself."""
+"""Default panels of a run, for each system."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def curves_of(data: xarray.Dataset) -> list[str]:
 
 
 def anything(data: xarray.Dataset) -> list[Panel]:
-    """Of a system that is not known here: its observables, the first two numbers of its state."""
+    """Panels of an unknown system: its observables, the first two numbers of its state."""
     known = set(invariants(data))
     shown = [name for name in str(data.attrs.get("observables", "")).split() if name not in known]
     panels: list[Panel] = [[step(curves, [name])] for name in shown[:MOST_PANELS - 2]]
