@@ -22,7 +22,7 @@ from .problem import Problem, as_file
 from .verification import Verification
 from .words import key, word, words
 
-# What the package says to the program by itself.
+# Arguments that the package itself gives to the program.
 RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
             "help": "help(popflow.systems.scb.run) says what the arguments are",
             "progress": "show=True draws a bar", "quiet": ""}

@@ -75,7 +75,7 @@ def opened_hdf5(path: Path) -> h5py.File:
         if is_netcdf_3(path):
             raise InputError(f"the file '{path}' is netCDF-3; popflow's files are netCDF-4, which "
                              "is HDF5") from reason
-        # Of HDF5's own words the part in brackets, as in "Unable to open file (truncated file)".
+        # The part in brackets of HDF5's own words, as in "Unable to open file (truncated file)".
         why = "".join(re.findall(r" \(.*\)", str(reason)))
         raise InputError(f"the file '{path}' cannot be read, or is not HDF5{why}") from reason
 
