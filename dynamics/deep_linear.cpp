@@ -71,7 +71,7 @@ class Network {
   [[nodiscard]] Index layers() const { return layers_; }
   [[nodiscard]] Layer layer(Index l) const { return {x_.data() + l * n_ * n_, n_, n_}; }
 
-  /// What layers make of inputs.
+  /// Outputs of the layers for a batch of inputs.
   class Outputs {
    public:
     Outputs(Index layers, Index n, Index inputs)

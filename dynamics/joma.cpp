@@ -30,7 +30,7 @@ Attention attention_of(const Parameters& own) {
   return attention;
 }
 
-/// The same v0 everywhere, --init.
+/// Start with the same v0 everywhere, --init.
 Start even_start(const Problem& problem, double init) {
   Start start;
   start.v0 = Matrix::Constant(problem.goal.rows(), problem.goal.cols(), init);

@@ -185,7 +185,7 @@ void resolve_logits(Parameters& own, const Setting& setting, const std::optional
   }
 }
 
-/// Of a Lambda without classes of entries no number is what an option says.
+/// Refuses --init-logit options beside a matrix: a Lambda without classes has no such number.
 void refuse_logits_beside_matrix(const Parameters& own, const std::string& path) {
   if (const std::string name = given_logit(own); !name.empty())
     throw UsageError("--" + name + " and Lambda of " + path +

@@ -5,7 +5,7 @@
 
 namespace popflow {
 
-/// What one group's folder says of a limit, infinite if nothing; of version 2 or 1.
+/// Limit that one group's folder states, of version 2 or 1; infinite if none.
 using GroupLimit = std::function<double(const std::string& folder, bool second_version)>;
 
 /// The least that control groups with a controller ("cpu", "memory") set for this process: its own

@@ -23,7 +23,7 @@ Axes axes_of(const Functions::Field& field) {
   return {{field.name + "_index", field.start.size()}};
 }
 
-/// The same where the axis of its own that it has with the parameters' defaults may have one entry.
+/// Axes of a field that declared an axis of its own, which may have a single entry now.
 Axes axes_of(const Functions::Field& field, const FieldInfo& described) {
   const std::string own = field.name + "_index";
   if (field.axes.empty() && described.dimensions == std::vector<std::string>{own})
@@ -59,7 +59,7 @@ std::string symbol_of(const Value& value) {
   return value.symbol.empty() ? value.name : value.symbol;
 }
 
-/// What a set of functions has, as the tables of a system.
+/// Tables of a system, from its set of functions.
 SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   SystemInfo info;
   info.name = of.name;

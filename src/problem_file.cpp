@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-/// What a sum that should be 1 tells of the program that wrote it.
+/// Hint at the program that wrote a file, from a sum that should be 1.
 std::string hint_of_sum(double sum) {
   constexpr double kSingle = 1e-5;
   return std::abs(sum - 1) < kSingle

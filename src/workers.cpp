@@ -30,7 +30,7 @@ constexpr int kSpinsOnSharedCores = 1000;
 
 thread_local bool inside_task = false;
 
-/// What is claimed, in one word: the number of the job, and its next task. Whoever wakes late, when
+/// A claim in one word: the number of the job, and its next task. A thread that wakes late, when
 /// the job is over, thus claims nothing of it.
 class Claim {
  public:
@@ -161,7 +161,7 @@ struct Workers::Impl {
     if (finished != 0 && left.fetch_sub(finished) == finished) left.notify_one();
   }
 
-  /// Those of one share; the number of tasks that are done, or will not be.
+  /// Works on the tasks of one share; returns how many are done, or will not be done.
   std::uint32_t work_at(Share& share) {
     std::uint32_t finished = 0;
     for (std::uint64_t bits = share.next().bits();;) {

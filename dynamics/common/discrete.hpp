@@ -12,7 +12,7 @@ struct AliasColumn {
   double share = 1;
   std::uint32_t alias = 0;
 };
-/// Those of a list of weights, which are not negative and have a positive sum; at most 2^32 of
+/// Columns for a list of weights, which are not negative and have a positive sum; at most 2^32 of
 /// them. Indices of weight 0 have no share of any.
 std::vector<AliasColumn> alias_columns(std::span<const double> weights);
 

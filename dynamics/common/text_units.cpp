@@ -62,7 +62,7 @@ class CodePoints {
     if (!std::filesystem::exists(status)) throw InputError("text file " + path + " does not exist");
     if (std::filesystem::is_directory(status))
       throw InputError(path + " is a directory, not a text");
-    // It is read twice, which a pipe cannot be.
+    // The text is read twice, which a pipe cannot be.
     if (!std::filesystem::is_regular_file(status)) throw InputError(path + " is no regular file");
     file_.reset(std::fopen(path.c_str(), "rb"));
     if (!file_) throw InputError("cannot read " + path + ": " + std::strerror(errno));

@@ -54,7 +54,7 @@ struct Attention {
     double sum = 0;
   };
   [[nodiscard]] Part apply_softmax(std::size_t count, double* values) const;
-  /// What a piece must be multiplied by to be its share of the softmax over all pieces.
+  /// Factors that turn each piece into its share of the softmax over all pieces.
   static void softmax_factors(std::vector<Part>& parts);  ///< overwrites `sum` by the factor
 };
 

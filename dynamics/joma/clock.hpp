@@ -20,7 +20,7 @@ namespace popflow::joma {
 /// of way, for linear attention two logarithms.
 double clock_of(const Attention& attention, const Line& line, double progress);
 
-/// Those of the tokens first, ..., first + count - 1: overwrites their progress in `values`. Panels
+/// Clocks of the tokens first, ..., first + count - 1 replace their progress in `values`. Panels
 /// of many tokens are integrated at once, in vector registers.
 void clocks_of(const Attention& attention, const Lines& lines, std::size_t first, std::size_t count,
                double* values);

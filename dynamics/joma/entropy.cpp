@@ -40,7 +40,7 @@ double AttentionEntropy::at(std::span<const double> x) const {
   const Reference ref = reference(x);
   if (attention_.kind == Attention::Kind::linear && !(ref.square + attention_.offset > 0))
     return std::numeric_limits<double>::quiet_NaN();
-  // Of all but the reference, in units of its weight.
+  // Sums over all tokens but the reference, in units of its weight.
   std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];

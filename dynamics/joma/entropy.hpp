@@ -18,7 +18,7 @@ class AttentionEntropy {
                    Workers& workers)
       : coordinates_(coordinates), attention_(attention), tokens_(tokens), workers_(workers) {}
 
-  /// Of a state, in nats; NaN where no token has attention.
+  /// Entropy of a state, in nats; NaN where no token has attention.
   [[nodiscard]] double at(std::span<const double> x) const;
   /// How it changes along the flow.
   [[nodiscard]] EntropyRate<double> rate(std::span<const double> x) const;

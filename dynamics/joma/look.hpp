@@ -6,7 +6,7 @@
 
 namespace popflow::joma {
 
-/// What is known of a state after the passes over its tokens, each done once.
+/// Results of the passes over a state's tokens, each done once.
 struct Look {
   double entropy = 0;  ///< of the attention
   double learned_min = 0;

@@ -11,7 +11,7 @@ namespace popflow::joma {
 /// (node, token)
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// What the nodes are driven by, or drawn to, and where they start.
+/// Drives or targets of the nodes, and their starts.
 struct Problem {
   bool has_target = false;   ///< goal holds targets mu (nonlinear activation), else drives Delta
   Matrix goal;               ///< (node, token)

@@ -83,7 +83,7 @@ class Joma : public System,
   LaneFormulas lanes_;                  ///< in reduced coordinates
   Shape shape_;
   BoundTable<EventInfo, EntropyRate<double>> events_;
-  /// Of a softmax; kept, so that a right-hand side allocates nothing.
+  /// Workspace of a softmax; kept, so that a right-hand side allocates nothing.
   struct Softmax {
     std::vector<Attention::Part> parts;  ///< one a piece
     std::vector<double> weights;         ///< b, in full coordinates

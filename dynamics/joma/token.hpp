@@ -149,7 +149,7 @@ struct EntropySums {
   }
 };
 
-/// Those of one token, whose logarithm w is known to within the rounding of `size`, or of 1.
+/// Entropy sums of one token, whose logarithm w is known up to the rounding of `size`, or of 1.
 template <class Number>
 POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share,
                                                       const Number& rate,

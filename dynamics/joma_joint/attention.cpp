@@ -20,7 +20,7 @@ constexpr Index kMostBlocks = 64;
 constexpr Index kContexts = 32;  ///< contexts of one task of the product forward
 constexpr Index kTokens = 64;    ///< tokens of one task of the product backward
 
-// Of a product so many multiplications cost as much as an element touched.
+// Multiplications of a product that cost as much as one element touched.
 constexpr std::size_t kPerElement = 8;
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }

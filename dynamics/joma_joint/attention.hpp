@@ -41,7 +41,7 @@ class Attention {
   /// The contexts, which may be replaced by others before the next attend() or forward().
   [[nodiscard]] Eigen::MatrixXd& contexts() { return X_; }
 
-  /// What is to be done with the products of contexts `first` on, on the thread that has them.
+  /// Callback for the products of contexts `first` on, on the thread that has them.
   using Finished = std::function<void(Eigen::Index first, Eigen::Index count)>;
   /// b_c from z.
   void attend(const Vector& z);
@@ -49,7 +49,7 @@ class Attention {
   void forward(const Matrix& V, const Vector& z, const Finished& finished = {},
                bool attended = false);
 
-  // Of the last attend() or forward():
+  // Results of the last attend() or forward():
 
   /// b_c for all contexts, C x M, each times its sum(). Made when first asked for: the products
   /// make what they need of it where they need it, so that it need not come from memory.

@@ -7,7 +7,7 @@
 
 namespace popflow::joma_joint {
 
-/// What gradients of sampled contexts are made with: working space, and the contexts of the last
+/// Workspace for gradients of sampled contexts, and the contexts of the last
 /// batch.
 class Batch {
  public:

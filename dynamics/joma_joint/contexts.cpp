@@ -14,7 +14,7 @@ using Eigen::Index;
 // Contexts drawn by one task.
 constexpr std::size_t kContextsOfTask = 8;
 
-// Of random words, drawn at a time.
+// Blocks of random words that are drawn at a time.
 constexpr std::uint64_t kBlocks = 512;
 
 // A binomial variate costs as much as this many draws of a token.
@@ -174,7 +174,7 @@ bool Contexts::move_to(const SampleKey& key, std::size_t number) {
   const bool here = hold(key, number);
   if (here && number == number_ && key.first == key_.first + begin_) return false;
   if (!here) {
-    // Those who step from batch to batch will go on.
+    // Callers that step from batch to batch will ask for the next ones.
     std::size_t batches = 1;
     if (precede(key) && number == number_)
       batches = std::clamp<std::size_t>(kWorthSharing / (number * law_.draws()), 1, kMostAhead);

@@ -14,7 +14,7 @@
 
 namespace popflow::joma_joint {
 
-/// What contexts are drawn from: a class c ~ p, and tokens i.i.d. from x_c.
+/// Distribution of the contexts: a class c ~ p, and tokens i.i.d. from x_c.
 ///
 /// A sample's stream: one word for its class; then one word a token, or, where a context is much
 /// longer than there are tokens, a binomial variate a token.

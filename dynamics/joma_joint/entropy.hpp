@@ -17,7 +17,7 @@ struct Entropy {
 /// NaN where a class with a weight attends to nothing.
 double attention_entropy(const Eigen::MatrixXd& B, const Eigen::VectorXd& p, Workers& workers);
 
-/// The same with its rate, where |b_{c,l}| grows at the rate |b_{c,l}| log_rates[l]; classes that
+/// Entropy and its rate, where |b_{c,l}| grows at the rate |b_{c,l}| log_rates[l]; classes that
 /// attend to nothing have none.
 Entropy attention_entropy_and_rate(const Eigen::MatrixXd& B, const Eigen::VectorXd& p,
                                    const Eigen::VectorXd& log_rates, Workers& workers);

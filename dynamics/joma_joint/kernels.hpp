@@ -16,7 +16,7 @@ void exponentials(std::size_t number, double top, double temperature, const doub
 /// in b.
 void attend(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
             std::size_t stride, double* b);
-/// That for a multiple of eight contexts whose entries lie together in x too, and the sums of b
+/// Attention for a multiple of eight contexts, contiguous in x too, and the sums of b
 /// over tokens in order.
 void attend_and_sum(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
                     double* b, double* sums);

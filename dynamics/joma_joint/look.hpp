@@ -6,7 +6,7 @@
 
 namespace popflow::joma_joint {
 
-/// What is known of a state once the flow has been evaluated there.
+/// Results at a state after the flow has been evaluated there.
 struct Look {
   const Flow& flow;
   const Point& at;

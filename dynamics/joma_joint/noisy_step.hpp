@@ -52,7 +52,7 @@ class NoisyStep {
   void take(std::size_t samples);
   /// b of all contexts and its sums; false where digits are lost.
   bool attend(const Attention::Vector& z);
-  /// What `number` contexts from place `first` on add to r, to V, and to the logits times tau.
+  /// Adds parts of `number` contexts, from `first` on, to r, to V, and to the logits times tau.
   void add_to_nodes(const Attention::Vector& r, std::size_t first, std::size_t number, double* sum);
   void to_tokens(const Attention::Matrix& V, std::size_t first, std::size_t number,
                  Eigen::VectorXd& moved, Eigen::VectorXd& along);

@@ -8,7 +8,7 @@ namespace popflow::joma_joint {
 enum class Activation { identity, relu, square, gelu, silu, tanh };
 enum class Backprop { cross_entropy, stationary };
 
-/// What lies above the hidden layer: phi(h), the gradient that comes back, and the loss.
+/// Layers above the hidden one: phi(h), the backward gradient, and the loss.
 class Outputs {
  public:
   /// `p` are the class weights; `smoothing` > 0 makes the relu eps log(1 + e^{h/eps}).
@@ -18,7 +18,7 @@ class Outputs {
   /// phi(h) and its derivative; of a sharp relu 1{h > 0}.
   [[nodiscard]] double value(double h) const;
   [[nodiscard]] double slope(double h) const;
-  /// Those of many.
+  /// Activations and slopes of many.
   void activate(Eigen::Index number, const double* h, double* phi, double* slope) const;
 
   /// g from phi(h) of contexts of the given classes, nodes x contexts: 1{k=c} - 1/K, or
@@ -26,7 +26,7 @@ class Outputs {
   void gradient(Eigen::Index contexts, const std::uint32_t* classes, const double* phi,
                 double* g) const;
 
-  /// What is computed for contexts, nodes x contexts each.
+  /// Arrays for contexts, nodes x contexts each.
   struct Heads {
     double* h;  ///< left as it is, like the slope, where phi is the identity
     double* phi;

@@ -27,7 +27,7 @@ struct Problem {
 /// Draws or reads the problem and its start, as the parameters say, and resolves sizes into
 /// `ingredients.own`. The start is of the problem file where that has one, else drawn.
 ///
-/// Of `own` it reads tokens, classes, nodes, data, attention, init-scale and init-logit. Throws
+/// Reads tokens, classes, nodes, data, attention, init-scale and init-logit of `own`. Throws
 /// UsageError for conflicting options and sizes beyond the machine, InputError for a wrong file.
 Problem make_problem(const Ingredients& ingredients);
 

@@ -23,7 +23,7 @@ constexpr Index kTokensOfNode = 8;
 // Tokens that are looked at together, so that they stay in the nearest cache, and by one task.
 constexpr Index kTokensTogether = 16;
 constexpr Index kTokensOfSums = 64;
-// What sums of so many products, and eigenvectors, may be off by.
+// Relative error allowed for sums of so many products, and for eigenvectors.
 constexpr double kBracketRounding = 1e-11;
 constexpr int kLongestPause = 1024;
 

@@ -45,7 +45,7 @@ class RankBracket {
   int answers_ = 0;            ///< by this reference
   int pause_ = 0;              ///< questions to let pass before the next reference
   int wait_ = 0;               ///< those of them that are left
-  // Of each part of the tokens, summed in their order.
+  // Sums over each part of the tokens, added in their order.
   Eigen::MatrixXd products_;  ///< K q x parts: of V V' U
   Eigen::MatrixXd squares_;   ///< 2 x parts: of V, and of V - V_0
 };

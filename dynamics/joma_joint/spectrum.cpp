@@ -145,7 +145,7 @@ void set_start(Eigen::Ref<Eigen::VectorXd> vector) {
   vector.normalize();
 }
 
-/// The same by Lanczos' iteration, for a matrix given by what it makes of a vector. From a start
+/// Eigenvalues by Lanczos' iteration, for a matrix given by products with vectors. From a start
 /// that depends on the size alone: what is found depends on the matrix, not on what came before.
 /// False where the first eigenvalues lie too close for it.
 template <typename Multiply>
@@ -205,7 +205,7 @@ std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Eno
     const Tridiagonal ritz{T.diagonal.head(m + 1), T.beside.head(m)};
     const double first = ritz.first_value();
     if (ends) return first;
-    // Of second order in the error of the vector, so that half the iterations do.
+    // The error is of second order in that of the vector, so half the iterations suffice.
     const double left = T.beside[m] * ritz.first_vector(first)[m];
     const double error = left * left / (first - ritz.bound(1, 20));
     if (error <= kCloseValue * first || enough(first, error)) return first;

@@ -294,7 +294,7 @@ bool JomaJoint::step_sampled(std::span<double> x, double /*t*/, double h, const 
 }
 
 void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
-  // What every single sample keeps. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
+  // Invariants of every single sample. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
   // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is kept, and sum_l z_l. Tokens that no class
   // has never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0 unless the class has no
   // node, and constant g are the same for all nodes that have no class.

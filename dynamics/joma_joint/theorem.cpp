@@ -14,7 +14,7 @@ double correlation(const Eigen::Ref<const Eigen::VectorXd>& a,
   const Eigen::VectorXd x = a.array() - a.mean();
   const Eigen::VectorXd y = b.array() - b.mean();
   const double size = x.norm() * y.norm();
-  // What does not vary but for rounding has no correlation.
+  // A vector that varies by rounding alone has no correlation.
   const double rounding = 1e-15 * static_cast<double>(a.size());
   if (x.norm() <= rounding * a.norm() || y.norm() <= rounding * b.norm() || !(size > 0))
     return std::numeric_limits<double>::quiet_NaN();

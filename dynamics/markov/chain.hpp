@@ -34,7 +34,7 @@ struct Chain {
 /// 1e-270 divided by that.
 inline constexpr double kRarest = 1e-50;
 
-/// What is wrong with a transition probability, as the end of a sentence; nothing if it is valid.
+/// Fault of a transition probability, as the end of a sentence; nothing if it is valid.
 std::optional<std::string> transition_fault(double probability);
 
 // ---- The bias. With slope s, the logits of x_{n+1} = 1 are f_0 after a 0 and f_1 = f_0 + s after

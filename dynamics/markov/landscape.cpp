@@ -40,7 +40,7 @@ class LevelLine {
   [[nodiscard]] LimitPoint point(double eta) const {
     return {std::copysign(std::sqrt(std::fmax(ee(eta).value, 0)), e_), w(eta)};
   }
-  /// Of w = -1/sqrt 2, for negative w.
+  /// Value at the saddle, w = -1/sqrt 2, for negative w.
   [[nodiscard]] double eta_of_saddle() const {
     return -math::log(2.0) / 2 - math::log(std::abs(w_));
   }

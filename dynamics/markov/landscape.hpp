@@ -20,7 +20,7 @@ double energy(double e, double w);
 /// however near the two are.
 double energy_above_saddle(double e, double w);
 
-/// The same as a share of the terms it is the difference of: from -1 on the line e = 0 to 1 on the
+/// Energy above the saddle over the sum of its two terms: from -1 on the line e = 0 to 1 on the
 /// line w = -1/sqrt 2; 0 on the separatrix.
 double separation(double e, double w);
 

@@ -54,21 +54,21 @@ class TransitionSampler {
   struct Blocks {
     Blocks(const Chain& chain, std::int64_t transitions);
     std::vector<Block> whole, rest;  ///< from a 0, from a 1
-    /// Those of a chain of a single block.
+    /// Blocks of a chain that has a single block.
     [[nodiscard]] const std::vector<Block>& only() const { return rest.empty() ? whole : rest; }
-    /// What a chain of a single block adds to a sum, by its first symbol and its place among the
+    /// Contribution of a single-block chain to a sum, by its first symbol and its place among the
     /// block's numbers; empty for longer chains.
     std::vector<Surprises> alone[2];
   };
   static Block make_block(const Chain& chain, int first, int transitions);
-  /// What a block that begins with `symbol` adds.
+  /// Adds a block that begins with `symbol`.
   static void add(TransitionNumbers& all, std::size_t symbol, Block::Numbers drawn);
   /// Made when they are needed first, since a flow never does; samplers of the same chains share
   /// them.
   [[nodiscard]] const Blocks& blocks() const;
   template <class Words>
   TransitionNumbers draw(const Blocks& blocks, Words& words) const;
-  /// Of one chain, but for its weight over its transitions.
+  /// Surprises of one chain, without the factor weight over transitions.
   static Surprises surprises(const Chain& chain, const TransitionNumbers& drawn);
   [[nodiscard]] Surprises sum_of(const SampleKey& key, std::span<const double> weights,
                                  std::size_t begin, std::size_t end) const;

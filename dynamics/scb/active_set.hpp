@@ -40,7 +40,7 @@ class ActiveSet {
   /// Makes the Jacobian of that of the drift. The entries begin at row and column `first`.
   void linearise(std::span<const double> signs, Eigen::Index first,
                  Eigen::Ref<Eigen::MatrixXd> j) const;
-  /// What is left until a sign is no longer the right one, in units of 1/T or of lambda; NaN if
+  /// Distance to the first wrong sign, in units of 1/T or of lambda; NaN if
   /// anything is.
   [[nodiscard]] double left(std::span<const double> d, std::span<const double> signs,
                             const Drift& drift) const;

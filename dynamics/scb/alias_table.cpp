@@ -45,7 +45,7 @@ struct Few {
   }
 };
 
-/// The same of longer tables.
+/// Longer tables, looked up in memory.
 struct Many {
   const std::uint32_t* numbers;
   explicit Many(const std::vector<std::uint32_t>& of) : numbers(of.data()) {}
@@ -70,7 +70,7 @@ __attribute__((target("avx512f"))) std::size_t draw_sixteens(
   for (; done + 16 <= number; done += 16) {
     Eight word;
     std::memcpy(&word, words + done, sizeof word);
-    // Of every second word: the place in the upper half of the product, the rest in the lower.
+    // Every second word: the place is the upper half of the product, the rest the lower half.
     const auto even = reinterpret_cast<Eight>(
         _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(word), size));
     const auto odd = reinterpret_cast<Eight>(

@@ -27,7 +27,7 @@ class AliasTable {
   void draw(std::size_t number, const std::uint32_t* words, std::uint16_t* outcomes) const;
 
  private:
-  // Of each place: below the threshold it has its own number, from it on its alias.
+  // For each place: its own number below the threshold, its alias from the threshold on.
   std::vector<std::uint32_t> thresholds_, aliases_;
 };
 

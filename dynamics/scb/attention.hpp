@@ -20,7 +20,7 @@ struct Query {
   Eigen::Index support = 0;  ///< used slots
 };
 
-/// What a column's derivative needs of the column itself.
+/// Moments of a column that its derivative needs.
 struct Moments {
   double delta = 0;  ///< 1'a_k - 1
   double norm2 = 0;  ///< |a_k|^2
@@ -36,7 +36,7 @@ struct Rule {
   double gain = 0;
 };
 
-/// What full and support coordinates share.
+/// Columns of the attention, common to full and support coordinates.
 class Columns {
  public:
   Columns(const Positions& positions, const Eigen::VectorXd& mu, Variant variant);

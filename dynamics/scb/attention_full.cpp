@@ -154,7 +154,7 @@ FullAttention::Step FullAttention::euler_step(const double* x, const Coupling& c
 
 double FullAttention::signal_after(Eigen::Index k, const Rule& move, const Moments& before,
                                    const double* out) const {
-  // Of all that the column's sum makes of the signal, rounding is less than a T-th part.
+  // Rounding is less than a T-th of what the column's sum contributes to the signal.
   const Positions& Q = columns_.positions();
   const double q_sum = columns_.query(k).q_sum;
   Moments after;

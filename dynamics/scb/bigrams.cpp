@@ -32,7 +32,7 @@ using UnitMap = std::unordered_map<std::string, T, UnitHash, std::equal_to<>>;
 /// Which token a unit is.
 class Vocabulary {
  public:
-  /// Of the units with their frequencies; at most `limit` tokens, `(other)` included.
+  /// Vocabulary of the units with their frequencies; at most `limit` tokens, `(other)` included.
   Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit)
       : kinds_(frequency.size()) {
     std::vector<std::pair<std::string, std::uint64_t>> order;

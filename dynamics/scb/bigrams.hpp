@@ -22,7 +22,7 @@ struct BigramCounts {
   std::size_t kinds = 0;  ///< different units, with a token of their own or without
 
   [[nodiscard]] bool has_other() const { return kinds > labels.size(); }
-  /// Of all bigrams, those that go on from `(other)`.
+  /// Share of the bigrams that go on from `(other)`.
   [[nodiscard]] double share_of_other() const;
 };
 

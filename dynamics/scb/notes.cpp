@@ -1,4 +1,4 @@
-// What a run says of its problem at its start.
+// Notes on the problem that a run prints at its start.
 
 #include <algorithm>
 #include <cmath>

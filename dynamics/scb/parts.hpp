@@ -13,7 +13,7 @@
 /// go with any of the other.
 namespace popflow::scb {
 
-/// What the attention sees of V.
+/// Numbers of V that the attention depends on.
 struct Coupling {
   double PV = 0;     ///< tr(V' P Sigma)
   double VV = 0;     ///< tr(V' V Sigma)
@@ -21,7 +21,7 @@ struct Coupling {
   double norm2 = 0;  ///< |V mu|^2
 };
 
-/// What V sees of the attention, with s_k = 1'a_k.
+/// Numbers of the attention that V depends on, with s_k = 1'a_k.
 struct Drive {
   double q = 0;    ///< c_q  = sum_k mu_k <q_k, a_k>
   double two = 0;  ///< c_2  = sum_k mu_k |a_k|^2
@@ -29,7 +29,7 @@ struct Drive {
   double ss = 0;   ///< c_ss = sum_k mu_k s_k^2
 };
 
-/// What the observables need of V, with E = V - P and u = V mu - P mu: differences from the
+/// Numbers of V for the observables, with E = V - P and u = V mu - P mu: differences from the
 /// minimum, so that a small excess loss is not the difference of two large numbers.
 struct ValueReport {
   double PV = 0;                ///< tr(V' P Sigma)
@@ -43,7 +43,7 @@ struct ValueReport {
   double stationary_error = 0;  ///< max_n |V mu - mu|
 };
 
-/// What the observables need of the attention, with delta_k = s_k - 1.
+/// Numbers of the attention for the observables, with delta_k = s_k - 1.
 struct AttentionReport {
   double signal = 0;     ///< sum_k mu_k <a_k - 1/T, q_k - 1/T>
   double norm2 = 0;      ///< sum_k mu_k |a_k|^2
@@ -58,7 +58,7 @@ struct AttentionReport {
 /// Relative size below which a constant of the problem is rounding of zero.
 inline constexpr double kNothing = 1e-13;
 
-/// What is left of the attention when small weights have become zero.
+/// Rest of the attention after small weights have become zero.
 struct Kept {
   double weights = 0;                ///< number of weights that are not zero
   Eigen::Index columns_without = 0;  ///< columns all of whose weights were small

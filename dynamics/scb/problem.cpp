@@ -57,7 +57,7 @@ Problem drawn(const Ingredients& ingredients) {
   return problem;
 }
 
-/// What of a text or a table the tokens are, and whether that is enough to tell P.
+/// Notes on the tokens of a text or a table, and whether there is enough of it to estimate P.
 std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
                            const std::string& units) {
   std::vector<Note> notes;

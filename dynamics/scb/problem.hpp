@@ -38,7 +38,7 @@ struct Problem {
 /// Draws, reads or counts the problem, as the parameters say, and resolves sizes found in a file
 /// into `ingredients.own`. Throws UsageError for contradictions, InputError for a wrong file.
 ///
-/// Of `own` it reads vocab-size, context-length, sparsity, transition-concentration,
+/// Reads of `own` vocab-size, context-length, sparsity, transition-concentration,
 /// position-concentration, text, text-unit and counts; of the setting the problem file and the
 /// seed.
 Problem make_problem(const Ingredients& ingredients);

@@ -12,7 +12,7 @@
 
 namespace popflow::scb {
 
-/// What a batch's samples are, sample i in column i.
+/// Samples of a batch, sample i in column i.
 struct Sampler::Batch {
   void resize(std::size_t samples, Eigen::Index N, std::size_t T) {
     query.resize(samples);

@@ -44,7 +44,7 @@ class Sampler {
   void draw(const double* A, const SampleKey& key, std::size_t i, Batch& batch) const;
   void multiply(const Eigen::MatrixXd& V, std::span<const double> weights, double* dV,
                 Batch& batch) const;
-  /// What a token adds to its position's derivative, token by token, for every sample.
+  /// Computes what each token adds to its position's derivative, for every sample.
   void find_gains(std::span<const double> weights, Batch& batch) const;
   void add_attention(const Batch& batch, double* dA) const;
 

@@ -48,7 +48,7 @@ double root_of_rising(double low, double high, const Function& rising) {
 /// calls visit(a, count) for every weight a, which occurs `count` times.
 template <class Each>
 double sum_keeping_shift(double by, const Each& each) {
-  // What the sum gains rises with nu, from a loss at -by to a gain at by.
+  // The gain of the sum rises with nu, from a loss at -by to a gain at by.
   return root_of_rising(-by, by, [&](double nu) {
     Rising gain;
     each([&](double a, double count) {
@@ -62,7 +62,7 @@ double sum_keeping_shift(double by, const Each& each) {
   });
 }
 
-/// What becomes of one column when small weights become zero.
+/// Column after its small weights have become zero.
 struct Sparse {
   double bound = 0;    ///< weights from here on stay
   double sum = 0;      ///< of those that stay, by which the column is divided; 0: nothing stays

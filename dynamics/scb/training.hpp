@@ -27,7 +27,7 @@ enum class L1Solver {
   adaptive_splitting,  ///< by proximal steps of a length that an error estimate chooses
 };
 
-/// What is added to the plain flow.
+/// Terms that a training adds to the plain flow.
 struct Training {
   double l1 = 0;  ///< lambda of the penalty
   L1Solver solver = L1Solver::splitting;

@@ -44,7 +44,7 @@ class FullValue : public ValuePart {
 
  private:
   [[nodiscard]] Eigen::VectorXd mean(const double* x) const;  ///< V mu
-  /// What the derivative adds to every column.
+  /// Part of the derivative that is the same for every column.
   [[nodiscard]] Eigen::VectorXd shift_of(const Drive& drive, const Eigen::VectorXd& Vmu) const;
   /// Calls body(m) for all columns, on all threads where there are many.
   void each_column(const std::function<void(Eigen::Index)>& body) const;

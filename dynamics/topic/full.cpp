@@ -14,7 +14,7 @@ struct FullTopic::Workspace {
   Eigen::MatrixXd by_W, by_logit;
   Eigen::MatrixXd first, second;
 
-  // Of samples: by_asked is 0 but for the columns of the symbols that ask.
+  // For samples: by_asked is 0 except in the columns of the symbols that ask.
   Eigen::MatrixXd by_asked;
   std::vector<bool> asks;           ///< of each symbol
   Eigen::MatrixXd steps, at_asked;  ///< those columns of by_asked, and of W_Q

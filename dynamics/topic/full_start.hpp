@@ -12,7 +12,7 @@ namespace popflow::topic {
 
 /// Blocks of the state: the matrices by their names, column by column, W_V without its row 0.
 std::vector<StateBlock> full_blocks(const Data& data, const Variant& variant, double init_scale);
-/// Those of a file, with rows and columns: row 0 of W_V is in it.
+/// Field of a file, with rows and columns, row 0 of W_V included.
 struct FullField {
   std::string name;
   std::vector<std::string> dimensions;

@@ -45,7 +45,7 @@ struct Keys {
   S mask;
 };
 
-/// Those of [MASK], or of words, whose kinds of query all meet the same keys.
+/// Keys of [MASK], or of words, whose kinds of query all meet the same keys.
 template <bool masked, class S>
 Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
   constexpr LogitEntry of_mask = masked ? logit_mask_mask : logit_mask_key;

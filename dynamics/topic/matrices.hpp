@@ -39,7 +39,7 @@ Eigen::MatrixXd expand(const Data& data, const Logits<double>& logit);  ///< (n+
 // Means over the entries of each kind; 0 where there is none.
 Values<double> class_means(const Data& data, const ConstMatrix& W);
 Logits<double> class_means_of_square(const Data& data, const ConstMatrix& logit);
-/// The same of K'Q, without the product: n^2 operations.
+/// Class means of K'Q, without the product: n^2 operations.
 Logits<double> class_means_of_product(const Data& data, const ConstMatrix& K, const ConstMatrix& Q);
 
 }  // namespace popflow::topic

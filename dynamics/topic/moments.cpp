@@ -61,7 +61,7 @@ Eigen::MatrixXd Moments::decayed(const ConstMatrix& D, double l2, double t) cons
   const Sums s = sums(D);
   const double mean2 =
       mask_mean_ * mask_mean_ + static_cast<double>(size_.words) * word_mean_ * word_mean_;
-  // What is left of it, less 1; a rate of 0 stays 0 at t = infinity.
+  // Remaining fraction minus 1; a rate of 0 stays 0 at t = infinity.
   const auto lost = [t](double rate) { return rate > 0 ? math::expm1(-2 * rate * t) : 0; };
   const double contrast = lost(between_), mean = lost(mean2) / mean2;
   Eigen::MatrixXd left = D;

@@ -9,7 +9,7 @@ namespace popflow::topic {
 
 namespace {
 
-/// Of a task of a product: more where each passes through a left factor beyond the nearer caches.
+/// Columns of a product's task: more where the left factor exceeds the nearer caches.
 constexpr Eigen::Index columns_of_task(Eigen::Index columns) { return columns > 512 ? 64 : 16; }
 
 Columns columns_of(const ConstMatrix& m) {

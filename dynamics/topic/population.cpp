@@ -68,7 +68,7 @@ struct Population::Whole {
     losses.resize(size.symbols);
   }
   Eigen::VectorXd losses;  ///< of each query
-  // Of the queries that are together:
+  // Numbers of the queries that are computed together:
   Eigen::MatrixXd E;      ///< exp(Lambda), each column up to a factor; 0 for keys that never occur
   Eigen::MatrixXd slabs;  ///< column t: the derivatives by g_t, n x queries; the last by b
 };

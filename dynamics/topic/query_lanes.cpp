@@ -156,7 +156,7 @@ POPFLOW_WIDEST void go_through_sets(std::span<const std::int32_t> members, std::
         block += blocks[r * all + t] + blocks[t * all + r];
       }
     }
-    // What is inside or not is 1 or 0: products of it are exact.
+    // `inside` is 1 or 0, so its products are exact.
     const Lanes outside = 1 - inside;
     const Lanes often = inside * often_inside + outside * often_outside;
     const Lanes of_own = inside * itself, of_any = (1 - of_own) * per_word;

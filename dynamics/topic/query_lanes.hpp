@@ -13,7 +13,7 @@ namespace popflow::topic {
 /// behind one another wherever one query has one.
 inline constexpr std::size_t query_lanes = 8;
 
-/// What the loss sees of its queries, and working space for them.
+/// Queries as the loss sees them, and workspace.
 struct QueryLanes {
   /// Makes room.
   explicit QueryLanes(const Data& data);
@@ -23,7 +23,7 @@ struct QueryLanes {
 
   std::size_t topics, words_per_topic, words;
 
-  // What they are.
+  // Kinds of the queries.
   std::vector<double> own_topic;  ///< T: 1 for the query's topic
   std::vector<double> inside;     ///< 1 for [MASK], which is no word and in every document
   /// How often a selected position shows the query, by whether its topic is the document's, divided

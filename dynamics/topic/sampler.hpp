@@ -28,7 +28,7 @@ class Sampler {
   /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost
   /// 6 n K Q operations besides the drawing.
   ///
-  /// Of `logit` only the columns of symbols at selected positions are read, few of many, and not
+  /// Reads only the columns of `logit` for symbols at selected positions, few of many, and not
   /// before `asking` was told of them.
   using Asking = std::function<void(std::span<const std::int32_t> symbols)>;
   void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,

@@ -17,7 +17,7 @@
 
 namespace popflow {
 
-// What a System can do beyond giving its right-hand side and observables: one interface per
+// Abilities of a System beyond its right-hand side and observables: one interface per
 // capability, which it implements and names in System::capabilities(). States, derivatives and
 // noise have Shape::state_size() entries throughout.
 
@@ -54,8 +54,8 @@ class Events {
                                             double /*t*/) const {
     return 0;
   }
-  /// The same for one who tells no height between `low` and `high` from another: where it lies
-  /// between them, any number that does.
+  /// Height of the event, or any value in [low, high] if the height lies in that range; this allows
+  /// a cheaper bound.
   [[nodiscard]] virtual double rough_event_height(std::size_t event, StateView x, double t,
                                                   double /*low*/, double /*high*/) const {
     return event_height(event, x, t);
@@ -159,7 +159,7 @@ class Switching {
 class Proximal {
  public:
   virtual ~Proximal() = default;
-  /// What the term is and where it comes from, for messages ("the l1 term (--l1 0.01)").
+  /// Name and origin of the term, for messages ("the l1 term (--l1 0.01)").
   [[nodiscard]] virtual std::string proximal_term() const = 0;
   /// Does an error estimate choose the length of a flow's steps? If not, they are of the length
   /// that the user gives.
@@ -187,13 +187,13 @@ class Outcomes {
 class FinalValues {
  public:
   virtual ~FinalValues() = default;
-  /// Those of SystemInfo::finals for a run that ends at x, in that order. The state itself is not
+  /// Values of SystemInfo::finals for a run that ends at x, in that order. The state itself is not
   /// changed.
   virtual void final_values(StateView x, double t, std::span<double> values) const = 0;
 };
 
-/// What is added to the entries of a contiguous range: factor * out[j] + offset, with what an
-/// Addend wrote to `out`.
+/// Addition to the entries of a contiguous range: factor * out[j] + offset, with the `out` that an
+/// Addend wrote.
 struct Scaled {
   double factor = 1;
   double offset = 0;
@@ -262,7 +262,7 @@ struct SamplingBias {
   std::int64_t enough = 0;  ///< at this length the bias drowns in the spread of 10^5 samples
 };
 
-/// What one System can do. Pointers into the System: valid for its lifetime.
+/// Capabilities of one System. Pointers into the System: valid for its lifetime.
 struct Capabilities {
   Capability<GradientFlow> gradient_flow = {};
   Capability<Jacobian> jacobian = {};

@@ -47,12 +47,12 @@ class DataFile {
   // Reading a whole dataset refuses strings and compound types, and sizes beyond the machine's
   // memory, before anything is allocated.
 
-  /// Of a size that the caller knows nothing of: not much more than what the file itself holds.
+  /// Reads a dataset of unknown size: not much more than what the file itself holds.
   [[nodiscard]] DataArray read(const std::string& name) const;
-  /// Of just this shape, however well it is compressed.
+  /// Reads a dataset of just this shape, however well it is compressed.
   [[nodiscard]] DataArray read(const std::string& name,
                                const std::vector<std::size_t>& shape) const;
-  /// Of at most so many elements, however well it is compressed.
+  /// Reads a dataset of at most so many elements, however well it is compressed.
   [[nodiscard]] DataArray read_at_most(const std::string& name, std::size_t elements) const;
   /// Just so many numbers, or whole ones. Throws InputError where there are others.
   [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
@@ -95,7 +95,7 @@ class DataFile {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a file holds: a run or an ensemble (as which also counts what another program wrote), a
+/// Kind of a file's contents: a run or an ensemble (also what another program wrote), a
 /// comparison of these, a sweep, a comparison of sweeps.
 enum class FileKind { run, comparison, sweep, comparison_of_sweeps };
 FileKind kind_of(const DataFile& file);

@@ -43,7 +43,7 @@ class DriverData {
   void add(const std::string& name, std::int64_t count) { add(name, static_cast<double>(count)); }
   void add(const std::string& name, const IntervalSteps& steps);
 
-  // What was added under a name; std::invalid_argument if there is nothing, or if it has another
+  // Numbers added under a name; std::invalid_argument if there are none, or if they have another
   // form.
   [[nodiscard]] std::span<const double> numbers(const std::string& name) const;
   [[nodiscard]] double number(const std::string& name) const;
@@ -54,7 +54,7 @@ class DriverData {
   [[nodiscard]] std::string layout() const;
   /// All numbers, one name's after another's.
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
-  /// The same names with other numbers; std::invalid_argument unless they are as many.
+  /// Data with the same names and other numbers; std::invalid_argument unless they are as many.
   [[nodiscard]] DriverData with(std::vector<double> values) const;
 
  private:
@@ -93,7 +93,7 @@ class Driver {
   [[nodiscard]] virtual StepStatistics statistics() const = 0;
   /// Steps since the last target that was reached before the current one.
   [[nodiscard]] virtual const IntervalSteps& interval() const = 0;
-  /// Those found so far, in order of time.
+  /// Events found so far, in order of time.
   [[nodiscard]] virtual const std::vector<FoundEvent>& events() const = 0;
   /// When each item of the System's passages passed its level; NaN: not yet.
   [[nodiscard]] virtual const std::vector<double>& passages() const = 0;

@@ -79,7 +79,7 @@ class FlowDriver : public Driver {
   /// `target`: what the current interval leads to.
   void switch_now(double target);
   [[nodiscard]] bool rhs_is_finite();
-  /// What is known of why a step from here is not finite.
+  /// Reason why a step from here is not finite, as far as known.
   [[nodiscard]] std::string blame() const;
   /// Shortens the next step, towards `target`, if the slope vanishes where a stage begins.
   void begin_stage(double target);

@@ -13,7 +13,7 @@ namespace popflow {
 /// 2^53: every integer up to it is a double, so counts of steps and sizes stay below.
 inline constexpr double largest_whole = 0x1p53;
 
-/// What kind of value a parameter takes.
+/// Kind of value that a parameter takes.
 enum class Kind {
   integer,  ///< a whole number; 1e9 is accepted, 1.5 is not
   real,     ///< a finite number
@@ -33,7 +33,7 @@ struct Range {
 
   [[nodiscard]] bool contains(double value) const;
   /// In words, as an error says it: "at least 1", "above 0", "from 0 to 1".
-  /// Of whole numbers, a bound that no whole number passes anyway is left out.
+  /// For whole numbers, leaves out a bound that no whole number passes anyway.
   [[nodiscard]] std::string describe(bool whole = false) const;
 };
 
@@ -41,7 +41,7 @@ struct Range {
 using Value =
     std::variant<std::monostate, std::int64_t, double, std::string, bool, std::vector<double>>;
 
-/// What another option must be for one to have an effect.
+/// Condition on another option without which an option has no effect.
 struct Condition {
   std::string option;
   std::vector<std::string> words = {};  ///< one of these; empty: that it is given at all

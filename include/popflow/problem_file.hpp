@@ -69,7 +69,7 @@ class ProblemFile {
 /// "P[3,4]".
 std::string entry_name(const std::string& name, Eigen::Index row, Eigen::Index column);
 std::string entry_name(const std::string& name, Eigen::Index i);
-/// What is wrong with an entry of a probability vector; nullptr if nothing is.
+/// Fault of an entry of a probability vector; nullptr if it is valid.
 const char* probability_fault(double value);
 
 }  // namespace popflow

@@ -7,7 +7,7 @@
 
 namespace popflow {
 
-/// What a stream of random numbers is for. Streams of different purposes never share a number.
+/// Purpose of a stream of random numbers. Streams of different purposes never share a number.
 enum class Purpose : std::uint32_t {
   problem = 1,     ///< the problem's matrices
   start = 2,       ///< random initial values

@@ -76,7 +76,7 @@ class ScratchPool {
   }
 
  private:
-  /// What a thread keeps, or several that share a place; in a line of the cache of its own.
+  /// Item of a thread, or of several that share a place; in a cache line of its own.
   struct alignas(64) Kept {
     std::atomic<T*> item{nullptr};
   };

@@ -46,7 +46,7 @@ struct EventInfo {
   std::string name;
   std::string meaning;
   std::string after = {};  ///< detected only from this event on
-  /// Of an extremum, how far it must stand out: its function crosses zero upwards at minima of its
+  /// Prominence that an extremum must have: its function crosses zero upwards at minima of its
   /// height (Events::event_height), and it is the lowest of them when the height has risen from
   /// there by this much. 0: the first crossing is the event.
   double prominence = 0;
@@ -149,21 +149,21 @@ struct SystemInfo {
   /// The options with which final values are reported (Shape::finals), each of them enough, with
   /// this word or, where that is empty, any value. Empty: there may be some with any options.
   std::vector<OptionSetting> finals_with = {};
-  /// What the last state is turned into, for finals that come in pairs NAME_before and NAME_after.
+  /// Title of the processed last state, for finals in pairs NAME_before and NAME_after.
   std::string final_title = {};
   /// The options that give the unreduced System: only there is noise exact in law, and reduced
   /// coordinates are tested against it. Empty: there are no reduced coordinates.
   std::vector<OptionSetting> unreduced = {};
   std::vector<Alternatives> alternatives = {};  ///< among its options, and those of `run`
   std::vector<RungInfo> rungs = {};             ///< besides those that every system has
-  /// What figures of its runs show, the most telling panel first, and empty: its observables, a
+  /// Panels of a run's figure, the most telling first; if empty, the observables, a
   /// panel each. Panels stand between semicolons: names of observables that share one, or of a
   /// field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters that
   /// lines mark across and up; "by" is the dataset of the problem that shades a field's entries,
   /// "beside" that which it is to become.
   /// E.g. "loss at loss_minimum; signal_A over signal_V; V beside P; v by target".
   std::string figure = {};
-  /// What figures of its sweeps show of each cell, the most telling first: names of observables,
+  /// Variables of a cell that figures of sweeps show, the most telling first: names of observables,
   /// passages and events, and the word "outcome", between blanks.
   std::string figure_of_sweeps = {};
   /// Have its flows lanes (InLanes), with these parameters of its own? Empty: never.
@@ -196,7 +196,7 @@ struct Shape {
   [[nodiscard]] std::size_t state_size() const;
   /// Product of the sizes of dimensions that `dimensions` names.
   [[nodiscard]] std::size_t size_of(const std::vector<std::string>& names) const;
-  /// Of an entry of the state, for messages: "x[2]", or "x" of a block of one.
+  /// Name of an entry of the state, for messages: "x[2]", or "x" in a block of one.
   [[nodiscard]] std::string name_of_entry(std::size_t entry) const;
 };
 

@@ -1,4 +1,4 @@
-"""What popflow's datasets have beyond xarray's: `data.time_of` and `data.popflow`."""
+"""Additions to xarray's datasets: `data.time_of` and `data.popflow`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class File:
         return decoded(self._data[name])
 
     def info(self, *options: str) -> str:
-        """What `popflow info` says of the file."""
+        """Page of `popflow info` about the file."""
         return executable.ask("info", str(self.path), *options)
 
     def _inside(self, name: str) -> str:

@@ -22,7 +22,7 @@ from .problem import Problem, as_file
 from .verification import Verification
 from .words import key, word, words
 
-# What the package says to the program by itself.
+# Arguments that the package itself gives to the program.
 RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
             "help": "help(popflow.systems.scb.run) says what the arguments are",
             "progress": "show=True draws a bar", "quiet": ""}
@@ -48,7 +48,7 @@ def run(system: str | None = None, *, output: PathLike | None = None,
 def compare(system: str | None = None, *, output: PathLike | None = None,
             problem: Problem | None = None, show: bool | None = None,
             **options: Any) -> xarray.Dataset:
-    """The same problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
+    """One problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
 
     Printed, the result shows its table of verdicts: how far apart are the rungs, how far down do
     they go, when do events come? `result.verdicts` is that table as a dataset. Options are those of
@@ -110,7 +110,7 @@ def verify(system: str, *, problem: Problem | None = None, show: bool | None = N
 
 def plan(system: str | None = None, *, problem: Problem | None = None, command: str = "run",
          **options: Any) -> Any:
-    """What a run would be, without running it: its parameters as resolved, its memory and file.
+    """Plan of a run, without running it: its parameters as resolved, its memory and file.
 
     `command` can be "run" only: the others have no such answer for programs.
     """
@@ -160,6 +160,6 @@ def reject_reserved(command: str, options: Mapping[str, Any]) -> None:
 
 
 def file_name(command: str, system: str | None, options: Mapping[str, Any]) -> str:
-    """What a file is called that was given no name, whatever the words turn out to be."""
+    """Name of a file that was given none, whatever the words turn out to be."""
     kind = options.get("mode", "flow") if command == "run" else command
     return re.sub(r"[^\w-]", "_", f"{system or 'popflow'}-{kind}")[:100]

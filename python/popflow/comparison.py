@@ -1,4 +1,4 @@
-"""What `popflow.compare` returns: the statistics over rungs, shown as the table of verdicts."""
+"""Result of `popflow.compare`: the statistics over rungs, shown as the table of verdicts."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def checked(path: str) -> str:
 
 
 def ask(*words: str) -> str:
-    """What the program prints in answer to a question that takes no time."""
+    """Output of the program for a question that takes no time."""
     __tracebackhide__ = True
     with short(words) as asked:
         command = [program(), *asked]
@@ -163,7 +163,7 @@ def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
 
 
 def sentence(said: str) -> str:
-    """What the program said of an error, or else its last warning, or else all of it."""
+    """The program's sentence about an error, or else its last warning, or else all it said."""
     for mark in (r"^[^:\n]+: error: ", "warning: "):  # a program of one's own has its own name
         *before, text = re.split(mark, said, flags=re.MULTILINE)
         if before:

@@ -24,7 +24,7 @@ def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
 
 
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
-    """What a file holds, read from it when it is looked at.
+    """Contents of a file, read when they are looked at.
 
     Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
     name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and
@@ -75,7 +75,7 @@ def opened_hdf5(path: Path) -> h5py.File:
         if is_netcdf_3(path):
             raise InputError(f"the file '{path}' is netCDF-3; popflow's files are netCDF-4, which "
                              "is HDF5") from reason
-        # Of HDF5's own words the part in brackets, as in "Unable to open file (truncated file)".
+        # The part in brackets of HDF5's own words, as in "Unable to open file (truncated file)".
         why = "".join(re.findall(r" \(.*\)", str(reason)))
         raise InputError(f"the file '{path}' cannot be read, or is not HDF5{why}") from reason
 

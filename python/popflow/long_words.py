@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ LONGEST = 100_000
 def short(words: Sequence[str]) -> Iterator[list[str]]:
     """The words, with options whose values are too long in a configuration file while the block
     lasts."""
-    long = {words[at - 1] for at, word in enumerate(words) if len(word.encode()) > LONGEST}
+    long = {words[at - 1] for at, word in enumerate(words) if len(os.fsencode(word)) > LONGEST}
     if not long:
         yield list(words)
         return
@@ -34,7 +35,7 @@ def short(words: Sequence[str]) -> Iterator[list[str]]:
             rest.append(word)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "long-options.cfg"
-        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        path.write_bytes(os.fsencode("\n".join([*lines, ""])))  # paths need not be UTF-8
         yield [*rest, "--config", str(path)]
 
 

@@ -20,7 +20,7 @@ def path_beside(output: Path) -> Path:
 
 @contextmanager
 def kept_beside(output: Path, problem: Any, options: Mapping[str, Any]) -> Iterator[Any]:
-    """What --problem names while the block has `output` computed.
+    """Value of --problem while the block has `output` computed.
 
     Arrays are written to a file beside the output, where a resumed run finds them too. Without
     `force` neither file may exist. Where the block fails before there is a new output, the problem
@@ -78,7 +78,7 @@ def set_aside(path: Path, old: Path) -> bool:
 
 
 def state(path: Path) -> tuple[int, ...] | None:
-    """What changes when a file is replaced or written."""
+    """Numbers that change when a file is replaced or written."""
     try:
         found = path.stat()
     except OSError:

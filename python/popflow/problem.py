@@ -16,7 +16,7 @@ from .writing import beside, blamed_on
 
 Problem = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
 
-# What says nothing about arrays but is needed to read them.
+# Attributes that belong to no array but are needed to read them.
 ATTRIBUTES = ("context_length",)
 
 

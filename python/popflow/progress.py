@@ -49,7 +49,7 @@ class Progress:
 
 
 def plain(line: str) -> str:
-    """What the program says in a line: the text of a note, a warning as one, or the line itself."""
+    """Text of a line of the program: that of a note, a warning as such, or the line itself."""
     try:
         said = json.loads(line) if line.startswith("{") else {}
     except ValueError:

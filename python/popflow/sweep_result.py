@@ -1,4 +1,4 @@
-"""What `popflow.sweep` returns: the map, shown with its axes and what came out."""
+"""Result of `popflow.sweep`: the map, shown with its axes and what came out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Sweep(xarray.Dataset):
 
     def _repr_html_(self) -> str:
         page = self._page()
-        return (f"<pre>{escape(page)}</pre>" if page else "") + super()._repr_html_()
+        # A plain dataset: xarray's HTML contains repr() of the dataset, and so the page again.
+        plain = xarray.Dataset(self, attrs=self.attrs)
+        return (f"<pre>{escape(page)}</pre>" if page else "") + plain._repr_html_()
 
     def _page(self) -> str:
         """The page about the file; empty of a part of it."""

@@ -28,7 +28,7 @@ class System:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The same as data, with the options of the commands."""
+        """The reference page as data, with the options of the commands."""
         return executable.ask_json("systems", self.name)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What `popflow verify` found."""
+"""Results of `popflow verify`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import xarray
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """What a system declares of itself, held against what it does.
+    """Declarations of a system, held against its behaviour.
 
     True if all of it holds. `checks` has a row for each check along the dimension `check`: its
     `verdict` (ok, fails, skipped), what was `measured`, what is `allowed` (from below where

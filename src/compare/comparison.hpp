@@ -106,7 +106,7 @@ struct Divergence {
 /// p-value of equal shares of diverged runs.
 double divergence_p_value(const Divergence& first, const Divergence& second);
 
-/// What a comparison compares at, and with what.
+/// Settings of a comparison: margins, level, and what is compared.
 struct ComparisonOptions {
   double delta = 0.05;
   double level = 0.95;

@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// What to keep in mind when reading a comparison's tables: what the verdicts mean, runs that
+/// Caveats for the reader of a comparison's tables: the meaning of the verdicts, runs that
 /// diverged or stopped early, and how much the solvers' own steps matter.
 std::string describe_caveats(const RecordedComparison& of);
 

@@ -21,7 +21,7 @@ class FinishedRungs {
   FinishedRungs& operator=(const FinishedRungs&) = delete;
   virtual ~FinishedRungs() = default;
 
-  /// Of two whose random numbers are the same a warning; else empty.
+  /// Warning about two rungs with the same random numbers; empty if there are none.
   [[nodiscard]] virtual std::string shared_numbers() const = 0;
   /// The comparison's file. `options` are compare_options().
   [[nodiscard]] virtual GroupSpec layout(const Parameters& options, const std::string& command_line,

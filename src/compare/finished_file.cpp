@@ -9,7 +9,7 @@ namespace popflow {
 
 namespace {
 
-/// What a rung is as a run: "--mode sgd --svag 3".
+/// Options that make a run of the rung: "--mode sgd --svag 3".
 std::string settings_of_rung(const std::string& word, const SystemInfo& system) {
   if (const RungInfo* own = own_rung(system, word)) return "--mode flow " + settings_of(*own);
   if (word == "sde") return "--mode sde --modified-equation 1";

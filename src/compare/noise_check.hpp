@@ -19,7 +19,7 @@ struct NoiseCheck {
     double value = 0;
     double error = 0;  ///< standard error
   };
-  /// Of one source of gradients at one state.
+  /// Statistics of one source of gradients at one state.
   struct Source {
     Estimate trace;
     std::vector<Estimate> variances;  ///< along the directions

@@ -26,7 +26,7 @@ class OverTime {
   std::string path_;
 };
 
-/// What a file says of one comparison, its group `comparison`, and what follows from it. Rungs and
+/// One comparison of a file: its group `comparison`, and numbers derived from it. Rungs and
 /// pairs of rungs go by their numbers.
 class RecordedComparison {
  public:
@@ -45,12 +45,12 @@ class RecordedComparison {
   [[nodiscard]] bool kept_at_zero(const std::string& name) const;
 
   [[nodiscard]] double learning_rate() const { return number("learning_rate"); }
-  /// Of the first rung with noise, or, if there is none, as the options of the last say.
+  /// Batch size of the first rung with noise; without one, that of the last rung's options.
   [[nodiscard]] double batch_size() const;
   [[nodiscard]] double level() const { return number("level"); }
   /// The margin of an observable as a share of its range.
   [[nodiscard]] double delta() const { return number("delta"); }
-  /// Of an observable over the flow.
+  /// Range of an observable over the flow.
   [[nodiscard]] double range(const std::string& name) const;
 
   [[nodiscard]] bool exact(std::size_t rung) const;
@@ -66,7 +66,7 @@ class RecordedComparison {
   /// exact one, or the first.
   [[nodiscard]] std::size_t reference() const;
 
-  /// Of a variable over rungs or pairs and times.
+  /// Values of a variable over rungs or pairs and times.
   [[nodiscard]] OverTime over_time(const std::string& name) const;
   /// One over pairs alone.
   [[nodiscard]] std::vector<double> of_pairs(const std::string& name) const {

@@ -17,17 +17,17 @@ namespace {
 
 using told::attribute;
 
-/// What was compared at one setting.
+/// Describes the comparison at one setting.
 std::string describe_setting(const DataFile& file, const std::string& group) {
   const RecordedComparison of(file.path(), group);
   return describe_tables(of) + describe_caveats(of) + describe_conclusion(of);
 }
 
 std::string describe_settings(const DataFile& file) {
-  const auto settings = static_cast<std::size_t>(file.number_attribute("", "settings").value_or(1));
+  const std::int64_t settings = told::count_attribute(file, "", "settings").value_or(1);
   if (settings == 1) return describe_setting(file, "");
   std::string page;
-  for (std::size_t i = 1; i <= settings; ++i)
+  for (std::int64_t i = 1; i <= settings; ++i)
     page += describe_setting(file, "learning_rate_" + std::to_string(i));
   return page + describe_orders(file);
 }

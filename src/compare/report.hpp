@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// What a comparison's file says, for people, from the file alone: per observable the largest
+/// Page about a comparison, from its file alone: per observable the largest
 /// deviation from the flow and the end, means with errors, verdicts; and the caveats. Of a
 /// comparison of sweeps, how many cells have which verdict.
 std::string describe_comparison(const DataFile& file);

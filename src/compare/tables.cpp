@@ -102,7 +102,7 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
   return (percent < 99.5 ? digits(percent, 2) : rounded(std::round(percent))) + "%";
 }
 
-/// What would decide.
+/// Words for an undecided verdict: what would decide it.
 std::string open_verdict(const RecordedComparison& of, const Statement& statement,
                          std::size_t pair) {
   const Judgement& judgement = statement.pairs[pair];
@@ -335,7 +335,7 @@ std::string drift_verdict(const RecordedComparison& of, std::size_t rung, double
                                                    : ": no drift shown";
 }
 
-/// What the flow conserves: its systematic drift, and its fluctuation.
+/// Table of the flow's invariants: their systematic drift, and their fluctuation.
 std::string invariants(const RecordedComparison& of) {
   const std::size_t end = of.times().size() - 1;
   Rows rows = {{"invariant, change to the end"}};

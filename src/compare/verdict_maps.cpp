@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// What the maps hold of one observable.
+/// Suffixes of an observable's maps.
 constexpr const char* kDifference = "_difference";
 constexpr const char* kError = "_difference_error";
 constexpr const char* kPValue = "_p_value";

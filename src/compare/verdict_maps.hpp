@@ -9,7 +9,7 @@
 #include "popflow/data_file.hpp"
 #include "popflow/system_info.hpp"
 
-/// What a comparison of sweeps holds: a verdict and the statistics it stands on for each cell and
+/// Contents of a comparison of sweeps: a verdict and its statistics for each cell and
 /// pair of rungs, as maps over the axes.
 namespace popflow {
 

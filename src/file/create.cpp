@@ -42,7 +42,7 @@ constexpr hsize_t kSmallestBlock = 512;
 // Few enough to stay in the cache, and on the heap, from one dataset to the next.
 constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
-/// What netCDF writes as the NAME of a dimension without coordinates, and looks for.
+/// NAME that netCDF writes for a dimension without coordinates, and looks for.
 std::string scale_without_coordinate(std::size_t size) {
   char text[80];
   std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10zu",
@@ -335,7 +335,7 @@ Places::Offsets lay_out(int descriptor, const std::string& name, const std::stri
   return offsets;
 }
 
-/// What will be in a file is known before its places are.
+/// Adds the contents of a file, which are known before their places are.
 void add_places(Places& places, const Scope& scope, const std::string& path) {
   for (const DimensionSpec& dimension : scope.group.dimensions)
     if (dimension.coordinate != Coordinate::none)

@@ -25,7 +25,7 @@ struct Dataset {
 /// How many elements a shape has.
 [[nodiscard]] double count_of(const std::vector<std::size_t>& shape);
 
-/// What a dataset of another type than numbers holds, in words.
+/// Words for the contents of a dataset that holds no numbers.
 [[nodiscard]] const char* contents_of(H5T_class_t type);
 /// Is it one of whole numbers?
 [[nodiscard]] bool is_whole(H5T_class_t type);

@@ -31,7 +31,7 @@ constexpr std::size_t kHeader = 16;
 /// Far more than any heap has: HDF5 starts a new one every few kB, or for one large text.
 constexpr std::uint64_t kMostHeapBytes = std::uint64_t{1} << 32;
 
-/// What HDF5 holds of an open file; it knows it by its first member.
+/// Open file as HDF5 holds it; HDF5 knows the object by its first member.
 struct OpenFile {
   H5FD_t base;
   int descriptor;

@@ -12,7 +12,7 @@ namespace popflow {
 /// where that is no file.
 void require_replaceable(const std::string& path, bool force);
 
-/// The same before anything is done; OutputError where a process is writing that file.
+/// Requires a free path before anything is done; OutputError where a process writes that file.
 void require_free(const std::string& path, bool force);
 
 /// UsageError that states the need when a file would not fit, and what makes it smaller.

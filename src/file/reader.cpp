@@ -23,7 +23,7 @@ constexpr double kMostCompression = 1100;
 /// Bytes in memory of what may never have been written, and reads as a fill value all the same.
 constexpr double kMostUnwritten = 1e8;
 
-// What nobody has announced may take this much memory: enough for anything small, and for matrices
+// Memory for data of unannounced size: enough for anything small, and for matrices
 // that are mostly zeros and compressed. Bombs are compressed a thousand times.
 constexpr double kFreeBytes = 64.0 * 1024 * 1024;
 constexpr double kBytesPerByte = 64;
@@ -88,7 +88,7 @@ const std::vector<Reader::Object>& Reader::objects() const {
   check(H5Oget_info2(file_, &root, H5O_INFO_BASIC));
   found.front().address = root.addr;
   std::set<haddr_t> seen = {root.addr};
-  // What is found is appended, and looked at in its turn: however deep the groups are nested.
+  // Breadth first: members are appended and visited in turn, however deep the groups are nested.
   for (std::size_t next = 0; next < found.size(); ++next) {
     if (found[next].type != H5O_TYPE_GROUP) continue;
     const std::string group = found[next].path;

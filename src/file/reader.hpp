@@ -24,7 +24,7 @@ struct LeadsElsewhere : InputError {
   using InputError::InputError;
 };
 
-/// What the one who reads a dataset knows of it.
+/// Knowledge that the reader of a dataset has beforehand.
 struct Expected {
   std::optional<std::vector<std::size_t>> shape;
   std::optional<std::size_t> most;  ///< elements
@@ -79,9 +79,9 @@ class Reader {
 
   /// The type of the object at a path; H5O_TYPE_UNKNOWN if there is none.
   [[nodiscard]] H5O_type_t type_at(const std::string& name) const;
-  /// It stays open until another is asked for: most are asked for several things in a row.
+  /// The dataset stays open until another is read: most calls in a row are for the same one.
   [[nodiscard]] const Dataset& dataset(const std::string& name) const;
-  /// What is known to be a dataset; it may have no elements, not even none.
+  /// Opens an object that is known to be a dataset; it may be empty, or null.
   [[nodiscard]] Dataset open_dataset(const std::string& name) const;
   /// A dataset that holds numbers.
   [[nodiscard]] const Dataset& numbers(const std::string& name) const;
@@ -104,7 +104,7 @@ class Reader {
   /// Refuses a dataset whose numbers are elsewhere.
   void require_whole(const Object& object) const;
 
-  // What makes the library do all that the above may make it do with an object. What it refuses is
+  // Make the library do everything that the functions above may ask of an object. A refusal is
   // of no interest here, except LeadsElsewhere, and what asks for too much memory.
   void try_group(const Object& group) const;
   /// Chunks are read until the process has used so much of the processor's time.
@@ -114,9 +114,9 @@ class Reader {
   [[nodiscard]] InputError too_large(const std::string& name) const;
   [[nodiscard]] LeadsElsewhere leads_elsewhere(const std::string& name, H5L_type_t type) const;
   [[nodiscard]] H5O_type_t find_type(const std::string& name) const;
-  /// It stays open until another is asked for, as datasets do.
+  /// The object stays open until another is asked for, as datasets do.
   [[nodiscard]] const Handle& object(const std::string& name) const;
-  /// Of a group or dataset that must be there; nothing if it has no such attribute.
+  /// Attribute of an existing group or dataset; nothing if there is no such attribute.
   [[nodiscard]] std::optional<OpenAttribute> attribute(const std::string& object,
                                                        const std::string& name) const;
   void require_numbers(const Dataset& data, const std::string& name) const;
@@ -139,7 +139,7 @@ class Reader {
   std::string path_;
   double bytes_ = 0;  ///< of the file
   Handle file_;
-  // What has been found: every path is asked for many times over.
+  // Cache of what was found, since every path is asked for many times over.
   mutable std::optional<std::vector<Object>> objects_;
   mutable std::map<std::string, H5O_type_t> types_;  ///< of the paths that exist
   // The last ones, by their paths.

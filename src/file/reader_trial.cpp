@@ -21,7 +21,7 @@ constexpr double kTryBytes = 4.0 * 1024 * 1024;
 /// ... and of a chunk that is tried.
 constexpr double kMostOfChunk = 64.0 * 1024 * 1024;
 
-/// What cannot be read is found again, and said, by the one who needs it.
+/// Ignores errors: whoever needs the unreadable part meets and reports them again.
 template <class Action>
 void attempt(Action action) {
   try {

@@ -54,7 +54,7 @@ bool has_signature(int descriptor, std::uint64_t size) {
   return false;
 }
 
-/// What a file without the signature is, as the end of a sentence, with the way out if known.
+/// Kind of a file without the signature, as the end of a sentence, with the way out if known.
 std::string what_else(int descriptor) {
   const std::string start = bytes_at(descriptor, 0, 10);
   if (start.starts_with("CDF")) {

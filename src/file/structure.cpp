@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-// What HDF5 itself takes, roughly: for a group, for a dataset with its scales, for an attribute.
+// Rough sizes of HDF5's own structures: a group, a dataset with its scales, an attribute.
 constexpr double kGroupBytes = 16384;
 constexpr double kDatasetBytes = 1500;
 constexpr double kAttributeBytes = 100;

@@ -9,7 +9,7 @@
 
 namespace popflow {
 
-/// What `merge` is asked for.
+/// Options of `merge`.
 struct MergeOptions {
   std::vector<std::string> files;  ///< in the order given; at least one
   std::string output;

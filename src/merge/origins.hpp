@@ -13,7 +13,7 @@ class Origins {
   /// A file, after words for what it holds ("runs 0 to 9: ").
   void add(const std::string& what, const StoredFile& file);
 
-  /// What the user should know: parts computed by different programs. Empty otherwise.
+  /// Warning about parts that different programs computed; empty if there are none.
   [[nodiscard]] std::string warning() const;
 
   /// Writes them into the layout of the whole.

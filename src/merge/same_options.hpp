@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// What a file was computed with: its options, as its configuration says them.
+/// Options that a file was computed with, as its configuration states them.
 struct RecordedOptions {
   std::string path;
   std::map<std::string, std::string> values;

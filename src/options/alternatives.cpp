@@ -50,7 +50,7 @@ class Row {
     }
   }
 
-  /// Of a row whose choices are single options.
+  /// Refuses two choices of a row whose choices are single options.
   void refuse_two() const {
     if (!row_.exclusive) return;
     const std::string* first = nullptr;

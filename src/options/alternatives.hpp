@@ -16,7 +16,7 @@ void choose_alternatives(const SystemInfo& system, Parameters& options, Paramete
 /// Makes an option one that was not given.
 void reset(Parameters& parameters, const std::string& name);
 
-/// What is wrong with two options that were both given, and where each was.
+/// Error about two exclusive options that were both given, and where each was.
 UsageError exclusion(const Parameters& of_one, const std::string& one, const Parameters& of_other,
                      const std::string& other);
 

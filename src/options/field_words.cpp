@@ -4,66 +4,107 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "options/tokens.hpp"
+
 namespace popflow::options {
 
 namespace {
 
 struct FieldWord {
   std::initializer_list<std::string_view> words;
+  std::initializer_list<std::string_view> options;  ///< that the answer names
   const char* answer;
 };
 
+// An option of every command that makes a system: run, compare, sweep and verify.
+constexpr std::string_view kOfSystems = "problem-seed";
+
 constexpr const char* kSizes =
     "sizes are the system's own parameters; 'popflow systems NAME' lists them";
-constexpr const char* kPlainSgd =
-    "training is plain SGD, x <- x + eta g: --mode sgd samples it, --mode sde follows it with "
-    "Gaussian noise, and --mode flow is its mean";
 
+// For a word with several rows, the first row whose options the command offers is the answer.
 const FieldWord kFieldWords[] = {
-    {{"lr", "eta", "step-size", "stepsize", "alpha"}, "the learning rate is --learning-rate"},
+    {{"lr", "eta", "step-size", "stepsize", "alpha"},
+     {"learning-rate"},
+     "the learning rate is --learning-rate"},
     {{"epochs", "epoch", "num-epochs", "n-epochs"},
+     {"steps", "t-end"},
      "every step draws fresh data, so there are no epochs; --steps or --t-end say how long "
      "(t = learning rate x step)"},
     {{"iterations", "iters", "n-iters", "max-iters", "num-steps", "n-steps", "nsteps"},
+     {"steps", "t-end"},
      "the number of sampled steps is --steps, and flow time is --t-end"},
-    {{"tmax", "t-max", "t-final", "time", "duration", "horizon"}, "flow time ends at --t-end"},
+    {{"tmax", "t-max", "t-final", "time", "duration", "horizon"},
+     {"t-end"},
+     "flow time ends at --t-end"},
     {{"momentum", "nesterov", "beta", "beta1", "beta2", "betas", "adam", "adamw", "rmsprop",
       "optimizer", "optimiser", "opt"},
-     kPlainSgd},
-    {{"sgd", "gd", "sde", "flow", "ode"}, "that is a mode: --mode flow, sde or sgd"},
+     {"mode"},
+     "training is plain SGD, x <- x + eta g: --mode sgd samples it, --mode sde follows it with "
+     "Gaussian noise, and --mode flow is its mean"},
+    {{"momentum", "nesterov", "beta", "beta1", "beta2", "betas", "adam", "adamw", "rmsprop",
+      "optimizer", "optimiser", "opt"},
+     {"rungs"},
+     "training is plain SGD, x <- x + eta g, the rung sgd of --rungs"},
+    {{"sgd", "gd", "sde", "flow", "ode"}, {"mode"}, "that is a mode: --mode flow, sde or sgd"},
+    {{"sgd", "gd", "sde", "flow", "ode"}, {"rungs"}, "models are rungs: --rungs flow,sde,gd,sgd"},
     {{"weight-decay", "wd", "l2", "decay"},
+     {kOfSystems},
      "a penalty on the weights is part of a system where its paper has one; 'popflow systems "
      "NAME' lists its options"},
     {{"schedule", "scheduler", "lr-schedule", "warmup", "warmup-steps"},
+     {"init-from"},
      "the learning rate is constant; a later phase starts from a run's end by --init-from"},
-    {{"batch", "bs", "batchsize", "minibatch", "B"}, "the batch size is --batch-size"},
+    {{"batch", "bs", "batchsize", "minibatch", "B"},
+     {"batch-size"},
+     "the batch size is --batch-size"},
     {{"width", "hidden", "hidden-size", "hidden-dim", "d-model", "dim", "embed-dim", "n-embd",
       "vocab", "seq-len", "context"},
+     {kOfSystems},
      kSizes},
     {{"depth", "layers", "n-layers", "num-layers", "n-layer"},
+     {kOfSystems},
      "a system has the depth of its paper's model; 'popflow systems' lists them"},
     {{"heads", "n-heads", "num-heads", "n-head"},
+     {kOfSystems},
      "the systems have one head; 'popflow systems' lists them"},
-    {{"tol", "tolerance", "eps", "reltol", "abstol"}, "tolerances are --rtol and --atol"},
-    {{"solver", "integrator", "stepper"}, "the integrator is --method"},
+    {{"tol", "tolerance", "eps", "reltol", "abstol"},
+     {"rtol", "atol"},
+     "tolerances are --rtol and --atol"},
+    {{"solver", "integrator", "stepper"}, {"method"}, "the integrator is --method"},
     {{"samples", "trials", "repeats", "n-runs", "num-runs", "ensemble"},
+     {"runs"},
      "the number of runs is --runs"},
     {{"random-seed", "random-state", "rng"},
+     {"seed", "problem-seed"},
      "--seed is that of the noise, and --problem-seed that of the problem"},
-    {{"out", "outfile", "out-file", "save", "save-to"}, "the file is named by -o FILE"},
+    {{"out", "outfile", "out-file", "save", "save-to"}, {"output"}, "the file is named by -o FILE"},
     {{"save-every", "log-every", "eval-every"},
+     {"saves", "save-at"},
      "--saves is the number of records, and --save-at lists their times"},
-    {{"device", "gpu", "cuda"}, "popflow computes on processors; --threads says how many"},
+    {{"device", "gpu", "cuda"}, {"threads"}, "popflow computes on CPUs; --threads says how many"},
     {{"jobs", "workers", "n-jobs", "num-workers", "cores", "cpus"},
+     {"threads"},
      "the number of threads is --threads"},
 };
 
 }  // namespace
 
-std::string answer_to(const std::string& word) {
-  for (const FieldWord& row : kFieldWords)
-    if (std::find(row.words.begin(), row.words.end(), word) != row.words.end()) return row.answer;
-  return "";
+std::string hint_for(const std::string& word, const std::vector<std::string>& offered,
+                     const std::string& prefix) {
+  const auto has = [](const auto& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  bool known = false;
+  for (const FieldWord& row : kFieldWords) {
+    if (!has(row.words, word)) continue;
+    known = true;
+    if (std::all_of(row.options.begin(), row.options.end(),
+                    [&](std::string_view name) { return has(offered, name); }))
+      return std::string(": ") + row.answer;
+  }
+  // The option nearest to a word of the field, --l1 to --lr, means something else.
+  return known ? "" : suggestion(word, offered, prefix);
 }
 
 }  // namespace popflow::options

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace popflow::options {
 
-/// Answer to an option that other programs of the field have and popflow calls something else, or
-/// has not: a clause that names what to take instead. `word` is without dashes. Empty for a word
-/// that the field does not have.
-std::string answer_to(const std::string& word);
+/// End of a sentence about an unknown option or key: ": the learning rate is --learning-rate", or
+/// "; did you mean '--t-end'?". Options of other programs of the field are answered with the
+/// options that popflow has instead, if they are among `offered`, the options of the command.
+/// `word` is without dashes; `prefix` goes before a suggested name. Empty if there is nothing to
+/// suggest.
+std::string hint_for(const std::string& word, const std::vector<std::string>& offered,
+                     const std::string& prefix = "");
 
 }  // namespace popflow::options

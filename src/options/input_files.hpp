@@ -12,7 +12,7 @@ struct InputFile {
   std::string path, reader;
 };
 
-/// Those that options name.
+/// Input files that options name.
 std::vector<InputFile> input_files(const RunConfig& config);
 
 /// Throws UsageError where a file that is to be written to is read: even with --force, since what

@@ -8,6 +8,7 @@
 #include "options/axis_words.hpp"
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
+#include "options/field_words.hpp"
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
@@ -85,7 +86,7 @@ void apply(RunConfig& config, const options::ConfigLine& line,
     return pass_over(config, line.key);
   if (parameters == nullptr) {
     throw InputError(line.place + ": unknown key '" + line.key + "'" +
-                     options::suggestion(line.key, options::option_names(tables(config))));
+                     options::hint_for(line.key, options::option_names(tables(config))));
   }
   if (line.key == "config") {
     throw InputError(line.place + ": a configuration file can't name another one");

@@ -46,7 +46,7 @@ std::vector<OtherWord> other_modes() {
           {"langevin", "the flow with minibatch-like noise is --mode sde"}};
 }
 
-/// What other programs have, and the method that is nearest to it.
+/// Methods of other programs, each with the nearest one of popflow's.
 std::vector<OtherWord> other_methods() {
   const std::string fifth = "an adaptive pair of order five is dopri5";
   const std::string high = "an adaptive pair of order eight is verner8";

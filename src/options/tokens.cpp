@@ -82,11 +82,9 @@ std::string unknown(const std::string& token, const std::vector<std::string>& na
   const bool of_run = std::any_of(run_options().begin(), run_options().end(),
                                   [&](const Parameter& row) { return row.name == bare; });
   if (of_run) return "unknown option " + word + ": 'run' has it, this command has not";
-  if (const std::string answer = answer_to(bare); !answer.empty())
-    return "unknown option " + word + ": " + answer;
   std::vector<std::string> known = names;
   known.emplace_back("help");  // of every command
-  return "unknown option " + word + suggestion(bare, known, "--");
+  return "unknown option " + word + hint_for(bare, known, "--");
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ void Canvas::line(double x0, double y0, double x1, double y1, int colour, Stroke
   if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(x1) || !std::isfinite(y1)) return;
   const double wide = static_cast<double>(columns_ * kAcross - 1);
   const double high = static_cast<double>(rows_ * kDown - 1);
-  // What is far outside would be drawn for ever.
+  // Bounded: a line that ends far outside would be drawn for ever.
   const double length = std::min(1e5, std::max(std::abs(x1 - x0) * wide, std::abs(y1 - y0) * high));
   const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(length)));
   for (std::size_t i = 0; i < steps; ++i) {

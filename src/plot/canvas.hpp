@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// What a terminal can show.
+/// Abilities of a terminal.
 struct Look {
   std::size_t columns = 80;
   bool unicode = true;
@@ -17,7 +17,7 @@ struct Look {
   /// field would push its top out of sight.
   [[nodiscard]] std::size_t field_rows(std::size_t most) const;
 
-  /// Of standard output: its size, whether the locale writes UTF-8, and whether colours are wanted
+  /// Look of standard output: its size, whether the locale writes UTF-8, and if colours are wanted
   /// (a terminal, and no NO_COLOR).
   static Look of_standard_output();
 };

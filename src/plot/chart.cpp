@@ -47,7 +47,7 @@ std::string stroke_sample(const Line& line, const Look& look) {
   return "";
 }
 
-/// What is conserved changes by this much of itself at most; its digits tell nothing.
+/// Largest relative change of a conserved quantity, whose digits then tell nothing.
 constexpr double kRounding = 1e-9;
 
 /// How far apart numbers are, relative to the largest.

@@ -27,7 +27,7 @@ namespace {
 #define POPFLOW_PYTHON_PATH ""
 #endif
 
-/// What Python runs: the package, or a sentence about what it lacks.
+/// Program for Python: runs the package, or prints what is missing.
 constexpr const char* kProgram = R"(
 import signal
 import sys

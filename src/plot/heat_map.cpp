@@ -24,7 +24,7 @@ std::size_t sampled(std::size_t i, std::size_t count, std::size_t n) {
   return count == 1 ? 0 : (i * (n - 1) + (count - 1) / 2) / (count - 1);
 }
 
-/// What stands for the values: a colour and a character for each.
+/// Key of a map: a colour and a character for each value.
 class Key {
  public:
   Key(const HeatMap& map, const Look& look)
@@ -47,7 +47,7 @@ class Key {
     if (look_.unicode) return kShades[level(value, kShades.size())];
     return {kPlain[level(value, kPlain.size())]};
   }
-  /// What they mean, in a line.
+  /// Line that says what colours and characters mean.
   [[nodiscard]] std::string legend() const {
     std::vector<std::string> parts;
     if (map_.words.empty()) {

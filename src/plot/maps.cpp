@@ -30,7 +30,7 @@ struct Along {
   [[nodiscard]] MapAxis of_map() const { return {name, labels}; }
 };
 
-/// Of some cells' runs together, all cells in their order.
+/// One number for each cell, from all of its runs; cells in their order.
 std::vector<double> of_cells(const SweepValues& values, std::size_t cells) {
   const std::size_t each = values.size() / cells;
   std::vector<double> together(cells);
@@ -244,7 +244,7 @@ std::string over_time(const DataFile& file, const Along& axis, const std::string
   return drawn(chart_of(title, "flow time t", std::move(lines), options, in_decades(places)), look);
 }
 
-/// What a sweep with series shows of itself: its first observable that has a number.
+/// Default of a sweep with series: its first observable that has a number.
 std::vector<std::string> first_of(const DataFile& file, const std::vector<std::string>& series) {
   for (const std::string& name :
        text::split_words(file.text_attribute("", "observables").value_or("")))

@@ -11,7 +11,7 @@
 
 namespace popflow {
 
-/// What of a file is drawn, and how.
+/// Contents and style of a picture.
 struct PictureOptions {
   std::vector<std::string> observables = {};  ///< empty: what the file is about
   std::string against = "time";               ///< of runs: what goes to the right

@@ -8,6 +8,7 @@
 #include "plot/trajectories.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "report/told.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -24,15 +25,15 @@ struct Compared {
   std::vector<double> time;
   std::vector<std::string> rungs;
 
-  /// Of several learning rates, that which is drawn.
+  /// Names the learning rate that is drawn, if there are several.
   [[nodiscard]] std::string which() const {
-    const auto settings = static_cast<int>(file.number_attribute("", "settings").value_or(1));
+    const std::int64_t settings = told::count_attribute(file, "", "settings").value_or(1);
     const auto rate = file.number_attribute(group, "learning_rate");
     if (settings < 2 || !rate) return "";
     return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return group + "/" + name; }
-  /// Of a rung or a pair, along time.
+  /// Values of a rung or a pair along time.
   [[nodiscard]] std::vector<double> row(const std::string& name, std::size_t i) const {
     const std::vector<double> all = file.read(path(name)).values;
     if ((i + 1) * time.size() > all.size())

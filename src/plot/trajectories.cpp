@@ -19,7 +19,7 @@ namespace {
 /// Sparklines of observables that have no chart of their own.
 constexpr std::size_t kSparkline = 30;
 
-/// What was recorded along the saves: of every run that did not diverge, as far as it came.
+/// Numbers recorded along the saves, of every run that did not diverge, up to its last save.
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
@@ -122,7 +122,7 @@ std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
   return all;
 }
 
-/// What happened, each kind once: of an ensemble the median of its times.
+/// Marks of events, one for each kind: at the median time in an ensemble.
 std::vector<Mark> marks_of(const DataFile& file) {
   if (!file.has_dataset("events/kind") || !file.has_dataset("events/time")) return {};
   const std::vector<std::string> words =

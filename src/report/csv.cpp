@@ -107,7 +107,7 @@ class Lines {
                        std::to_string(time_.size()));
     return values;
   }
-  /// Of each run; of a single one, as the file says it.
+  /// Word of each run; of a single run, the file's own.
   [[nodiscard]] std::vector<std::string> words_of(const std::string& name) const {
     if (!numbers_.empty()) return words_of_runs(file_, name);
     const auto word = file_.text_attribute("", name);

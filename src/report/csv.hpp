@@ -15,7 +15,7 @@ std::string csv_cell(const std::string& text);
 /// another file.
 void write_csv(const DataFile& file, std::ostream& out);
 
-/// The same of all rungs of a comparison, with the group that each line is from.
+/// Writes the observables of all rungs of a comparison, with the group of each line.
 void write_comparison_csv(const DataFile& file, std::ostream& out);
 
 }  // namespace popflow

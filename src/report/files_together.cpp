@@ -11,6 +11,7 @@
 
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
+#include "report/told.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -43,11 +44,10 @@ Done done_of_sweep(const DataFile& file) {
 }
 
 Done done_of_run(const DataFile& file) {
-  const std::vector<std::int64_t> saves = file.read("saves_done").integers;
-  const std::size_t runs = std::max<std::size_t>(saves.size(), 1);
-  const std::int64_t sum = std::accumulate(saves.begin(), saves.end(), std::int64_t{0});
-  return {.done = static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0)),
-          .all = file.length("time") * runs,
+  const std::size_t saves = file.length("time");
+  const std::vector<std::size_t> done = told::saves_of_runs(file, saves);
+  return {.done = std::accumulate(done.begin(), done.end(), std::uint64_t{0}),
+          .all = saves * done.size(),
           .unit = "saves"};
 }
 
@@ -77,21 +77,39 @@ std::string age_of(const std::string& path) {
   return text::duration(std::max(age.count(), 0.0)) + " ago";
 }
 
-/// Shards of which there is no file, as a sentence.
-std::string missing_shards(const std::map<std::int64_t, std::set<std::int64_t>>& shards) {
+/// Shard of a sweep that a file holds: its number from 1, and the number of shards.
+struct FileShard {
+  std::int64_t number = 0;
+  std::int64_t of = 0;
+};
+
+/// Nothing for a file without shards. Throws InputError if the file's numbers are no shard.
+std::optional<FileShard> shard_of(const DataFile& file) {
+  if (!file.has_group("sweep")) return std::nullopt;
+  const std::optional<std::int64_t> of = told::count_attribute(file, "sweep", "shards");
+  if (!of) return std::nullopt;
+  const std::optional<std::int64_t> number = told::count_attribute(file, "sweep", "shard", *of);
+  return number ? std::optional<FileShard>({*number, *of}) : std::nullopt;
+}
+
+/// Numbers of the shards that are there, by how many shards there are.
+using Shards = std::map<std::int64_t, std::set<std::int64_t>>;
+
+/// Shards of which there is no file, as sentences: the first twenty, and the count of the others.
+std::string missing_shards(const Shards& shards) {
+  constexpr std::ptrdiff_t kMost = 20;
   std::string said;
-  for (const auto& [of, here] : shards) {
-    std::vector<std::string> missing;
-    for (std::int64_t number = 1; number <= of; ++number)
-      if (!here.contains(number)) missing.push_back(std::to_string(number));
-    constexpr std::size_t kMost = 20;
-    const std::size_t others = missing.size() > kMost ? missing.size() - kMost : 0;
-    missing.resize(missing.size() - others);
-    if (missing.empty()) continue;
-    said += "no file among these: shard" + std::string(missing.size() > 1 ? "s " : " ") +
-            text::join(missing, ", ") +
-            (others > 0 ? " and " + std::to_string(others) + " others" : "") + " of " +
-            std::to_string(of) + "\n";
+  for (const auto& [of, present] : shards) {
+    std::vector<std::string> named;
+    for (std::int64_t number = 1; number <= of && std::ssize(named) < kMost; ++number)
+      if (!present.contains(number)) named.push_back(std::to_string(number));
+    if (named.empty()) continue;
+    const std::int64_t missing = of - std::ssize(present);
+    const std::int64_t others = missing - std::ssize(named);
+    said += "no file among these: shard" + std::string(missing > 1 ? "s " : " ") +
+            text::join(named, ", ");
+    if (others > 0) said += " and " + std::to_string(others) + (others > 1 ? " others" : " other");
+    said += " of " + std::to_string(of) + "\n";
   }
   return said;
 }
@@ -101,23 +119,20 @@ std::string missing_shards(const std::map<std::int64_t, std::set<std::int64_t>>&
 FilesTogether describe_files(const std::vector<std::string>& paths) {
   FilesTogether together;
   std::vector<std::vector<std::string>> rows = {{"file", "status", "done", "last written"}};
-  std::map<std::string, Done> all;                        // by unit
-  std::map<std::int64_t, std::set<std::int64_t>> shards;  // that are here, by how many there are
+  std::map<std::string, Done> all;  // by unit
+  Shards shards;
   const auto add = [&](const DataFile& file) {
     const Done one = done_of(file);
     const std::string status = file.text_attribute("", "status").value_or("unknown");
+    const std::optional<FileShard> shard = shard_of(file);
     const bool unfinished = status == "running" || status == "interrupted";
-    rows.push_back({file.path(), status, in_words(one), unfinished ? age_of(file.path()) : ""});
     Done& sum = all[one.unit];
     sum.unit = one.unit;
     sum.done += one.done;
     sum.all += one.all;
     for (const auto& [word, count] : one.ended) sum.ended[word] += count;
-    if (const auto of =
-            file.has_group("sweep") ? file.number_attribute("sweep", "shards") : std::nullopt;
-        of && *of > 1)
-      shards[static_cast<std::int64_t>(*of)].insert(
-          static_cast<std::int64_t>(file.number_attribute("sweep", "shard").value_or(0)));
+    if (shard && shard->of > 1) shards[shard->of].insert(shard->number);
+    rows.push_back({file.path(), status, in_words(one), unfinished ? age_of(file.path()) : ""});
   };
   for (const std::string& path : paths) {
     try {

@@ -7,7 +7,7 @@
 #include "popflow/data_file.hpp"
 #include "report/told.hpp"
 
-/// What a summary says of the runs of an ensemble together.
+/// Summaries over the runs of an ensemble.
 namespace popflow {
 
 /// Which runs count in what is said of all of them together: not those that diverged.
@@ -42,7 +42,7 @@ std::string events_of_runs(const DataFile& file, std::size_t runs, const Counted
 /// several runs all their items.
 void add_passages(const DataFile& file, told::Rows& rows, std::size_t runs, const Counted& counted);
 
-/// Of each observable the mean at the start, and how the runs' last values lie.
+/// Table of observables: the mean at the start, and the distribution of the runs' last values.
 std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t saves,
                           const Counted& counted);
 

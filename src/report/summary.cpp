@@ -63,7 +63,7 @@ std::string where_runs_stopped(const DataFile& file) {
   return "t = " + rounded(*first) + (*first < *last ? " to " + rounded(*last) : "");
 }
 
-/// The same of the runs of an ensemble, which need not have come equally far.
+/// Progress of an ensemble, whose runs need not have come equally far.
 std::string reached_by_runs(const DataFile& file, const std::vector<double>& time) {
   const std::vector<std::int64_t> done = file.read("saves_done").integers;
   const auto saves = static_cast<std::int64_t>(time.size());
@@ -315,7 +315,7 @@ std::string summarize(const DataFile& file) {
   add(above, "sizes", sizes(file));
   add(above, "constants", constants(file));
   const std::size_t runs = ensemble(file);
-  // Of one run everything is told, whatever became of it.
+  // A single run counts however it ended.
   const Counted counted = runs > 1 ? Counted(file) : Counted();
   const auto everyone = [](std::size_t) { return true; };
   if (runs > 0)

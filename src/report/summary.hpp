@@ -14,7 +14,7 @@ namespace popflow {
 /// the file is not a run's.
 std::string summarize(const DataFile& file);
 
-/// What the user should not miss about a run's end: counts of failures, stages of a training that
+/// Warnings about a run's end: counts of failures, stages of a training that
 /// did not begin.
 std::vector<std::string> warnings_at_end(const DataFile& file);
 /// Has a file of this layout what they are about?

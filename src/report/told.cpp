@@ -1,6 +1,7 @@
 #include "report/told.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "popflow/error.hpp"
@@ -35,6 +36,17 @@ std::optional<std::int64_t> whole_number(const DataFile& file, const std::string
   const auto counts = file.read(name).integers;
   if (counts.empty()) return std::nullopt;
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+std::optional<std::int64_t> count_attribute(const DataFile& file, const std::string& object,
+                                            const std::string& name, std::int64_t most) {
+  const std::optional<double> value = file.number_attribute(object, name);
+  if (!value) return std::nullopt;
+  if (!(*value >= 1 && *value <= static_cast<double>(most)) || *value != std::floor(*value))
+    throw InputError("'" + file.path() + "' is damaged: the attribute " + name + " of " +
+                     (object.empty() ? "the file" : object) + " is " + text::rounded(*value) +
+                     "; it must be a whole number from 1 to " + std::to_string(most));
+  return static_cast<std::int64_t>(*value);
 }
 
 std::vector<std::size_t> saves_of_runs(const DataFile& file, std::size_t saves) {

@@ -7,7 +7,7 @@
 
 #include "popflow/data_file.hpp"
 
-/// What a file tells, in the form in which tables for people need it.
+/// Contents of files in the form that tables for people need.
 namespace popflow::told {
 
 /// The rows of a table.
@@ -19,6 +19,11 @@ std::string shown(const std::string& text);
 std::string attribute(const DataFile& file, const std::string& object, const std::string& name);
 /// Throws InputError unless it is the file of a run, or of an ensemble.
 void require_run(const DataFile& file);
+/// Attribute that counts, from 1 to `most`; nothing if there is none. Throws InputError for any
+/// other number.
+std::optional<std::int64_t> count_attribute(const DataFile& file, const std::string& object,
+                                            const std::string& name,
+                                            std::int64_t most = std::int64_t{1} << 53);
 /// A count, of all runs together.
 std::optional<std::int64_t> whole_number(const DataFile& file, const std::string& name);
 /// How many saves hold data in each run, one of a file of one flow; never more than there are.
@@ -27,7 +32,7 @@ std::vector<std::size_t> saves_of_runs(const DataFile& file, std::size_t saves);
 std::size_t saves_done(const DataFile& file, std::size_t saves);
 /// Number of runs, or 0 for a file of one flow.
 std::size_t ensemble(const DataFile& file);
-/// What the first save is called in a table: "first", or at which time it is if that is not the
+/// Heading of the first save in a table: "first", or its time if that is not the
 /// start, from which drifts then do not count.
 std::string first_save(const DataFile& file);
 /// The names of the observables.

@@ -53,7 +53,7 @@ std::vector<Ends> redrawn_ends(const Paths& paths, const std::vector<Summary>& o
       const double fourth =
           s.fourth - 4 * m * s.third + 6 * m * m * s.second - 3 * n * m * m * m * m;
       const double error = error_of_log(n, n * fourth / (squares * squares));
-      // What is drawn from has the variance of the sample by n.
+      // The bootstrap draws from the sample, whose variance has the divisor n.
       const double from = of[t].variance * (of[t].number - 1) / of[t].number;
       if (error > 0) z[i][t] = 0.5 * std::log(squares / (n - 1) / from) / error;
     }

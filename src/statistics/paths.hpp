@@ -22,7 +22,7 @@ struct Paths {
 /// The rows of those runs that are finite at all of the first `times` times.
 Paths finite_runs(const Paths& paths, std::size_t times);
 
-/// Of the finite values at one time.
+/// Moments of the finite values at one time.
 struct Summary {
   double number = 0;
   double mean = kNoNumber;

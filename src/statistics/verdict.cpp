@@ -49,7 +49,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
       if (d.error[t] > 0) beyond_by_scatter = true;
     }
     if (d.error[t] > 0) scatters = true;
-    // What may be chance would shrink with the errors.
+    // A difference that may be chance would shrink with the errors.
     const bool certain = size > d.band[t];
     const double shrinks = certain ? width : width + size;
     const double room = certain ? size - margin : -margin;

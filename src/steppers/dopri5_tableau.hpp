@@ -7,7 +7,7 @@
 namespace popflow::dopri5 {
 
 inline constexpr std::size_t kStages = 7;
-/// Of the local error of its embedded solution, by which it chooses its steps: h^5.
+/// Order of the local error of the embedded solution, which controls the step size: h^5.
 inline constexpr int kErrorOrder = 5;
 
 /// Weights of the slopes that lead to the next stage. The last row is the solution, whose slope is

@@ -83,7 +83,7 @@ class Euler : public FixedStep<Of<odeint::euler>> {
   }
 };
 
-/// The same where the System takes its step in one pass over memory.
+/// Euler's method where the System takes its step in one pass over memory.
 class FusedEuler : public Euler {
  public:
   FusedEuler(Rhs& rhs, Workers& workers) : Euler(rhs, workers), event_functions_(rhs.events()) {}

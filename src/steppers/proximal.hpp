@@ -11,7 +11,7 @@ namespace popflow {
 std::unique_ptr<Stepper> make_splitting(std::unique_ptr<Stepper> smooth, const Proximal& term,
                                         const Regime& regime, double longest);
 
-/// The same with steps that an error estimate chooses: one step of the splitting against two of
+/// Splitting with steps that an error estimate chooses: one step of the splitting against two of
 /// half the length. The result is extrapolated from the two, of order 2. Entries at rest stay
 /// exactly where they are; one may go past zero, by no more than a step may err, on its way to
 /// rest.

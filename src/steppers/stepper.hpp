@@ -110,7 +110,7 @@ class Stepper {
 };
 
 // Factories, for the table of methods (flow_methods.hpp).
-// Those of embedded pairs are in embedded_pair.hpp.
+// Embedded pairs have theirs in embedded_pair.hpp.
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers);
 /// Throws UsageError if the System has no Jacobian, or if the machine has no memory for it.

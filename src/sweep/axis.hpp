@@ -24,7 +24,7 @@ struct SweptParameter {
   [[nodiscard]] std::string text(std::size_t i) const {
     return is_number() ? shortest(numbers[i]) : words[i];
   }
-  /// Of a number.
+  /// Value at place `i` of a parameter that is a number.
   [[nodiscard]] Value value(std::size_t i) const {
     if (parameter->kind == Kind::integer) return static_cast<std::int64_t>(numbers[i]);
     return numbers[i];
@@ -41,7 +41,7 @@ struct Axis {
   [[nodiscard]] std::size_t size() const { return parameters.front().size(); }
 };
 
-/// What the words of --over say, with what the user should know of them.
+/// Axes that the words of --over describe, with notes for the user.
 struct Axes {
   std::vector<Axis> axes;
   std::vector<std::string> remarks = {};  ///< values that coincided and were merged

@@ -72,7 +72,7 @@ class Cells {
   /// Does a variable of that name in the sweep's file say where on an axis a cell is?
   [[nodiscard]] bool is_coordinate(std::string_view variable) const;
 
-  /// Of everything that decides the numbers: equal for the shards of one sweep alone.
+  /// Hash of everything that decides the numbers: equal for the shards of one sweep alone.
   [[nodiscard]] std::string hash() const;
 
  private:

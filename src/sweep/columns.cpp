@@ -23,7 +23,7 @@ constexpr double kSmallStates = 1024.0 * 1024 * 1024;
 /// Places of an axis at which systems are made to compare the sizes of their states.
 constexpr std::size_t kProbes = 9;
 
-/// What a System's states and passages look like.
+/// Shapes of a System's states and passages.
 struct StateShape {
   std::vector<std::string> fields;
   std::vector<std::string> passages;

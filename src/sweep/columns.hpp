@@ -31,7 +31,7 @@ struct Table {
   std::size_t add(VariableSpec spec, std::size_t numbers = 1);
 };
 
-/// What is kept of each run and each cell: settled by the system's description before the first
+/// Columns of a run's row and a cell's row: fixed by the system's description before the first
 /// cell is computed, never by results.
 struct Columns {
   /// Makes some of the systems, to see whether states are equally large. Throws what they refuse,
@@ -55,13 +55,13 @@ struct Columns {
   std::vector<std::string> passage_names = {};
   std::vector<std::string> field_names = {};
   std::vector<std::size_t> of_fields = {};  ///< their places among the columns
-  // The same of a cell's row.
+  // Places in a cell's row.
   std::size_t seed = 0, constants = 0, cell_times = 0;
   bool has_seed = false;
   bool own_times = false;
   std::vector<std::string> constant_names = {};
 
-  /// What the system's own parameters came to that were not given, as far as it is the same for all
+  /// Resolved values of the system's own parameters that were not given, if they are equal in all
   /// cells: p and q of a text, say.
   std::vector<std::pair<std::string, Value>> settled = {};
 

@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// What a sweep is computed with, on every rank.
+/// Means to compute a sweep with, on every rank.
 struct SweepWork {
   const Cells& cells;
   const Columns& columns;

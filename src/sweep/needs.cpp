@@ -20,7 +20,7 @@ namespace popflow {
 
 namespace {
 
-/// What a few cells that are spread over the map took, each with as many neighbours as go together.
+/// Cost of a few cells all over the map, each with as many neighbours as are computed together.
 struct Cost {
   std::uint64_t cells = 0;
   double seconds_a_run = 0;
@@ -72,7 +72,7 @@ Cost cost_of(const Sweep& sweep, const Catalogue& catalogue) {
   return result;
 }
 
-/// Of a layout, but for one that would itself be large.
+/// Size of the file by its layout, or by its data alone if the layout itself would be large.
 double size_of_file(const Sweep& sweep, unsigned threads) {
   const double bytes = sweep.data_bytes();
   return bytes > 1e9 ? bytes : file_bytes(sweep.layout(threads));
@@ -117,7 +117,7 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
                               ", from " + std::to_string(cost.cells) + " cells"});
   const double rows_in_memory =
       8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
-  // Of samples the least is counted: longer contexts take more.
+  // A lower bound for samples: longer contexts take more.
   rows.push_back({"memory", (cells.noisy() ? "from " : "up to ") +
                                 describe_bytes(8 * cost.numbers_a_thread * busy) +
                                 " for runs under way, and up to " + describe_bytes(rows_in_memory) +

@@ -7,7 +7,7 @@
 
 namespace popflow {
 
-/// What a sweep will take: the page of --dry-run, from some of its cells, which it computes.
+/// Page of --dry-run: time, memory and file size, from some of the cells, which it computes.
 /// `path` is that of its file.
 std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsigned threads,
                            const std::string& program, const std::string& path);
@@ -16,8 +16,8 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
 /// that come first. InputError; `way_out` says what helps.
 void require_files(const Cells& cells, const std::string& way_out);
 
-/// What a system refuses lies mostly beyond some value, at a corner of the grid, and so does
-/// what memory has no room for, as far as that is certain: found before hours are spent on the
+/// Refusals by a system lie mostly beyond some value, at a corner of the grid, and so do sizes
+/// that memory has no room for, as far as that is certain: found before hours are spent on the
 /// cells that come first. Tries as many corners as a second is enough for, the first cell among
 /// them.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers);

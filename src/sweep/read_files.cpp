@@ -33,7 +33,7 @@ std::string hash_of(const std::string& path) {
   return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
-/// Of the options, with the whole paths by which the sweep's file records them, and of the axes, as
+/// Input files of the options, with the full paths that the sweep's file has, and of the axes, as
 /// these name them.
 std::vector<InputFile> files_of(const Cells& cells) {
   std::vector<InputFile> files;
@@ -49,7 +49,7 @@ std::vector<InputFile> files_of(const Cells& cells) {
   return files;
 }
 
-/// Of those that decide the cells' numbers, as the sweep names them, each once.
+/// Paths of the files that decide the cells' numbers, as the sweep names them, each once.
 std::set<std::string> paths_of(const Cells& cells) {
   std::set<std::string> paths;
   for (const InputFile& file : files_of(cells))

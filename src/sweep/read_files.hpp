@@ -16,7 +16,7 @@ std::string contents_of_files(const Cells& cells);
 /// --force, since what has been replaced cannot be read again.
 void refuse_output_among_read(const std::string& output, const Cells& cells);
 
-/// What is kept of the contents of the files that sweeps read.
+/// Cache of the contents of files that sweeps read.
 class FileContents {
  public:
   FileContents() = default;

@@ -30,7 +30,7 @@ std::string text_of(const VariableSpec& spec) {
   return spec.name;
 }
 
-/// Of runs that ended in several ways: those at a limit are not to be passed over.
+/// Status of runs that ended in several ways: a limit takes precedence.
 Status mixed(const std::vector<std::uint64_t>& counts) {
   for (const Status limit : {Status::step_limit, Status::underflow, Status::stuck})
     if (counts[static_cast<std::size_t>(limit)] > 0) return limit;

@@ -16,7 +16,7 @@ class Reduction {
  public:
   explicit Reduction(const Columns& columns, std::uint64_t runs);
 
-  /// What a cell's row holds.
+  /// Columns of a cell's row.
   [[nodiscard]] const Table& of_cell() const { return of_cell_; }
   /// The dimension of the counts of runs by how they ended.
   [[nodiscard]] DimensionSpec status_words() const;

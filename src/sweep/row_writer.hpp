@@ -25,7 +25,7 @@ class RowWriter final : public TrajectorySink {
       : columns_(columns), of_(of), row_(run_row), cell_row_(cell_row) {}
 
   void start(const Driver& /*driver*/) override {}
-  /// What --record series keeps of a save.
+  /// Keeps the observables of a save, for --record series.
   void save(std::size_t i, const Driver& driver) override;
   /// As in a run's file: the first save that was not reached has the last values.
   void stop(std::size_t i, bool saved, const Driver& driver) override {

@@ -19,7 +19,7 @@ class SweepValues {
 
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
   [[nodiscard]] double number(std::size_t i) const { return numbers_[i]; }
-  /// What the numbers stand for; empty if they are just that.
+  /// Words that the numbers stand for; empty for plain numbers.
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
   /// To the last bit.
@@ -28,9 +28,9 @@ class SweepValues {
   [[nodiscard]] std::string rounded(std::size_t i) const { return shown(i, true); }
   /// How many of these runs there are and did not diverge; of how they ended, those that did, too.
   [[nodiscard]] std::size_t counted(std::size_t first, std::size_t count) const;
-  /// What these have together: the commonest word, or the median.
+  /// Summary of these values: the commonest word, or the median.
   [[nodiscard]] std::string together(std::size_t first, std::size_t count) const;
-  /// The same as a number; NaN if there is none.
+  /// Summary as a number; NaN if there is none.
   [[nodiscard]] double number_together(std::size_t first, std::size_t count) const;
 
  private:
@@ -45,7 +45,7 @@ class SweepValues {
 /// Variables with one number a cell or, beyond that, a run.
 std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cells);
 
-/// What a sweep is about if nobody says: outcomes, else when things happened, else the first
+/// Default variable of a sweep: outcomes, else times of events, else the first
 /// observable.
 std::string main_variable(const DataFile& file, const std::vector<std::string>& names);
 

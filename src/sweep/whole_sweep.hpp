@@ -26,7 +26,7 @@ struct Sweep {
   [[nodiscard]] double busy(unsigned threads) const {
     return static_cast<double>(std::min<std::uint64_t>(threads, all_runs()));
   }
-  /// That the file holds, but for what lies along single axes.
+  /// Bytes that the file holds, without variables along single axes.
   [[nodiscard]] double data_bytes() const;
   [[nodiscard]] GroupSpec layout(unsigned threads) const {
     return sweep_layout(cells, columns, reduced(), threads);

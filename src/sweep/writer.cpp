@@ -7,7 +7,7 @@ namespace popflow {
 
 namespace {
 
-/// What one column of some rows holds, as the file's type.
+/// Entries of one column of some rows, as the file's type.
 template <class T>
 std::vector<T> gather(const Column& column, std::span<const double> rows, std::size_t width) {
   const std::size_t count = rows.size() / width;

@@ -21,7 +21,7 @@ class SweepWriter final : public BatchWriter {
               const Reduction* reduction, double sync_every);
 
   void write(const Batch& batch) override;
-  /// That writing has taken so far.
+  /// Seconds that writing has taken so far.
   [[nodiscard]] double seconds() const { return seconds_.count(); }
 
  private:

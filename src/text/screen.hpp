@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// What the user sees while the program works: results on one stream (standard output), messages,
+/// Output to the user while the program works: results on one stream (standard output), messages,
 /// warnings and progress on another (standard error). Not for use by several threads at once.
 class Screen {
  public:

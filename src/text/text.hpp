@@ -56,7 +56,7 @@ std::string placeholder(const Parameter& parameter);
 /// "--output FILE" or, with its letter, "-o, --output FILE".
 std::string option_form(const Parameter& parameter);
 
-/// What a parameter may be: "at least 2", "a, b".
+/// Allowed values of a parameter: "at least 2", "a, b".
 std::string allowed_values(const Parameter& parameter);
 
 /// The default as help shows it; empty where there is nothing to show.

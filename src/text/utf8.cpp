@@ -80,7 +80,7 @@ std::string in_line(std::string_view text) {
 }
 
 std::string in_sentence(std::string_view words) {
-  // What is cut off need not be looked at; a character that is cut shows as replaced.
+  // Only the kept part is examined; a character cut in two shows as replaced.
   const std::string line = in_line(words.substr(0, kQuotedBytes));
   return words.size() <= kQuotedBytes ? line : line + "...";
 }

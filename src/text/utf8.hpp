@@ -17,7 +17,7 @@ namespace popflow::text {
 /// characters other than newline and tab are replaced by U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// The same in one line: newlines and tabs are replaced, too.
+/// Printable text in one line: newlines and tabs are replaced, too.
 [[nodiscard]] std::string in_line(std::string_view text);
 
 /// A name or a few words that somebody else wrote, within a sentence: printable, in one line, cut

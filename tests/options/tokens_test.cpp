@@ -96,6 +96,22 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
     args.insert(args.end(), words.begin(), words.end());
     CHECK_THAT(refused(2, args), Contains(answer) && !Contains("did you mean"));
   }
+  CHECK_THAT(refused(2, {"compare", "scb", "--lr", "0.1"}), Contains("is --learning-rate"));
+  CHECK_THAT(refused(2, {"sweep", "scb", "--over", "w0=1,2", "--lr", "0.1"}),
+             Contains("is --learning-rate"));
+  // No command is told of an option that it lacks.
+  CHECK_THAT(refused(2, {"compare", "scb", "--sgd"}), Contains("--rungs") && !Contains("--mode"));
+  CHECK_THAT(refused(2, {"compare", "scb", "--adam"}), Contains("--rungs") && !Contains("--mode"));
+  CHECK_THAT(refused(2, {"compare", "scb", "--solver", "rk4"}), !Contains("--method"));
+  for (const char* command : {"verify", "resume", "merge", "info", "plot"}) {
+    INFO(command);
+    CHECK_THAT(refused(2, {command, "scb", "--lr", "0.1"}), Contains("unknown option --lr") &&
+                                                                !Contains("--learning-rate") &&
+                                                                !Contains("did you mean"));
+    CHECK_THAT(refused(2, {command, "scb", "--momentum", "0.1"}), !Contains("--mode"));
+  }
+  CHECK_THAT(refused(2, {"merge", "a.h5", "b.h5", "--out", "c.h5"}), Contains("-o FILE"));
+  CHECK_THAT(refused(2, {"resume", "a.h5", "--jobs", "2"}), Contains("is --threads"));
   // An option of that name comes first.
   CHECK_THAT(refused(2, {"run", "scb", "--schedule", "x"}), !Contains("unknown option"));
 }
@@ -118,6 +134,8 @@ TEST_CASE("wrong input files are distinguished from wrong words", "[fast][cli]")
   };
   CHECK_THAT(refused(3, config("vocab-siz = 3\n")),
              Contains("line 1: unknown key 'vocab-siz'") && Contains("'vocab-size'"));
+  CHECK_THAT(refused(3, config("lr = 0.1\n")),
+             Contains("line 1: unknown key 'lr': the learning rate is --learning-rate"));
   CHECK_THAT(refused(3, config("saves = 3\nvocab-size = -3\n")),
              Contains("line 2: vocab-size is -3") && Contains("at least 2"));
   CHECK_THAT(refused(3, config("nonsense\n")), Contains("key = value"));

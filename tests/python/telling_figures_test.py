@@ -35,6 +35,23 @@ def starts(folder):
                          output=folder / "starts.h5", show=False)
 
 
+@pytest.fixture(scope="module")
+def stages(folder):
+    return popflow.run("scb", vocab_size=4, context_length=20, schedule="two-stage",
+                       coordinates="support", output=folder / "stages.h5", show=False)
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    """A comparison whose bands reach far beyond its margin."""
+    path = folder / "compared.h5"
+    popflow.compare("markov", learning_rate=0.2, batch_size=8, runs=6, t_end=6, saves=5,
+                    output=path, show=False).close()
+    with h5py.File(path, "r+") as file:
+        file["comparison/loss_band"][...] = 100
+    return popflow.open(path)
+
+
 def keys(figure):
     return [text.get_text() for key in figure.legends for text in key.get_texts()]
 
@@ -95,8 +112,14 @@ def test_no_two_of_many_curves_look_alike():
 
 def test_a_sweep_of_series_draws_them(starts):
     figure = popflow.figure(starts)
-    assert all(axes.get_xlabel() == "flow time, $t$" for axes in figure.axes
-               if hasattr(axes, "get_subplotspec") and axes.get_xlabel())
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert titles(figure)[:len(panels)] == [
+        "population loss, in nats", "the model's Pr(0 $\\to$ 1)", "the model's Pr(1 $\\to$ 0)"]
+    assert [axes.get_xlabel() for axes in panels] == ["flow time, $t$"] * 3
+    for axes, name in zip(panels, ("loss", "prob_0to1", "prob_1to0")):
+        assert len(axes.lines) == starts.sizes["w0"]
+        for line, series in zip(axes.lines, starts[name].values):
+            assert np.isin(line.get_ydata(), series).all() and len(line.get_ydata()) > 100
 
 
 @pytest.mark.parametrize("system, options, first", [
@@ -161,13 +184,11 @@ def test_an_early_stage_has_a_logarithmic_time(folder):
     assert not early(late) and popflow.figure(late).axes[0].get_xscale() == "linear"
 
 
-def test_nothing_is_drawn_of_a_training_that_has_ended(folder):
-    run = popflow.run("scb", vocab_size=4, context_length=20, schedule="two-stage",
-                      coordinates="support", output=folder / "stages.h5", show=False)
-    words = run.popflow.words("stage").values
-    ended = float(run.time[int(np.flatnonzero(words == "ended")[0])])
-    figure = popflow.figure(run)
-    assert figure.axes[0].get_xlim()[1] == ended < float(run.time[-1])
+def test_nothing_is_drawn_of_a_training_that_has_ended(stages):
+    words = stages.popflow.words("stage").values
+    ended = float(stages.time[int(np.flatnonzero(words == "ended")[0])])
+    figure = popflow.figure(stages)
+    assert figure.axes[0].get_xlim()[1] == ended < float(stages.time[-1])
     assert "stage: ended" not in keys(figure)
 
 
@@ -186,6 +207,8 @@ def test_a_learned_matrix_stands_beside_the_true_one_in_one_scale(folder):
     assert np.array_equal(Q.get_array(), run.popflow.group("problem").Q)
     assert A.get_clim() == Q.get_clim()
     assert np.allclose(difference.get_array(), A.get_array() - Q.get_array())
+    headings = [axes.get_title("left").replace("\n", " ") for axes in asked[:3]]
+    assert headings[2] == f"{headings[0]} minus {headings[1]}"
     with pytest.raises(popflow.InputError, match="A and P differ in their shapes"):
         popflow.figure(run, observable="A-P,Q")
 
@@ -240,14 +263,8 @@ def test_outcomes_have_medians_of_their_own(folder):
         keys(figure))
 
 
-def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbers(folder):
-    compared = popflow.compare("markov", learning_rate=0.2, batch_size=8, runs=6, t_end=6, saves=5,
-                               output=folder / "compared.h5", show=False)
-    compared.close()
-    with h5py.File(folder / "compared.h5", "r+") as file:
-        file["comparison/loss_band"][...] = 100
-    compared = popflow.open(folder / "compared.h5")
-    figure = popflow.figure(folder / "compared.h5", observable="loss")
+def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbers(compared):
+    figure = popflow.figure(compared.attrs["path"], observable="loss")
     figure.canvas.draw()
     difference, ratio = figure.axes[1:3]
     margin = float(compared.loss_margin)
@@ -258,8 +275,8 @@ def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbe
     assert not any("times" in text for text in texts), texts
 
 
-def test_no_quarter_of_a_comparison_is_blank(folder):
-    figure = popflow.figure(folder / "compared.h5")
+def test_no_quarter_of_a_comparison_is_blank(compared):
+    figure = popflow.figure(compared.attrs["path"])
     panels = len(figure.axes)
     assert panels % 2 == 0 or len(figure.axes[-1].get_subplotspec().colspan) == 2
 
@@ -305,11 +322,10 @@ def test_means_of_runs_have_error_bars(folder):
     assert np.allclose(halves, 2 * swept.loss_mean_error)
 
 
-def test_events_are_explained_in_the_order_of_their_times(folder):
-    run = popflow.open(folder / "stages.h5")
-    told = [text.split(", $t$")[0] for text in keys(popflow.figure(run, observable="loss"))
+def test_events_are_explained_in_the_order_of_their_times(stages):
+    told = [text.split(", $t$")[0] for text in keys(popflow.figure(stages, observable="loss"))
             if "$t$" in text]
-    happened = sorted((float(time), name.replace("_", " ")) for name, time in run.time_of.items()
+    happened = sorted((float(time), name.replace("_", " ")) for name, time in stages.time_of.items()
                       if np.isfinite(time))
     assert sorted(told) == sorted(name for _, name in happened)
     times = dict((name, time) for time, name in happened)

@@ -1,6 +1,8 @@
 # label: fast
 """Arguments that nobody should give: errors of the package's own kind, which name them."""
 
+import html
+import os
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import xarray
 
 import popflow
 from popflow import executable
+from popflow.long_words import LONGEST
 from popflow.words import FLAGS
 
 
@@ -64,11 +67,29 @@ def test_a_hundred_thousand_values_go_by_a_configuration_file(tmp_path):
         popflow.sweep("markov", {"w0": values}, config="other.cfg", t_end=0.1)
 
 
-def test_a_sweep_shows_first_what_came_out(tmp_path):
+def test_paths_need_not_be_utf8(tmp_path):
+    names = [os.fsdecode(os.path.join(os.fsencode(tmp_path), name)) for name in
+             (b"short-\xff.h5", b"long-\xff.h5")]
+    assert popflow.run("markov", t_end=1, output=names[0]).sizes["time"] > 0
+    # Links to this start, whose names are together too long for a command line.
+    links = [f"{names[0]}-{number:0200}" for number in range(1 + LONGEST // 230)]
+    for link in links:
+        os.link(names[0], link)
+    swept = popflow.sweep("markov", {"init-from": links}, t_end=0.1, state="none", output=names[1])
+    assert swept.sizes["init_from"] == len(links)
+
+
+def test_a_sweep_shows_first_what_came_out(tmp_path, monkeypatch):
     swept = popflow.sweep("markov", {"w0": [-1, 1]}, t_end=1, output=tmp_path / "map.h5")
     page = popflow.executable.ask("info", str(tmp_path / "map.h5")).rstrip()
     assert repr(swept).startswith(page) and "Data variables" in repr(swept)
-    assert swept._repr_html_().startswith("<pre>")
+    asked = []
+    ask = popflow.executable.ask
+    monkeypatch.setattr(popflow.executable, "ask",
+                        lambda *words: asked.append(words) or ask(*words))
+    shown = swept._repr_html_()
+    assert shown.startswith("<pre>") and "xr-wrap" in shown
+    assert len(asked) == 1 and shown.count(html.escape(page.splitlines()[0])) == 1
     assert not repr(swept.isel(w0=0)).startswith(page)
 
 

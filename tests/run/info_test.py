@@ -4,8 +4,10 @@
 
 import csv
 import io
+import math
 import os
 import re
+import shutil
 
 from runs import Folder, check, h5py, np, popflow, run_all
 
@@ -70,6 +72,43 @@ def test_several_files_have_a_line_each():
         check("other.h5 -" in " ".join(failed.out.split()) and "other.h5" in failed.err, failed)
         check("--json is for one file" in
               popflow("info", *names, "--json", folder=folder, code=2).err, "--json")
+
+
+def test_shards_that_cannot_be_are_refused_and_many_missing_ones_counted():
+    with Folder() as folder:
+        popflow("sweep", "markov", "--over", "w0=-1:1:4", "--t-end", 1, "--shard", "2/4", "-o",
+                "good.h5", folder=folder, code=0)
+        run(folder, "markov", "--t-end", 2, "--saves", 9)
+        bad = os.path.join(folder, "bad.h5")
+        for name, value, allowed in (
+                ("shards", 1e300, "1 to 9007199254740992"), ("shards", -3, "1 to"),
+                ("shards", math.nan, "1 to"), ("shards", 4.5, "1 to"), ("shard", 5, "1 to 4"),
+                ("shard", 0, "1 to 4"), ("shard", -1e300, "1 to 4"), ("shard", math.inf, "1 to 4")):
+            shutil.copy(os.path.join(folder, "good.h5"), bad)
+            with h5py.File(bad, "a") as file:
+                del file["sweep"].attrs[name]
+                file["sweep"].attrs[name] = float(value)
+            said = popflow("info", "bad.h5", "run.h5", folder=folder, code=3)
+            check(f"the attribute {name} of sweep is" in said.err and allowed in said.err, said)
+            lines = [line.split()[:2] for line in said.out.splitlines()]
+            check(lines.count(["bad.h5", "-"]) == 1 and "9 of 9 saves" in said.out, said)
+            check(sum(line[:1] == ["bad.h5"] for line in lines) == 1, "one line a file")
+        shutil.copy(os.path.join(folder, "good.h5"), bad)
+        with h5py.File(bad, "a") as file:
+            file["sweep"].attrs["shards"] = 2**53
+        said = popflow("info", "bad.h5", "run.h5", folder=folder, code=0).out
+        check("no file among these: shards 1, 3, 4, " in said and
+              f", 21 and {2**53 - 21} others of {2**53}" in said, said)
+
+
+def test_saves_of_damaged_files_are_within_their_number():
+    with Folder() as folder:
+        path = run(folder, "markov", "--mode", "sgd", "--runs", 3, "--t-end", 2, "--saves", 9)
+        run(folder, "markov", "--t-end", 2, "--saves", 9, name="flow.h5")
+        with h5py.File(path, "a") as file:
+            file["saves_done"][...] = [2**62, 2**62, -5]
+        said = popflow("info", os.path.basename(path), "flow.h5", folder=folder, code=0).out
+        check("18 of 27 saves" in said and "in all 27 of 36 saves" in said, said)
 
 
 def test_an_extension_does_not_list_its_times():

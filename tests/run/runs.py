@@ -1,7 +1,6 @@
 """Running the program, and comparing the files it writes. For the tests in this folder."""
 
 import ctypes
-import functools
 import math
 import os
 import random
@@ -325,22 +324,6 @@ def check_equal(path, other, **free):
 def attribute(path, name, group="/"):
     with h5py.File(path, "r") as file:
         return plain(file[group].attrs[name])
-
-
-def expected_failure(reason, always=True):
-    """Marks a test of a known fault. Unless it fails only now and then (`always` is false), its
-    success is a failure: the mark must go."""
-    def mark(test):
-        @functools.wraps(test)
-        def marked():
-            try:
-                test()
-            except AssertionError as problem:
-                return f"failed as expected ({reason}): {problem}"
-            check(not always, f"no longer fails ({reason}): remove expected_failure")
-            return None
-        return marked
-    return mark
 
 
 def run_all():

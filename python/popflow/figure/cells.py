@@ -63,7 +63,7 @@ def last_along(variable: xarray.DataArray, along: str, data: xarray.Dataset) -> 
 
 
 def meaning_of_finished(data: xarray.Dataset, name: str) -> str:
-    """What finished() is: of a variable over time, the meaning says no end by itself."""
+    """Meaning of finished(): for a variable over time, its own meaning names no end."""
     what, comma, rest = meaning(data, name).partition(",")
     along_time = {"time", "save"} & set(data[name].dims)
     return what + (" at the end" if along_time else "") + comma + rest
@@ -81,7 +81,7 @@ def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:
 
 
 def all_diverged(data: xarray.Dataset, axis: str) -> Any:
-    """Of each value of an axis: did all runs of all its cells diverge?"""
+    """Whether all runs of all cells diverged, for each value of an axis."""
     if "status" not in data or axis not in data.status.dims:
         return np.zeros(data.sizes[axis], dtype=bool)
     diverged = data.status == data.status.attrs["flag_meanings"].split().index("diverged")

@@ -1,4 +1,4 @@
-"""What is drawn of a file: what it shows by itself, or the observables that are asked for."""
+"""Contents of a file's figure: its default panels, or the observables that are asked for."""
 
 from __future__ import annotations
 

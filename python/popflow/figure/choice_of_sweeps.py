@@ -1,4 +1,4 @@
-"""What is drawn of a sweep: lines over one axis, maps over two, series over time."""
+"""Contents of a sweep's figure: lines over one axis, maps over two, series over time."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, k
 
 
 def declared(data: xarray.Dataset) -> list[str]:
-    """What the System says that figures of its sweeps are about, as far as it differs between the
-    cells of this one; over time, the observables of its runs' figures."""
+    """Variables that the System names for figures of its sweeps, if they differ between the cells
+    of this sweep; over time, the observables of its runs' figures."""
     observables = [name for name in curves_of(data) if over_time(data, name) and there(data, name)]
     if observables and data.attrs.get("figure"):
         return observables[:3]
@@ -126,8 +126,8 @@ def varying_fractions(data: xarray.Dataset) -> list[str]:
 
 
 def telling(data: xarray.Dataset) -> list[str]:
-    """What the sweep is about: what the System says, else outcomes, else when events happened, and
-    what the loss ended at."""
+    """Variables of the default figure: those that the System names, else outcomes, else the times
+    of events and the loss at the end."""
     if found := declared(data):
         return found
     fractions = varying_fractions(data)
@@ -209,13 +209,13 @@ def require_one_number(data: xarray.Dataset, name: str) -> None:
 
 
 def turned(data: xarray.Dataset, x: str, y: str) -> tuple[str, str]:
-    """What goes to the right and up: of markov's starts w and e, as in its paper, however they were
-    swept."""
+    """Axes to the right and up: markov's starts w and e as in its paper, however they were swept.
+    """
     return ("w0", "e0") if data.attrs["system"] == "markov" and {x, y} == {"w0", "e0"} else (x, y)
 
 
 def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Callable]:
-    """What is known exactly of a map over two parameters."""
+    """Exact curves on a map over two parameters."""
     if data.attrs["system"] != "markov":
         return []
     if (x, y) == ("w0", "e0"):

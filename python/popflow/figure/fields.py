@@ -79,12 +79,12 @@ def many(axes: Any, x: Any, y: Any, places: Any, label: str, marker: str = "") -
     from matplotlib.colors import Normalize
 
     places = np.asarray(places, float)
-    shades = ScalarMappable(Normalize(places.min(), places.max()), one_hue())
+    colours = ScalarMappable(Normalize(places.min(), places.max()), one_hue())
     width = 1.1 if y.shape[1] < 12 else 0.8 if y.shape[1] < 50 else 0.4
     for row, entry in enumerate(y.T):
-        axes.plot(x[row] if x.ndim > 1 else x, entry, color=shades.to_rgba(places[row]),
+        axes.plot(x[row] if x.ndim > 1 else x, entry, color=colours.to_rgba(places[row]),
                   linewidth=width, marker=marker, markersize=2.5)
-    return bar(axes, shades, label)
+    return bar(axes, colours, label)
 
 
 def graded(data: xarray.Dataset, along: str | None, colour_by: str | None) -> Any:
@@ -113,16 +113,24 @@ def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> Non
         axes.set_xlabel(str(last.dims[0]).replace("_", " ") if last.ndim else "")
         axes.set_ylabel(symbol(data, name))
         return
-    low, high = float(np.nanmin(last)), float(np.nanmax(last))
-    signed = low < -0.05 * high
-    limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
-    image = axes.imshow(last.values, aspect="auto", vmin=limits[0], vmax=limits[1],
-                        cmap="PuOr" if signed else GRADED, interpolation="nearest")
+    image = axes.imshow(last.values, **shades([last.values]))
     axes.set_xlabel(str(last.dims[1]).replace("_", " "))
     axes.set_ylabel(str(last.dims[0]).replace("_", " "))
     named_places(axes, last)
     axes.spines[["top", "right"]].set_visible(True)
     bar(axes, image, symbol(data, name))
+
+
+def shades(matrices: Sequence[Any], difference: bool = False) -> dict[str, Any]:
+    """Options of imshow() for matrices in one colour scale: two hues around 0 for a difference, and
+    where negative numbers matter beside the positive ones."""
+    low = min(float(np.nanmin(cells)) for cells in matrices)
+    high = max(float(np.nanmax(cells)) for cells in matrices)
+    signed = difference or low < -0.05 * high
+    if signed:
+        low, high = -max(-low, high), max(-low, high)
+    return {"vmin": low, "vmax": high, "cmap": "PuOr" if signed else GRADED, "aspect": "auto",
+            "interpolation": "nearest"}
 
 
 def middle_of_runs(y: Any) -> Any:
@@ -192,23 +200,18 @@ def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | No
                        - (parts[1].values.astype(float) if len(parts) > 1 else 0))
     scale = [aggregated(at_end(data, other).values.astype(float))
              for other in like or []] or [cells]
-    low = min(float(np.nanmin(one)) for one in scale)
-    high = max(float(np.nanmax(one)) for one in scale)
-    signed = len(parts) > 1 or low < -0.05 * high
-    limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
     rows, columns = parts[0].shape
-    image = axes.imshow(cells, aspect="auto", vmin=limits[0], vmax=limits[1],
-                        interpolation="nearest", cmap="PuOr" if signed else GRADED,
-                        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
+    image = axes.imshow(cells, extent=(-0.5, columns - 0.5, rows - 0.5, -0.5),
+                        **shades(scale, difference=len(parts) > 1))
     axes.set_xlabel(str(parts[0].dims[1]).replace("_", " "))
     axes.set_ylabel(str(parts[0].dims[0]).replace("_", " "))
     named_places(axes, parts[0])
     axes.spines[["top", "right"]].set_visible(True)
-    symbols = " $-$ ".join(symbol(data if part in data else data.popflow.group("problem"), part)
-                           for part in name.split("-"))
-    bar(axes, image, symbols)
-    owner = data if name in data else data.popflow.group("problem")
-    heading(axes, "difference" if len(parts) > 1 else meaning(owner, name), BESIDE_BAR)
+    owners = {part: data if part in data else data.popflow.group("problem")
+              for part in name.split("-")}
+    bar(axes, image, " $-$ ".join(symbol(owner, part) for part, owner in owners.items()))
+    heading(axes, " minus ".join(meaning(owner, part) for part, owner in owners.items()),
+            BESIDE_BAR)
 
 
 def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
@@ -217,13 +220,10 @@ def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
     both = [at_end(data, name), at_end(data, other)]
     symbols = [symbol(data, name), mathematics(other)]
     cells = [aggregated(one.values.astype(float)) for one in both]
-    low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
-    signed = low < -0.05 * high
-    limits = (-max(-low, high), max(-low, high)) if signed else (low, high)
+    scale = shades(cells)
     for place, matrix_of in enumerate(cells):
         image = axes.imshow(matrix_of, extent=(1.1 * place, 1.1 * place + 1, both[0].shape[0], 0),
-                            aspect="auto", vmin=limits[0], vmax=limits[1],
-                            cmap="PuOr" if signed else GRADED, interpolation="nearest")
+                            **scale)
     axes.set_xlim(0, 2.1)
     axes.set_xticks([0.5, 1.6], [f"{symbols[0]}, learned", f"{symbols[1]}, true"])
     axes.tick_params(axis="x", length=0)

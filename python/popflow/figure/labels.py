@@ -1,4 +1,4 @@
-"""What stands at axes and curves: symbols and meanings from the file."""
+"""Labels of axes and curves: symbols and meanings from the file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def both(data: xarray.Dataset, name: str) -> str:
 
 
 def meaning(data: xarray.Dataset, name: str) -> str:
-    """What it is, in some words: the first part of the file's long_name."""
+    """Meaning in a few words: the first part of the file's long_name."""
     if made := MADE.match(name):
         return MADE_IN_WORDS[made[1]] + made[2].replace("_", " ")
     text = data[name].attrs.get("long_name", "") if name in data.variables else ""
@@ -69,7 +69,7 @@ def axis(data: xarray.Dataset, name: str, width: int = 38) -> str:
 
 
 def upright(data: xarray.Dataset, name: str) -> str:
-    """The same for an axis that goes up, which is shorter."""
+    """Label of an axis that goes up, which is shorter."""
     return axis(data, name, 26)
 
 

@@ -123,7 +123,7 @@ def untold(page: Page, data: xarray.Dataset, said: Sequence[str]) -> None:
 
 
 def bands(page: Page, data: xarray.Dataset) -> None:
-    """What the lines and bands of an ensemble are."""
+    """Words for the lines and bands of an ensemble."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

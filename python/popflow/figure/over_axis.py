@@ -176,7 +176,7 @@ def only_words(axes: Any, words: list[str], heights: list[Any]) -> None:
 
 def label_lines(axes: Any, data: xarray.Dataset, names: list[str], word: str | None,
                 several: bool) -> None:
-    """What is drawn, above it or beside its axis, and what tells the lines apart."""
+    """Names the drawn variable, above it or beside its axis, and what tells the lines apart."""
     if len(names) == 1:
         heading(axes, meaning_of_finished(data, names[0]))
         if not words_of(data, names[0]) or word:
@@ -197,7 +197,7 @@ def draw(axes: Any, x: Any, parts: list[Any], row: int, label: str | None) -> No
 
 
 def name_of(data: xarray.Dataset, name: str) -> str:
-    """What a line is called beside others: an event by its name."""
+    """Label of a line beside others: an event by its name."""
     made = MADE.match(name)
     return made[2].replace("_", " ") if made else both(data, name)
 

@@ -1,4 +1,4 @@
-"""What the runs of a file are: which records hold data, which runs ended well."""
+"""Runs of a file: which records hold data, which runs ended well."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def early(data: xarray.Dataset) -> bool:
 
 
 def well(data: xarray.Dataset) -> xarray.Dataset:
-    """Of an ensemble, the runs that did not diverge, if there are any."""
+    """Runs of an ensemble that did not diverge, if there are any."""
     if "run" not in data.dims or "status" not in data:
         return data
     good = data.popflow.words("status").values != "diverged"

@@ -1,4 +1,4 @@
-"""What a run of each system shows by itself."""
+"""Default panels of a run, for each system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .phase import plane
 from .plan import Panel, Plan, step
 
 MOST_PANELS = 6
-# What is known exactly of a System's planes, by the names along them.
+# Exact curves and points in a System's planes, by the names along the axes.
 EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
          ("markov", "w", "e"): [separatrix, minima]}
 INSTEAD = {"target": "drive"}  # with a linear activation
@@ -25,7 +25,7 @@ INSTEAD = {"target": "drive"}  # with a linear activation
 def scb() -> list[Panel]:
     return [[step(curves, ["excess_loss"])],
             [step(curves, ["signal_V", "signal_A"])],
-            [step(plane, "signal_V", "signal_A"), step(valley)],
+            [step(plane, "signal_V", "signal_A")],
             [step(curves, ["distance_P", "distance_Q"])]]
 
 
@@ -49,7 +49,7 @@ def markov() -> list[Panel]:
     return [[step(curves, ["loss"]), step(levels, {"entropy_rate": "H(x_{n+1}|x_n)",
                                                    "stationary_entropy": "H(pi)"})],
             [step(curves, ["prob_0to1", "prob_1to0"]), step(levels, {"p": "p", "q": "q"})],
-            [step(plane, "w", "e"), step(separatrix), step(minima)]]
+            [step(plane, "w", "e")]]
 
 
 def topic() -> list[Panel]:
@@ -89,8 +89,7 @@ def view(data: xarray.Dataset) -> Plan:
     for panel in panels:
         if panel[0].draw is plane:
             x, y = panel[0].arguments
-            panel += [step(own) for own in EXACT.get((system, x, y), [])
-                      if own not in [drawn.draw for drawn in panel]]
+            panel += [step(own) for own in EXACT.get((system, x, y), [])]
     panels = [full for panel in panels if (full := with_data(panel, data))]
     if any(there(data, name) for name in invariants(data)):
         panels.append([step(drift)])
@@ -112,7 +111,7 @@ def curves_of(data: xarray.Dataset) -> list[str]:
 
 
 def anything(data: xarray.Dataset) -> list[Panel]:
-    """Of a system that is not known here: its observables, the first two numbers of its state."""
+    """Panels of an unknown system: its observables, the first two numbers of its state."""
     known = set(invariants(data))
     shown = [name for name in str(data.attrs.get("observables", "")).split() if name not in known]
     panels: list[Panel] = [[step(curves, [name])] for name in shown[:MOST_PANELS - 2]]
