@@ -9,20 +9,20 @@
 
 namespace popflow {
 
-/// StepControl of the flows in all lanes: most steps are taken without a look at any one of them.
+/// StepControl of the flows in all lanes. Most steps are taken without examining any single flow.
 class LanePace {
  public:
   enum Row : std::size_t {
     busy,    ///< 1 where a flow is under way, 0 elsewhere
-    t,       ///< below the target
-    beside,  ///< of FineTime
+    t,       ///< time, always below the target
+    beside,  ///< rounding remainder, of FineTime
     target,
     length,          ///< of StepControl
     longest,         ///< of StepBounds
     cautious_since,  ///< of StepBounds
     retry,           ///< of StepControl: 1 or 0
     finite,          ///< of StepControl: 1 or 0
-    jumps,           ///< of StepControl: 1 or 0
+    jumps,           ///< steps, counted since begin()
     steps_left,
     accepted,  ///< steps, since begin()
     rejected,
