@@ -56,7 +56,7 @@ void LaneBank::fill(std::size_t lane) {
   while (next < queue_.end && !queue_.flows[next].under_way()) ++next;
   in_lane_[lane] = next < queue_.end ? next++ : kNone;
   if (in_lane_[lane] == kNone) {
-    pace_.idle(lane, steps_.h);  // An idle lane keeps computing on old values, which has no effect.
+    pace_.idle(lane, steps_.h);  // an idle lane keeps computing on old values, to no effect
     return;
   }
   ++moving_;

@@ -45,18 +45,18 @@ class StepLoop {
   }
 
   /// Steps until the pace arrives at the target. A Pace counts the steps of a driver:
-  /// bool arrived()          whether the target is reached
-  /// void rest()             nothing moves any more: skips to the target
-  /// double step()           moves x and returns the step's flow time
-  /// int64_t steps()         total number of steps
-  /// double time()
-  /// string where()          the current time or step, in words
-  /// void go_back(steps)     rewinds the count to that many steps
-  /// string diverged(steps)  message for a state that became non-finite after so many steps
+  ///   bool arrived()          whether the target is reached
+  ///   void rest()             nothing moves any more: skips to the target
+  ///   double step()           moves x and returns the step's flow time
+  ///   int64_t steps()         total number of steps
+  ///   double time()
+  ///   string where()          the current time or step, in words
+  ///   void go_back(steps)     rewinds the count to that many steps
+  ///   string diverged(steps)  message for a state that became non-finite after so many steps
   template <class Pace>
   Outcome walk(Pace&& pace) {
-    good_number_ = interval.number;  // A path interval begins and ends only where the state has
-                                     // been checked.
+    // A walk begins and ends only where the state has been checked.
+    good_number_ = interval.number;
     while (!pace.arrived()) {
       if (switches_.at_rest(view())) {
         pace.rest();
