@@ -17,7 +17,7 @@ namespace {
 
 using told::attribute;
 
-/// What was compared at one setting.
+/// Describes the comparison at one setting.
 std::string describe_setting(const DataFile& file, const std::string& group) {
   const RecordedComparison of(file.path(), group);
   return describe_tables(of) + describe_caveats(of) + describe_conclusion(of);
@@ -32,7 +32,7 @@ std::string describe_settings(const DataFile& file) {
   return page + describe_orders(file);
 }
 
-/// How each rung ended.
+/// Says how each rung ended.
 std::string describe_rungs(const DataFile& file) {
   told::Rows rows;
   for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
