@@ -10,7 +10,8 @@ namespace popflow {
 
 namespace {
 
-/// What a sum that should be 1 tells of the program that wrote it.
+/// Guess, from the value of a sum that should be 1, about the mistake of the program that wrote the
+/// file.
 std::string hint_of_sum(double sum) {
   constexpr double kSingle = 1e-5;
   return std::abs(sum - 1) < kSingle
@@ -40,7 +41,7 @@ ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>
         "holds a sweep, whose cells have no problem of one kind; give the file of a run: "
         "'popflow info " +
         path + " --cell ...' prints the command of a cell's");
-  // The root of a run's file holds the fields of its trajectory, perhaps under the same names.
+  // The root of a run's file holds the fields of its trajectory, which may have the same names.
   const bool is_run = file_.text_attribute("", "format") == "popflow";
   std::vector<std::string> groups = {"", "problem"};
   if (is_run) groups = {"problem"};

@@ -114,8 +114,7 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   begin_heap_in_large_pages();
   prepare_for_lack_of_memory();
   cli::fill_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // turns an exceeded file-size limit into a failed write with its
-                                  // reason
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file-size limit becomes a failed write
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {
@@ -129,17 +128,15 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
     cli::finish_output();
     return static_cast<int>(code);
   } catch (const UsageError& error) {
-    if (is_said_by_first_rank())
-      return 0;  // A launcher kills all ranks when one returns an error,
-                 // even the first, which reports the error.
+    // A launcher kills all ranks when one returns an error, even the first, which reports it.
+    if (is_said_by_first_rank()) return 0;
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Ranks::Aborted&) {
-    return 0;  // A launcher kills all ranks when one returns an error, even the first, which
-               // reports the error.
+    return 0;  // as above
   } catch (const std::bad_alloc&) {
     report("there is not enough memory for this size; smaller sizes or fewer --threads need less");
     return static_cast<int>(ExitCode::usage);

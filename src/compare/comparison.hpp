@@ -56,8 +56,7 @@ struct FirstTimes {
   std::vector<std::pair<bool, double>> runs;
   std::size_t stopped = 0;  ///< runs that stopped before the event and did not diverge
   bool exact = false;
-  std::string numbers = {};  ///< identifies the random numbers of the runs; empty: shared with no
-                             ///< rung
+  std::string numbers = {};  ///< random numbers of the runs; empty: shared with no rung
 
   [[nodiscard]] bool shares_numbers_with(const FirstTimes& other) const {
     return !numbers.empty() && numbers == other.numbers && runs.size() == other.runs.size();
@@ -103,8 +102,7 @@ Paths read_observable(const DataFile& group, const std::string& name, const Rung
 struct Divergence {
   std::size_t diverged = 0;
   std::size_t runs = 0;
-  bool exact = false;  ///< an exact rung stands for any number of runs, because all would behave
-                       ///< alike
+  bool exact = false;  ///< stands for any number of runs: all would behave alike
 };
 /// p-value for equal fractions of diverged runs.
 double divergence_p_value(const Divergence& first, const Divergence& second);
@@ -116,8 +114,7 @@ struct ComparisonOptions {
   std::uint64_t seed = 1;
   std::vector<std::string> invariants =
       {};                          ///< observables that are conserved up to rounding or noise
-  double delta_time = 0.05;        ///< margin of an event's median time, relative to the flow's
-                                   ///< time
+  double delta_time = 0.05;        ///< of an event's median time, relative to the flow's
   double delta_share = 0.1;        ///< margin of the fraction of runs that have an event
   double delta_factor = 1.5;       ///< margin of the ratio of geometric means
   std::vector<double> times = {};  ///< save times

@@ -71,10 +71,8 @@ std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
 
 /// Largest effect of the solver's step size, in standard errors of the mean.
 std::string of_solver(const RecordedComparison& of, const Names& names, std::size_t rung) {
-  constexpr double kScatter = 1e-9;  // relative to the range: runs that scatter less count as
-                                     // identical
-  constexpr double kShown = 2;       // in units of its own standard error: smaller effects are not
-                                     // reported
+  constexpr double kScatter = 1e-9;  // of the range: less scatter counts as none
+  constexpr double kShown = 2;       // standard errors: smaller effects are not reported
   double most = -1;
   bool shown = false;
   std::string sentence;

@@ -86,8 +86,7 @@ double RecordedComparison::range(const std::string& name) const {
 }
 
 bool RecordedComparison::exact(std::size_t rung) const {
-  return attribute(rungs_[rung], "", "mode") == "flow";  // holds for a rung defined by the system,
-                                                         // too
+  return attribute(rungs_[rung], "", "mode") == "flow";  // also if defined by the system
 }
 
 std::size_t RecordedComparison::centre() const {

@@ -33,10 +33,7 @@ class RecordedComparison {
   /// Reads the group `group` of the file or, if `group` is empty, the file itself.
   RecordedComparison(const std::string& path, const std::string& group);
 
-  [[nodiscard]] const std::vector<std::string>& words() const {
-    return words_;
-  }  ///< words of the
-     ///< rungs
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }  ///< of the rungs
   [[nodiscard]] const std::vector<std::pair<std::size_t, std::size_t>>& pairs() const {
     return pairs_;
   }

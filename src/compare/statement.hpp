@@ -39,8 +39,7 @@ struct Judgement {
   double difference = kNoNumber, low = kNoNumber, high = kNoNumber;
   double margin = kNoNumber;
   double p_value = kNoNumber;      ///< for the hypothesis that the difference is at most the margin
-  double corrected = kNoNumber;    ///< p-value corrected by Holm's method over the subjects and
-                                   ///< questions of the pair
+  double corrected = kNoNumber;    ///< by Holm's method, over the pair's subjects and questions
   double largest_at = kNoNumber;   ///< time of the largest difference
   double until = kNoNumber;        ///< last save up to which the rungs agree
   double means_ratio = kNoNumber;  ///< for depths: ratio of the means at that time

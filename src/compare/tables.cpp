@@ -87,8 +87,7 @@ std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
 /// significant; otherwise nothing.
 std::string certain_difference(const RecordedComparison& of, const std::string& name,
                                std::size_t pair) {
-  constexpr double kOfSolvers = 1e-6;  // relative to the range: possible difference of two
-                                       // integrations
+  constexpr double kOfSolvers = 1e-6;  // of the range: difference of two integrations
   const double range = of.range(name);
   const auto [first, second] = of.pairs()[pair];
   const OverTime difference = of.over_time(name + "_difference");

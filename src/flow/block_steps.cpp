@@ -86,8 +86,7 @@ struct BlockSteps::Desk {
   alignas(64) std::array<Row, kStages> slopes{};
   alignas(64) std::array<Row, kPlaces> inner{};
   std::array<double*, kStages> k{};         ///< the stages' slopes in order
-  std::vector<std::vector<double>> values;  ///< values of the passage functions at the nodes of a
-                                            ///< step
+  std::vector<std::vector<double>> values;  ///< of passage functions, at the nodes of a step
 };
 
 /// Results of the blocks of one task.

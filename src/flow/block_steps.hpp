@@ -29,10 +29,9 @@ class BlockSteps {
     /// many; infinite if none did.
     double followed = std::numeric_limits<double>::infinity();
     bool finite = true;  ///< false if a block stopped at a NaN or an infinity
-    double next = std::numeric_limits<double>::infinity();  ///< shortest step that a block suggests
-                                                            ///< next
-    int most_steps = 0;                                     ///< largest number of steps of any
-                                                            ///< block
+    /// Shortest step that a block suggests next.
+    double next = std::numeric_limits<double>::infinity();
+    int most_steps = 0;  ///< largest number of any block
   };
   /// Limits on a block's steps: their number and the shortest length. A step that does not move t
   /// is always too short.

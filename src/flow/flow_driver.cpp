@@ -183,9 +183,7 @@ Outcome FlowDriver::advance_to(double target) {
       control.update(false, trial, h, there);
       continue;
     }
-    if (!to_switch_ && find_switch(h, t_new, target))
-      continue;  // with a step that ends at the
-                 // switch
+    if (!to_switch_ && find_switch(h, t_new, target)) continue;  // step ends there
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
 
     in_->stepper->accept();

@@ -110,8 +110,7 @@ void LaneBank::begin_fresh() {
 void LaneBank::leave() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (in_lane_[lane] == kNone) continue;
-    --flow_in(lane).counts.evaluations;  // slope at the end of the step; counted again when the
-                                         // flow goes on
+    --flow_in(lane).counts.evaluations;  // counted again if the flow goes on
     leave(lane);
   }
 }

@@ -151,8 +151,8 @@ void Passages::locate_closely(double t, double h, double error,
                               const std::function<StateView(double part)>& state_at) {
   constexpr std::size_t kNodes = kFinePassageNodes.size();
   const std::vector<std::size_t> passing = this->passing();
-  std::map<double, std::vector<double>> known;  // values of the passing items, by fraction of the
-                                                // step
+  // Values of the passing items, by fraction of the step.
+  std::map<double, std::vector<double>> known;
   const auto note = [&](double part, const std::vector<double>& all) {
     std::vector<double>& values = known[part];
     for (const std::size_t item : passing) values.push_back(all[item]);

@@ -61,8 +61,7 @@ class Group {
   SdeDriver::Options options_;
   std::size_t entries_, events_;
   std::vector<Run> runs_;
-  std::array<std::uint64_t, kLanes> numbers_;  ///< run numbers; lanes without a run repeat the
-                                               ///< first
+  std::array<std::uint64_t, kLanes> numbers_;  ///< lanes without a run repeat the first
   LaneRows of_, x_, before_, f_, covariance_, normals_, values_;
   LaneRows watched_;  ///< 1 where an event of a run is still to come
   SdePlace now_;

@@ -60,8 +60,7 @@ Look Look::of_standard_output() {
 }
 
 std::size_t Look::field_rows(std::size_t most) const {
-  constexpr std::size_t kAround = 7;  // rows for title, axis, its labels, legend, marks and the
-                                      // prompt
+  constexpr std::size_t kAround = 7;  // title, axis, its labels, legend, marks, prompt
   constexpr std::size_t kFewest = 6;
   if (rows == 0 || most <= kFewest) return most;
   return std::clamp(rows - std::min(rows, kAround), kFewest, most);

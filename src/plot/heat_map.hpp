@@ -18,8 +18,7 @@ struct HeatMap {
   std::string title;
   MapAxis down, across;            ///< `down` grows upwards, like the axis of a figure
   std::vector<double> values;      ///< by `down`, then `across`; NaN: no value
-  std::vector<std::string> words;  ///< meanings of the values 0, 1, ...; empty: the values are
-                                   ///< numbers
+  std::vector<std::string> words;  ///< meanings of the values 0, 1, ...; empty: numbers
   bool logarithmic = false;        ///< for numbers
 };
 

@@ -12,8 +12,7 @@ class Screen {
  public:
   /// When and how progress is shown.
   enum class Progress {
-    automatic,  ///< if the work takes long: a bar on a terminal, otherwise a plain line now and
-                ///< then
+    automatic,  ///< for long work: a bar on a terminal, otherwise a plain line now and then
     always,     ///< from the start; without a terminal a plain line per second
     json,       ///< from the start, for programs: one JSON object per line, for messages as well
     never,

@@ -1,6 +1,6 @@
 // Compares declared derivatives with central differences of order four,
 //
-// (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h,
+//   (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h,
 //
 // for several steps h, of which the best counts. A correct derivative agrees for some step between
 // those too long for the formula and those dominated by rounding; a wrong one agrees for none.
@@ -19,8 +19,7 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
-constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // relative to the size of an
-                                                                    // entry
+constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // relative to an entry's size
 constexpr double kAllowed = 1e-6;                                   // relative
 constexpr double kTells = 0.01;           // a larger error bound is inconclusive
 constexpr std::size_t kAllEntries = 200;  // up to this state size, every entry is checked
