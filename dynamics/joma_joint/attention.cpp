@@ -15,8 +15,7 @@ namespace {
 using Eigen::Index;
 
 // Task sizes. They are independent of the number of threads, so that sums have a fixed order.
-constexpr Index kBlock = 512;  ///< tokens per task of the forward product, or more if there are
-                               ///< very many
+constexpr Index kBlock = 512;  ///< tokens per task of the forward product, or more if very many
 constexpr Index kMostBlocks = 64;
 constexpr Index kContexts = 32;  ///< contexts per task of the forward product
 constexpr Index kTokens = 64;    ///< tokens per task of the backward product

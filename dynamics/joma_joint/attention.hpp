@@ -118,8 +118,7 @@ class Attention {
   Eigen::MatrixXd products_;        ///< K x C
   Eigen::VectorXd gains_;           ///< M: z, or e^{z/tau} (softmax: relative to the largest)
   Eigen::VectorXd scales_;          ///< C: 1, or 1 over the sum of a row of B
-  Eigen::MatrixXd partial_;         ///< K x C blocks: products of a block of tokens, multiplied by
-                                    ///< the sums
+  Eigen::MatrixXd partial_;         ///< K x C blocks: products of a block of tokens, times the sums
   Eigen::MatrixXd sums_;            ///< C x blocks: sums of rows of B
   /// B's row of each context that has its own gains: M numbers, or empty.
   std::vector<Eigen::VectorXd> alone_;

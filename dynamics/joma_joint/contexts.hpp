@@ -36,8 +36,8 @@ class ContextLaw {
   struct Draft {
     std::uint32_t of_class = 0;
     std::vector<std::int64_t> times;     ///< count of each token; zero between contexts
-    std::vector<std::uint32_t> present;  ///< distinct tokens of the context; in drawing order
-                                         ///< unless contexts are dense
+    std::vector<std::uint32_t> present;  ///< distinct tokens; in drawing order unless contexts are
+                                         ///< dense
     std::vector<std::uint32_t> words;    ///< random bits
     std::vector<std::uint32_t> drawn;    ///< tokens in the order in which they are drawn
     std::vector<std::uint32_t> counts;   ///< for dense contexts; zero between them
@@ -57,8 +57,7 @@ class ContextLaw {
   Eigen::Index M_;
   DiscreteDistribution classes_;
   std::vector<DiscreteDistribution> tokens_;  ///< per class; empty if contexts are long
-  Eigen::MatrixXd conditional_;  ///< of x_c: probability of a token given that it is this one or a
-                                 ///< later one
+  Eigen::MatrixXd conditional_;  ///< of x_c: a token's part of the probability of it and later ones
 };
 
 /// Contexts of a batch, kept while the same batch is requested (for example by noise along one

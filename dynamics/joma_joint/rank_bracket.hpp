@@ -11,12 +11,12 @@ namespace popflow::joma_joint {
 /// Bounds on the stable rank of V (K x M) near a reference V_0 whose first singular directions are
 /// known.
 ///
-/// With q of these as orthonormal columns U, and their orthogonal complement, V V' splits into   T
-/// = U' V V' U,  R = (1 - U U') V V' U  and a remainder of norm at most beta = (s + |V - V_0|_F)^2,
-/// where s = |(1 - U U') V_0|_2. Its first eigenvalue is at least the first eigenvalue mu of T, and
-/// at most that of the 2 x 2 matrix with mu and beta on the diagonal and |R|_F off it (both by the
-/// variational principle). Bounds therefore need products with q vectors only, in one pass over V
-/// and V_0.
+/// With q of these as orthonormal columns U, and their orthogonal complement, V V' splits into
+///   T = U' V V' U,  R = (1 - U U') V V' U
+/// and a remainder of norm at most beta = (s + |V - V_0|_F)^2, where s = |(1 - U U') V_0|_2. Its
+/// first eigenvalue is at least the first eigenvalue mu of T, and at most that of the 2 x 2 matrix
+/// with mu and beta on the diagonal and |R|_F off it (both by the variational principle). Bounds
+/// therefore need products with q vectors only, in one pass over V and V_0.
 class RankBracket {
  public:
   /// Whether bounds are cheaper than the stable rank itself.
