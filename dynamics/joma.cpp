@@ -31,7 +31,7 @@ Attention attention_of(const Parameters& own) {
   return attention;
 }
 
-/// The same v0 for all entries, --init.
+/// Start with v0 = `init` everywhere (--init).
 Start even_start(const Problem& problem, double init) {
   Start start;
   start.v0 = Matrix::Constant(problem.goal.rows(), problem.goal.cols(), init);

@@ -205,7 +205,7 @@ std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Eno
     const Tridiagonal ritz{T.diagonal.head(m + 1), T.beside.head(m)};
     const double first = ritz.first_value();
     if (ends) return first;
-    // Of second order in the error of the vector, so half the iterations suffice.
+    // The error is of second order in that of the vector, so half the iterations suffice.
     const double left = T.beside[m] * ritz.first_vector(first)[m];
     const double error = left * left / (first - ritz.bound(1, 20));
     if (error <= kCloseValue * first || enough(first, error)) return first;

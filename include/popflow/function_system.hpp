@@ -101,10 +101,10 @@ struct Functions {
   std::string no_noise = {};
   std::vector<Note> notes = {};  ///< shown at the start of a run
 
-  /// The same functions for many problems at once, in vector registers: flows of a sweep then take
-  /// a fraction of the time. Made by in_lanes() (pack.hpp). They must agree with the functions
-  /// above, and must not depend on t. States with more than kLargestInLanes entries do not use
-  /// them.
+  /// Formulas of the functions above for many problems at once, in vector registers: flows of a
+  /// sweep then take a fraction of the time. Made by in_lanes() (pack.hpp). They must agree with
+  /// the functions above, and must not depend on t. States with more than kLargestInLanes entries
+  /// do not use them.
   struct Lanes {
     std::vector<double> of = {};     ///< numbers in which problems differ
     LaneFormula rhs = nullptr;       ///< writes dx/dt

@@ -62,7 +62,8 @@ class LanePace {
   /// has reached the target, or in which something happened, whose step was not finite, or that may
   /// not go on.
   bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
-  /// May the lane's flow take one step more? Not after too many, nor one that is too short.
+  /// Whether the lane's flow may take another step: neither the number of steps nor the smallest
+  /// step is exceeded.
   [[nodiscard]] bool may_go_on(std::size_t lane) const;
 
  private:
