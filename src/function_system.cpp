@@ -198,7 +198,7 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.derived, &Functions::Derived::values);
   require(functions.passages, &Functions::Derived::values);
   if (functions.precondition && !functions.loss)
-    wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
+    wrong(info, "it has a precondition and no loss, but it applies to the gradient of the loss");
   // If the end is infinite or NaN, the user must give one.
   if (functions.end <= 0)
     wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");

@@ -80,7 +80,7 @@ void ProblemFile::refuse_misspelt(const std::vector<std::string>& known) const {
     if (std::find(known.begin(), known.end(), found) != known.end()) continue;
     for (const std::string& name : known)
       if (letters(found) == letters(name) && !has(name))
-        throw wrong("holds " + found + ", which says nothing to the system; is '" + name +
+        throw wrong("holds " + found + ", a name that the system does not know; is '" + name +
                     "' meant?");
   }
 }

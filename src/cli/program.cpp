@@ -147,7 +147,7 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
     report(std::string("internal error: ") + error.what());
     return 1;
   } catch (...) {
-    report("internal error: what is no std::exception was thrown");
+    report("internal error: an object that is not a std::exception was thrown");
     return 1;
   }
 }

@@ -365,9 +365,10 @@ void require_shape(const System& system) {
                   "events or passages", "Events");
   require_ability(shape.finals, bool(can.final_values), "final values", "FinalValues");
   require_ability(shape.stages, bool(can.stages), "stages", "Stages");
-  if (shape.stages && info.stages.empty()) wrong("its shape has stages, and its description none");
+  if (shape.stages && info.stages.empty())
+    wrong("its shape has stages, but its description has none");
   if (shape.finals && info.finals.empty())
-    wrong("its shape has final values, and its description none");
+    wrong("its shape has final values, but its description has none");
 }
 
 void require_rhs(const System& system) {

@@ -56,8 +56,7 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
 Schedule increasing(Schedule times, double t_end) {
   if (std::ranges::adjacent_find(times, std::greater_equal<>()) != times.end())
     throw UsageError("--saves " + std::to_string(times.size()) +
-                     ": there are not so many times to " + shortest(t_end) +
-                     " that a double can tell apart");
+                     ": doubles cannot represent so many different times up to " + shortest(t_end));
   return times;
 }
 

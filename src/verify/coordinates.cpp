@@ -74,8 +74,8 @@ std::pair<Worst, std::size_t> difference(const Subject& subject, const System& o
 Check compare(const Subject& subject, const System& other, const std::string& name,
               const std::string& what) {
   const auto [worst, times] = difference(subject, other, 1e-11);
-  if (times < 2) return skipped(name, "the steps of " + what + " are too many");
-  if (!worst.any()) return skipped(name, "there is no observable that both have");
+  if (times < 2) return skipped(name, what + " needs too many steps");
+  if (!worst.any()) return skipped(name, "the two have no observable in common");
   const double end = times_of(subject)[times - 1];
   const std::string note = "relative difference of an observable from " + what +
                            " up to t = " + digits(end) + "; most: " + worst.where();

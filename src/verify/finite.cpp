@@ -75,7 +75,7 @@ Checks check_finite(const Subject& subject) {
     check.verdict = Check::Verdict::fails;
     check.note += "; first: " + faults.front();
   }
-  if (!subject.moves()) check.note += "; nothing else can be looked at";
+  if (!subject.moves()) check.note += "; nothing else can be checked";
   return {check};
 }
 

@@ -83,9 +83,10 @@ class FilledLanes {
     const std::size_t n = shape.state_size(), events = watched ? shape.events.size() : 0;
     const std::size_t passages = watched ? passage_items(system_.info(), shape) : 0;
     if (std::string wrong = fill(); !wrong.empty()) return wrong;
-    if (formulas_.flow == nullptr) return "there is no formula of the flow";
-    if (formulas_.events == nullptr && events > 0) return "there is no formula of the events";
-    if (formulas_.passages == nullptr && passages > 0) return "there is no formula of the passages";
+    if (formulas_.flow == nullptr) return "the formula of the flow is missing";
+    if (formulas_.events == nullptr && events > 0) return "the formula of the events is missing";
+    if (formulas_.passages == nullptr && passages > 0)
+      return "the formula of the passages is missing";
 
     const Alone flow = [&](const Point& at, std::span<double> values) {
       system_.rhs(at.view(), at.t, values);

@@ -20,7 +20,7 @@ std::string fault(const std::vector<std::string>& names, Write&& write) {
     if (std::isinf(values[i])) return names[i] + " is infinite";
   }
   for (std::size_t i = names.size(); i < values.size(); ++i)
-    if (!is_untouched(values[i])) return "more is written than is declared";
+    if (!is_untouched(values[i])) return "more values are written than are declared";
   return "";
 }
 

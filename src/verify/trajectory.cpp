@@ -204,7 +204,7 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     const double end = end_for(subject, method);
     const std::optional<Point> exact = reference(subject, end);
     if (!exact) {
-      checks.push_back(skipped(name, "there is no reference: rtol 1e-13 is not reached"));
+      checks.push_back(skipped(name, "no reference solution: rtol 1e-13 cannot be reached"));
       continue;
     }
     const auto error_at = [&](double rtol) {
@@ -245,7 +245,7 @@ Checks check_invariants(const Subject& subject) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     const std::string name = "invariant " + names[k];
     if (!why.empty() || tight.empty() || loose.empty()) {
-      checks.push_back(skipped(name, why.empty() ? "the steps at rtol 1e-11 are too many" : why));
+      checks.push_back(skipped(name, why.empty() ? "rtol 1e-11 needs too many steps" : why));
       continue;
     }
     Worst worst;
@@ -293,7 +293,7 @@ Checks check_methods(const Subject& subject) {
   if (changes_regime(subject, end))
     return {skipped(name, "the right-hand side jumps on the way, where methods have no order")};
   if (!reference(subject, end))
-    return {skipped(name, "there is no reference: rtol 1e-13 is not reached")};
+    return {skipped(name, "no reference solution: rtol 1e-13 cannot be reached")};
   Checks checks = fixed_orders(subject);
   const Checks adaptive = adaptive_errors(subject);
   checks.insert(checks.end(), adaptive.begin(), adaptive.end());
@@ -344,7 +344,7 @@ Checks check_descent(const Subject& subject) {
               check_order("gradient descent to the second modified equation", 2, 0.5, second)};
     if (checks[0].verdict == Check::Verdict::ok && checks[1].verdict == Check::Verdict::ok) break;
   }
-  if (checks.empty()) return {skipped(name, "there is no reference: rtol 1e-13 is not reached")};
+  if (checks.empty()) return {skipped(name, "no reference solution: rtol 1e-13 cannot be reached")};
   return checks;
 }
 
