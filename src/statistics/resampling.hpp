@@ -27,7 +27,7 @@ void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
 std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                  std::uint64_t seed, Workers& workers);
 
-/// Number of draws of the bootstrap. Its tests double the p-value of the less likely side, so that
+/// Number of draws of the bootstrap. Its tests double the p-value of the likelier side, so that
 /// p-values are multiples of 1/1000 here, too.
 inline constexpr std::size_t kRedraws = 1999;
 
@@ -50,9 +50,9 @@ enum class DrawnFrom {
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
                           double level, std::uint64_t seed, Workers& workers);
 
-/// Smallest half-width of an interval, in standard errors, that each side exceeds with probability
-/// at most (1 - level)/2: the larger one-sided quantile. The quantile of |z| would give a skewed
-/// distribution's whole error to one side.
+/// Smallest half-width of an interval, in standard errors, that z exceeds on each side with
+/// probability at most (1 - level)/2: the larger one-sided quantile. The quantile of |z| would give
+/// a skewed distribution's whole error to one side.
 double half_width(const Extremes& extremes, double level);
 /// The p-value that belongs to half_width(): twice that of the likelier side.
 double two_sided_p_value(double observed, const Extremes& extremes);
