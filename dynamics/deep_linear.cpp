@@ -39,12 +39,12 @@ layers mode k waits for 1/((L - 2) s_k g^(L - 2)); --method rosenbrock4 takes fe
 
 Sampled model. A sample is one x with its y, its gradient that of |y - W x|^2 / 2.)";
 
-// The formulas, for one problem or many side by side. A state is its layers, one after the other.
+// ---- Formulas, for one problem or many side by side. A state consists of its layers, in order.
 
-/// Inputs whose mean square is the unit matrix: those of the population loss.
+/// Inputs whose mean square is the unit matrix, as in the population loss.
 struct White {};
 
-/// A B. Products of doubles are Eigen's own, in blocks where matrices are large.
+/// Product A B. For doubles it is Eigen's own, which works in blocks if matrices are large.
 template <class A, class B>
 auto product(const A& a, const B& b) {
   if constexpr (std::is_same_v<typename A::Scalar, double>)
@@ -71,7 +71,7 @@ class Network {
   [[nodiscard]] Index layers() const { return layers_; }
   [[nodiscard]] Layer layer(Index l) const { return {x_.data() + l * n_ * n_, n_, n_}; }
 
-  /// Outputs of the layers for a batch of inputs.
+  /// Outputs of the layers for given inputs.
   class Outputs {
    public:
     Outputs(Index layers, Index n, Index inputs)
@@ -105,7 +105,7 @@ class Network {
   [[nodiscard]] Number loss(Numbers strengths) const {
     return lacking(strengths, whole()).squaredNorm() / 2;
   }
-  /// Adds what an error of the last layer's outputs makes of minus the gradient.
+  /// Adds minus the gradient that results from an error of the last layer's outputs.
   template <class Inputs>
   void descend(const Inputs& inputs, const Outputs& made, Matrix error, Number* out) const {
     const auto change = [&](Index l) { return Matrix::Map(out + l * n_ * n_, n_, n_); };
@@ -113,7 +113,7 @@ class Network {
       change(l) += product(error, made[l - 1].transpose());
       if constexpr (std::is_same_v<Number, double>) {
         error = product(layer(l).transpose(), error).eval();
-      } else {  // Eigen's own temporary has not the alignment of lanes
+      } else {  // Eigen's own temporary lacks the alignment of lanes
         const Matrix before = product(layer(l).transpose(), error);
         error = before;
       }
@@ -126,7 +126,7 @@ class Network {
   Numbers x_;
 };
 
-// The parameters are the n strengths, the n levels of the passages, and that of the event.
+// The parameters are the n strengths, the n levels of the passages, and the level of the event.
 
 Index modes(auto of) { return std::ssize(of) / 2; }
 
@@ -159,11 +159,12 @@ std::vector<double> parameters_of(const ArrayXd& strengths, const ArrayXd& halve
   return of;
 }
 
-// And those of one problem alone.
+// ---- for a single problem
 
-/// d(dW_l/dt)/dW_m of all l and m; the loss' second derivatives, so symmetric. `out` is row-major.
-///   of the error:      -A_l' A_m dW_m B_m B_l'
-///   of W_m above W_l:  (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
+/// d(dW_l/dt)/dW_m for all l and m: second derivatives of the loss, hence symmetric. `out` is
+/// row-major.
+///   from the error:     -A_l' A_m dW_m B_m B_l'
+///   from W_m above W_l: (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
 /// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.
 void jacobian(const Network<double>& net, const Matrix& Sigma, std::span<double> out) {
   const Index n = Sigma.rows(), layers = net.layers(), size = n * n;
@@ -203,21 +204,23 @@ double imbalance(const Network<double>& net) {
   return std::sqrt(squares);
 }
 
-/// How long a mode of this strength waits near 0 before it is learned, times the strength: a layer
-/// that is small grows by dw/dt = s w^(L - 1).
+/// Time that a mode of this strength waits near 0 before it is learned, times the strength: a small
+/// layer grows by dw/dt = s w^(L - 1).
 double plateau(double strength, double layers, double scale) {
-  const double growth = std::max(0.0, math::log(strength) / layers - math::log(scale));  // in e's
+  const double growth = std::max(0.0, math::log(strength) / layers - math::log(scale));  // in
+                                                                                         // factors
+                                                                                         // of e
   const double way = layers == 2 ? growth : -math::expm1((2 - layers) * growth) / (layers - 2);
   return way / math::pow(scale, layers - 2);
 }
 
-/// The time at which a mode is learned, in units of the time in which it then is: how finely the
-/// time must be told.
+/// Time until a mode is learned, relative to the duration of its transition: the resolution that
+/// the time needs.
 double fineness(double strength, double layers, double scale) {
   return plateau(strength, layers, scale) * math::pow(strength, 1 - 2 / layers);
 }
-constexpr double kFine = 1e10;     ///< beyond, a mode is learned within the rounding of the time
-constexpr double kTooFine = 1e21;  ///< beyond, FineTime does not tell what happens meanwhile
+constexpr double kFine = 1e10;     ///< beyond, a mode is learned within the time's rounding
+constexpr double kTooFine = 1e21;  ///< above this, FineTime cannot resolve the transition
 
 Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
@@ -256,7 +259,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
     net(x).descend(input, made, weight * (label - made[layers - 1]), out.data());
   };
   f.loss = [=](auto x, auto) { return net(x).loss(of); };
-  f.loss_floor = 1e-27;  // the square of the rounding of W
+  f.loss_floor = 1e-27;  // square of the rounding of W
   f.jacobian = [=](Numbers x, std::span<double> j) { jacobian(net(x), Sigma, j); };
   f.observables = {{"misalignment", "norm of W off the diagonal",
                     [=](auto x, auto) { return net(x).whole().cwiseProduct(mixing).norm(); }, "",
@@ -275,7 +278,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
       .of = of, .rhs = in_lanes(flow), .events = in_lanes(events), .passages = in_lanes(passages)};
   if (spectral && layers == 2)
     f.solution = [=](double t, std::span<double> x) {
-      const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // no 0/0 for a mode of strength 0
+      const ArrayXd s_k = S.max(1e-300), decay = -2 * t * s_k;  // avoids 0/0
       const auto each = [&](double (*function)(double)) -> ArrayXd {
         return decay.unaryExpr(function);
       };

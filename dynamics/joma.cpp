@@ -18,7 +18,8 @@ Attention attention_of(const Parameters& own) {
   if (word == "linear") attention.kind = Attention::Kind::linear;
   attention.temperature = own.real("temperature");
   const double c = own.real("offset");
-  // A softmax drops it; but exponentials of it, in the time without its division, might overflow.
+  // A softmax is independent of the offset, but exponentials that include it might overflow in the
+  // rescaled time.
   if (attention.kind != Attention::Kind::softmax) attention.offset = c;
   if (attention.kind == Attention::Kind::linear && c < 0)
     throw UsageError("--offset is " + own.text("offset") +
@@ -30,7 +31,7 @@ Attention attention_of(const Parameters& own) {
   return attention;
 }
 
-/// Start with the same v0 everywhere, --init.
+/// Start with v0 = `init` everywhere (--init).
 Start even_start(const Problem& problem, double init) {
   Start start;
   start.v0 = Matrix::Constant(problem.goal.rows(), problem.goal.cols(), init);
@@ -56,7 +57,7 @@ Start start_from(const LastState& last, const Problem& problem) {
   start.standard = false;
   start.v0 = source.values(last.view());
   set_ahead(problem, start);
-  // Towards the same target its distance is known beyond the rounding of v.
+  // If the target is the same, the distance to it is known beyond the rounding of v.
   if (problem.has_target && source.data().has_target) {
     const Matrix distance = source.deviations(last.view());
     for (Eigen::Index i = 0; i < ours.size(); ++i)
@@ -68,7 +69,7 @@ Start start_from(const LastState& last, const Problem& problem) {
 Start make_start(const Ingredients& from, const Problem& problem) {
   Parameters& own = from.own;
   const auto check_init = [&](const Matrix& v0, const std::string& where) {
-    // A start that agrees is no conflict: a run's own configuration may contain it, too.
+    // A given start that agrees is no conflict: a run's own configuration may contain it, too.
     if (own.given("init") && (v0.array() != own.real("init")).any())
       throw UsageError("--init " + own.text("init") + " and " + where +
                        " both say where v starts; give one");

@@ -30,7 +30,7 @@ Variant variant_of(const Parameters& own, bool noisy) {
   return variant;
 }
 
-/// The start of a run that continues from another's last state.
+/// Start of a run that continues from another run's last state.
 Start start_of(const LastState& last) {
   const auto& source = dynamic_cast<const JomaJoint&>(*last.system);
   const Eigen::Index K = source.data().nodes();

@@ -40,12 +40,13 @@ sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
 What to expect. A plateau at L = tr(Lambda)/2, left along U ~ Lambda^2 at the rate |Lambda^2|_F.
 Sampled model. A sample is a prompt; its gradient is with respect to U and u alone.)";
 
-/// The stored part of U: all entries, row by row, or the diagonal.
+/// Stored part of U: all entries row by row, or the diagonal.
 ArrayXd held(const Matrix& all, bool full) {
   return full ? ArrayXd(all.reshaped<Eigen::RowMajor>()) : ArrayXd(all.diagonal());
 }
 
-// The formulas, for one problem or many side by side. A state is u, then the stored part of U.
+// ---- Formulas, for one problem or many side by side. A state is u, followed by the stored part of
+// U.
 
 template <class Number>
 using Entries = Eigen::Map<const NumberArray<Number>>;
@@ -55,7 +56,7 @@ Entries<Number> held(std::span<const Number> x) {
   return {x.data() + 1, std::ssize(x) - 1};
 }
 
-/// factor * array; of lanes without Eigen's array of the constant, which has not their alignment.
+/// factor * array. For lanes it avoids Eigen's constant array, which lacks their alignment.
 template <class Number, class Array>
 auto times(const Number& factor, const Array& array) {
   if constexpr (std::is_same_v<Number, double>)
@@ -64,10 +65,10 @@ auto times(const Number& factor, const Array& array) {
     return array.unaryExpr([factor](const Number& x) { return factor * x; });
 }
 
-/// The sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
+/// Sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
 template <class Number>
 struct Terms {
-  /// By all a, all b, and the level of the event.
+  /// Takes all a, all b, and the level of the event.
   explicit Terms(std::span<const Number> of)
       : a(of.data(), std::ssize(of) / 2), b(of.data() + a.size(), a.size()), level(of.back()) {}
 
@@ -80,7 +81,7 @@ struct Terms {
   const Number& level;
 };
 
-/// Adds minus the gradient with respect to u and U, G being that with respect to u U.
+/// Adds minus the gradient with respect to u and U, where G is the gradient with respect to u U.
 template <class Number, class Array>
 void descend(std::span<const Number> x, const Array& G, Number* out) {
   out[0] -= (G * held(x)).sum();
@@ -98,7 +99,7 @@ constexpr auto events = [](auto of, auto x, auto values) {
   values[0] = terms.level - terms.excess(x);
 };
 
-/// The loss on prompts of N pairs.
+/// Loss on prompts of N pairs.
 struct Loss {
   Loss(const ArrayXd& lambda, double N, bool full) {
     const ArrayXd gamma = (1 + 1 / N) * lambda + lambda.sum() / N;
@@ -159,7 +160,8 @@ Functions functions(const Parameters& own, const Setting& setting) {
           20 / (loss->a.minCoeff() * u_limit * u_limit);
   if (!full) f.no_noise = "with noise only --coordinates full is exact: U does not stay diagonal";
   f.sample = [=](auto x, auto& draw, double weight, auto out) {
-    // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends on z_i along v alone.
+    // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends only on the component of
+    // z_i along v.
     const ArrayXd root = lambda.sqrt(), g = normals(draw, d), z = normals(draw, d);
     const VectorXd v = root * normals(draw, d).array();
     const double s = 2 / N * math::exp(draw.log_gamma_variate(N / 2));  // chi^2_N / N

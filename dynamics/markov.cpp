@@ -12,7 +12,7 @@ namespace popflow::markov {
 
 namespace {
 
-/// Squares of what is smaller than this vanish, and with them what the flow makes of it.
+/// Squares of smaller numbers underflow, and so would the flow.
 constexpr double kSmallestStart = 1e-100;
 
 bool too_small(double start) { return start != 0 && std::abs(start) < kSmallestStart; }
@@ -39,13 +39,13 @@ Point start_of(const Ingredients& from, bool free_bias) {
   const Point start{last->x[0], last->x[1], free_bias ? last->x[2] : 0};
   for (const auto& [name, value] : std::vector<std::pair<std::string, double>>{
            {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {
-    // The configuration in a run's own file says both, and the same.
+    // The configuration in a run's own file contains both, with the same value.
     if (own.given(name) && own.real(name) != value)
       throw UsageError("--" + name + " and --init-from both say where the flow starts; give one");
     if (name != "b0" && too_small(value))
       throw InputError("--init-from " + last->path + " ends at " + name.substr(0, 1) + " = " +
                        shortest(value) + allowed());
-    // The run's file must say it: scales, and where the flow tends to, follow from the start.
+    // Recorded in the run's file, because scales and the limit of the flow depend on the start.
     own.resolve(name, value);
   }
   return start;

@@ -23,7 +23,7 @@ Coordinates coordinates_of(const Parameters& own) {
   return Coordinates::full;
 }
 
-/// Combinations in which a reduction would not be exact.
+/// Refuses combinations in which a reduction would not be exact.
 void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordinates) {
   const double l1 = own.has("l1") ? own.real("l1") : 0;
   if (l1 > 0 && variant.softmax)
@@ -69,7 +69,7 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
                      "coordinates are exact");
 }
 
-/// The sizes that the parameters imply must fit the machine before anything is drawn.
+/// Refuses sizes too large for the machine before anything is drawn.
 void require_room(const Ingredients& from, Coordinates coordinates) {
   const Parameters& own = from.own;
   if (from.setting.problem) return;  // sizes come from the file
@@ -95,7 +95,8 @@ bool same_positions(const Positions& a, const Positions& b) {
          a.position == b.position && a.weight == b.weight;
 }
 
-/// Starts from the last state of another run: its V and its attention, or V alone when it is mixed.
+/// Starts from the last state of another run: its V and attention, or only V if the attention is
+/// mixed.
 Start start_from(const LastState& last, const Parameters& own, const Problem& problem,
                  Variant variant, Coordinates coordinates) {
   const auto& source = dynamic_cast<const Scb&>(*last.system);
@@ -156,7 +157,7 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   return {*problem.V0, false, {}, problem.transfer_correlation};
 }
 
-/// Weights that differ at the start, and so may come to rest one by one.
+/// Number of weights that differ at the start, and so may come to rest one by one.
 std::size_t different_weights(const Start& start, const Problem& problem, Coordinates coordinates) {
   const auto N = static_cast<std::size_t>(problem.vocabulary());
   const auto slots = static_cast<std::size_t>(problem.Q.slots());
@@ -172,7 +173,7 @@ std::size_t different_weights(const Start& start, const Problem& problem, Coordi
   return count;
 }
 
-/// How a flow follows the l1 term. The default is what is exact, where it is affordable.
+/// Chooses how a flow follows the l1 term. The default is exact if affordable.
 void settle_solver(const Ingredients& from, const Start& start, const Problem& problem,
                    Coordinates coordinates, Training& training) {
   Parameters& own = from.own;
@@ -181,10 +182,10 @@ void settle_solver(const Ingredients& from, const Start& start, const Problem& p
   if (setting.noisy)
     training.solver_unused = own.given("l1-solver") && own.word("l1-solver") != "splitting";
   if (setting.noisy || training.l1 == 0) return;
-  // Each change of the set takes some 70 evaluations of as many entries as can change: minutes
-  // here.
+  // Each change of the set takes about 70 evaluations of as many entries as can change: minutes for
+  // this many.
   constexpr std::size_t kFew = 100'000;
-  // After the threshold of two stages all small weights are equal, zero.
+  // After the threshold of two-stage training, all small weights are equal (zero).
   const bool made_equal = training.two_stage && training.two_stage->threshold > 0;
   const std::size_t all = different_weights(start, problem, coordinates);
   const bool few = made_equal || coordinates != Coordinates::full || all <= kFew;

@@ -28,7 +28,7 @@ Variant variant_of(const Parameters& own) {
   return variant;
 }
 
-/// The problem file with start values, if there is one.
+/// The problem file with start values, if any.
 std::optional<ProblemFile> open_problem(const Ingredients& from,
                                         const std::vector<StartField>& fields) {
   if (!from.setting.problem) return std::nullopt;
@@ -42,11 +42,11 @@ std::optional<ProblemFile> open_problem(const Ingredients& from,
   return ProblemFile(*from.setting.problem, names);
 }
 
-/// Sets the parameters of the data from the file; a different value requested for one is an error.
+/// Takes the data's parameters from the file; requesting a different value is an error.
 void resolve_from_file(Parameters& own, const ProblemFile& file) {
   const auto& names = info().parameters;
   for (const Parameter& parameter : names) {
-    if (parameter.name == "l2") break;  // from here on it is how to train
+    if (parameter.name == "l2") break;  // the remaining parameters concern the training
     std::string attribute = parameter.name;
     std::replace(attribute.begin(), attribute.end(), '-', '_');
     const auto number = file.file().number_attribute(file.group(), attribute);
@@ -78,7 +78,7 @@ Data data_of(const Parameters& own) {
     throw UsageError("--topics " + own.text("topics") + " with --words-per-topic " +
                      own.text("words-per-topic") +
                      " makes a vocabulary of more than 2^53 words, which overflows");
-  // 0.9 and 0.1 make 1, whatever their doubles make.
+  // 0.9 and 0.1 count as 1, despite rounding.
   if (data.keep_prob + data.random_prob > 1 + 1e-15)
     throw UsageError("--keep-prob " + own.text("keep-prob") + " and --random-prob " +
                      own.text("random-prob") +
@@ -96,13 +96,13 @@ bool starts_with(const StartField& field, const char* beginning) {
   return field.name.rfind(beginning, 0) == 0;
 }
 
-/// The option that an entry of Lambda starts at.
+/// Option that sets the start of an entry of Lambda.
 std::string option_of(std::string logit) {
   std::replace(logit.begin(), logit.end(), '_', '-');
   return "init-" + logit;
 }
 
-/// The first option that starts a logit elsewhere than at 0; empty if there is none.
+/// First option that starts a logit at a value other than 0; empty if there is none.
 std::string given_logit(const Parameters& own) {
   for (const Parameter& parameter : info().parameters)
     if (parameter.name.rfind("init-logit-", 0) == 0 && own.real(parameter.name) != 0)
@@ -110,7 +110,7 @@ std::string given_logit(const Parameters& own) {
   return {};
 }
 
-/// Uniform attention has no logits, and those of factors are a product.
+/// Uniform attention has no logits, and the logits of a factorised attention are a product.
 void refuse_logits_of_another_variant(const Parameters& own, const Variant& variant) {
   const std::string name = given_logit(own);
   if (name.empty() || (variant.attends() && !variant.factored)) return;
@@ -121,7 +121,7 @@ void refuse_logits_of_another_variant(const Parameters& own, const Variant& vari
                         : "with --train " + own.word("train") + " the attention is uniform"));
 }
 
-/// The start by the options alone.
+/// The start determined by the options alone.
 std::vector<double> standard_start(const Parameters& own, const Data& data, const Variant& variant,
                                    const std::vector<StartField>& fields) {
   const double scale = own.real("init-scale");
@@ -143,7 +143,7 @@ std::vector<double> standard_start(const Parameters& own, const Data& data, cons
   return x;
 }
 
-/// Puts the file's start values in the place of the standard ones.
+/// Replaces the standard start values by those of the file.
 void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
                 std::vector<double>& x) {
   auto place = x.begin();
@@ -169,8 +169,8 @@ void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
   }
 }
 
-/// Where a file says where the logits start, an option must not say otherwise, and the run's own
-/// file says it, too.
+/// If a file determines the start of the logits, no option may contradict it; the run's own file
+/// contains both.
 void resolve_logits(Parameters& own, const Setting& setting, const std::optional<ProblemFile>& file,
                     const std::vector<StartField>& fields, const std::vector<double>& x) {
   std::size_t place = 0;
@@ -185,21 +185,21 @@ void resolve_logits(Parameters& own, const Setting& setting, const std::optional
   }
 }
 
-/// Refuses --init-logit options beside a matrix: a Lambda without classes has no such number.
+/// For a Lambda without classes of entries, no option describes the start.
 void refuse_logits_beside_matrix(const Parameters& own, const std::string& path) {
   if (const std::string name = given_logit(own); !name.empty())
     throw UsageError("--" + name + " and Lambda of " + path +
                      " both say where the logits start; give one");
 }
 
-/// Is the difference of two entries comparable to the rounding of what they grow to? `size` is that
-/// of their later values: what matters is not how they differ now, but whether it outlives the run.
+/// Whether the difference of two entries is comparable to their rounding after they have grown to
+/// `size`. A difference that is resolved now may still be lost during the run.
 bool equal(double a, double b, double size) {
   return std::abs(a - b) <= 1e-12 * std::max({std::abs(a), std::abs(b), size});
 }
 
-/// Refuses starts from which rounding decides where the flow goes, or from which it never moves.
-/// `file` is the one that the start was read from, or empty.
+/// Refuses starts for which rounding decides the direction of the flow, or from which the flow
+/// never moves. `file`: the file from which the start was read, or empty.
 void refuse_degenerate(const Parameters& own, const Data& data, const Variant& variant,
                        const std::vector<double>& x, const std::string& file) {
   const std::string options =
@@ -230,8 +230,8 @@ void refuse_degenerate(const Parameters& own, const Data& data, const Variant& v
 
 // ---- full matrices
 
-/// Does the file give a start of full matrices? One that gives the same numbers in both ways is
-/// refused.
+/// Whether the file gives a start as full matrices. Refuses a file that gives the same numbers in
+/// both ways.
 bool has_matrices(const ProblemFile& file, const Variant& variant,
                   const std::vector<StartField>& fields) {
   const std::pair<const char*, const char*> kinds[] = {{"W_V", "value_"},
@@ -252,7 +252,7 @@ bool has_matrices(const ProblemFile& file, const Variant& variant,
   return any;
 }
 
-/// Puts the file's matrices in the place of the symmetric ones.
+/// Replaces the symmetric matrices by those of the file.
 void read_matrices(const ProblemFile& file, const Data& data, const Variant& variant,
                    FullStart& start) {
   const auto symbols = static_cast<std::size_t>(Sizes(data).symbols);
@@ -277,7 +277,7 @@ void read_matrices(const ProblemFile& file, const Data& data, const Variant& var
   }
 }
 
-/// The matrices that the options imply must fit the machine before any is allocated.
+/// Refuses matrices too large for the machine before any is allocated.
 void require_room(const Parameters& own, const Data& data, const Variant& variant) {
   const double square = (data.n() + 1) * (data.n() + 1);
   double doubles = 12 * square;
@@ -296,7 +296,7 @@ void refuse_without_gradient(const Data& data, const Variant& variant, const Ful
     throw InputError(file + " starts every factor at 0, where its gradient is 0 for ever");
 }
 
-/// Is the state that --init-from names one of full matrices?
+/// Whether the state that --init-from names consists of full matrices.
 bool goes_on_from_matrices(const Setting& setting) {
   return setting.start != nullptr &&
          dynamic_cast<const FullTopic*>(setting.start->system.get()) != nullptr;
@@ -317,7 +317,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
 
   const bool given_matrices = file && has_matrices(*file, variant, fields);
   const bool from_matrices = goes_on_from_matrices(setting);
-  // Noise leaves the symmetric subspaces, and so do starts outside of them.
+  // Noise leaves the symmetric subspaces, and some starts lie outside them.
   const bool outside = given_matrices || from_matrices;
   const bool full = setting.noisy || outside;
 

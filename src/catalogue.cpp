@@ -38,7 +38,7 @@ Made Catalogue::make(const std::string& name, Parameters own, const Setting& set
     throw;
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::length_error&) {  // more than there are addresses
+  } catch (const std::length_error&) {  // larger than the address space
     throw;
   } catch (const std::exception& error) {
     throw SystemError("the system " + name + " could not be made: " + error.what());

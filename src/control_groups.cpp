@@ -11,19 +11,20 @@ namespace popflow {
 
 namespace {
 
-/// Is `word` one of those in a list separated by commas?
+/// Whether a comma-separated list contains `word`.
 bool lists(const std::string& list, const std::string& word) {
   return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
 
-/// A hierarchy of control groups with a controller, as it is mounted.
+/// A mounted hierarchy of control groups with a controller.
 struct Hierarchy {
   bool second_version = false;
-  std::string root;   ///< the group that the mount point shows
-  std::string point;  ///< where it is mounted
+  std::string root;   ///< group that the mount point shows
+  std::string point;  ///< mount point
 };
 
-/// A path of /proc/self/mountinfo, in which blanks and the like are octal numbers.
+/// Unescapes a path of /proc/self/mountinfo, in which blanks and similar characters are octal
+/// numbers.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -44,7 +45,7 @@ std::vector<Hierarchy> mounted(const std::string& controller, const std::string&
   std::ifstream lines(root + "/proc/self/mountinfo");
   for (std::string line; std::getline(lines, line);) {
     // ID PARENT DEVICE ROOT POINT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS
-    const std::size_t dash = line.find(" - cgroup");  // few are, and taking lines apart takes time
+    const std::size_t dash = line.find(" - cgroup");  // few lines match; parsing takes time
     if (dash == std::string::npos) continue;
     std::istringstream before(line.substr(0, dash)), after(line.substr(dash + 3));
     std::string skipped, group, point, type, options;
@@ -56,7 +57,7 @@ std::vector<Hierarchy> mounted(const std::string& controller, const std::string&
   return found;
 }
 
-/// The path of this process's group in a hierarchy.
+/// Path of this process's group in a hierarchy.
 std::optional<std::string> own_group(const std::string& controller, const std::string& root,
                                      const Hierarchy& hierarchy) {
   std::ifstream lines(root + "/proc/self/cgroup");
@@ -81,8 +82,8 @@ double least_of_control_groups(const std::string& controller, const GroupLimit& 
   for (const Hierarchy& hierarchy : mounted(controller, root)) {
     const std::optional<std::string> group = own_group(controller, root, hierarchy);
     if (!group) continue;
-    // The mount may show a part of the hierarchy only; a group outside it (of a container that sees
-    // itself alone) is shown as the whole.
+    // The mount may show only a part of the hierarchy. A group outside it (of a container that sees
+    // only itself) is shown as the whole.
     const std::string shown = hierarchy.root == "/" ? "" : hierarchy.root;
     const bool inside = *group == shown || group->starts_with(shown + "/");
     std::string below = inside ? group->substr(shown.size()) : "";

@@ -5,12 +5,12 @@
 
 namespace popflow {
 
-/// Limit that one group's folder states, of version 2 or 1; infinite if none.
+/// Limit in the folder of one group, of version 2 or 1; infinite if the folder sets none.
 using GroupLimit = std::function<double(const std::string& folder, bool second_version)>;
 
-/// The least that control groups with a controller ("cpu", "memory") set for this process: its own
-/// group and those around it. Infinite without any. `root` precedes every path that is read,
-/// /proc/self included.
+/// Smallest limit of a controller ("cpu", "memory") in the process's own control group and those
+/// above it; infinite if there is none. `root` precedes every path that is read, including
+/// /proc/self.
 double least_of_control_groups(const std::string& controller, const GroupLimit& limit,
                                const std::string& root = "");
 

@@ -33,7 +33,7 @@ double DriverData::number(const std::string& name) const {
 namespace {
 
 std::int64_t whole(double number, const std::string& name) {
-  constexpr double kMost = 9007199254740992;  // 2^53: beyond this doubles skip whole numbers
+  constexpr double kMost = 9007199254740992;  // 2^53: larger doubles skip whole numbers
   if (!(std::abs(number) <= kMost) || std::trunc(number) != number)
     throw std::invalid_argument("a resume point whose " + name + " is no count");
   return static_cast<std::int64_t>(number);

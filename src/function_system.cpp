@@ -17,13 +17,14 @@ namespace {
 
 using Axes = std::vector<std::pair<std::string, std::size_t>>;
 
-/// The axes that a field is recorded along.
+/// Axes along which a field is recorded.
 Axes axes_of(const Functions::Field& field) {
   if (!field.axes.empty() || field.start.size() == 1) return field.axes;
   return {{field.name + "_index", field.start.size()}};
 }
 
-/// Axes of a field that declared an axis of its own, which may have a single entry now.
+/// Axes of a field, given its description. With the parameters' defaults, the field's own axis may
+/// have a single entry and so be missing from the description.
 Axes axes_of(const Functions::Field& field, const FieldInfo& described) {
   const std::string own = field.name + "_index";
   if (field.axes.empty() && described.dimensions == std::vector<std::string>{own})
@@ -41,7 +42,7 @@ std::size_t entries(const Axes& axes) {
   return product;
 }
 
-/// The names of the axes of something called `name`; describes those that are new.
+/// Names of the axes of the item `name`; describes axes that are new.
 std::vector<std::string> named(const std::string& name, const Axes& axes, SystemInfo& info) {
   std::vector<std::string> names;
   for (const auto& [axis, size] : axes) {
@@ -53,13 +54,13 @@ std::vector<std::string> named(const std::string& name, const Axes& axes, System
   return names;
 }
 
-/// Files give every value a symbol: its own name where it has no other.
+/// Files give every value a symbol: its own name if it has no other.
 template <class Value>
 std::string symbol_of(const Value& value) {
   return value.symbol.empty() ? value.name : value.symbol;
 }
 
-/// Tables of a system, from its set of functions.
+/// Tables of a system, from the contents of a set of functions.
 SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   SystemInfo info;
   info.name = of.name;
@@ -96,7 +97,7 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   return info;
 }
 
-/// The tables describe what the default problem has, so every problem must have it.
+/// The tables describe the default problem, so every problem must have the same contents.
 void require_as_described(const SystemInfo& info, const Functions& functions) {
   const auto names = [](const auto&... lists) {
     std::vector<std::string> all;
@@ -126,7 +127,7 @@ void require_as_described(const SystemInfo& info, const Functions& functions) {
   require("constants", names(functions.constants), names(info.constants));
 }
 
-/// Adds the axes of something that is described to the dimensions, each once.
+/// Adds the axes of a described item to the dimensions, each once.
 void add_axes(const SystemInfo& info, const std::string& name, const Axes& axes,
               const std::vector<std::string>& described, Shape& shape) {
   std::vector<std::string> names;
@@ -184,7 +185,7 @@ Shape shape_of(const SystemInfo& info, const Functions& functions) {
   return shape;
 }
 
-/// Throws SystemError for functions that are missing, and for a default end before the start.
+/// Throws SystemError for missing functions, and for a default end that is not after the start.
 void require_functions(const SystemInfo& info, const Functions& functions) {
   if (!functions.rhs) wrong(info, "it has no right-hand side");
   const auto require = [&](const auto& values, const auto& function) {
@@ -197,8 +198,8 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.derived, &Functions::Derived::values);
   require(functions.passages, &Functions::Derived::values);
   if (functions.precondition && !functions.loss)
-    wrong(info, "it has a precondition and no loss, whose gradient that would be applied to");
-  // One that is infinite or no number is asked for.
+    wrong(info, "it has a precondition and no loss, but it applies to the gradient of the loss");
+  // If the end is infinite or NaN, the user must give one.
   if (functions.end <= 0)
     wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
   if (!(functions.max_step > 0))
@@ -215,8 +216,8 @@ bool has_lanes(const Functions& functions) {
   return functions.lanes && state_size(functions) <= kLargestInLanes;
 }
 
-/// Calls something of a system's. An exception of its own is said to be that, after what `begin`
-/// makes of the sentence.
+/// Calls a function of a system. Its exceptions become SystemErrors whose message starts with
+/// begin().
 template <class Call, class Begin>
 auto saying(Call call, Begin begin) {
   try {
@@ -242,12 +243,12 @@ Functions make_functions(const FunctionSystem& of, const Parameters& own, const 
 struct Described {
   FunctionSystem system;
   SystemInfo info;
-  std::exception_ptr failed = nullptr;  ///< with the parameters' defaults, which the tables need
+  std::exception_ptr failed = nullptr;  ///< for the parameters' defaults, which the tables need
 
   explicit Described(const FunctionSystem& of) : system(of) {
     try {
       info = info_of(of, make_functions(of, Parameters(of.parameters), {}));
-    } catch (...) {  // said when it is used: then there is a program to say it
+    } catch (...) {  // reported on use, when the program can handle it
       info = info_of(of, {});
       failed = std::current_exception();
     }
@@ -255,7 +256,7 @@ struct Described {
       try {
         return has_lanes(make_functions(of, own, {}));
       } catch (const UsageError&) {
-        return false;  // there is no such problem
+        return false;  // the problem does not exist
       }
     };
   }
@@ -266,7 +267,7 @@ struct Described {
   }
 };
 
-/// The formulas of a problem for many side by side; all null without any.
+/// SIMD formulas of a problem; all null if it has none.
 LaneFormulas lane_formulas_of(const SystemInfo& info, const Functions& functions,
                               const Shape& shape) {
   if (!functions.lanes) return {};
@@ -279,7 +280,7 @@ LaneFormulas lane_formulas_of(const SystemInfo& info, const Functions& functions
   return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
 }
 
-/// Calls a function of a system's.
+/// Calls a function of a system, with its name and the time in the message.
 template <class Call>
 auto of_system(const SystemInfo& info, const char* what, const std::string& name, double t,
                Call call) {
@@ -291,7 +292,7 @@ auto of_system(const SystemInfo& info, const char* what, const std::string& name
       [&] {
         try {
           return call();
-        } catch (const Error& error) {  // nothing is wrong with the command line any more
+        } catch (const Error& error) {  // the command line was fine, so this is the system's fault
           throw SystemError(begin() + ": " + error.what());
         }
       },

@@ -12,24 +12,25 @@
 namespace popflow {
 
 namespace {
-constexpr int kReserve = 64 << 20;           // address space that the heap grows by
+constexpr int kReserve = 64 << 20;           // address space by which the heap grows
 constexpr int kLargestOnHeap = 32 << 20;     // the C library allows no more
-constexpr std::size_t kAsked = 512 << 10;    // more than a fresh heap has
-constexpr std::uintptr_t kPage = 2U << 20U;  // a large page
+constexpr std::size_t kAsked = 512 << 10;    // more than a fresh heap holds
+constexpr std::uintptr_t kPage = 2U << 20U;  // size of a large page
 }  // namespace
 
 void begin_heap_in_large_pages() {
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
-  // Arrays would else be mapped each on its own, to be given back and touched anew.
+  // Keeps large arrays on the heap. Otherwise each array would be mapped separately, returned when
+  // freed and touched anew.
   (void)mallopt(M_MMAP_THRESHOLD, kLargestOnHeap);
   (void)mallopt(M_TOP_PAD, kReserve);
-  // The heap grows when it is asked for more than is left of it.
+  // Asking for more than the heap has left makes it grow.
   const auto* const before = static_cast<char*>(sbrk(0));
   void* const asked = std::malloc(kAsked);
-  const bool got = malloc_usable_size(asked) > 0;  // and so is not left out by a compiler
+  const bool got = malloc_usable_size(asked) > 0;  // keeps the allocation from being optimised away
   const auto* const end = static_cast<char*>(sbrk(0));
   std::free(asked);
-  if (!got || end <= before) return;  // memory is limited, or another allocator is in charge
+  if (!got || end <= before) return;  // memory is limited, or another allocator is in use
   const std::uintptr_t first =
       (reinterpret_cast<std::uintptr_t>(before) + kPage - 1) / kPage * kPage;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / kPage * kPage;

@@ -2,16 +2,17 @@
 
 namespace popflow {
 
-/// Lets the heap of this process begin in large pages, where the system has them: for the first
-/// tens of MB that a program touches, a run's matrices and what is written of them, each small page
-/// would cost an interrupt. Memory that is not touched is not taken.
+/// Lets the heap of this process start in large pages, if the system has them. Without this, the
+/// first tens of MB that a program touches (a run's matrices and output) cost a page fault per
+/// small page. Memory that is not touched is not used.
 void begin_heap_in_large_pages();
 
-/// May the system refuse memory before it is used up (ulimit -v)?
+/// Whether the system may refuse memory before it is exhausted (ulimit -v).
 bool memory_is_limited();
 
-/// Has the C library load, while there is memory, what exceptions need on their way through it
-/// (std::call_once): where memory is out it would end the program. Only where memory is limited.
+/// Makes the C library load early what it needs to throw exceptions through its functions
+/// (std::call_once): loading it when memory is exhausted would end the program. Does nothing unless
+/// memory is limited.
 void prepare_for_lack_of_memory();
 
 }  // namespace popflow

@@ -11,21 +11,21 @@
 
 namespace popflow {
 
-/// Steps in lanes after which it is asked for interruptions, and progress is shown.
+/// Number of steps in lanes between checks for interrupts and updates of progress.
 inline constexpr std::int64_t kLaneStepsBetweenHooks = 64;
 
-/// Rows of kLanes numbers, as LaneFormulas take them; each begins where a cache line does.
+/// Rows of kLanes numbers, as LaneFormulas take them; each row is aligned to a cache line.
 class LaneRows {
  public:
   LaneRows() : LaneRows(0) {}
-  /// At least one, so that there is always an address.
+  /// Allocates at least one row, so that the address is never null.
   explicit LaneRows(std::size_t rows) : rows_(std::max<std::size_t>(rows, 1)) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   void resize(std::size_t rows) { rows_.resize(std::max<std::size_t>(rows, 1)); }
   [[nodiscard]] double* data() { return rows_.front().numbers; }
   [[nodiscard]] const double* data() const { return rows_.front().numbers; }
-  /// The rows as numbers to compute with.
+  /// The rows as numbers for computations.
   template <std::size_t width>
   [[nodiscard]] BasicPack<width>* packs() {
     return reinterpret_cast<BasicPack<width>*>(data());
@@ -39,11 +39,11 @@ class LaneRows {
     return rows_[row].numbers[lane];
   }
 
-  /// All to 0.
+  /// Sets all numbers to 0.
   void clear() { std::fill(rows_.begin(), rows_.end(), Row()); }
-  /// Copies all rows of `from` where `lanes`, one number a lane, is not 0.
+  /// Copies the lanes of `from` where `lanes`, one number per lane, is not 0.
   void take(const double* lanes, const LaneRows& from);
-  /// One number for each row.
+  /// Reads a lane: one number from each row.
   void read(std::size_t lane, std::span<double> column) const {
     for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows_[i].numbers[lane];
   }

@@ -29,7 +29,7 @@ double memory_of_control_groups(const std::string& root) {
   const auto limit = [](const std::string& folder, bool second_version) {
     std::ifstream file(folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes"));
     double bytes = 0;
-    // No such file, or "max".
+    // Infinite if there is no such file, or if it contains "max".
     return file >> bytes ? bytes : std::numeric_limits<double>::infinity();
   };
   return least_of_control_groups("memory", limit, root);

@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// Where an outcome stands among SystemInfo::outcomes, from 1; 0 for "undecided". Throws
-/// SystemError for a word that is not there.
+/// Index of an outcome in SystemInfo::outcomes, from 1; 0 for "undecided". Throws SystemError for
+/// an unknown word.
 inline std::size_t outcome_index(const SystemInfo& info, const std::string& word) {
   if (word == "undecided") return 0;
   for (std::size_t i = 0; i < info.outcomes.size(); ++i)

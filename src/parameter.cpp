@@ -15,10 +15,10 @@
 namespace popflow {
 namespace {
 
-// Readers of a file may turn whole numbers into doubles.
+// Readers of a file may convert whole numbers to doubles.
 constexpr auto largest_integer = static_cast<std::int64_t>(largest_whole);
 
-/// A number as the user would write it in a sentence: 1, 0.5, 1e-10, but 1000000 not 1e+06.
+/// Formats a number as in a sentence: 1, 0.5, 1e-10, but 1000000 and not 1e+06.
 std::string in_words(double value) {
   if (value == std::floor(value) && std::abs(value) <= static_cast<double>(largest_integer)) {
     return std::to_string(static_cast<std::int64_t>(value));
@@ -26,8 +26,8 @@ std::string in_words(double value) {
   return shortest(value);
 }
 
-/// What the user typed, fit for a line on a screen: quoted unless it is a number, control
-/// characters and stray bytes made visible, not longer than a line.
+/// The user's input, fit for one line of a message: quoted unless it is a number, control
+/// characters and invalid bytes made visible, and cut to the length of a line.
 std::string shown(const std::string& text) {
   constexpr std::size_t most = 60;
   if (text.empty()) return "empty";
@@ -47,7 +47,7 @@ std::string either(const std::vector<std::string>& words) {
   return list;
 }
 
-/// The second half of the message: what is allowed.
+/// Second half of the message: the allowed values.
 std::string allowed(const Parameter& parameter) {
   const std::string range = parameter.range.describe(parameter.kind == Kind::integer);
   const std::string bounds = range.empty() ? "" : ", " + range;
@@ -70,7 +70,7 @@ std::string allowed(const Parameter& parameter) {
   return {};
 }
 
-/// Thrown inside this file; set() and parse_value() make a sentence of it.
+/// Thrown only inside this file; set() and parse_value() make a sentence of it.
 struct Refusal {
   std::string allowed;
   std::string hint = {};
@@ -90,8 +90,9 @@ std::optional<double> to_real(std::string_view text) {
   return value;
 }
 
-/// Reads a decimal number exactly, so that neither 9007199254740993 nor 1.00000000000000001 passes
-/// for its neighbour. Nothing if the number is not whole or too large. `text` is a finite number.
+/// Parses a decimal number exactly, so that neither 9007199254740993 nor 1.00000000000000001 is
+/// taken for its neighbour. Returns nothing if the number is not whole or too large. `text` is a
+/// finite number.
 std::optional<std::int64_t> to_whole(std::string_view text) {
   bool negative = false;
   if (text.starts_with('-') || text.starts_with('+')) {
@@ -100,7 +101,7 @@ std::optional<std::int64_t> to_whole(std::string_view text) {
   }
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   std::string digits;
-  long exponent = 0;  // of the last digit
+  long exponent = 0;  // exponent of the last digit
   bool fraction = false;
   for (const char character : text.substr(0, e)) {
     if (character == '.') {
@@ -233,7 +234,7 @@ bool holds(Kind kind, const Value& value) {
   return false;
 }
 
-/// Edit distance with neighbours exchanged counting as one edit (optimal string alignment).
+/// Edit distance in which exchanging neighbours counts as one edit (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
@@ -259,7 +260,8 @@ bool Range::contains(double value) const {
 
 std::string Range::describe(bool whole) const {
   const bool has_low = std::isfinite(low);
-  // No whole number may exceed it anyway, and 9007199254740992 does not help the reader.
+  // A bound of 9007199254740992 applies to all whole numbers anyway, and would only confuse the
+  // reader.
   const bool has_high = whole ? high < static_cast<double>(largest_integer) : std::isfinite(high);
   if (has_low && has_high && !low_open && !high_open) {
     return "from " + in_words(low) + " to " + in_words(high);
@@ -285,7 +287,8 @@ Parameters::Parameters(ParameterTable table)
 }
 
 const Parameter* Parameters::find(std::string_view name) const {
-  // Sweeps ask for each cell, and names that are compared are mostly others.
+  // Sweeps look names up for every cell: comparing the length and last letter first rejects most
+  // rows.
   const auto row = std::find_if(table_->begin(), table_->end(), [name](const Parameter& parameter) {
     const std::string_view own = parameter.name;
     return own.size() == name.size() && (name.empty() || own.back() == name.back()) && own == name;
@@ -407,7 +410,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
     }
   }
   if (!best.empty() || word.size() < 2) return best;
-  // A prefix can be far in edit distance, yet is plainly meant.
+  // A prefix may have a large edit distance, but its meaning is clear.
   const auto longer = std::find_if(names.begin(), names.end(),
                                    [word](const auto& name) { return name.starts_with(word); });
   return longer == names.end() ? "" : *longer;

@@ -10,7 +10,8 @@ namespace popflow {
 
 namespace {
 
-/// Hint at the program that wrote a file, from a sum that should be 1.
+/// Guess, from the value of a sum that should be 1, about the mistake of the program that wrote the
+/// file.
 std::string hint_of_sum(double sum) {
   constexpr double kSingle = 1e-5;
   return std::abs(sum - 1) < kSingle
@@ -40,7 +41,7 @@ ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>
         "holds a sweep, whose cells have no problem of one kind; give the file of a run: "
         "'popflow info " +
         path + " --cell ...' prints the command of a cell's");
-  // The root of a run's file holds the fields of its trajectory, perhaps under the same names.
+  // The root of a run's file holds the fields of its trajectory, which may have the same names.
   const bool is_run = file_.text_attribute("", "format") == "popflow";
   std::vector<std::string> groups = {"", "problem"};
   if (is_run) groups = {"problem"};
@@ -79,7 +80,7 @@ void ProblemFile::refuse_misspelt(const std::vector<std::string>& known) const {
     if (std::find(known.begin(), known.end(), found) != known.end()) continue;
     for (const std::string& name : known)
       if (letters(found) == letters(name) && !has(name))
-        throw wrong("holds " + found + ", which says nothing to the system; is '" + name +
+        throw wrong("holds " + found + ", a name that the system does not know; is '" + name +
                     "' meant?");
   }
 }

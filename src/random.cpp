@@ -63,7 +63,7 @@ double RandomStream::normal() {
 }
 
 double RandomStream::log_gamma_variate(double shape) {
-  // X ~ Gamma(shape + 1) and U uniform make X U^(1/shape) ~ Gamma(shape); in logarithms the power
+  // If X ~ Gamma(shape + 1) and U is uniform, X U^(1/shape) ~ Gamma(shape). In logarithms the power
   // cannot underflow.
   if (shape < 1) {
     const double boosted = log_gamma_variate(shape + 1);
@@ -86,7 +86,7 @@ std::uint64_t RandomStream::below(std::uint64_t n) {
   if (n == 0) throw std::invalid_argument("there is no whole number below 0");
   Wide product = Wide{(*this)()} * n;
   if (static_cast<std::uint64_t>(product) < n) {
-    // The first 2^64 mod n values of the low half would favour some results: draw those again.
+    // The first 2^64 mod n values of the low half would bias the result, so they are drawn again.
     const std::uint64_t surplus = (0 - n) % n;
     while (static_cast<std::uint64_t>(product) < surplus) product = Wide{(*this)()} * n;
   }

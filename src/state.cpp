@@ -49,10 +49,10 @@ void State::resize(std::size_t size) {
   const std::size_t least = size * sizeof(double);
   const std::size_t alignment = least >= kHugePage ? kHugePage : kLine;
   const std::size_t bytes = (least + alignment - 1) / alignment * alignment;
-  // Small ones are many, in sweeps, and aligned memory takes several times as long to find.
+  // Sweeps allocate many small states, and aligned allocation takes several times as long.
   void* memory = bytes <= 2 * kLine ? std::malloc(least) : std::aligned_alloc(alignment, bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  // Large states are streamed through: huge pages save address translations.
+  // Large states are streamed through memory: huge pages save address translations.
   if (alignment == kHugePage) (void)madvise(memory, bytes, MADV_HUGEPAGE);
   data_.reset(static_cast<double*>(memory));
   size_ = size;

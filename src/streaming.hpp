@@ -10,20 +10,21 @@
 
 namespace popflow {
 
-/// States from this many numbers on do not fit the last-level cache: what is written to them is not
-/// read again soon, and stores that bypass the caches save reading the lines to be overwritten.
+/// States with at least this many numbers do not fit in the last-level cache. What is written to
+/// them is not read again soon, and stores that bypass the caches avoid reading the lines to be
+/// overwritten.
 constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
 
 /// Two numbers in a vector register.
 typedef double Pair __attribute__((vector_size(16)));
 
-/// Numbers before the next boundary of a cache line, at most n: streaming stores write whole lines.
+/// Number of doubles before the next cache line, at most n: streaming stores write whole lines.
 inline std::size_t to_line(const double* at, std::size_t n) {
   const std::size_t past = reinterpret_cast<std::uintptr_t>(at) % 64;
   return std::min(n, past == 0 ? 0 : (64 - past) / sizeof(double));
 }
 
-/// Stores two numbers to an address that is a multiple of 16, past the caches where the machine
+/// Stores two numbers at an address that is a multiple of 16, bypassing the caches if the machine
 /// can.
 inline void store_pair_past_caches(double* to, Pair pair) {
 #if defined(__SSE2__)
@@ -33,7 +34,7 @@ inline void store_pair_past_caches(double* to, Pair pair) {
 #endif
 }
 
-/// Must follow streaming stores before another thread reads what they wrote.
+/// Must follow streaming stores before another thread reads the results.
 inline void finish_stores() {
 #if defined(__SSE2__)
   _mm_sfence();

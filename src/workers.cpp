@@ -19,19 +19,19 @@ namespace popflow {
 
 namespace {
 
-// Waking a sleeping thread costs about 10 us; below this many elements one thread is faster.
+// Waking a sleeping thread costs about 10 us; with fewer elements than this, one thread is faster.
 constexpr std::size_t kWorthWaking = 32 * 1024;
-// How often a waiting thread looks before it asks the system to put it to sleep: for some 100 us.
-// Right-hand sides and steps follow one another more closely, and waking takes 10 us, on a virtual
-// machine several times as long. Threads that have to share cores wait for one another, and hold up
-// what they wait for.
+// Number of polls before a waiting thread goes to sleep, about 100 us. Right-hand sides and steps
+// follow one another more closely than that, and waking a thread takes 10 us, or several times as
+// long on a virtual machine. Threads that share cores must not spin, because they delay the threads
+// for which they wait.
 constexpr int kSpins = 200000;
 constexpr int kSpinsOnSharedCores = 1000;
 
 thread_local bool inside_task = false;
 
-/// A claim in one word: the number of the job, and its next task. A thread that wakes late, when
-/// the job is over, thus claims nothing of it.
+/// State of the claims in a single word: the number of the job, and its next task. A thread that
+/// wakes too late, when the job is over, therefore cannot claim anything from it.
 class Claim {
  public:
   Claim(std::uint32_t job, std::uint32_t task) : bits_(std::uint64_t{job} << 32 | task) {}
@@ -44,13 +44,14 @@ class Claim {
   std::uint64_t bits_;
 };
 
-/// No job has as many tasks: while one is prepared none can be claimed.
+/// More tasks than any job has: closes the share, so that none can be claimed while a job is
+/// prepared.
 constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
 
-/// Tasks of a job that lie together, for one thread, which others help when theirs are done: job
-/// after job the same thread touches the same part of a state, which stays in its cache. All that
-/// a thread needs to begin is in one line of the cache, since to get one that another core has
-/// written takes a tenth of a microsecond.
+/// Contiguous tasks of a job for one thread; other threads help once their own are done. From job
+/// to job, the same thread touches the same part of a state, which stays in its cache. All data
+/// that a thread needs to begin lies in one cache line, because fetching a line that another core
+/// has written takes a tenth of a microsecond.
 struct alignas(64) Share {
   using Task = std::function<void(std::size_t)>;
 
@@ -63,7 +64,8 @@ struct alignas(64) Share {
     const Claim claim = next();
     return claim.job() != seen && claim.task() != kClosed;
   }
-  /// Closed before its fields change: who has read a new one then fails to claim by an old word.
+  /// Closed before its fields change, so that a thread that has read a new field cannot claim with
+  /// an old word.
   void open(std::uint32_t job, std::uint32_t first, std::uint32_t last, const Task* what) {
     claims.store(Claim(job, kClosed).bits(), std::memory_order_release);
     task.store(what, std::memory_order_release);
@@ -74,26 +76,26 @@ struct alignas(64) Share {
 
 }  // namespace
 
-/// A job is over when its tasks are, however many threads have come to it: on a machine that does
-/// other work too, the calling thread does them all rather than wait for one that gets no core.
+/// A job is over when its tasks are done, however many threads have joined: on a busy machine the
+/// calling thread does all tasks itself rather than wait for a thread that gets no core.
 struct Workers::Impl {
   using Task = Share::Task;
 
   std::vector<std::thread> threads;
-  std::vector<Share> shares{1};  ///< the calling thread's, and one for each other thread
+  std::vector<Share> shares{1};  ///< the calling thread's share, and one for each other thread
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
   std::atomic<int> spins{kSpins};
   std::mutex mutex;
   std::exception_ptr error;
-  // Written at each job, and so apart from what all threads read.
-  alignas(64) std::atomic<std::uint32_t> job{0};   ///< its number; what sleeping threads wait for
-  std::atomic<bool> busy{false};                   ///< does a thread of the program run a job?
-  alignas(64) std::atomic<std::uint32_t> left{0};  ///< tasks of the job that are not done
+  // Written for each job, so kept apart from the data that all threads read.
+  alignas(64) std::atomic<std::uint32_t> job{0};   ///< its number; sleeping threads wait on it
+  std::atomic<bool> busy{false};                   ///< whether a job is running
+  alignas(64) std::atomic<std::uint32_t> left{0};  ///< number of unfinished tasks of the job
 
-  /// More threads; false if the system refused to start as many. They are seen to have begun: a
-  /// thread that is about to begin may hold locks of the run-time library, which a process forked
-  /// meanwhile would wait for in vain.
+  /// Starts more threads; returns false if the system refused to start as many. Waits until they
+  /// have begun: a thread that is about to begin may hold locks of the run-time library, for which
+  /// a process forked meanwhile would wait forever.
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
     shares = std::vector<Share>(more + 1);
@@ -114,7 +116,7 @@ struct Workers::Impl {
     return enough;
   }
 
-  /// Ends all of them.
+  /// Ends all threads.
   void end() {
     stop.store(true);
     offer(0, nullptr);
@@ -124,12 +126,12 @@ struct Workers::Impl {
     stop.store(false);
   }
 
-  /// Does all tasks, with the help of those threads that come.
+  /// Runs all tasks, with the help of the threads that join.
   void run(std::uint32_t count, const Task& task) {
     offer(count, &task);
     work(0);
-    // Others are at their last tasks: they take microseconds, where giving the core away may take
-    // milliseconds on a machine that does other work too.
+    // Other threads are at their last tasks, which take microseconds. Yielding the core may take
+    // milliseconds on a busy machine, so this thread spins.
     const int most = spins.load();
     for (int spin = 0; spin < most && left.load() != 0; ++spin) {
     }
@@ -137,31 +139,31 @@ struct Workers::Impl {
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
   }
 
-  /// A new job.
+  /// Publishes a new job.
   void offer(std::uint32_t count, const Task* task) {
     const std::uint32_t number = job.load(std::memory_order_relaxed) + 1;
     left.store(count, std::memory_order_relaxed);
     const auto first_of = [&](std::size_t share) {
       return static_cast<std::uint32_t>(std::uint64_t{count} * share / shares.size());
     };
-    for (std::size_t i = shares.size(); i-- > 0;)  // the calling thread comes to its own last
+    for (std::size_t i = shares.size(); i-- > 0;)  // the calling thread's own share comes last
       shares[i].open(number, first_of(i), first_of(i + 1), task);
     job.store(number);
     job.notify_all();
   }
 
-  /// Claims tasks and does them until none is left, those of its own share first.
+  /// Claims tasks and runs them until none is left, starting with its own share.
   void work(std::size_t own) {
     inside_task = true;
     std::uint32_t finished = 0;
     for (std::size_t turn = 0; turn < shares.size(); ++turn)
       finished += work_at(shares[(own + turn) % shares.size()]);
     inside_task = false;
-    // With none the job may be over, and another prepared.
+    // If none finished, the job may be over and another one prepared.
     if (finished != 0 && left.fetch_sub(finished) == finished) left.notify_one();
   }
 
-  /// Works on the tasks of one share; returns how many are done, or will not be done.
+  /// Runs the tasks of one share; returns the number of tasks that are done or given up.
   std::uint32_t work_at(Share& share) {
     std::uint32_t finished = 0;
     for (std::uint64_t bits = share.next().bits();;) {
@@ -179,7 +181,7 @@ struct Workers::Impl {
     }
   }
 
-  /// Keeps the first exception of a job's; the number of its tasks that nobody will do.
+  /// Keeps a job's first exception; returns the number of tasks that are thereby given up.
   std::uint32_t give_up() {
     const std::scoped_lock lock(mutex);
     if (!error) error = std::current_exception();
@@ -196,7 +198,7 @@ struct Workers::Impl {
     return given_up;
   }
 
-  /// `seen`: the job before the first that it works for.
+  /// `seen`: number of the job before the first one that the thread joins.
   void loop(std::size_t own, std::uint32_t seen) {
     begun.fetch_add(1);
     begun.notify_one();
@@ -216,8 +218,8 @@ struct Workers::Impl {
 Workers::Workers(unsigned threads) : impl_(std::make_unique<Impl>()) {
   if (threads == 0) threads = usable_cores();
   if (impl_->start(threads - 1)) return;
-  // The system gives no more. Where that is for want of memory, nothing would be left for the work:
-  // some of those that started make room.
+  // The system refuses more threads. If memory is the reason, nothing would be left for the work:
+  // end some of the started threads.
   const std::size_t started = impl_->threads.size();
   impl_->end();
   impl_->start(static_cast<unsigned>(started * 3 / 4));
@@ -229,7 +231,7 @@ unsigned Workers::threads() const { return static_cast<unsigned>(impl_->threads.
 
 void Workers::run(std::size_t tasks, const std::function<void(std::size_t)>& task) {
   if (tasks >= kClosed) throw std::length_error("a job has too many tasks");
-  // A pool that is busy with another thread's job has nobody to help.
+  // If the pool is busy with another thread's job, no thread can help.
   const bool alone = impl_->threads.empty() || tasks <= 1 || inside_task ||
                      impl_->busy.exchange(true, std::memory_order_acquire);
   if (alone) {

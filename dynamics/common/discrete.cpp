@@ -11,7 +11,7 @@
 namespace popflow {
 
 std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
-  // Column i starts with n p_i; those below 1 are filled up from those above.
+  // Column i starts with n p_i; columns below 1 are filled up from those above.
   std::vector<double> share(weights.begin(), weights.end());
   const double total = std::accumulate(share.begin(), share.end(), 0.0);
   const auto n = static_cast<double>(share.size());
@@ -33,7 +33,7 @@ std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
     large.pop_back();
     small.push_back(high);
   }
-  // Left over by rounding: full columns, unless their weight is 0.
+  // Columns left over by rounding are full, unless their weight is 0.
   const auto likeliest = static_cast<std::uint32_t>(
       std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const std::uint32_t i : small)
@@ -58,10 +58,10 @@ typedef std::uint64_t ColumnWords __attribute__((vector_size(16)));
 typedef std::uint64_t ColumnPair __attribute__((vector_size(32)));
 typedef std::uint32_t Indices __attribute__((vector_size(32)));
 
-/// Eight indices at a time; returns how many. A column of the table is two numbers of 64 bits, its
-/// threshold and, in the low half, its alias. Loaded together and sorted in registers they take
-/// half the time of two gathers. (Masks that leave nothing out keep gcc 12 from warning of its own
-/// header.)
+/// Draws eight indices at a time; returns the number drawn. A column of the table consists of two
+/// 64-bit numbers: its threshold and, in the low half, its alias. Loading both together and sorting
+/// them in registers takes half the time of two gathers. (Masks that select everything avoid a
+/// warning of gcc 12 about its own header.)
 __attribute__((target("avx512f"))) std::size_t draw_eights(std::size_t size, const void* columns,
                                                            std::size_t number,
                                                            const std::uint32_t* words,
@@ -72,7 +72,7 @@ __attribute__((target("avx512f"))) std::size_t draw_eights(std::size_t size, con
   for (; done + 8 <= number; done += 8) {
     Words word;
     std::memcpy(&word, words + 2 * done, sizeof word);
-    // The product with the size, below 2^32, in halves.
+    // Product with the size, which is below 2^32, in halves.
     const auto low = reinterpret_cast<Words>(
         _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(word), factor));
     const auto high = reinterpret_cast<Words>(

@@ -12,8 +12,8 @@ struct AliasColumn {
   double share = 1;
   std::uint32_t alias = 0;
 };
-/// Columns for a list of weights, which are not negative and have a positive sum; at most 2^32 of
-/// them. Indices of weight 0 have no share of any.
+/// Makes the alias table for at most 2^32 weights, which are not negative and have a positive sum.
+/// Indices of weight 0 get no share.
 std::vector<AliasColumn> alias_columns(std::span<const double> weights);
 
 /// Draws an index from fixed weights in constant time: one random word picks a column and the rest
@@ -21,27 +21,26 @@ std::vector<AliasColumn> alias_columns(std::span<const double> weights);
 /// double.
 class DiscreteDistribution {
  public:
-  /// Weights are not negative and have a positive sum; at most 2^32 of them.
+  /// Takes at most 2^32 weights, which are not negative and have a positive sum.
   explicit DiscreteDistribution(std::span<const double> weights);
 
   [[nodiscard]] std::size_t size() const { return columns_.size(); }
-  /// The index given by a word of 64 random bits. Indices of weight 0 never occur.
+  /// Index for a word of 64 random bits. Indices of weight 0 never occur.
   std::uint32_t operator()(std::uint64_t word) const {
     __extension__ using Wide = unsigned __int128;
     const Wide scaled = Wide{word} * columns_.size();
     const auto place = static_cast<std::uint32_t>(scaled >> 64);
     const Column& column = columns_[place];
-    // Not by a branch, which would be taken at random.
+    // Branch-free, because the branch would be unpredictable.
     const bool own = static_cast<std::uint64_t>(scaled) < column.threshold;
     return column.alias ^ ((column.alias ^ place) & (0U - static_cast<std::uint32_t>(own)));
   }
-  /// The indices given by so many words, each two of 32 bits, the low half first
-  /// (random/bits.hpp).
+  /// Draws an index for each pair of 32-bit words, low half first (random/bits.hpp).
   void draw(std::size_t number, const std::uint32_t* words, std::uint32_t* indices) const;
 
  private:
   struct Column {
-    std::uint64_t threshold = 0;  ///< below it the column's own index, else the alias
+    std::uint64_t threshold = 0;  ///< below it: the column's own index, otherwise the alias
     std::uint32_t alias = 0;
   };
   std::vector<Column> columns_;

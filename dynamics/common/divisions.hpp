@@ -6,9 +6,9 @@
 
 namespace popflow {
 
-// Divisions of formulas for any type of number. A double divides where the formula says so. Sixteen
-// numbers in lanes take as long for one division as for all else in a small formula, so theirs are
-// put off or done once for all.
+// Divisions in formulas for any type of number. A double divides where the formula says so. In
+// lanes a division of sixteen numbers takes as long as the rest of a small formula, so divisions
+// are postponed or shared.
 
 /// A number by which many others are divided. Lanes multiply by its inverse.
 template <class Number>
@@ -24,7 +24,7 @@ struct Divisor {
 };
 inline Divisor<double> divisor(double of) { return {of, 1 / of}; }
 
-/// A quotient whose division is put off until something is divided by it.
+/// A quotient whose division is postponed until something is divided by the quotient.
 template <class Number>
 struct Quotient {
   Number numerator, denominator;
@@ -56,7 +56,7 @@ POPFLOW_MATH_INLINE double over(double numerator, double denominator) {
   return numerator / denominator;
 }
 
-/// yes() if the condition holds, else no(): only one of them is computed for a double.
+/// yes() if the condition holds, otherwise no(); for a double only one of them is computed.
 template <class Yes, class No>
 POPFLOW_MATH_INLINE auto either(bool condition, Yes yes, No no) {
   return condition ? yes() : no();

@@ -8,23 +8,22 @@
 
 namespace popflow {
 
-/// Most numbers in an array of a formula: those of lanes have a place of their own and need no
-/// heap, those of a single trajectory may be any.
+/// Maximum size of an array in a formula: arrays of lanes are stored in place and need no heap;
+/// those of a single trajectory are unlimited.
 template <class Number>
 inline constexpr int kMostNumbers =
     std::is_same_v<Number, double> ? Eigen::Dynamic : int{kLargestInLanes};
-/// Most rows and columns of a square matrix, all of whose entries are in the state.
+/// Maximum number of rows and columns of a square matrix whose entries are all in the state.
 template <class Number>
 inline constexpr int kMostRows = std::is_same_v<Number, double> ? Eigen::Dynamic : 8;
 static_assert(kMostRows<float> * kMostRows<float> >= kLargestInLanes);
 
-/// Eigen's alignment of arrays, which is less than that of the numbers of lanes: these keep their
-/// own.
+/// Eigen's alignment of arrays, which is too small for the numbers of lanes: these keep their own.
 template <class Number>
 inline constexpr int kAlignment =
     std::is_same_v<Number, double> ? int{Eigen::AutoAlign} : int{Eigen::DontAlign};
 
-/// Numbers that a formula computes with, alike for a single trajectory and for lanes.
+/// Array types for formulas, the same for a single trajectory and for lanes.
 template <class Number>
 using NumberArray =
     Eigen::Array<Number, Eigen::Dynamic, 1, kAlignment<Number>, kMostNumbers<Number>, 1>;

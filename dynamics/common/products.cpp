@@ -7,11 +7,11 @@
 #include <immintrin.h>
 #endif
 
-// Each instruction set has vectors and tiles of its own size, so the choice is made here rather
-// than by target_clones, whose versions share one body. Every multiplication and the addition of
-// its product are fused, in all versions, so that they round alike: where no instruction does so
-// the C library's function does, slowly. (Processors with AVX2 have it.) Inlined, the loops are
-// compiled for the instruction set of their caller.
+// Each instruction set has its own vector and tile sizes, so the choice is made here rather than by
+// target_clones, whose versions share one body. Every multiplication is fused with the addition of
+// its product in all versions, so that all round alike; without an FMA instruction the slow
+// function of the C library is used. (Processors with AVX2 have FMA.) The loops are inlined, so
+// that they are compiled for their caller's instruction set.
 #define POPFLOW_INLINE inline __attribute__((always_inline))
 
 namespace popflow {
@@ -23,12 +23,12 @@ typedef double Two __attribute__((vector_size(16)));
 typedef double Four __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 
-// Columns of the result that are held in registers together: more of those that are short, so that
-// enough sums go on while each waits for its last term.
+// Number of columns of the result kept in registers together. Shorter columns need more of them, so
+// that enough sums run in parallel to hide latencies.
 constexpr size_t kColumns = 4;
 constexpr size_t kShortColumns = 12;
 constexpr size_t kFewColumns = 8;
-constexpr size_t kInner = 128;  // columns of A whose tile stays in the nearest cache
+constexpr size_t kInner = 128;  // columns of A whose tile fits the first-level cache
 
 /// sums += left * right, rounded once.
 template <typename V>
@@ -36,12 +36,12 @@ POPFLOW_INLINE void add_fused(const V& left, double right, V& sums) {
   for (size_t i = 0; i < sizeof(V) / sizeof(double); ++i)
     sums[i] = std::fma(left[i], right, sums[i]);
 }
-// Other compilers combine what is written out above. gcc does not with wide vectors, so their
-// instructions are named. (Left to -ffp-contract=fast, gcc 14 multiplies and adds apart in sums
-// that a loop goes on with, since it takes that to be faster.)
+// Other compilers fuse the expression above. gcc does not for wide vectors, so the instructions are
+// named. (With -ffp-contract=fast, gcc 14 splits the multiply and the add in sums carried by a
+// loop, because it considers that faster.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"  // calls of instructions pass nothing on
+#pragma GCC diagnostic ignored "-Wpsabi"  // calls of instructions pass no arguments
 POPFLOW_INLINE void add_fused(const Four& left, double right, Four& sums) {
   const Four all = {right, right, right, right};
   sums = __builtin_ia32_vfmaddpd256(left, all, sums);
@@ -62,8 +62,8 @@ struct Right {
   size_t along, across;
 };
 
-// Adds `inner` terms to a tile of `vectors` vectors x `columns`, or to 0 where there is nothing
-// yet.
+// Adds `inner` terms to a tile of `vectors` vectors x `columns`, which starts from 0 if it has no
+// value yet.
 template <typename V, size_t vectors, size_t columns>
 POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c, size_t c_stride) {
   constexpr size_t width = sizeof(V) / sizeof(double);
@@ -86,7 +86,8 @@ POPFLOW_INLINE void tile(bool fresh, size_t inner, Columns a, Right b, double* c
       std::memcpy(c + j * c_stride + i * width, &sums[j][i], sizeof(V));
 }
 
-/// All columns from `j` on of a band of rows, as many at a time; returns the first that is left.
+/// Computes columns from `j` on of a band of rows, several at a time; returns the first column
+/// left.
 template <typename V, size_t vectors, size_t at_a_time>
 POPFLOW_INLINE size_t across(bool fresh, size_t j, size_t columns, size_t inner, Columns left,
                              Right b, double* c, size_t c_stride) {
@@ -96,7 +97,7 @@ POPFLOW_INLINE size_t across(bool fresh, size_t j, size_t columns, size_t inner,
   return j;
 }
 
-// All tiles of this height that fit from `row` on; returns the first row left.
+// Computes all tiles of this height that fit from `row` on; returns the first row left.
 template <typename V, size_t vectors>
 POPFLOW_INLINE size_t bands(bool fresh, size_t row, size_t rows, size_t columns, size_t inner,
                             Columns a, Right b, double* c, size_t c_stride) {
@@ -132,7 +133,7 @@ POPFLOW_INLINE void multiply(bool anew, size_t rows, size_t columns, size_t inne
   }
 }
 
-// Sums of columns in as many rows as fit, from `row` on; returns the first row left.
+// Sums columns in as many rows as fit, from `row` on; returns the first row left.
 template <typename V, size_t vectors>
 POPFLOW_INLINE size_t gather(bool fresh, size_t row, size_t rows, size_t count,
                              const std::uint32_t* columns, const double* factors, Columns a,
@@ -194,7 +195,7 @@ __attribute__((target("avx2,fma"))) void multiply_avx2(bool anew, size_t rows, s
 
 void multiply_widest(bool anew, size_t rows, size_t columns, size_t inner, Columns a, Right b,
                      double* c, size_t c_stride) {
-  if (rows == 0 || columns == 0) return;  // C may have no memory to point into
+  if (rows == 0 || columns == 0) return;  // an empty C may have no memory
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
     return multiply_avx512(anew, rows, columns, inner, a, b, c, c_stride);

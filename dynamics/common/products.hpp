@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Products of column-major matrices in the widest vectors that the machine has. Every element is
-/// one sum over the inner index in order, from 0, by fused multiplications and additions: the same
-/// bits for every width and however the result is cut into blocks.
+/// Products of column-major matrices in the machine's widest vectors. Every element is a single sum
+/// over the inner index, in order and from 0, by fused multiply-adds: the bits are the same for
+/// every vector width and every division of the result into blocks.
 namespace popflow {
 
 /// A column-major matrix's first element and the distance between its columns.
@@ -18,7 +18,7 @@ struct Columns {
 void product_with_transpose(std::size_t rows, std::size_t columns, std::size_t inner, Columns a,
                             Columns b, double* c, std::size_t c_stride);
 
-/// C += A B', in the same order: what was there comes first.
+/// C += A B', in the same order, starting from the old value of C.
 void add_product_with_transpose(std::size_t rows, std::size_t columns, std::size_t inner, Columns a,
                                 Columns b, double* c, std::size_t c_stride);
 
@@ -26,11 +26,11 @@ void add_product_with_transpose(std::size_t rows, std::size_t columns, std::size
 void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a, Columns b,
              double* c, std::size_t c_stride);
 
-/// sum = the sum over j < count of factors[j] times column columns[j] of A, in order.
+/// sum = sum over j < count of factors[j] times column columns[j] of A, in order.
 void sum_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
                  const double* factors, Columns a, double* sum);
 
-/// sum += that, also in order: what was there comes first.
+/// sum += the same, in order, starting from the old value.
 void add_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
                  const double* factors, Columns a, double* sum);
 

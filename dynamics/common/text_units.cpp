@@ -15,7 +15,7 @@
 namespace popflow {
 namespace {
 
-/// Code points from UTF-8, a byte at a time.
+/// Decodes code points from UTF-8, byte by byte.
 class Decoder {
  public:
   enum class Step { more, complete, invalid };
@@ -29,11 +29,12 @@ class Decoder {
     return --missing_ == 0 ? Step::complete : Step::more;
   }
   [[nodiscard]] char32_t code() const { return code_; }
-  /// Is it in the middle of a code point?
+  /// Whether it is in the middle of a code point.
   [[nodiscard]] bool open() const { return missing_ > 0; }
 
  private:
-  /// The second byte's range shuts out overlong forms, surrogates and what is beyond U+10FFFF.
+  /// The range of the second byte excludes overlong forms, surrogates and code points beyond
+  /// U+10FFFF.
   Step begin(unsigned char byte) {
     if (byte < 0x80) {
       code_ = byte;
@@ -53,7 +54,7 @@ class Decoder {
   unsigned char high_ = 0xBF;
 };
 
-/// The code points of a file, read in pieces.
+/// Code points of a file, read in pieces.
 class CodePoints {
  public:
   explicit CodePoints(const std::string& path) : path_(path), buffer_(std::size_t{1} << 16) {
@@ -62,7 +63,7 @@ class CodePoints {
     if (!std::filesystem::exists(status)) throw InputError("text file " + path + " does not exist");
     if (std::filesystem::is_directory(status))
       throw InputError(path + " is a directory, not a text");
-    // The text is read twice, which a pipe cannot be.
+    // The file is read twice, which a pipe does not allow.
     if (!std::filesystem::is_regular_file(status)) throw InputError(path + " is no regular file");
     file_.reset(std::fopen(path.c_str(), "rb"));
     if (!file_) throw InputError("cannot read " + path + ": " + std::strerror(errno));
@@ -110,11 +111,11 @@ class CodePoints {
   std::size_t used_ = 0;
   std::size_t filled_ = 0;
   Decoder decoder_;
-  std::uint64_t offset_ = 0;  ///< of the next byte in the file
-  std::uint64_t start_ = 0;   ///< of the code point's first byte
+  std::uint64_t offset_ = 0;  ///< offset of the next byte in the file
+  std::uint64_t start_ = 0;   ///< offset of the code point's first byte
 };
 
-/// Cuts folded code points into character units.
+/// Splits folded code points into character units.
 class CharacterCutter {
  public:
   explicit CharacterCutter(const std::function<void(std::string_view)>& visit) : visit_(visit) {}
@@ -136,7 +137,7 @@ class CharacterCutter {
   bool after_space_ = false;
 };
 
-/// Cuts folded code points into words.
+/// Splits folded code points into words.
 class WordCutter {
  public:
   explicit WordCutter(const std::function<void(std::string_view)>& visit) : visit_(visit) {}
@@ -145,7 +146,7 @@ class WordCutter {
     constexpr char32_t kTypographicApostrophe = 0x2019;
     if (c == kTypographicApostrophe) c = U'\'';
     const bool begins = c == U'\'' || text::is_letter(c) || text::is_number(c);
-    if (word_.empty() && !begins) return;  // a mark or a joiner without a word
+    if (word_.empty() && !begins) return;  // a mark or a joiner outside a word
     if (begins || text::is_mark(c)) {
       append(c);
     } else if (text::is_joiner(c)) {
@@ -169,10 +170,10 @@ class WordCutter {
 
   const std::function<void(std::string_view)>& visit_;
   std::string word_;
-  std::string joiners_;  ///< at the end of the word, where they are left out
+  std::string joiners_;  ///< joiners at the end of the word, which are left out
 };
 
-/// Cuts a text: `next` returns its code points and then nothing.
+/// Splits a text into units: `next` returns its code points, and nothing at the end.
 template <class Units, class Next>
 void cut(Next next, const std::function<void(std::string_view)>& visit) {
   text::Folding folding;

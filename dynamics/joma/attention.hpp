@@ -9,12 +9,12 @@
 
 namespace popflow::joma {
 
-/// Tokens in one piece of work, and in one block of it that stays in the first-level cache.
+/// Number of tokens in one task, and in one block of it that fits in the first-level cache.
 inline constexpr std::size_t kPiece = std::size_t{1} << 14;
 inline constexpr std::size_t kStretch = 512;
 
-/// Calls body(begin, end, piece) for the pieces of [0, tokens) on all threads; returns their
-/// number.
+/// Calls body(begin, end, piece) for the pieces of [0, tokens) on all threads; returns the number
+/// of pieces.
 template <class Body>
 std::size_t in_pieces(Workers& workers, std::size_t tokens, Body&& body) {
   const std::size_t pieces = (tokens + kPiece - 1) / kPiece;
@@ -25,7 +25,7 @@ std::size_t in_pieces(Workers& workers, std::size_t tokens, Body&& body) {
   return pieces;
 }
 
-/// The attention b_l as a function of S_l = sum_k v_kl^2, the only way in which it sees v.
+/// Attention b_l as a function of S_l = sum_k v_kl^2; it depends on v only through S_l.
 struct Attention {
   enum class Kind {
     exponential,  ///< exp(S/(2 tau^2) + c)
@@ -35,7 +35,7 @@ struct Attention {
   Kind kind = Kind::exponential;
   double temperature = 1;  ///< tau
   double offset = 0;       ///< c
-  /// S/(2 tau^2) above this counts as this (Joma::hold_rates).
+  /// Larger values of S/(2 tau^2) are replaced by this one (Joma::hold_rates).
   double highest_exponent = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] double inverse() const { return 0.5 / temperature / temperature; }
@@ -43,18 +43,19 @@ struct Attention {
     return {inverse(), offset, highest_exponent};
   }
 
-  /// d log(b_l)/dS_l before any softmax, d being its own; 0 where b_l = 0 or cut.
+  /// d log(b_l)/dS_l before any softmax, in each token's own S_l; 0 where b_l is 0 or held.
   [[nodiscard]] double log_slope(double square) const;
 
   /// Overwrites S_l by b_l for exponential and linear attention.
   void apply(std::size_t count, double* values) const;
-  /// Overwrites S_l by exp(S_l/(2 tau^2) - largest) and returns sum and largest: a softmax's piece.
+  /// Sum and largest exponent of a softmax's piece, in which S_l is overwritten by exp(S_l/(2
+  /// tau^2) - largest).
   struct Part {
     double largest = 0;
     double sum = 0;
   };
   [[nodiscard]] Part apply_softmax(std::size_t count, double* values) const;
-  /// Factors that turn each piece into its share of the softmax over all pieces.
+  /// Computes the factor that turns each piece into its share of the softmax over all pieces.
   static void softmax_factors(std::vector<Part>& parts);  ///< overwrites `sum` by the factor
 };
 

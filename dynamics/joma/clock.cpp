@@ -15,7 +15,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kPoints = 10;
 
-/// Gauss's rule with ten points on [-1, 1], point by point.
+/// Gauss's rule with ten points on [-1, 1].
 struct Rule {
   double node[kPoints];
   double weight[kPoints];
@@ -30,16 +30,16 @@ struct Rule {
   }
 };
 
-// Panels of 2 tau: there ten points leave less than 1e-15 of a Gaussian. A way of more than
-// thousands of tau is one that rates held at highest_exponent cut short.
+// Panels of length 2 tau, for which ten points integrate a Gaussian to 1e-15. Distances beyond
+// thousands of tau only occur if rates held at highest_exponent cut them short.
 int panels_of(double width, double length, double tau) {
   return static_cast<int>(std::clamp(std::ceil(width * length / (2 * tau)), 1.0, 1000.0));
 }
 
-// Below x = 1/2 the singularity at the target is split off.
+// Below x = 1/2 the singularity at the target is subtracted.
 constexpr double kHalf = 0.5;
 
-/// Does the token have a clock, as far as its rates tell?
+/// Whether the token has a clock, as far as its rates show.
 bool has_clock(const Attention& attention, const Line& line) {
   const double reach = std::max(line.along * line.along, line.end() * line.end()) + line.across;
   return !(reach * attention.inverse() > attention.highest_exponent);
@@ -70,8 +70,8 @@ struct Slowness {
   }
 };
 
-/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). What is split off near the
-/// target, 1/(x g(0)), gives a logarithm, and what is left is smooth.
+/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). The singular part near the
+/// target, 1/(x g(0)), gives a logarithm, and the remainder is smooth.
 double exponential_clock(const Attention& attention, const Line& line, double s) {
   const Slowness slowness{attention.inverse(), line, attention.temperature};
   const double now = math::exp(-s);
@@ -90,12 +90,12 @@ double linear_clock(const Attention& attention, const Line& line, double s) {
   const double moved = -math::expm1(-s) * line.length;
   const double y = p + moved;
   const auto R = [&](double u) { return math::hypot(u, std::sqrt(C)); };
-  if (p == 0 && C == 0) return kNone;                         // b = 0: it never starts
+  if (p == 0 && C == 0) return kNone;                         // b = 0: never starts
   if (m == 0 && C == 0) return math::expm1(s) / line.length;  // du/u^2
   const double Rm = R(m);
   const double first = C + m * p;
   const double last = C + m * y;
-  // N(u) = C (m - u)^2 / D(u) with D(u) = R(m) R(u) - C - m u, for where N itself would cancel.
+  // N(u) = C (m - u)^2 / D(u) with D(u) = R(m) R(u) - C - m u, used where N itself would cancel.
   const double rise = moved * (y + p) / (R(y) + R(p));  // R(y) - R(p)
   if (first >= 0) return (s + math::log1p((m * moved + Rm * rise) / (first + Rm * R(p)))) / Rm;
   if (last < 0) return (math::log1p((m * moved - Rm * rise) / (Rm * R(y) - last)) - s) / Rm;
@@ -115,7 +115,7 @@ double clock_of(const Attention& attention, const Line& line, double progress) {
 
 namespace {
 
-/// Collects the panels of tokens, and adds what they integrate to the clocks that they belong to.
+/// Collects the panels of tokens, and adds their integrals to the clocks of those tokens.
 class PanelList {
  public:
   PanelList(double factor, double tau, double* clocks)
@@ -148,7 +148,7 @@ class PanelList {
   }
 
  private:
-  static constexpr std::size_t kMost = 256;  // in the nearest cache
+  static constexpr std::size_t kMost = 256;  // fits the first-level cache
   double factor_, tau_;
   double* clocks_;
   std::size_t size_ = 0;

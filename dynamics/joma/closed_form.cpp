@@ -9,21 +9,21 @@ namespace popflow::joma {
 
 namespace {
 
-/// The y whose erf is `level`, |level| <= 1/2.
+/// The y with erf(y) = `level`, |level| <= 1/2.
 double inverse_erf(double level) {
   const double slope_at_0 = 2 / std::sqrt(M_PI);
   double y = level / slope_at_0;
-  // The start is within a tenth, and each of Newton's steps doubles the digits.
+  // The start is accurate to a tenth, and each of Newton's steps doubles the digits.
   for (int i = 0; i < 5; ++i) y -= (math::erf(y) - level) / (slope_at_0 * math::exp(-y * y));
   return y;
 }
 
-/// The y whose erfc is `left`, 0 < left <= 1/2.
+/// The y with erfc(y) = `left`, 0 < left <= 1/2.
 double inverse_erfc(double left) {
-  // erfc(y) < e^(-y^2)/(y sqrt(pi)), from which a start within a fifth.
+  // erfc(y) < e^(-y^2)/(y sqrt(pi)) gives a start within a fifth.
   const double above = std::sqrt(-math::log(left));
   double y = std::sqrt(-math::log(left * above * std::sqrt(M_PI)));
-  // Newton's steps for the logarithm, which is nearly a parabola.
+  // Newton's method for the logarithm, which is nearly a parabola.
   for (int i = 0; i < 5; ++i) {
     const double here = math::erfc(y);
     y += math::log(here / left) * here / (2 / std::sqrt(M_PI) * math::exp(-y * y));
@@ -42,8 +42,8 @@ double blow_up_time(const Attention& attention, const Line& line) {
 
 double progress_at(const Attention& attention, const Line& line, double t) {
   if (attention.kind == Attention::Kind::linear) {
-    // y = sqrt(C) sinh(length t + arsinh(along/sqrt(C))), its change taken as a product; C = 0:
-    // y = along exp(+-length t).
+    // y = sqrt(C) sinh(length t + arsinh(along/sqrt(C))), with its change computed as a product; C
+    // = 0: y = along exp(+-length t).
     const double C = line.across + attention.offset;
     if (line.length == 0) return t * std::sqrt(C);
     const double turn = line.length * t;
@@ -57,7 +57,7 @@ double progress_at(const Attention& attention, const Line& line, double t) {
   const double unit = M_SQRT2 * attention.temperature;
   const double start = line.along / unit;
   const double way = rate * t * line.length / attention.temperature * std::sqrt(2 / M_PI);
-  // erf(y) = erf(start) + way, from the side where the inverse loses nothing.
+  // erf(y) = erf(start) + way, inverted from the side without cancellation.
   const double level = math::erf(start) + way;
   double y = 0;
   if (level > 0.5) {

@@ -83,7 +83,7 @@ class Full : public Coordinates {
   }
 
   void progress(const double* x, std::size_t begin, std::size_t end, double* out) const override {
-    // Deviations below this are what the integrator's tolerance left, not e^{-s}.
+    // Smaller deviations are dominated by the integrator's tolerance and do not show e^{-s}.
     constexpr double kLost = 1e-6;
     std::vector<double> now(end - begin, 0.0);
     std::vector<double> first(end - begin, 0.0);
@@ -121,7 +121,7 @@ class Full : public Coordinates {
   }
 
   void from_progress(const double* s, double* x) const override {
-    // Closed forms are of drives.
+    // Closed forms exist for drives.
     for (Eigen::Index k = 0; k < problem_.goal.rows(); ++k)
       for (Eigen::Index l = 0; l < problem_.goal.cols(); ++l)
         x[k * problem_.goal.cols() + l] = start_.v0(k, l) + start_.ahead(k, l) * s[l];
@@ -232,7 +232,7 @@ Lines::Lines(const Start& start)
   for (Eigen::Index l = 0; l < start.v0.cols(); ++l) {
     const auto v0 = start.v0.col(l);
     const auto ahead = start.ahead.col(l);
-    // One node is its own line, without roundings.
+    // A single node is its own line; abs() avoids rounding.
     length[l] = nodes == 1 ? std::abs(ahead[0]) : ahead.stableNorm();
     if (length[l] == 0) {
       across[l] = v0.squaredNorm();

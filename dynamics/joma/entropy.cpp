@@ -87,7 +87,7 @@ EntropyRate<double> AttentionEntropy::rate(std::span<const double> x) const {
     shares(1, ref, &square, &w, &p);
     rates(1, ref, &square, &growth, &w, &p, &ref_rate);
   }
-  // Linear attention knows its logarithms to within the rounding of 1.
+  // Linear attention knows its logarithms up to the rounding of 1.
   const double factor = attention_.kind == Attention::Kind::linear ? 0 : attention_.inverse();
   std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {

@@ -10,29 +10,29 @@
 
 namespace popflow::joma {
 
-/// The entropy of attention over all tokens, in passes on all threads.
+/// Entropy of the attention over all tokens, in passes on all threads.
 class AttentionEntropy {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive the object.
   AttentionEntropy(const Coordinates& coordinates, const Attention& attention, std::size_t tokens,
                    Workers& workers)
       : coordinates_(coordinates), attention_(attention), tokens_(tokens), workers_(workers) {}
 
-  /// Entropy of a state, in nats; NaN where no token has attention.
+  /// Entropy of a state in nats; NaN if no token has attention.
   [[nodiscard]] double at(std::span<const double> x) const;
-  /// How it changes along the flow.
+  /// Change of the entropy along the flow.
   [[nodiscard]] EntropyRate<double> rate(std::span<const double> x) const;
 
  private:
-  /// The token with the largest attention, to which all are compared: what is small relative to it
-  /// is then small in every sum, too.
+  /// The token with the largest attention, to which all others are compared: terms that are small
+  /// relative to it are then small in every sum.
   struct Reference {
-    double square = -1;  ///< its S
+    double square = -1;  ///< S of the reference
     std::size_t token = 0;
   };
   [[nodiscard]] std::size_t pieces() const { return (tokens_ + kPiece - 1) / kPiece; }
   [[nodiscard]] Reference reference(std::span<const double> x) const;
-  /// w_l = log(b_l/b_ref), without forming the large logarithms, and p_l = e^w_l.
+  /// w_l = log(b_l/b_ref) without computing the large logarithms, and p_l = e^w_l.
   void shares(std::size_t count, const Reference& reference, const double* squares, double* w,
               double* p) const;
   /// d log(b_l)/dt in units of the reference's b.

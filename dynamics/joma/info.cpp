@@ -10,7 +10,7 @@ namespace popflow::joma {
 
 namespace {
 
-constexpr double kMostTokens = 8589934592.0;  // 2^33, what a random stream holds
+constexpr double kMostTokens = 8589934592.0;  // 2^33, the length of a random stream
 
 constexpr const char* kPaper = "arXiv 2310.00535";
 
@@ -171,7 +171,7 @@ ParameterTable parameters() {
   return t;
 }
 
-/// As Joma::capabilities(), for a problem that no file holds.
+/// Same as Joma::capabilities(), for a problem that is not in a file.
 bool has_lanes(const Parameters& own) {
   if (own.has("coordinates") && own.word("coordinates") != "reduced") return false;
   const bool tree = own.word("data") == "tree";
@@ -249,7 +249,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
 }
 
 const BoundTable<EventInfo, EntropyRate<double>>& event_table() {
-  constexpr double kStandsOut = 1e-3;  // in nats: what a figure shows
+  constexpr double kStandsOut = 1e-3;  // in nats: visible in a figure
   static const BoundTable<EventInfo, EntropyRate<double>> table(
       {{{"entropy_falls", "the attention's entropy begins to fall, by 0.001 or more", "",
          kStandsOut},

@@ -16,7 +16,7 @@ double total(const double (&lanes)[kLanes]) {
   return sum;
 }
 
-/// EntropySums side by side, field by field.
+/// Rows of EntropySums, as a structure of arrays.
 struct EntropyRows {
   double p[kLanes] = {}, u[kLanes] = {}, w[kLanes] = {}, uu[kLanes] = {}, uw[kLanes] = {};
   double noise[kLanes] = {}, unevenness[kLanes] = {};

@@ -6,13 +6,13 @@
 
 namespace popflow::joma {
 
-// The expensive loops: exponentials of whole arrays, in the widest vectors that the machine has,
-// bit-for-bit identical for every width.
+// Inner loops: exponentials of whole arrays, in the machine's widest vectors, bit-for-bit identical
+// for every width.
 
 /// values[i] = exp(min(factor values[i], highest) + c)
 void exponentials(std::size_t count, double factor, double highest, double c, double* values);
 
-/// values[i] = exp(factor values[i] - largest); returns their sum.
+/// values[i] = exp(factor values[i] - largest); returns the sum of the results.
 double shifted_exponentials(std::size_t count, double factor, double largest, double* values);
 
 /// out[i] = target_motion().square
@@ -23,7 +23,7 @@ void target_squares(std::size_t count, const double* along, const double* length
 void target_motions(std::size_t count, const double* along, const double* length, const double* s,
                     double* squares, double* growths);
 
-/// v = goal - e^{-s} ahead, from v0 where that is nearer.
+/// v = goal - e^{-s} ahead, computed from v0 where that is nearer.
 void target_values(std::size_t count, const double* goal, const double* v0, const double* ahead,
                    const double* s, double* out);
 
@@ -31,11 +31,11 @@ void target_values(std::size_t count, const double* goal, const double* v0, cons
 void slownesses(std::size_t count, double factor, double along, double length, double across,
                 const double* x, double* out);
 
-/// Pieces of clocks' integrals, each on a token's line, field by field.
+/// Panels of the clocks' integrals, each on a token's line, as a structure of arrays.
 struct Panels {
-  const double *middle, *half;            ///< of an interval of x = e^{-s}
-  const double* minus;                    ///< taken off 1/g
-  const double *along, *length, *across;  ///< of the line
+  const double *middle, *half;            ///< an interval of x = e^{-s}
+  const double* minus;                    ///< subtracted from 1/g
+  const double *along, *length, *across;  ///< the line
 };
 /// Adds `weight` times (1/g(x) - minus)/x at x = middle + node half to the sums of all panels.
 void add_slownesses(std::size_t count, double factor, double node, double weight,
@@ -43,7 +43,7 @@ void add_slownesses(std::size_t count, double factor, double node, double weight
 /// now = e^{-s} and way = 1 - e^{-s}.
 void ways(std::size_t count, const double* s, double* now, double* way);
 
-/// The largest of the values; those that are NaN count as 0.
+/// Largest value; NaN counts as 0.
 double largest(std::size_t count, const double* values);
 
 /// Shares with w = (square - reference) factor
@@ -53,12 +53,12 @@ void exponential_shares(std::size_t count, double factor, double reference, cons
 void root_shares(std::size_t count, double c, double reference, const double* squares, double* w,
                  double* p);
 
-/// Sums over tokens, in an order of their own: w is known to within the rounding of (squares +
+/// Sums over tokens, in a fixed order of its own: w is known up to the rounding of (squares +
 /// reference) factor, or of 1.
 EntropySums<double> entropy_rate_sums(std::size_t count, const double* w, const double* p,
                                       const double* rates, const double* squares, double factor,
                                       double reference, double reference_rate);
-/// The entropy's own: p and w (which sums p w) alone.
+/// Only the sums for the entropy: p and w (which sums p w).
 EntropySums<double> entropy_sums(std::size_t count, const double* w, const double* p);
 
 }  // namespace popflow::joma

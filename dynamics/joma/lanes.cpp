@@ -15,7 +15,7 @@ namespace {
 
 using std::size_t;
 
-/// The parameters: three numbers of the attention, three of each token, all levels of passages.
+/// Parameters: three numbers for the attention, three for each token, and all levels of passages.
 template <class Number>
 struct Rows {
   Rows(std::span<const Number> of, size_t tokens)
@@ -26,7 +26,7 @@ struct Rows {
         levels(of.subspan(kCommon + 3 * tokens)) {}
   static constexpr size_t kCommon = 3;
 
-  /// S and its growth of a token on whose progress s is.
+  /// S of a token and its growth, from its progress s.
   template <bool has_target>
   [[nodiscard]] POPFLOW_MATH_INLINE Motion<Number> motion(size_t i, const Number& s) const {
     Motion<Number> motion =
@@ -73,7 +73,7 @@ template <Form form, bool has_target>
 constexpr auto events = [](auto of, auto x, auto values) {
   using Number = std::remove_cvref_t<decltype(*values)>;
   const Rows rows(of, x.size());
-  // The token with the largest attention, to which all are compared.
+  // The token with the largest attention, to which all others are compared.
   Number reference = 0;
   Motion<Number> most{-1, 0};
   Motion<Number> motions[kMostTokensInLanes];

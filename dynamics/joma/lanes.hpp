@@ -18,21 +18,20 @@ struct ReducedProblem {
   const Attention& attention;
 };
 
-/// Up to so many tokens lanes pay: more fill vector registers by themselves. All targets are looked
-/// at after every step.
+/// Largest number of tokens for which lanes pay off: more tokens fill vector registers by
+/// themselves. All targets are checked after every step.
 inline constexpr std::size_t kMostTokensInLanes = 32;
 inline constexpr std::size_t kMostTargetsInLanes = 256;
 
-/// Do lanes hold so many tokens, with a target each in so many nodes?
+/// Whether lanes can hold this many tokens, each with targets in this many nodes.
 inline bool fit_lanes(std::size_t tokens, std::size_t targets_each) {
   return tokens <= kMostTokensInLanes && targets_each <= kMostTargetsInLanes / tokens;
 }
 
-/// Its flow, its events with their heights, and its passages for many trajectories at once. Those
-/// of other numbers of tokens or nodes have other sizes; where rates are held there are other
-/// formulas.
+/// Formulas of the flow, its events with their heights, and its passages for many trajectories at
+/// once. Other numbers of tokens or nodes have other sizes; held rates have other formulas.
 LaneFormulas reduced_lanes(const ReducedProblem& of);
-/// Its numbers.
+/// Parameters of the formulas.
 void reduced_parameters(const ReducedProblem& problem, std::span<double> of);
 
 }  // namespace popflow::joma

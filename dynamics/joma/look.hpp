@@ -6,23 +6,23 @@
 
 namespace popflow::joma {
 
-/// Results of the passes over a state's tokens, each done once.
+/// Evaluation of a state, from one pass over its tokens for each part.
 struct Look {
-  double entropy = 0;  ///< of the attention
+  double entropy = 0;  ///< entropy of the attention
   double learned_min = 0;
   double learned_max = 0;
   double clock_spread = 0;
 };
 
-/// How the attention's entropy changes along the flow, in units of the largest attention.
-/// Conditions are those of the number: of each lane, where it is a Pack.
+/// Change of the attention's entropy along the flow, in units of the largest attention. Conditions
+/// match the type of number: one per lane for a Pack.
 template <class Number>
 struct EntropyRate {
   using Condition = decltype(Number() < Number());
   Number slope;     ///< d entropy/dt
-  Number noise;     ///< its rounding error
+  Number noise;     ///< rounding error of `slope`
   Condition even;   ///< all tokens have the same attention: the entropy is at its maximum
-  Condition falls;  ///< then: rates differ among tokens, so that it falls from there
+  Condition falls;  ///< whether the entropy then falls, because rates differ among tokens
 };
 
 /// Becomes positive where the entropy begins to fall.
@@ -37,9 +37,9 @@ POPFLOW_MATH_INLINE Number rising(const EntropyRate<Number>& rate) {
   return rate.slope - 2 * rate.noise;
 }
 
-/// The observables, each with its function.
+/// Table of the observables.
 const BoundTable<ObservableInfo, Look>& observable_table();
-/// Its events.
+/// Table of the events.
 const BoundTable<EventInfo, EntropyRate<double>>& event_table();
 
 }  // namespace popflow::joma

@@ -7,8 +7,8 @@ namespace popflow::joma {
 
 namespace {
 
-/// Tokens that jump, each in hundreds of steps while most of the others rest, are few to a part: so
-/// few that vectors still pay.
+/// Size of a part whose tokens jump, each in hundreds of steps while most of the others rest: as
+/// small as vectors allow.
 constexpr std::size_t kJumping = 32;
 bool jump(const Problem& problem, const Attention& attention, double peak_exponent) {
   constexpr double kJump = 16;
@@ -25,8 +25,8 @@ void by_stretches(std::size_t size, Workers& workers, std::size_t n, Body&& body
               [&](std::size_t task) { body(task * size, std::min(n, (task + 1) * size)); });
 }
 
-/// By where a target draws a token to, or by how fast a drive takes it there: what lets attention
-/// grow, and makes steps short.
+/// Order by how far a target draws a token, or how fast a drive moves it: the property that makes
+/// attention grow and steps short.
 std::vector<std::size_t> by_length(const Lines& lines, Workers& workers) {
   const std::size_t n = lines.size();
   std::vector<std::pair<double, std::size_t>> tokens(n);

@@ -12,9 +12,9 @@
 
 namespace popflow::joma {
 
-/// The reduced flow where no token feels another, or with softmax in a time in which none does:
-/// dx/dt of any of them alone, those next to each other that go equally far. `peak_exponent` is the
-/// largest S/(2 tau^2) of any.
+/// The reduced flow without interaction between tokens, or with softmax in a rescaled time without
+/// it. dx/dt of a token depends on that token alone; neighbours move about equally far.
+/// `peak_exponent` is the largest S/(2 tau^2) of any token.
 class Parts : public Separable {
  public:
   Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention,
@@ -36,7 +36,7 @@ class Parts : public Separable {
   std::size_t part_size_;
   std::vector<std::size_t> order_;
   Lines lines_;    ///< in this order
-  Matrix levels_;  ///< of passages, too; without targets empty
+  Matrix levels_;  ///< in this order, too; empty without targets
 };
 
 }  // namespace popflow::joma

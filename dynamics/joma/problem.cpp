@@ -16,7 +16,7 @@
 namespace popflow::joma {
 namespace {
 
-// Matrices of the problem's size that a System holds: goal, start, deviations, levels.
+// Number of matrices of the problem's size that a System holds: goal, start, deviations, levels.
 constexpr double kMatrices = 5;
 
 /// Reads one problem from its file.

@@ -11,22 +11,22 @@ namespace popflow::joma {
 /// (node, token)
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Drives or targets of the nodes, and their starts.
+/// Drives or targets of the nodes, and their start.
 struct Problem {
   bool has_target = false;   ///< goal holds targets mu (nonlinear activation), else drives Delta
   Matrix goal;               ///< (node, token)
   std::optional<Matrix> v0;  ///< a start that came with the problem
 };
 
-/// Entries of a problem and the temperature stay within this, so that no square overflows.
+/// Bound on the problem's entries and the temperature, so that no square overflows.
 inline constexpr double kLargestNumber = 1e50;
 
-/// Draws or reads the problem, as the parameters say, and resolves into `from.own` the activation
-/// and the sizes that come from elsewhere. Throws UsageError for conflicting options and for sizes
-/// beyond the machine, InputError for a wrong file.
+/// Draws or reads the problem according to the parameters, and resolves the activation and the
+/// sizes into `from.own`. Throws UsageError for conflicting options and for sizes too large for the
+/// machine, InputError for a wrong file.
 Problem make_problem(const Ingredients& from);
 
-/// Numbers uniform on [low, high], each node's from a stream of its own.
+/// Numbers uniform on [low, high], from a separate stream for each node.
 Matrix draw_uniform(Eigen::Index nodes, Eigen::Index tokens, double low, double high,
                     std::uint64_t seed);
 

@@ -21,9 +21,10 @@ using Kind = Attention::Kind;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The last tokens have learned all but e^-5 of their targets by the default end.
+// By the default end, the last tokens have learned all but e^-5 of their targets.
 constexpr double kLearned = 5;
-// With softmax slow tokens can take e^100 times as long as fast ones: the default end ignores them.
+// With softmax, slow tokens can take e^100 times as long as fast ones: the default end ignores
+// them.
 constexpr double kLongestEnd = 1e6;
 // A token whose S/(2 tau^2) exceeds this jumps to its target.
 constexpr double kJumpsBeyond = 33;
@@ -71,7 +72,7 @@ Capabilities Joma::capabilities() const {
   else
     can.in_lanes = Lacking{"they pay for up to " + std::to_string(kMostTokensInLanes) +
                            " tokens, and " + std::to_string(kMostTargetsInLanes) + " targets"};
-  // Drives, with exponential or linear attention.
+  // With drives, exponential and linear attention have a closed form.
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)
     can.no_noise =
@@ -80,7 +81,7 @@ Capabilities Joma::capabilities() const {
   return can;
 }
 
-/// The largest S/(2 tau^2) at the start or, with targets, on the way.
+/// Largest S/(2 tau^2) at the start or, with targets, on the way.
 double Joma::peak_exponent() const {
   double peak = 0;
   for (std::size_t l = 0; l < tokens(); ++l) {
@@ -92,13 +93,13 @@ double Joma::peak_exponent() const {
   return peak;
 }
 
-/// Where the slowest token is slowest on its way to a target: the largest of the tokens' least
-/// S/(2 tau^2).
+/// Exponent where the slowest token is slowest on its way to a target: the largest of the tokens'
+/// minima of S/(2 tau^2).
 double Joma::slowest_exponent() const {
   double slowest = 0;
   for (std::size_t l = 0; l < tokens(); ++l) {
     const Line line = lines_.at(l);
-    if (line.length == 0) continue;  // it stays
+    if (line.length == 0) continue;  // the token does not move
     const bool through_0 = (line.along < 0) != (line.end() < 0);
     const double y = through_0 ? 0 : std::min(std::abs(line.along), std::abs(line.end()));
     slowest = std::max(slowest, (y * y + line.across) * attention_.inverse());
@@ -106,14 +107,15 @@ double Joma::slowest_exponent() const {
   return slowest;
 }
 
-/// A target far beyond 8 tau is reached in less time than the rounding of the time it took to reach
-/// 8 tau. Such rates are held at e^27 times those where a token is slowest: it then still passes
-/// 90% of its target within 4e-12 mu/tau of the right time, and in steps that can be taken.
+/// A target far beyond 8 tau is reached within the rounding of the time that the token took to
+/// reach 8 tau. Such rates are held at e^27 times those where a token is slowest: the token then
+/// still passes 90% of its target within 4e-12 mu/tau of the right time, with steps of feasible
+/// size.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
   if (problem_.has_target) {
-    constexpr double kMost = 130;  // progress e^130 t is followed well, that of e^170 t is not
+    constexpr double kMost = 130;  // e^130 t is integrated accurately, e^170 t is not
     if (peak > kJumpsBeyond) attention_.highest_exponent = std::min(27 + slowest_exponent(), kMost);
   } else if (peak > 300) {
     throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
@@ -122,15 +124,15 @@ void Joma::hold_rates() {
   }
 }
 
-/// With softmax, tokens do not affect each other in the time of exponential attention. But in it
-/// drives blow up, and tokens that are drawn far jump, in far more steps than these take by t.
+/// With softmax, tokens are independent in the rescaled time of exponential attention. But in that
+/// time drives blow up, and tokens drawn far jump, which takes many more steps than in t.
 bool Joma::in_parts() const {
   return attention_.kind != Kind::softmax ||
          (problem_.has_target && peak_exponent() <= kJumpsBeyond);
 }
 
-/// The size at which the state's entries begin to matter: v moves attention by a factor when it
-/// moves by tau, or with linear attention by its own size.
+/// Scale of the state's entries: v changes the attention by a factor when it moves by tau or, with
+/// linear attention, by its own size.
 double Joma::scale() const {
   double scale = kInfinity;
   for (std::size_t l = 0; l < tokens(); ++l) {
@@ -358,10 +360,10 @@ void Joma::closed_form(double t, std::span<double> x) const {
 
 double Joma::default_end() const {
   struct Tokens {
-    double longest = 0;         // clock by which all have nearly learned
-    double weights = 0;         // sum of attention before its softmax, at the end
+    double longest = 0;         // clock value at which all have nearly learned
+    double weights = 0;         // final sum of attention before its softmax
     double fastest = 0;         // longest line
-    double sooner = kInfinity;  // first blow-up, were the attention exponential
+    double sooner = kInfinity;  // first blow-up if the attention were exponential
     void add(const Tokens& more) {
       longest = std::max(longest, more.longest);
       weights += more.weights;

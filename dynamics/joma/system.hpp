@@ -23,7 +23,7 @@ class Joma : public System,
              public ClosedForm,
              public InLanes {
  public:
-  /// Throws UsageError for a start from which the flow cannot be followed.
+  /// Throws UsageError for a start from which the flow cannot be integrated.
   Joma(Problem problem, Attention attention, Start start, bool reduced, Workers& workers);
 
   [[nodiscard]] const SystemInfo& info() const override;
@@ -46,11 +46,11 @@ class Joma : public System,
   [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lanes_; }
   void lane_parameters(std::span<double> of) const override { reduced_parameters(reduced(), of); }
 
-  // For starts from this system's state: v, and mu - v where there is a target.
+  // Data for starts from this system's state: v, and mu - v if there is a target.
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] Matrix values(std::span<const double> x) const;
   [[nodiscard]] Matrix deviations(std::span<const double> x) const;
-  /// Each token's clock; NaN for those without one.
+  /// Clock of each token; NaN for tokens without one.
   [[nodiscard]] std::vector<double> clocks(std::span<const double> x) const;
 
  private:
@@ -59,7 +59,7 @@ class Joma : public System,
   [[nodiscard]] std::size_t pieces() const { return (tokens() + kPiece - 1) / kPiece; }
   [[nodiscard]] ReducedProblem reduced() const { return {problem_, start_, lines_, attention_}; }
   void hold_rates();
-  /// May parts of the reduced state follow the flow in steps of their own?
+  /// Whether parts of the reduced state can be integrated with their own step sizes.
   [[nodiscard]] bool in_parts() const;
   void describe();
   [[nodiscard]] double scale() const;
@@ -79,13 +79,13 @@ class Joma : public System,
   Lines lines_;
   std::unique_ptr<Coordinates> coordinates_;
   bool reduced_;
-  std::unique_ptr<const Parts> parts_;  ///< null where tokens affect each other
-  LaneFormulas lanes_;                  ///< in reduced coordinates
+  std::unique_ptr<const Parts> parts_;  ///< null if tokens affect each other
+  LaneFormulas lanes_;                  ///< for reduced coordinates
   Shape shape_;
   BoundTable<EventInfo, EntropyRate<double>> events_;
-  /// Workspace of a softmax; kept, so that a right-hand side allocates nothing.
+  /// Buffers of a softmax, kept so that a right-hand side allocates nothing.
   struct Softmax {
-    std::vector<Attention::Part> parts;  ///< one a piece
+    std::vector<Attention::Part> parts;  ///< one per piece
     std::vector<double> weights;         ///< b, in full coordinates
   };
   mutable ScratchPool<Softmax> softmax_;

@@ -7,11 +7,11 @@
 #include "numerics/exponential.hpp"
 #include "popflow/math.hpp"
 
-/// The arithmetic of a token, for any type of number. Inlined, it is vectorised over the tokens of
-/// one trajectory in `kernels`; in `lanes` a number is a Pack of many trajectories.
+/// Arithmetic of a token, for any type of number. Inlined, so that it is vectorised over the tokens
+/// of one trajectory in `kernels`; in `lanes` a number is a Pack of many trajectories.
 namespace popflow::joma {
 
-/// A token's S, but for `across`, and (dS/dt) / (2 b).
+/// S of a token without `across`, and (dS/dt) / (2 b).
 template <class Number>
 struct Motion {
   Number square, growth;
@@ -33,21 +33,21 @@ POPFLOW_MATH_INLINE Motion<Number> target_motion(const Number& along, const Numb
   return {y * y, y * (length * exponential(-s))};
 }
 
-/// The forms of the attention b, which differ in their arithmetic.
+/// Forms of the attention b with different arithmetic.
 enum class Form {
   exponential,  ///< exp(S/(2 tau^2) + c)
   held,         ///< exponential, with S/(2 tau^2) held at Attention::highest_exponent
-  softmax,      ///< exponential, over its sum
+  softmax,      ///< exponential, divided by its sum
   linear,       ///< sqrt(S + c)
 };
 
-/// Numbers of an Attention.
+/// Parameters of an Attention.
 template <class Number>
 struct AttentionNumbers {
   Number inverse, offset, highest;
 };
 
-/// b by S, without a softmax.
+/// b from S, without a softmax.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number weight_of(const AttentionNumbers<Number>& of, const Number& square) {
   static_assert(form != Form::softmax);
@@ -56,21 +56,21 @@ POPFLOW_MATH_INLINE Number weight_of(const AttentionNumbers<Number>& of, const N
   if constexpr (form == Form::held) z = math::select(z > of.highest, of.highest, z);
   return exponential(z + of.offset);
 }
-/// Within a softmax: exp(S/(2 tau^2) - largest).
+/// For a softmax: exp(S/(2 tau^2) - largest).
 template <class Number>
 POPFLOW_MATH_INLINE Number softmax_weight(const Number& inverse, const Number& largest,
                                           const Number& square) {
   return exponential(square * inverse - largest);
 }
 
-/// Attention relative to a reference's: w = log(b/b_ref) and p = e^w; where that is negligible
-/// p = 0 and w = kLowestExponent.
+/// Attention relative to a reference: w = log(b/b_ref) and p = e^w; if p is negligible, p = 0 and w
+/// = kLowestExponent.
 template <class Number>
 struct Share {
   Number w, p;
 };
 
-/// By w.
+/// Share from w.
 template <class Number>
 POPFLOW_MATH_INLINE Share<Number> exponential_share(const Number& w) {
   const auto counts = w > kLowestExponent;
@@ -78,7 +78,7 @@ POPFLOW_MATH_INLINE Share<Number> exponential_share(const Number& w) {
   return {kept, math::select(counts, exponential(kept), Number(0))};
 }
 
-/// By p^2.
+/// Share from p^2.
 template <class Number>
 POPFLOW_MATH_INLINE Share<Number> root_share(const Number& ratio) {
   const auto counts = ratio >= std::numeric_limits<double>::min();
@@ -87,7 +87,7 @@ POPFLOW_MATH_INLINE Share<Number> root_share(const Number& ratio) {
           math::sqrt(math::select(counts, ratio, Number(0)))};
 }
 
-/// By S and the reference's; rates are held alike for both.
+/// Share from S and the reference's S; rates are held alike for both.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Share<Number> share_of(const AttentionNumbers<Number>& of, const Number& square,
                                            const Number& reference) {
@@ -97,13 +97,13 @@ POPFLOW_MATH_INLINE Share<Number> share_of(const AttentionNumbers<Number>& of, c
     return exponential_share<Number>((square - reference) * of.inverse);
 }
 
-/// The root of the reference's S + c: its b with linear attention.
+/// Root of the reference's S + c: its b with linear attention.
 template <class Number>
 POPFLOW_MATH_INLINE Number root_of(const AttentionNumbers<Number>& of, const Number& reference) {
   return math::sqrt(math::max(reference + of.offset, Number(0)));
 }
 
-/// d log(b)/dt in units of the reference's b, of a token with this share; `unit` is root_of() the
+/// d log(b)/dt of a token with this share, in units of the reference's b; `unit` is root_of() the
 /// reference.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Number& unit,
@@ -121,8 +121,8 @@ POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Num
   }
 }
 
-/// The size to within whose rounding w is known, or that of 1; linear attention knows it to within
-/// the rounding of 1.
+/// Magnitude whose rounding bounds the error of w (as does the rounding of 1); linear attention
+/// knows w up to the rounding of 1.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Number& square,
                                    const Number& reference) {
@@ -130,8 +130,8 @@ POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Num
   return (square + reference) * of.inverse;
 }
 
-/// Sums over all tokens but the reference of what makes the entropy and its derivative; u is a
-/// token's rate less the reference's.
+/// Sums over all tokens but the reference that determine the entropy and its derivative; u is a
+/// token's rate minus the reference's.
 template <class Number>
 struct EntropySums {
   Number p = 0, u = 0, w = 0, uu = 0, uw = 0;
@@ -149,7 +149,7 @@ struct EntropySums {
   }
 };
 
-/// Entropy sums of one token, whose logarithm w is known up to the rounding of `size`, or of 1.
+/// Terms of one token, whose logarithm w is known up to the rounding of `size`, or of 1.
 template <class Number>
 POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share,
                                                       const Number& rate,
@@ -167,24 +167,24 @@ POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share
           .unevenness = distance / math::max(Number(1), size)};
 }
 
-/// The entropy, by the sums' p and w.
+/// Entropy from the sums p and w.
 template <class Number>
 POPFLOW_MATH_INLINE Number entropy_of(const EntropySums<Number>& sums) {
   return math::log1p(sums.p) - sums.w / (1 + sums.p);
 }
 
 /// dH/dt = -cov_p(d log b/dt, log b). Both are taken relative to the token with the largest
-/// attention, so that nothing cancels when it has nearly all of it; in units of its attention,
-/// which changes no sign.
+/// attention, so that nothing cancels if it has nearly all of it, and in units of its attention,
+/// which does not change signs.
 template <class Number>
 POPFLOW_MATH_INLINE EntropyRate<Number> entropy_rate_of(const EntropySums<Number>& sums) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const Number total = 1 + sums.p;
-  // Even attention is the entropy's maximum: it falls from there if any two rates differ.
+  // Even attention maximises the entropy, which falls if any two rates differ.
   const Number spread = sums.uu / total - sums.u * sums.u / total / total;
   return {.slope = -(sums.uw - sums.u * sums.w / total) / total,
           .noise = 8 * kEpsilon * sums.noise / total + std::numeric_limits<double>::min(),
-          .even = sums.unevenness <= 4 * kEpsilon,  // but for rounding
+          .even = sums.unevenness <= 4 * kEpsilon,  // up to rounding
           .falls = spread > 1e-24 * sums.uu};
 }
 

@@ -14,18 +14,18 @@ namespace {
 
 using Eigen::Index;
 
-// Task sizes. They depend on sizes alone, so sums have the same order on any number of threads.
-constexpr Index kBlock = 512;  ///< tokens of one task of the product forward, or more of very many
+// Task sizes. They are independent of the number of threads, so that sums have a fixed order.
+constexpr Index kBlock = 512;  ///< tokens per task of the forward product, or more if very many
 constexpr Index kMostBlocks = 64;
-constexpr Index kContexts = 32;  ///< contexts of one task of the product forward
-constexpr Index kTokens = 64;    ///< tokens of one task of the product backward
+constexpr Index kContexts = 32;  ///< contexts per task of the forward product
+constexpr Index kTokens = 64;    ///< tokens per task of the backward product
 
-// Multiplications of a product that cost as much as one element touched.
+// Multiplications in a product that cost as much as touching an element.
 constexpr std::size_t kPerElement = 8;
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 
-// The columns of a matrix from `first` on, their rows from `row` on.
+// Columns of a matrix from `first` on, their rows from `row` on.
 template <typename M>
 Columns columns_from(const M& m, Index first, Index row = 0) {
   return {m.data() + first * m.rows() + row, static_cast<std::size_t>(m.rows())};
@@ -37,7 +37,7 @@ Index blocks_of_tokens(Index tokens) {
   return std::clamp<Index>(pieces(tokens, kBlock), 1, kMostBlocks);
 }
 
-/// How the product forward is cut: into blocks of tokens x groups of contexts.
+/// Division of the forward product into blocks of tokens x groups of contexts.
 struct Attention::Tiles {
   Index blocks, groups;
   std::size_t work;
@@ -223,7 +223,7 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
     keep_one();
     return;
   }
-  // Groups of a block one after the other: they share its part of V.
+  // Groups of the same block follow one another, because they share its part of V.
   workers_.run(to_size(call.tiles.blocks * call.tiles.groups), call.tiles.work,
                [&call](std::size_t task) {
                  const auto groups = to_size(call.tiles.groups);
@@ -247,7 +247,7 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
   const std::size_t nodes = to_size(K_);
   const std::size_t number = to_size(tokens);
   double* const out = dV + first * K_;
-  // With linear attention first what z gains, dV/z: z itself may be 0.
+  // With linear attention computes dV/z first, because z itself may be 0.
   double* const moved = add || linear ? task.moved.data() : out;
   const std::size_t contexts = to_size(X_.rows());
   const double* b = (formed_ && !linear ? B_ : X_).col(first).data();

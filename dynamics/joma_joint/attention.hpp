@@ -13,65 +13,67 @@ enum class AttentionKind { softmax, exponential, linear };
 
 inline std::size_t to_size(Eigen::Index n) { return static_cast<std::size_t>(n); }
 
-/// Blocks of tokens whose products with V are summed apart, each into a K x C matrix of its own.
+/// Number of blocks of tokens whose products with V are summed separately, each into its own K x C
+/// matrix.
 Eigen::Index blocks_of_tokens(Eigen::Index tokens);
 
-/// Multiplications of a product that one task does.
+/// Number of multiplications of a product in one task.
 inline constexpr Eigen::Index kLittle = Eigen::Index{1} << 18;
 
-/// A sum of exponentials below this has lost what matters to it: all tokens of the context lie far
+/// A smaller sum of exponentials has lost all significant terms: all tokens of the context lie far
 /// below the largest of all.
 inline constexpr double kSmallestSum = 1e-200;
 
-/// The attention and the linear layer on it: from V, z to the attended contexts b_c and to
-/// v_k' b_c, and back from the weights of the nodes' gradients to the velocities of V, r and z.
-/// Two matrix products of size K x C x M together, cut into tasks whose bounds depend on the sizes
-/// alone. Contexts are those of the classes, or of a batch of samples.
+/// The attention and the linear layer above it. Forward: from V and z to the attended contexts b_c
+/// and to v_k' b_c. Backward: from the weights of the nodes' gradients to the velocities of V, r
+/// and z. Two matrix products of size K x C x M in total, divided into tasks whose bounds depend
+/// only on the sizes. Contexts are those of the classes, or of a batch of samples.
 ///
-/// Matrices have tokens last: V is K x M, so that a token's weights lie together.
+/// Matrices have tokens last: V is K x M, so that a token's weights are contiguous.
 class Attention {
  public:
   using Matrix = Eigen::Map<const Eigen::MatrixXd>;
   using Vector = Eigen::Map<const Eigen::VectorXd>;
 
-  /// `contexts` (C x M) holds a context's shares of the tokens in each row, `temperature` is tau.
+  /// Each row of `contexts` (C x M) holds a context's frequencies of the tokens; `temperature` is
+  /// tau.
   Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temperature, Eigen::Index nodes,
             Workers& workers);
 
-  /// The contexts, which may be replaced by others before the next attend() or forward().
+  /// The contexts, which may be replaced before the next attend() or forward().
   [[nodiscard]] Eigen::MatrixXd& contexts() { return X_; }
 
-  /// Callback for the products of contexts `first` on, on the thread that has them.
+  /// Callback for the products of contexts `first` on, called by the thread that has computed them.
   using Finished = std::function<void(Eigen::Index first, Eigen::Index count)>;
-  /// b_c from z.
+  /// Computes b_c from z.
   void attend(const Vector& z);
-  /// That, unless it has been done, and the products with V.
+  /// Does the work of attend(), unless already done, and computes the products with V.
   void forward(const Matrix& V, const Vector& z, const Finished& finished = {},
                bool attended = false);
 
-  // Results of the last attend() or forward():
+  // ---- Results of the last attend() or forward():
 
-  /// b_c for all contexts, C x M, each times its sum(). Made when first asked for: the products
-  /// make what they need of it where they need it, so that it need not come from memory.
+  /// b_c for all contexts, C x M, each multiplied by its sum(). Computed on first use: the products
+  /// compute the entries where they need them, which saves memory traffic.
   [[nodiscard]] const Eigen::MatrixXd& unscaled() const;
-  /// By which to multiply the rows of unscaled(): 1 but for softmax.
+  /// Factors for the rows of unscaled(): 1 except for softmax.
   [[nodiscard]] const Eigen::VectorXd& scales() const { return scales_; }
   /// b_c for all contexts, C x M.
   [[nodiscard]] Eigen::MatrixXd attended() const { return scales_.asDiagonal() * unscaled(); }
-  /// v_k' b_c, K x C, of the last forward().
+  /// v_k' b_c, K x C, from the last forward().
   [[nodiscard]] const Eigen::MatrixXd& products() const { return products_; }
 
   /// Takes the weights w(k,c) = p_c g_{k,c} phi'(h_{k,c}) of some contexts, whose products are
-  /// known, in the tokens of these: before backward(), on any thread.
+  /// known. To be called before backward(), on any thread.
   void weigh(const Eigen::MatrixXd& w, Eigen::Index first, Eigen::Index contexts);
-  /// With all weights taken,
+  /// After all weights were taken, computes
   ///   dV/dt = sum_c w b_c',  dr/dt = sum_c w,  dz/dt = sum_c (db_c/dz)' sum_k w v_k
-  /// at the V and z of the last forward(). `dz` may be null: then it is not computed.
+  /// at the V and z of the last forward(). `dz` may be null if not needed.
   void backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
-  /// The same, added to what is there. That may be V, r and z themselves.
+  /// Same as backward(), but adds to the outputs, which may be V, r and z themselves.
   void add_backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
 
-  /// (db_c/dz)' v_k, which is what h_{k,c} gains by a unit of each z_l.
+  /// (db_c/dz)' v_k: the derivative of h_{k,c} with respect to each z_l.
   void slope_by_logits(const Matrix& V, Eigen::Index node, Eigen::Index context,
                        Eigen::Ref<Eigen::VectorXd> slope) const;
 
@@ -80,7 +82,7 @@ class Attention {
 
  private:
   struct Tiles;
-  /// Working space for some tokens.
+  /// Scratch memory for some tokens.
   struct Task {
     Eigen::VectorXd attended;  ///< contexts x tokens, of B
     Eigen::MatrixXd moved;     ///< K x tokens
@@ -88,15 +90,15 @@ class Attention {
   };
   [[nodiscard]] Tiles tiles() const;
   void set_gains(const Vector& z);
-  /// B of some contexts in a block of tokens, with the gains of all; in the working space, or as B_
-  /// where that is all of it.
+  /// Computes B of some contexts in a block of tokens, all with their own gains; in the scratch
+  /// memory, or in B_ if that is all of B.
   const double* attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts,
                              Task& task);
-  /// Is all of B made by one task? Then it is kept.
+  /// Whether one task computes all of B, which is then kept.
   [[nodiscard]] bool in_one() const;
   void keep_one();
   void sum_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts, const double* b);
-  /// B of all contexts for some tokens.
+  /// Writes B of all contexts for some tokens.
   void write_tokens(Eigen::Index first, Eigen::Index tokens, double* b) const;
   void set_scales(Eigen::Index first, Eigen::Index contexts, const Vector& z);
   void attend_alone(Eigen::Index context, const Vector& z);
@@ -114,16 +116,16 @@ class Attention {
   Eigen::Index K_, block_, group_;  ///< nodes; tokens of a block, contexts of a task
   Eigen::MatrixXd X_;               ///< C x M
   Eigen::MatrixXd products_;        ///< K x C
-  Eigen::VectorXd gains_;           ///< M: z, or e^{z/tau} (softmax: over its largest)
-  Eigen::VectorXd scales_;          ///< C: 1, or over the sum of a row of B
-  Eigen::MatrixXd partial_;         ///< K x C blocks: products of a block of tokens, times sums
-  Eigen::MatrixXd sums_;            ///< C x blocks: of rows of B
-  /// B's row of each context that has gains of its own: M numbers, or none.
+  Eigen::VectorXd gains_;           ///< M: z, or e^{z/tau} (softmax: relative to the largest)
+  Eigen::VectorXd scales_;          ///< C: 1, or 1 over the sum of a row of B
+  Eigen::MatrixXd partial_;         ///< K x C blocks: products of a block of tokens, times the sums
+  Eigen::MatrixXd sums_;            ///< C x blocks: sums of rows of B
+  /// B's row of each context that has its own gains: M numbers, or empty.
   std::vector<Eigen::VectorXd> alone_;
-  Eigen::MatrixXd weights_;      ///< K x C: of backward(), over the sums of B
-  Eigen::VectorXd pulls_;        ///< C: sum_k w_kc v_k' b_c, over the sum
+  Eigen::MatrixXd weights_;      ///< K x C: weights of backward(), divided by the sums of B
+  Eigen::VectorXd pulls_;        ///< C: sum_k w_kc v_k' b_c, divided by the sum
   mutable Eigen::MatrixXd B_;    ///< C x M: X times the gains of the tokens
-  mutable bool formed_ = false;  ///< is B_ of the last gains?
+  mutable bool formed_ = false;  ///< whether B_ belongs to the last gains
   ScratchPool<Task> tasks_;
 };
 

@@ -7,8 +7,7 @@
 
 namespace popflow::joma_joint {
 
-/// Workspace for gradients of sampled contexts, and the contexts of the last
-/// batch.
+/// Computes gradients of sampled contexts; holds scratch memory and the contexts of the last batch.
 class Batch {
  public:
   Batch(const ContextLaw& law, Workers& workers) : contexts_(law, workers) {}
@@ -23,14 +22,14 @@ class Batch {
   }
 
  private:
-  /// Other contexts are in use from now on.
+  /// Uses these contexts from now on.
   virtual void take(const Contexts& contexts, std::size_t number) = 0;
   virtual void add(const Point& at, std::span<const double> weights, const Velocity& into) = 0;
 
   Contexts contexts_;
 };
 
-/// The sampled model's sizes, and what lies above its contexts.
+/// Sizes of the sampled model, and the outputs above its contexts.
 struct BatchModel {
   const ContextLaw& law;
   AttentionKind kind;
@@ -40,10 +39,10 @@ struct BatchModel {
   Workers& workers;
 };
 
-/// A sample costs K numbers a token, twice, in matrix products: for contexts that most tokens are
-/// in.
+/// Batch whose samples cost 2 K numbers per token in matrix products: for contexts that contain
+/// most tokens.
 std::unique_ptr<Batch> make_dense_batch(const BatchModel& model);
-/// A sample costs K numbers a distinct token, three times.
+/// Batch whose samples cost 3 K numbers per distinct token.
 std::unique_ptr<Batch> make_sparse_batch(const BatchModel& model);
 
 }  // namespace popflow::joma_joint

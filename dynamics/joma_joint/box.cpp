@@ -14,7 +14,7 @@ bool symmetric(const Eigen::MatrixXd& A) {
   return (A - A.transpose()).cwiseAbs().maxCoeff() <= 1e-14 * A.cwiseAbs().maxCoeff();
 }
 
-/// One active-set search.
+/// State of an active-set search.
 class Search {
  public:
   Search(const Eigen::MatrixXd& A, const Eigen::VectorXd& a, const Eigen::VectorXd& upper,
@@ -36,7 +36,7 @@ class Search {
   }
 
  private:
-  /// Moves towards the rest of the free entries; false if one of them ran into the box.
+  /// Moves towards the minimum over the free entries; returns false if one of them hit the box.
   bool to_minimum_of_face() {
     free_.clear();
     for (Index i = 0; i < a_.size(); ++i)
@@ -70,7 +70,7 @@ class Search {
     return false;
   }
 
-  /// Frees the entry that is pushed hardest into the box; false if none is.
+  /// Frees the entry with the strongest force into the box; returns false if there is none.
   bool leave_face() {
     const Eigen::VectorXd w = a_ - A_ * rest_.mu;
     const double size = a_.cwiseAbs().maxCoeff() + (A_.cwiseAbs() * rest_.mu).maxCoeff();

@@ -11,23 +11,25 @@ namespace {
 
 using Eigen::Index;
 
-// Contexts drawn by one task.
+// Number of contexts per task.
 constexpr std::size_t kContextsOfTask = 8;
 
-// Blocks of random words that are drawn at a time.
+// Number of blocks of random words drawn at a time.
 constexpr std::uint64_t kBlocks = 512;
 
-// A binomial variate costs as much as this many draws of a token.
+// Cost of a binomial variate, in draws of a token.
 constexpr std::int64_t kBinomial = 16;
 
-// Words that make drawing worth all threads, and batches that are drawn ahead at most.
+// Number of words for which drawing on all threads pays off, and maximum number of batches drawn
+// ahead.
 constexpr std::size_t kWorthSharing = std::size_t{1} << 16;
 constexpr std::size_t kMostAhead = 16;
 
-/// Products of whole matrices take this part of the time, per number, of those of single columns.
+/// Ratio of the cost per number of single columns to that of products of whole matrices.
 constexpr std::int64_t kDensity = 2;
 
-/// Counters of a token, in turn: to raise one that has just been raised takes its time.
+/// Number of counters per token, used in turn, because incrementing the same one twice in a row
+/// stalls.
 constexpr std::size_t kCounters = 4;
 
 bool long_contexts(std::int64_t length, Index tokens) { return length / kBinomial > tokens; }
@@ -96,14 +98,15 @@ void ContextLaw::sum_counts(Draft& draft) const {
     for (std::size_t i = 0; i < kCounters; ++i)
       times += std::exchange(draft.counts[i * tokens + l], 0U);
     draft.times[l] = times;
-    draft.present[distinct] = static_cast<std::uint32_t>(l);  // kept if it is there
+    draft.present[distinct] = static_cast<std::uint32_t>(l);  // kept only if present
     distinct += times > 0;
   }
   draft.present.resize(distinct);
 }
 
 void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) const {
-  // The stream's words, many at once: the first is for the class, each other one for a token.
+  // The stream's words, drawn many at once: the first is for the class, each of the others for a
+  // token.
   const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
   const std::uint64_t blocks = static_cast<std::uint64_t>(length_) / 2 + 1;
   const auto room = static_cast<std::size_t>(std::min(blocks, kBlocks));
@@ -133,7 +136,7 @@ void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) 
     }
     for (std::size_t n = 0; n < number; ++n) {
       const std::uint32_t token = draft.drawn[n];
-      draft.present[distinct] = token;  // kept if it is new
+      draft.present[distinct] = token;  // kept only if new
       distinct += draft.times[token]++ == 0;
     }
   }
@@ -144,7 +147,7 @@ void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) 
 void ContextLaw::draw(const SampleKey& key, std::size_t i, Draft& draft) const {
   if (draft.times.empty()) draft.times.resize(to_size(M_), 0);
   if (!tokens_.empty()) return draw_tokens(key, i, draft);
-  // The numbers of all tokens, one after the other given those before.
+  // Counts of the tokens, one after the other, each conditional on the previous ones.
   RandomStream random = key.stream(i);
   draft.present.clear();
   draft.of_class = classes_(random());
@@ -174,7 +177,7 @@ bool Contexts::move_to(const SampleKey& key, std::size_t number) {
   const bool here = hold(key, number);
   if (here && number == number_ && key.first == key_.first + begin_) return false;
   if (!here) {
-    // Callers that step from batch to batch will ask for the next ones.
+    // A caller that steps from batch to batch will continue to do so.
     std::size_t batches = 1;
     if (precede(key) && number == number_)
       batches = std::clamp<std::size_t>(kWorthSharing / (number * law_.draws()), 1, kMostAhead);

@@ -7,8 +7,8 @@ namespace {
 
 using Eigen::Index;
 
-/// The contexts as rows of a matrix, like those of classes: the flow of a problem whose contexts
-/// are these.
+/// Stores contexts as rows of a matrix, like those of classes: uses the flow of a problem with
+/// these contexts.
 class DenseBatch : public Batch {
  public:
   explicit DenseBatch(const BatchModel& model) : Batch(model.law, model.workers), model_(model) {}
@@ -17,7 +17,7 @@ class DenseBatch : public Batch {
   void take(const Contexts& contexts, std::size_t number) override;
   void add(const Point& at, std::span<const double> weights, const Velocity& into) override;
 
-  /// h and its like, of contexts that are treated together: K x contexts.
+  /// h and related arrays for contexts treated together: K x contexts.
   struct Heads {
     Eigen::MatrixXd h, phi, slope, g;
   };

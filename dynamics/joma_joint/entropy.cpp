@@ -14,8 +14,8 @@ namespace {
 
 using Eigen::Index;
 
-// A token's entries lie together, so each loop adds those of one token to the sums of all classes:
-// every sum is over tokens in order, in whatever vectors.
+// ---- A token's entries are contiguous, so each loop adds one token's terms to the sums of all
+// classes: every sum is over tokens in order, for every vector width.
 
 POPFLOW_WIDEST void add_sizes(std::size_t classes, const double* __restrict__ b,
                               double* __restrict__ sums) {
@@ -28,7 +28,7 @@ POPFLOW_WIDEST void add_means(std::size_t classes, const double* __restrict__ b,
   for (std::size_t c = 0; c < classes; ++c) means[c] += std::abs(b[c]) / sums[c] * log_rate;
 }
 
-// share log(share); a share too small for a normal number counts as none.
+// share log(share); zero if the share is subnormal.
 inline __attribute__((always_inline)) double share_log(double size, double sum) {
   constexpr double kSmallest = std::numeric_limits<double>::min();
   const double share = size / sum;
@@ -55,21 +55,21 @@ POPFLOW_WIDEST void add_rates(std::size_t classes, const double* __restrict__ b,
   }
 }
 
-// Tokens whose terms one task adds, for so many classes.
+// Number of tokens per task, for a given number of classes.
 constexpr Index kStretch = 512;
 constexpr Index kClasses = 64;
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 
-/// Some classes' entries of a token.
+/// Entries of a token for some classes.
 struct Entries {
   Index token;
   std::size_t first, classes;
   const double* b;
 };
 
-/// A sum over tokens for each class: body(entries, sums) adds their terms to the sums of these
-/// classes. `numbers` sums of each class lie one after the other.
+/// A sum over tokens for each class: body(entries, sums) adds the terms to the sums of these
+/// classes. The `numbers` sums of each class are consecutive.
 template <class Body>
 Eigen::MatrixXd over_tokens(const Eigen::MatrixXd& B, Index numbers, Workers& workers,
                             const Body& body) {

@@ -10,13 +10,13 @@
 
 namespace popflow::joma_joint {
 
-/// Which side of a sharp relu's kink h_{k,c} is on, or that it is held on it. Entries of the regime
-/// are these, as doubles.
+/// Side of a sharp relu's kink on which h_{k,c} is, or whether it is held on the kink. The regime's
+/// entries are these values as doubles.
 enum class Side { below = 0, above = 1, sliding = 2 };
 inline Side side_of(double entry) { return static_cast<Side>(static_cast<int>(entry)); }
 
-/// A state: V (K x M), r (K), z (M); where slides along a sharp relu's kinks are followed also the
-/// sides of all h (K x C), else null.
+/// A state: V (K x M), r (K), z (M), and, if slides along a sharp relu's kinks are integrated, the
+/// sides of all h (K x C); otherwise null.
 struct Point {
   Attention::Matrix V;
   Attention::Vector r;
@@ -24,36 +24,36 @@ struct Point {
   const double* sides = nullptr;
 };
 
-/// Where a velocity goes: K x M, K and M numbers; z may be null.
+/// Destination of a velocity: K x M, K and M numbers; z may be null.
 struct Velocity {
   double* V;
   double* r;
   double* z;
 };
 
-/// A place (node, class) of h.
+/// Index (node, class) of h.
 using Surface = std::pair<Eigen::Index, Eigen::Index>;
 
-/// The right-hand side. One evaluation is at(point), then the quantities needed.
+/// The right-hand side. Usage: at(point), then the quantities that are needed.
 ///
-/// With a sharp relu it follows Filippov: on a surface h_{k,c} = 0 that both sides push towards
-/// phi' is the number theta in [0,1] that keeps dh/dt = 0. Velocities are linear in the weights
-/// w_{k,c} = p_c g_{k,c} phi'_{k,c}, dh/dt = A w with the Gram matrix A of the gradients of h (all
-/// sliding surfaces together: a linear system for their w).
+/// With a sharp relu, it follows Filippov: on a surface h_{k,c} = 0 that both sides push towards,
+/// phi' is the number theta in [0,1] for which dh/dt = 0. Velocities are linear in the weights
+/// w_{k,c} = p_c g_{k,c} phi'_{k,c}, and dh/dt = A w with the Gram matrix A of the gradients of h
+/// (for all sliding surfaces together, a linear system for their w).
 class Flow {
  public:
   Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
        Eigen::Index nodes, Workers& workers);
 
-  /// sum_c p_c b_c.
+  /// Mean attention sum_c p_c b_c.
   [[nodiscard]] Eigen::VectorXd mean_attention(const Attention::Vector& z);
-  /// From now on z follows from V by the theorem, and its velocity too, instead of being
-  /// integrated.
+  /// From now on z and its velocity follow from V by the theorem, instead of being integrated.
   void follow(const Theorem& theorem) { theorem_ = &theorem; }
 
-  /// Computes the attention alone.
+  /// Computes only the attention.
   void attend(const Point& point);
-  /// That, unless it has been done, and h, phi, g and the weights w (on sliding surfaces, theta).
+  /// Computes the attention, unless already done, and h, phi, g and the weights w (on sliding
+  /// surfaces, theta).
   void at(const Point& point, bool attended = false);
   void velocity(const Point& point, const Velocity& into);
 
@@ -63,34 +63,34 @@ class Flow {
   [[nodiscard]] const Eigen::MatrixXd& phi() const { return phi_; }      ///< K x C
   [[nodiscard]] const Eigen::MatrixXd& slope() const { return slope_; }  ///< phi', K x C
 
-  // For switches of the regime.
+  // ---- for switches of the regime
 
-  /// dh/dt of the given surfaces by the weights w (K x C).
+  /// dh/dt of the given surfaces for the weights w (K x C).
   Eigen::VectorXd drift(const Point& point, const std::vector<Surface>& surfaces,
                         const Eigen::MatrixXd& w);
-  /// How dh/dt of the given surfaces (rows) depends on their weights (columns).
+  /// Derivative of dh/dt on the given surfaces (rows) with respect to their weights (columns).
   [[nodiscard]] Eigen::MatrixXd gram(const Point& point,
                                      const std::vector<Surface>& surfaces) const;
-  /// The velocity that weights on the given surfaces alone would give.
+  /// Velocity due to weights on the given surfaces alone.
   void velocity_of(const Point& point, const std::vector<Surface>& surfaces,
                    const Eigen::VectorXd& weights, const Velocity& into);
   /// p_c g_{k,c}.
   [[nodiscard]] double pull(const Surface& s) const {
     return outputs_.class_weights()[s.second] * g_(s.first, s.second);
   }
-  /// The weights w (K x C) of the last at().
+  /// The weights w (K x C) from the last at().
   [[nodiscard]] const Eigen::MatrixXd& weights() const { return w_; }
 
  private:
   void at_kinks(const Point& point, bool attended);
   void slide(const Point& point);
-  /// The velocity by weights w in the place of the last at()'s.
+  /// Velocity for the weights w instead of those of the last at().
   void velocity_by(const Point& point, const Eigen::MatrixXd& w, const Velocity& into);
 
   Attention attention_;
   Outputs outputs_;
   const Theorem* theorem_ = nullptr;
-  std::vector<std::uint32_t> classes_;  ///< 0, 1, ..., C - 1: each context is of a class of its own
+  std::vector<std::uint32_t> classes_;  ///< 0, 1, ..., C - 1: each context is its own class
   Eigen::MatrixXd h_, phi_, slope_, g_, w_;
   std::vector<Surface> sliding_;
   Eigen::MatrixXd dV_;

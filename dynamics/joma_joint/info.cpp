@@ -252,7 +252,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
 }
 
 const BoundTable<EventInfo, Rates>& event_table() {
-  // Prominence in nats, or in the rank's logarithm: visible in a figure, and no wiggle.
+  // For the entropy in nats and the rank's logarithm: visible in a figure, and no numerical noise.
   constexpr double kStandsOut = 1e-3;
   static const BoundTable<EventInfo, Rates> table(
       {{{"entropy_falls",

@@ -20,8 +20,9 @@ typedef double Eight __attribute__((vector_size(64)));
 typedef long long Lanes __attribute__((vector_size(64)));
 constexpr size_t kLanes = 8;
 
-/// Calls whole(i) for every eight of n numbers, from number i on. What is then left, if n is not
-/// less than eight, are lanes of the last eight: those of `rest(i, left)`. Else all are left.
+/// Calls whole(i) for every eight of n numbers, from number i on. Of the remainder, if n is at
+/// least eight, rest(i, left) treats the last lanes of the last eight numbers; otherwise everything
+/// is left.
 template <class Whole, class Rest, class Few>
 POPFLOW_INLINE void by_eights(size_t n, const Whole& whole, const Rest& rest, const Few& few) {
   if (n < kLanes) {
@@ -31,7 +32,7 @@ POPFLOW_INLINE void by_eights(size_t n, const Whole& whole, const Rest& rest, co
   const size_t end = n / kLanes * kLanes;
   for (size_t i = 0; i < end; i += kLanes) whole(i);
   if (end == n) return;
-  // Lanes that have had their turn are left out.
+  // Excludes lanes that were already treated.
   constexpr Lanes kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
   const Lanes left = kPlaces >= static_cast<long long>(kLanes - (n - end));
   rest(n - kLanes, left);
@@ -45,8 +46,8 @@ POPFLOW_INLINE double sum_of_lanes(const Eight& x) {
   return quarter[0] + quarter[1];
 }
 
-/// The sum of all but one. (To set that one to zero first would be slow: eight numbers of which one
-/// has just been written cannot be read before it has reached the cache.)
+/// Sum of all numbers but one. (Setting that number to zero first would be slow: a vector load must
+/// wait for a recent store to one of its elements.)
 POPFLOW_INLINE double sum_except(size_t n, size_t one, const double* x) {
   constexpr Lanes kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
   Eight sums = {};
@@ -69,8 +70,8 @@ POPFLOW_INLINE double sum_except(size_t n, size_t one, const double* x) {
   return sum_of_lanes(sums);
 }
 
-/// Dot products of some columns, side by side: a sum alone would wait for its own last addition.
-/// The columns of a lie `stride` apart, those of b `b_stride`, which may be 0.
+/// Dot products of several columns at once, because a single sum would wait for its own last
+/// addition. The columns of a are `stride` apart, those of b `b_stride`, which may be 0.
 template <size_t columns>
 POPFLOW_INLINE void dots_of(size_t n, const double* a, size_t stride, const double* b,
                             size_t b_stride, double* out) {
@@ -101,8 +102,8 @@ POPFLOW_INLINE void dots_of(size_t n, const double* a, size_t stride, const doub
   for (size_t c = 0; c < columns; ++c) out[c] = sum_of_lanes(sums[c]);
 }
 
-/// Sums over columns in as many rows as fit, some eights of them in registers, from `row` on; the
-/// first row left.
+/// Sums over columns for as many rows as fit, in groups of eights kept in registers, from `row` on;
+/// returns the first row left.
 template <size_t eights>
 POPFLOW_INLINE size_t sum_rows(size_t row, size_t rows, size_t columns, const double* x,
                                double* sums) {
@@ -118,8 +119,8 @@ POPFLOW_INLINE size_t sum_rows(size_t row, size_t rows, size_t columns, const do
   return row;
 }
 
-/// attend_and_sum() for as many contexts as fit, some eights of them in registers, from `first` on;
-/// the first that is left.
+/// attend_and_sum() for as many contexts as fit, in groups of eights kept in registers, from
+/// `first` on; returns the first context left.
 template <size_t eights>
 POPFLOW_INLINE size_t attend_some(size_t first, size_t contexts, size_t tokens, const double* gains,
                                   const double* x, double* b, double* sums) {
@@ -157,7 +158,8 @@ POPFLOW_INLINE double largest_of(size_t n, const double* x) {
   return low > high ? low : high;
 }
 
-/// body(i, lane) for numbers 0, ..., n - 1 and the lanes in whose sums by_eights() has them.
+/// Calls body(i, lane) for numbers 0, ..., n - 1 and the lanes whose sums contain them in
+/// by_eights().
 template <class Body>
 POPFLOW_INLINE void by_lanes(size_t n, const Body& body) {
   if (n < kLanes) {
@@ -171,13 +173,13 @@ POPFLOW_INLINE void by_lanes(size_t n, const Body& body) {
     if (const size_t i = n - kLanes + lane; i >= end) body(i, lane);
 }
 
-/// sum_of_lanes() of sums that lie side by side.
+/// sum_of_lanes() of sums stored side by side.
 POPFLOW_INLINE void sum_of_all(const Eight* x, Eight& sum) {
   sum = ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
-/// Some vectors that are computed with side by side, like numbers: each operation on one waits for
-/// the one before.
+/// Several vectors used like one number, because each operation on a single one waits for the
+/// previous one.
 struct Eights {
   static constexpr size_t kNumber = 4;
   Eight of[kNumber];
@@ -225,7 +227,7 @@ struct Eights {
 POPFLOW_INLINE void load(const double* from, Eight& to) { std::memcpy(&to, from, sizeof to); }
 POPFLOW_INLINE void store(const Eight& from, double* to) { std::memcpy(to, &from, sizeof from); }
 
-/// Eight by eight numbers, rows for columns.
+/// Transposes eight by eight numbers.
 POPFLOW_INLINE void transpose(const double* from, Eight (&to)[kLanes]) {
   Eight a[kLanes], b[kLanes], c[kLanes];
   for (size_t i = 0; i < kLanes; ++i) load(from + i * kLanes, a[i]);
@@ -420,7 +422,7 @@ POPFLOW_WIDEST void weigh_side_by_side(const SideBySide& of) {
       more += r[k];
       tops = more > tops ? more : tops;
     }
-    // The last may overlap those before.
+    // The last group may overlap the previous ones.
     for (size_t next = 0; next < nodes; next += Eights::kNumber) {
       const size_t last = nodes < Eights::kNumber ? 0 : nodes - Eights::kNumber;
       const size_t k = next < last ? next : last;

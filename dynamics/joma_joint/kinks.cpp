@@ -1,5 +1,5 @@
-// How a sharp relu's regime switches: on which side of its kink every h is, or that it slides
-// along it.
+// Switches of a sharp relu's regime: the side of its kink on which every h is, or whether it slides
+// along the kink.
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +12,11 @@ namespace {
 
 using Eigen::Index;
 
-// h this near to 0 is on the surface. A side holds until h is this far on the wrong side: more than
-// rounding, so that a switch does not call for the next at once, and far less than any tolerance.
+// An h this close to 0 is on the surface. A side holds until h is this far on the wrong side: more
+// than rounding, so that a switch does not immediately cause the next one, and far less than any
+// tolerance.
 constexpr double kSurface = 1e-12;
-// A slide holds until theta is this far out of [0,1].
+// A slide holds until theta is this far outside [0,1].
 constexpr double kSlack = 1e-10;
 
 }  // namespace
@@ -48,8 +49,7 @@ void JomaJoint::switch_functions(StateView x, double /*t*/, std::span<double> va
   }
 }
 
-/// The start's regime: by the sides of h, and where h is on a surface by where the flow goes from
-/// there.
+/// Regime of the start: the sides of h and, where h is on a surface, the direction of the flow.
 void JomaJoint::set_first_regime() {
   if (kinks_ == 0) return;
   first_regime_.assign(kinks_, 0.0);
@@ -71,7 +71,7 @@ void JomaJoint::switch_regime(std::span<double> x, std::span<double> regime, dou
   const auto work = work_.borrow();
   evaluate({x, regime}, *work);
   std::vector<Surface> near;
-  std::vector<Surface> off;  // near, but not as near as can be
+  std::vector<Surface> off;  // near the surface, but not as near as possible
   for (Index c = 0; c < C_; ++c) {
     for (Index k = 0; k < K_; ++k) {
       const double h = work->flow.h()(k, c);
@@ -101,10 +101,10 @@ void JomaJoint::back_onto(std::span<double> x, std::span<const double> regime,
   }
 }
 
-/// Filippov's choice for all surfaces that the state is on at once: phi' = 1 where h then rises, 0
-/// where it falls, a number between that holds h where both sides push towards the surface. Those
-/// are the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h leaves on the side
-/// to which it moves.
+/// Filippov's choice for all surfaces on which the state lies: phi' = 1 if h then rises, 0 if h
+/// falls, and a number between that holds h if both sides push towards the surface. The latter are
+/// the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h leaves on the side to
+/// which it moves.
 void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
                              const std::vector<Surface>& surfaces, Work& work) const {
   if (surfaces.empty()) return;
@@ -139,8 +139,8 @@ void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
       place[static_cast<std::size_t>(held[j])] = rests.place[j];
     }
   };
-  // Leaving a surface only increases the velocity away from it, so the sweeps end; the limit guards
-  // against rounding.
+  // Leaving a surface only increases the velocity away from it, so the sweeps terminate; the limit
+  // guards against rounding.
   for (Index sweep = 0; sweep <= n; ++sweep) {
     if (!held.empty()) hold();
     const Eigen::VectorXd velocity = drift + A * weights;
@@ -155,7 +155,7 @@ void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
     if (!changed) break;
   }
 
-  std::vector<Surface> stuck;  // on the wrong side by less than counts, and not moving
+  std::vector<Surface> stuck;  // on the wrong side within the tolerance, and not moving
   for (Index i = 0; i < n; ++i) {
     const Place at_place = place[static_cast<std::size_t>(i)];
     const Side side = at_place == Place::between ? Side::sliding

@@ -14,16 +14,17 @@
 
 namespace popflow::joma_joint {
 
-/// The state that was asked about last, how far a Flow has been evaluated there, and what has been
-/// found besides.
+/// Cache for the most recent state: how far a Flow has been evaluated there, and derived
+/// quantities.
 class Known {
  public:
-  /// Is it x? By its bits: what is found again is what would be computed again.
+  /// Whether the cached state is x, compared by bits, so that a cached value equals a recomputed
+  /// one.
   [[nodiscard]] bool at(StateView x, Workers& workers) const {
     return valid_ && x_.size() == x.size() && std::ranges::equal(regime_, x.regime) &&
            same(x, workers);
   }
-  /// Now it is x, of which nothing else is known yet.
+  /// Makes x the cached state, with nothing else known.
   void move_to(StateView x, Workers& workers) {
     x_.resize(x.size());
     in_stretches(workers, x.size(), [&](std::size_t first, std::size_t number) {
@@ -39,15 +40,15 @@ class Known {
     valid_ = true;
   }
 
-  bool attended = false;              ///< the Flow's attention is that of x
-  bool evaluated = false;             ///< and so is the rest
-  std::optional<Eigen::VectorXd> dz;  ///< the velocity of the logits
+  bool attended = false;              ///< whether the Flow's attention belongs to x
+  bool evaluated = false;             ///< whether everything else does, too
+  std::optional<Eigen::VectorXd> dz;  ///< velocity of the logits
   std::optional<double> entropy;
   std::optional<Leading> leading;
-  std::optional<double> rank;  ///< as the height of an event
+  std::optional<double> rank;  ///< height of an event
 
  private:
-  /// Does part(first, number) say yes of all stretches of the state?
+  /// Whether part(first, number) returns true for all sections of the state.
   template <class Part>
   static bool in_stretches(Workers& workers, std::size_t size, const Part& part) {
     constexpr std::size_t kStretch = std::size_t{1} << 13;

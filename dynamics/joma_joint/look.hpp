@@ -6,18 +6,18 @@
 
 namespace popflow::joma_joint {
 
-/// Results at a state after the flow has been evaluated there.
+/// Evaluation of a state for the observables.
 struct Look {
   const Flow& flow;
   const Point& at;
   const Theorem& theorem;
-  double entropy = 0;  ///< of the attention, mean over classes
+  double entropy = 0;  ///< entropy of the attention, averaged over classes
   double stable_rank = 0;
   Theorem::Correlations correlations;
 };
 
-/// How fast the attention's entropy and the stable rank change along the flow, and the size below
-/// which such a rate is rounding error.
+/// Rates of change of the attention's entropy and the stable rank along the flow, and the sizes
+/// below which they are rounding errors.
 struct Rates {
   double entropy = 0;
   double entropy_rounding = 0;
@@ -25,9 +25,9 @@ struct Rates {
   double rank_rounding = 0;
 };
 
-/// The observables, each with its function.
+/// Table of the observables.
 const BoundTable<ObservableInfo, Look>& observable_table();
-/// Its events.
+/// Table of the events.
 const BoundTable<EventInfo, Rates>& event_table();
 
 }  // namespace popflow::joma_joint

@@ -11,31 +11,32 @@
 
 namespace popflow::joma_joint {
 
-/// A step along the flow and a weighted sum of samples at once, for small problems, whose many
-/// short loops otherwise take more time than the arithmetic in them: contexts of samples and of
-/// classes lie side by side in vectors, so that no sum over nodes or tokens is across a vector.
+/// A step along the flow and a weighted sum of samples at once, for small problems, where the
+/// overhead of many short loops otherwise exceeds the arithmetic. Contexts of samples and of
+/// classes are stored side by side in vectors, so that no sum over nodes or tokens runs across a
+/// vector.
 ///
-/// With softmax attention, the identity for phi and cross-entropy. In the bits of Flow and Batch,
-/// which it leaves the rest to.
+/// For softmax attention, the identity for phi, and cross-entropy. Has the same bits as Flow and
+/// Batch, which handle all other cases.
 class NoisyStep {
  public:
   NoisyStep(const ContextLaw& law, const Eigen::MatrixXd& X, const Eigen::VectorXd& p,
             double temperature, Workers& workers);
 
-  /// Can it step with contexts of these sizes?
+  /// Whether it supports contexts of these sizes.
   static bool serves(Eigen::Index nodes, Eigen::Index tokens, Eigen::Index classes);
-  /// Is it faster? With AVX-512 alone: compilers split vectors of eight that are smaller, and
-  /// compare their numbers one by one.
+  /// Whether it is faster: only with AVX-512, because compilers split vectors of eight for smaller
+  /// registers, and compare their numbers one by one.
   static bool pays();
   [[nodiscard]] const Contexts& contexts() const { return contexts_; }
 
-  /// x += h f(x) + sum_i weights[i] v_i for the samples i of `key`. False, and nothing is done,
-  /// where a context has none of the tokens that matter to others.
+  /// x += h f(x) + sum_i weights[i] v_i for the samples i of `key`. Returns false, and does
+  /// nothing, if a context contains none of the tokens that matter to the others.
   bool operator()(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
                   const Velocity& x);
 
  private:
-  /// Numbers that begin where a line of the cache does.
+  /// Numbers aligned to a cache line.
   class Numbers {
    public:
     void resize(std::size_t number) { lines_.assign((number + 7) / 8, Line{}); }
@@ -50,9 +51,10 @@ class NoisyStep {
 
   void resize(std::size_t samples);
   void take(std::size_t samples);
-  /// b of all contexts and its sums; false where digits are lost.
+  /// Computes b of all contexts and its sums; returns false if digits would be lost.
   bool attend(const Attention::Vector& z);
-  /// Adds parts of `number` contexts, from `first` on, to r, to V, and to the logits times tau.
+  /// Adds the contributions of `number` contexts from place `first` on to r, to V, and to the
+  /// logits times tau.
   void add_to_nodes(const Attention::Vector& r, std::size_t first, std::size_t number, double* sum);
   void to_tokens(const Attention::Matrix& V, std::size_t first, std::size_t number,
                  Eigen::VectorXd& moved, Eigen::VectorXd& along);
@@ -61,19 +63,19 @@ class NoisyStep {
   const Eigen::MatrixXd& X_;
   const Eigen::VectorXd& p_;
   double temperature_;
-  std::size_t K_, M_, C_, rounded_;  ///< nodes, and these in whole eights
+  std::size_t K_, M_, C_, rounded_;  ///< rounded: number of nodes, rounded up to whole eights
   std::size_t samples_ = 0;
-  std::size_t first_class_ = 0;  ///< the place of the first class, beyond the samples
+  std::size_t first_class_ = 0;  ///< place of the first class, after the samples
   std::size_t places_ = 0;
-  // Contexts in their places, eights of samples and then of classes.
+  // Contexts in their places: eights of samples, then of classes.
   Numbers shares_, b_;   ///< places x M
-  Numbers sums_;         ///< places: of b
-  Numbers scales_;       ///< places: over the sums
-  Numbers products_;     ///< places x K: v_k' b_c times the sum
+  Numbers sums_;         ///< places: sums of b
+  Numbers scales_;       ///< places: 1 over the sums
+  Numbers products_;     ///< places x K: v_k' b_c multiplied by the sum
   Numbers weights_;      ///< places
-  Numbers scaled_;       ///< rounded K x places: weight g over the sum
-  Numbers pulls_;        ///< places: sum_k weight g_k v_k' b_c over the sum
-  Numbers work_, to_r_;  ///< of nodes
+  Numbers scaled_;       ///< rounded K x places: weight g divided by the sum
+  Numbers pulls_;        ///< places: sum_k weight g_k v_k' b_c divided by the sum
+  Numbers work_, to_r_;  ///< for nodes
   std::vector<std::int64_t> classes_;
   Eigen::VectorXd gains_, drift_, drift_along_, moved_, along_, pulled_;
 };

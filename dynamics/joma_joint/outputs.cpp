@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::Index;
 
-/// log sum_k e^{phi_k} - phi_c >= 0, without the difference of the two where c is the largest.
+/// log sum_k e^{phi_k} - phi_c >= 0, without cancellation if c is the largest.
 double cross_entropy(const Eigen::Ref<const Eigen::VectorXd>& phi, Index c) {
   Index largest = 0;
   const double top = phi.maxCoeff(&largest);
@@ -24,9 +24,9 @@ double cross_entropy(const Eigen::Ref<const Eigen::VectorXd>& phi, Index c) {
   return top - phi[c] + math::log1p(others);
 }
 
-// Each tail by its own exponential: 1 minus the other would lose its digits.
+// ---- Each tail is computed by its own exponential: 1 minus the other would lose its digits.
 
-/// The distribution function of the normal law.
+/// Distribution function of the normal distribution.
 double normal_below(double h) { return math::erfc(-h / std::numbers::sqrt2) / 2; }
 
 double normal_density(double h) {

@@ -8,33 +8,33 @@ namespace popflow::joma_joint {
 enum class Activation { identity, relu, square, gelu, silu, tanh };
 enum class Backprop { cross_entropy, stationary };
 
-/// Layers above the hidden one: phi(h), the backward gradient, and the loss.
+/// The layers above the hidden one: phi(h), the gradient with respect to it, and the loss.
 class Outputs {
  public:
-  /// `p` are the class weights; `smoothing` > 0 makes the relu eps log(1 + e^{h/eps}).
+  /// `p`: class weights; `smoothing` > 0 replaces the relu by eps log(1 + e^{h/eps}).
   Outputs(Activation activation, Backprop backprop, double smoothing, Eigen::Index nodes,
           Eigen::VectorXd p);
 
-  /// phi(h) and its derivative; of a sharp relu 1{h > 0}.
+  /// phi(h) and its derivative; for a sharp relu the derivative is 1{h > 0}.
   [[nodiscard]] double value(double h) const;
   [[nodiscard]] double slope(double h) const;
-  /// Activations and slopes of many.
+  /// phi(h) and the derivative for many h.
   void activate(Eigen::Index number, const double* h, double* phi, double* slope) const;
 
-  /// g from phi(h) of contexts of the given classes, nodes x contexts: 1{k=c} - 1/K, or
-  /// 1{k=c} - softmax(phi_{:,c})_k. Entries near zero are as accurate as others.
+  /// g from phi(h) of contexts of the given classes, nodes x contexts: 1{k=c} - 1/K, or 1{k=c} -
+  /// softmax(phi_{:,c})_k. Entries near zero are accurate, too.
   void gradient(Eigen::Index contexts, const std::uint32_t* classes, const double* phi,
                 double* g) const;
 
-  /// Arrays for contexts, nodes x contexts each.
+  /// Results for some contexts, nodes x contexts each.
   struct Heads {
-    double* h;  ///< left as it is, like the slope, where phi is the identity
+    double* h;  ///< not written, like the slope, if phi is the identity
     double* phi;
     double* slope;  ///< phi'
     double* g;
-    double* w;  ///< the context's weight times g phi'
+    double* w;  ///< context's weight times g phi'
   };
-  /// All of it, from the products v_k' b_c and r.
+  /// Computes all results from the products v_k' b_c and r.
   void weigh(Eigen::Index contexts, const std::uint32_t* classes, const double* weights,
              const double* products, const double* r, const Heads& heads) const;
   /// -sum_c p_c sum_k g_kc phi_kc, or the cross-entropy sum_c p_c (log sum_k e^{phi_kc} - phi_cc).
@@ -42,7 +42,7 @@ class Outputs {
 
   [[nodiscard]] const Eigen::VectorXd& class_weights() const { return p_; }
   [[nodiscard]] double smoothing() const { return smoothing_; }
-  /// Does phi' jump at 0?
+  /// Whether phi' jumps at 0.
   [[nodiscard]] bool has_kinks() const {
     return activation_ == Activation::relu && !(smoothing_ > 0);
   }

@@ -16,7 +16,7 @@
 namespace popflow::joma_joint {
 namespace {
 
-/// Tokens in the first half have a Gaussian profile whose centre moves with the class, the others
+/// Tokens in the first half have a Gaussian profile whose centre moves with the class; the others
 /// are noise (arXiv 2310.00535, figures 2 and 3, for M = C = 20: exp(-(l - c/2)^2/30), U(0,1/2)).
 Eigen::VectorXd gaussian_context(Eigen::Index tokens, Eigen::Index classes, Eigen::Index c,
                                  RandomStream& random) {
@@ -55,13 +55,13 @@ Eigen::MatrixXd draw_contexts(const Ingredients& from) {
 
 enum class Part : std::uint32_t { weights, residuals, logits };
 
-/// Normals of standard deviation init-scale, one stream a part: the logits don't change with the
-/// number of nodes.
+/// Normals with standard deviation init-scale, from a separate stream for each part, so that the
+/// logits do not depend on the number of nodes.
 Eigen::MatrixXd draw_start(const Ingredients& from, Part part, Eigen::Index rows,
                            Eigen::Index columns = 1) {
   const double scale = from.own.real("init-scale");
   Eigen::MatrixXd x(rows, columns);
-  // A normal takes a word of the stream, in pairs, so that each piece knows where its own begin.
+  // A pair of normals takes two words of the stream, so each piece knows where its own words begin.
   constexpr Eigen::Index kPiece = 1 << 14;
   const auto draw = [&](std::size_t piece) {
     const Eigen::Index first = static_cast<Eigen::Index>(piece) * kPiece;
@@ -81,10 +81,10 @@ void require_room(const Ingredients& from) {
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
-  // X here, with tokens last and (three copies) on its way to the file, and the attended contexts;
-  // with noise tables to draw from, and x log x; V with its start, its derivative and a method's
-  // stages; h, g and their like, and the products of every block of tokens. The memory of a relu's
-  // slides is not known in advance.
+  // Memory: X, stored with tokens last, and (three copies) on its way to the file, and the attended
+  // contexts; with noise also tables for drawing, and x log x; V with its start, its derivative and
+  // a method's stages; h, g and related arrays, and the products of every block of tokens. The
+  // memory for a relu's slides is not known in advance.
   const auto stretches =
       static_cast<double>(blocks_of_tokens(static_cast<Eigen::Index>(std::min(M, 1e9))));
   const double contexts = from.setting.noisy ? 9 : 6;
@@ -93,7 +93,7 @@ void require_room(const Ingredients& from) {
                      own.text("nodes") + " nodes");
 }
 
-/// The parts of a problem that came in a file.
+/// Parts of a problem that came from a file.
 struct Given {
   std::optional<Eigen::MatrixXd> X;
   std::optional<Eigen::VectorXd> p;

@@ -6,10 +6,10 @@
 
 namespace popflow::joma_joint {
 
-/// Where the flow starts.
+/// Start of the flow.
 struct Start {
   Eigen::MatrixXd
-      V;  ///< (node, token): the transpose of V(token, node), a token's weights in a row
+      V;  ///< (node, token): the transpose of V(token, node), with each token's weights contiguous
   Eigen::VectorXd r;  ///< per node
   Eigen::VectorXd z;  ///< per token
 };
@@ -24,11 +24,12 @@ struct Problem {
   [[nodiscard]] Eigen::Index nodes() const { return start.r.size(); }
 };
 
-/// Draws or reads the problem and its start, as the parameters say, and resolves sizes into
-/// `ingredients.own`. The start is of the problem file where that has one, else drawn.
+/// Draws or reads the problem and its start according to the parameters, and resolves sizes into
+/// `ingredients.own`. The start comes from the problem file if it has one, and is drawn otherwise.
 ///
-/// Reads tokens, classes, nodes, data, attention, init-scale and init-logit of `own`. Throws
-/// UsageError for conflicting options and sizes beyond the machine, InputError for a wrong file.
+/// Uses tokens, classes, nodes, data, attention, init-scale and init-logit of `own`. Throws
+/// UsageError for conflicting options and sizes too large for the machine, InputError for a wrong
+/// file.
 Problem make_problem(const Ingredients& ingredients);
 
 }  // namespace popflow::joma_joint

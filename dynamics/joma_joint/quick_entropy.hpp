@@ -9,11 +9,11 @@
 
 namespace popflow::joma_joint {
 
-/// The entropy of the attention (entropy.hpp) from the logits alone, with a bound of its error.
+/// Entropy of the attention (entropy.hpp) from the logits alone, with an error bound.
 ///
-/// Contexts are attended to as b_{c,l} = x_{c,l} e_l / S_c with the gains e_l and S_c their sum, so
-/// that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three products of a
-/// matrix that never changes and a vector, and no logarithm of an entry.
+/// The attention on contexts is b_{c,l} = x_{c,l} e_l / S_c with the gains e_l and their weighted
+/// sum S_c, so that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three
+/// products of a constant matrix and a vector, and no logarithm per entry.
 class QuickEntropy {
  public:
   /// X (M x C) must outlive it.
@@ -22,15 +22,15 @@ class QuickEntropy {
 
   struct Value {
     double entropy;
-    double error;  ///< it is off by less
+    double error;  ///< bound on the error
   };
-  /// None where sums of gains have lost what matters to them.
+  /// Returns nothing if sums of gains have lost significant terms.
   [[nodiscard]] std::optional<Value> operator()(const Attention::Vector& z) const;
 
  private:
-  /// Working space.
+  /// Scratch memory.
   struct Sums {
-    Eigen::VectorXd gains;      ///< M: e, over the largest
+    Eigen::VectorXd gains;      ///< M: e, relative to the largest
     Eigen::VectorXd log_terms;  ///< M: e log e
     Eigen::MatrixXd of_class;   ///< C x 3: the products
   };

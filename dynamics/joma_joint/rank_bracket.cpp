@@ -16,23 +16,23 @@ namespace {
 using Eigen::Index;
 
 constexpr Index kDirections = 4;
-// Nodes up to which a reference's directions are found in milliseconds, and tokens a node from
-// which an answer is cheaper than a Gram matrix.
+// Largest number of nodes for which a reference's directions are found within milliseconds, and
+// number of tokens per node from which bounds are cheaper than a Gram matrix.
 constexpr Index kMostNodes = 256;
 constexpr Index kTokensOfNode = 8;
-// Tokens that are looked at together, so that they stay in the nearest cache, and by one task.
+// Number of tokens treated together, so that they stay in the first-level cache, and per task.
 constexpr Index kTokensTogether = 16;
 constexpr Index kTokensOfSums = 64;
-// Relative error allowed for sums of so many products, and for eigenvectors.
+// Rounding error of sums of so many products, and of eigenvectors.
 constexpr double kBracketRounding = 1e-11;
 constexpr int kLongestPause = 1024;
 
 Index parts_of(Index tokens) { return (tokens + kTokensOfSums - 1) / kTokensOfSums; }
 
-/// Answers that save as much as a reference costs.
+/// Number of answers that save as much as a reference costs.
 int worth(Index nodes) { return nodes <= kSmallSide ? 16 : static_cast<int>(nodes / 2); }
 
-/// The first eigenvalue of the symmetric matrix a, b; b, d.
+/// First eigenvalue of the symmetric matrix a, b; b, d.
 double first_of_pair(double a, double b, double d) {
   return (a + d) / 2 + math::hypot((a - d) / 2, b);
 }
@@ -98,7 +98,7 @@ void RankBracket::renew(const Attention::Matrix& V, Workers& workers) {
     --wait_;
     return;
   }
-  // Twice as long after each that was of little use.
+  // The pause doubles after each reference that was of little use.
   const bool useful = reference_.size() == 0 || answers_ >= worth(V.rows());
   pause_ = useful ? 0 : std::min(2 * pause_ + worth(V.rows()), kLongestPause);
   wait_ = pause_;

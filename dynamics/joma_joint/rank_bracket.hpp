@@ -8,31 +8,32 @@
 
 namespace popflow::joma_joint {
 
-/// Bounds of the stable rank of V (K x M) near a reference V_0 whose first singular directions are
+/// Bounds on the stable rank of V (K x M) near a reference V_0 whose first singular directions are
 /// known.
 ///
-/// With q of these as orthonormal columns U, and for what is orthogonal to them, V V' falls into
-///   T = U' V V' U,  R = (1 - U U') V V' U  and a rest of norm at most beta = (s + |V - V_0|_F)^2,
-/// where s = |(1 - U U') V_0|_2. Its first eigenvalue is not below that of T, mu, and not above
-/// that of the matrix of norms with mu and beta on the diagonal and |R|_F beside it (both by the
-/// variational principle). So an answer takes products with q vectors, in one pass over V and V_0.
+/// With q of these as orthonormal columns U, and their orthogonal complement, V V' splits into
+///   T = U' V V' U,  R = (1 - U U') V V' U
+/// and a remainder of norm at most beta = (s + |V - V_0|_F)^2, where s = |(1 - U U') V_0|_2. Its
+/// first eigenvalue is at least the first eigenvalue mu of T, and at most that of the 2 x 2 matrix
+/// with mu and beta on the diagonal and |R|_F off it (both by the variational principle). Bounds
+/// therefore need products with q vectors only, in one pass over V and V_0.
 class RankBracket {
  public:
-  /// Is it cheaper than the stable rank itself?
+  /// Whether bounds are cheaper than the stable rank itself.
   static bool pays(const Attention::Matrix& V);
 
   struct Bounds {
     double low, high;
   };
-  /// None without a reference, or far from it.
+  /// Bounds at V; nothing without a reference, or far from it.
   [[nodiscard]] std::optional<Bounds> at(const Attention::Matrix& V, Workers& workers);
-  /// By a sample of its entries: is V as near to the reference as bounds need?
+  /// Whether V, judged from a sample of its entries, is as near to the reference as bounds need.
   [[nodiscard]] bool seems_near(const Attention::Matrix& V) const;
 
-  /// After a question that the bounds have not answered: V becomes the reference, unless the last
-  /// ones have answered too few to be worth their cost.
+  /// To be called after bounds did not suffice: makes V the reference, unless the last references
+  /// have answered too few questions to be worth their cost.
   void renew(const Attention::Matrix& V, Workers& workers);
-  /// The bounds have answered a question.
+  /// Records that bounds sufficed.
   void count_answer() { ++answers_; }
 
  private:
@@ -42,10 +43,10 @@ class RankBracket {
   Eigen::MatrixXd U_;          ///< K x q
   double first_ = 0;           ///< |V_0|_2
   double rest_ = 0;            ///< s
-  int answers_ = 0;            ///< by this reference
-  int pause_ = 0;              ///< questions to let pass before the next reference
-  int wait_ = 0;               ///< those of them that are left
-  // Sums over each part of the tokens, added in their order.
+  int answers_ = 0;            ///< answers given by this reference
+  int pause_ = 0;              ///< number of questions to skip before the next reference
+  int wait_ = 0;               ///< number of questions still to skip
+  // Sums over each part of the tokens, in order.
   Eigen::MatrixXd products_;  ///< K q x parts: of V V' U
   Eigen::MatrixXd squares_;   ///< 2 x parts: of V, and of V - V_0
 };

@@ -10,22 +10,21 @@
 
 namespace popflow::joma_joint {
 
-/// The sampled model: minus the gradient of the loss of a class at the shares that the tokens of a
-/// drawn context have.
+/// Sampled model: minus the gradient of a class's loss at the token frequencies of a drawn context.
 class Sampler {
  public:
-  /// The problem must outlive it.
+  /// The problem must outlive the sampler.
   Sampler(const Problem& problem, AttentionKind kind, double temperature, Outputs outputs,
           std::int64_t context_length, Workers& workers);
 
   /// Adds sum_i weights[i] v_i for the samples i of `key`. `into` may be the point itself. A sharp
-  /// relu has phi'(0) = 0; sides are ignored. Bit-for-bit identical on any number of threads, and
-  /// whatever was asked for before.
+  /// relu has phi'(0) = 0; sides are ignored. Bit-for-bit identical for any number of threads and
+  /// any previous calls.
   void add(const Point& at, const SampleKey& key, std::span<const double> weights,
            const Velocity& into) const;
 
-  /// x += h f(x) + that, f being the flow, of dense contexts, by a NoisyStep, which must serve:
-  /// false if it does not at this state.
+  /// x += h f(x) + the sum of add(), where f is the flow, for dense contexts by a NoisyStep, which
+  /// must support the sizes. Returns false if the step is not possible at this state.
   bool step(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
             const Velocity& x) const;
 

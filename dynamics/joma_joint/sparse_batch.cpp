@@ -9,11 +9,11 @@ namespace {
 
 using Eigen::Index;
 
-// Task sizes: constants, so that sums have the same order on any number of threads.
-constexpr std::size_t kSamples = 8;  ///< treated by one task
-constexpr Index kTokensOfTask = 32;  ///< whose velocities one task sums
+// Task sizes: constants, so that sums have the same order for any number of threads.
+constexpr std::size_t kSamples = 8;  ///< samples per task
+constexpr Index kTokensOfTask = 32;  ///< tokens per summation task
 
-/// Entries (sample, token) of the contexts of a batch, sample by sample and token by token.
+/// Entries (sample, token) of a batch's contexts, sample by sample and token by token.
 class SparseBatch : public Batch {
  public:
   explicit SparseBatch(const BatchModel& model)
@@ -26,7 +26,7 @@ class SparseBatch : public Batch {
   void take(const Contexts& contexts, std::size_t number) override;
   void add(const Point& at, std::span<const double> weights, const Velocity& into) override;
 
-  /// Working space for one sample, or one token.
+  /// Scratch memory for one sample, or one token.
   struct Task {
     std::vector<double> z, gains;
     Eigen::VectorXd sum, h, phi, slope, g;
@@ -38,12 +38,12 @@ class SparseBatch : public Batch {
   const Contexts* contexts_ = nullptr;
   Eigen::MatrixXd w_;  ///< weight g phi', K x samples
   Eigen::VectorXd s_;  ///< w' (h - r)
-  // Token by token, samples in their order: entry j of sample i is number place_[i][j].
+  // Token by token, with samples in order: entry j of sample i is number place_[i][j].
   std::vector<std::size_t> offset_;
-  std::vector<std::size_t> first_;  ///< of a sample's entries, among those of all
+  std::vector<std::size_t> first_;  ///< index of a sample's first entry among all
   std::vector<std::size_t> place_;
   std::vector<std::uint32_t> sample_of_;
-  std::vector<double> value_of_;  ///< b_l, or with linear attention the share of the token
+  std::vector<double> value_of_;  ///< b_l or, with linear attention, the frequency of the token
   ScratchPool<Task> tasks_;
 };
 
@@ -60,7 +60,7 @@ void SparseBatch::take(const Contexts& contexts, std::size_t number) {
     for (const std::uint32_t token : sample.tokens) ++offset_[token];
     first_.push_back(first_.back() + sample.tokens.size());
   }
-  // From numbers to ends, which filling from the back turns into beginnings.
+  // Turns counts into ends, which filling from the back turns into starts.
   for (std::size_t l = 1; l < offset_.size(); ++l) offset_[l] += offset_[l - 1];
   if (place_.size() < first_.back()) {
     place_.resize(first_.back());
@@ -121,7 +121,7 @@ void SparseBatch::backward(const Point& at, Index first, const Velocity& into, T
     const bool linear = model_.kind == AttentionKind::linear;
     kernels::add_scaled(nodes, linear ? at.z[l] : 1.0, sum.data(), into.V + l * model_.nodes);
     if (model_.kind == AttentionKind::softmax) {
-      double mean = 0;  // of v_l' w over the tokens of each context
+      double mean = 0;  // mean of v_l' w over the tokens of each context
       for (std::size_t j = begin; j < end; ++j) mean += value_of_[j] * s_[sample_of_[j]];
       along -= mean;
     }

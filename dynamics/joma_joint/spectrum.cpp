@@ -15,33 +15,33 @@ namespace {
 
 using Eigen::Index;
 
-// Up to this one it is formed at all: it costs as much as a few products of V and a vector, which
-// wait for memory.
+// Up to this size the Gram matrix is formed: this costs as much as a few memory-bound products of V
+// and a vector.
 constexpr Index kFormed = 1024;
-// Error of the vector that Lanczos' iteration stops at: far below what counts as a rate.
+// Error of the vector at which the Lanczos iteration stops: far below what counts as a rate.
 constexpr double kClose = 1e-12;
 constexpr Index kMostIterations = 240;
-// Part of the first eigenvalue by which it may err where it is all that is asked for.
+// Relative error of the first eigenvalue, if only the eigenvalue is needed.
 constexpr double kCloseValue = 1e-13;
-// Iterations between looks whether that has been reached.
+// Number of iterations between convergence checks.
 constexpr Index kBetweenLooks = 8;
-// The estimate of its error takes the second Ritz value for the second eigenvalue, to which it has
-// come less close: where the error decides, it may be so many times as large.
+// Safety factor of the error estimate, which uses the second Ritz value in place of the less
+// converged second eigenvalue.
 constexpr double kErrors = 100;
 
-// Columns whose part of a sum, or of a product, one task computes.
+// Number of columns per task of a sum or a product.
 constexpr Index kColumnsOfPart = 256;
 Index column_parts(const Attention::Matrix& V) {
   return (V.cols() + kColumnsOfPart - 1) / kColumnsOfPart;
 }
 
-/// A symmetric tridiagonal matrix whose other entries, beside the diagonal, are not negative.
+/// A symmetric tridiagonal matrix with non-negative off-diagonal entries.
 struct Tridiagonal {
   Eigen::VectorXd diagonal;
   Eigen::VectorXd beside;
 
-  /// Pivots of x - T up to the first that is not positive; all are positive where x lies above all
-  /// eigenvalues. True if the number of those that are not is at most `most`.
+  /// Computes pivots of x - T up to the first that is not positive; all are positive if x lies
+  /// above all eigenvalues. Returns whether at most `most` pivots are not positive.
   [[nodiscard]] bool above_all_but(Index most, double x) const {
     double pivot = 1;
     for (Index i = 0; i < diagonal.size(); ++i) {
@@ -62,14 +62,13 @@ struct Tridiagonal {
     return high + 1e-14 * high + std::numeric_limits<double>::min();
   }
 
-  /// The first eigenvalue, by Newton's iteration for det(x - T) from above, where it never goes too
-  /// far.
+  /// First eigenvalue, by Newton's method for det(x - T) from above, where it never overshoots.
   [[nodiscard]] double first_value() const {
     double x = ceiling();
     for (int round = 0; round < 100; ++round) {
       double pivot = 1;
-      double slope = 0;  // of the pivot
-      double sum = 0;    // of slope/pivot: det'/det
+      double slope = 0;  // derivative of the pivot
+      double sum = 0;    // sum of slope/pivot: det'/det
       for (Index i = 0; i < diagonal.size(); ++i) {
         const double part = i == 0 ? 0 : beside[i - 1] * beside[i - 1] / pivot;
         slope = 1 + (i == 0 ? 0 : part * slope / pivot);
@@ -83,7 +82,7 @@ struct Tridiagonal {
     return x;
   }
 
-  /// The smallest number known to lie above all eigenvalues but the first `most`.
+  /// Smallest number known to lie above all eigenvalues but the first `most`.
   [[nodiscard]] double bound(Index most, int halvings = 100) const {
     double low = diagonal.maxCoeff();  // for most = 0: not above the first
     double high = ceiling();
@@ -97,9 +96,9 @@ struct Tridiagonal {
     return high;
   }
 
-  /// The eigenvector of the first eigenvalue, by inverse iteration from just above it. There x - T
-  /// is positive definite, so that it is factored without pivoting, and its inverse has no negative
-  /// entries: the vector has none either, and cannot be orthogonal to the start.
+  /// Eigenvector of the first eigenvalue, by inverse iteration from just above it. There x - T is
+  /// positive definite, so no pivoting is needed, and its inverse has no negative entries: the
+  /// vector has none either, and cannot be orthogonal to the start.
   [[nodiscard]] Eigen::VectorXd first_vector(double x) const {
     const Index n = diagonal.size();
     Eigen::VectorXd pivots(n);
@@ -121,7 +120,7 @@ struct Tridiagonal {
   }
 };
 
-/// The leading eigenvector of a symmetric matrix, given by its lower triangle.
+/// Leading eigenvector of a symmetric matrix, given by its lower triangle.
 Eigen::VectorXd by_tridiagonal(const Eigen::MatrixXd& gram) {
   if (gram.rows() == 1) return Eigen::VectorXd::Ones(1);
   const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(gram);
@@ -136,7 +135,8 @@ Eigen::VectorXd by_tridiagonal(const Eigen::MatrixXd& gram) {
   return reduced.matrixQ() * vector;
 }
 
-/// Neither even nor of zero sum, nor periodic: the fractions of multiples of the golden section.
+/// Start vector that is neither constant nor of zero sum, nor periodic: fractional parts of
+/// multiples of the golden ratio.
 void set_start(Eigen::Ref<Eigen::VectorXd> vector) {
   for (Index i = 0; i < vector.size(); ++i) {
     const double turn = 0.6180339887498949 * static_cast<double>(i + 1);
@@ -145,9 +145,9 @@ void set_start(Eigen::Ref<Eigen::VectorXd> vector) {
   vector.normalize();
 }
 
-/// Eigenvalues by Lanczos' iteration, for a matrix given by products with vectors. From a start
-/// that depends on the size alone: what is found depends on the matrix, not on what came before.
-/// False where the first eigenvalues lie too close for it.
+/// Leading eigenvector by the Lanczos iteration, for a matrix given by its product with a vector.
+/// The start depends on the size alone, so the result depends only on the matrix. Returns false if
+/// the first eigenvalues are too close.
 template <typename Multiply>
 bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
   const Index most = std::min<Index>(n / 2, kMostIterations);
@@ -178,8 +178,8 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
   return false;
 }
 
-/// The first eigenvalue alone, in the same way: the first Ritz value, which grows towards it, as
-/// soon as it is near enough, or `enough(value, error)` says so.
+/// First eigenvalue alone by the same method: the first Ritz value, which increases towards the
+/// eigenvalue, once it is accurate enough or `enough(value, error)` returns true.
 template <typename Multiply, typename Enough>
 std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Enough& enough) {
   const Index most = std::min(n, kMostIterations);
@@ -213,8 +213,8 @@ std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Eno
   return std::nullopt;
 }
 
-/// V V' x without the matrix, in one pass over V: a token's column is used for both while it is in
-/// the cache.
+/// V V' x without forming the matrix, in one pass over V: a token's column is used twice while it
+/// is in the cache.
 class GramOfRows {
  public:
   GramOfRows(const Attention::Matrix& V, Workers& workers)
@@ -244,25 +244,25 @@ class GramOfRows {
   }
 
  private:
-  /// Numbers of V that are sure to stay in the nearest cache, and the most tasks there are.
+  /// Amount of V, in numbers, that stays in the first-level cache, and the maximum number of tasks.
   static constexpr Index kPiece = 2048;
   static constexpr Index kMostParts = 8;
   static Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
 
   Attention::Matrix V_;
   Workers& workers_;
-  Index piece_;  ///< tokens that are looked at together
-  Index part_;   ///< tokens of a task
+  Index piece_;  ///< tokens treated together
+  Index part_;   ///< tokens per task
   Eigen::MatrixXd sums_;
 };
 
-/// Far from the ends of the range of doubles squares have no digits to lose.
+/// Away from the ends of the range of doubles, squares lose no digits.
 bool has_digits(double squares) {
   constexpr double kFar = 1e200;
   return squares > 1 / kFar && squares < kFar;
 }
 
-/// Calls part(number, first, columns) for columns that lie together.
+/// Calls part(number, first, columns) for contiguous columns.
 template <typename Part>
 void in_parts(const Attention::Matrix& V, Workers& workers, const Part& part) {
   workers.run(to_size(column_parts(V)), to_size(V.size()), [&](std::size_t task) {
@@ -292,7 +292,7 @@ Eigen::VectorXd along_columns(const Attention::Matrix& V, const Eigen::VectorXd&
   return along;
 }
 
-/// The leading eigenvector of the Gram matrix of a matrix's rows.
+/// Leading eigenvector of the Gram matrix of a matrix's rows.
 Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
   const Index n = rows.rows();
   Eigen::VectorXd vector;
@@ -317,7 +317,7 @@ Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, W
 }  // namespace
 
 Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
-  // In pieces of columns, so that little of the upper triangle is computed too.
+  // In pieces of columns, so that little of the upper triangle is computed.
   constexpr Index kPiece = 16;
   const Index n = rows.rows();
   const auto stride = static_cast<std::size_t>(n);
@@ -334,7 +334,7 @@ Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Work
 }
 
 Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
-  // By the Gram matrix of the shorter side: squares cost digits of small singular values only.
+  // Uses the Gram matrix of the shorter side: squaring only costs digits of small singular values.
   Leading found;
   double squares = sum_of_squares(V, workers);
   double scale = 1;

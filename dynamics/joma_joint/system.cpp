@@ -18,15 +18,15 @@ namespace {
 
 using Eigen::Index;
 
-// A rate smaller than this part of the terms it is the sum of counts as rounding of zero, and so
-// does one without any terms: a state at rest triggers no event.
+// A rate smaller than this fraction of its terms counts as rounding of zero, as does a rate without
+// terms: a state at rest triggers no event.
 constexpr double kNothing = 1e-9;
 double rounding(double size) { return kNothing * size + std::numeric_limits<double>::min(); }
 
 std::size_t count(Index n) { return static_cast<std::size_t>(n); }
 
-// Events are extrema of the attention's entropy and of the stable rank's logarithm: a maximum, of
-// which the height is the negative, and a minimum of each.
+// Events are extrema of the attention's entropy and of the stable rank's logarithm: a maximum,
+// whose height is the negative, and a minimum of each.
 bool of_rank(std::size_t event) { return event >= 2; }
 double sign_of(std::size_t event) { return event % 2 == 0 ? -1 : 1; }
 
@@ -88,7 +88,7 @@ std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
   return work;
 }
 
-/// The theorem compares with the start, and takes the start's mean attention for constant.
+/// The theorem is relative to the start, and treats the start's mean attention as constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
   const auto work = work_.borrow();
@@ -117,8 +117,8 @@ Capabilities JomaJoint::capabilities() const {
       variant_.backprop != Backprop::stationary)
     can.sampling_bias = {"a sampled context is of finite length; the flow is its limit",
                          "context-length", std::int64_t{1'000'000'000'000}};
-  // Along a slide phi' is what holds h on its surface, which makes the flow no gradient; with noise
-  // phi' of a sharp relu jumps.
+  // Along a slide phi' is the value that holds h on its surface, so that the flow is no gradient;
+  // with noise, phi' of a sharp relu jumps.
   if (!variant_.sharp()) can.gradient_flow = this;
   return can;
 }
@@ -168,8 +168,8 @@ GroupSpec JomaJoint::problem() const {
 }
 
 double JomaJoint::default_end() const {
-  // A node meets its class with probability p_c, so its own time is about the number of classes.
-  // From small starts a square leaves its saddle late; a drive that never ends runs away soon.
+  // A node meets its class with probability p_c, so its time scale is about the number of classes.
+  // From small starts a square leaves its saddle late; a permanent drive blows up soon.
   const bool square = variant_.activation == Activation::square;
   const double times =
       variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);
@@ -295,9 +295,9 @@ bool JomaJoint::step_sampled(std::span<double> x, double /*t*/, double h, const 
 
 void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
   // Invariants of every single sample. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
-  // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is kept, and sum_l z_l. Tokens that no class
-  // has never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0 unless the class has no
-  // node, and constant g are the same for all nodes that have no class.
+  // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is conserved, and so is sum_l z_l. Tokens
+  // that occur in no class never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0
+  // unless the class has no node, and constant g are the same for all nodes without a class.
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), K_, M_);
   Eigen::Map<Eigen::VectorXd> r(noise.data() + M_ * K_, K_);
   Eigen::Map<Eigen::VectorXd> z(noise.data() + M_ * K_ + K_, M_);
@@ -305,7 +305,7 @@ void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
   const bool identity = variant_.activation == Activation::identity;
   const bool constant = identity && variant_.backprop == Backprop::stationary;
   bool balanced = identity;
-  Index idle = 0;  // nodes without a class
+  Index idle = 0;  // number of nodes without a class
   for (Index c = K_; constant && c < C_; ++c) balanced = balanced && !drawn(c);
   for (Index k = 0; constant && k < K_; ++k) idle += drawn(k) ? 0 : 1;
   const auto over_nodes = [&](auto&& column) {
@@ -379,7 +379,7 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
     double* V = work->velocity.data();
     work->flow.velocity(at, {V, V + M_ * K_, known.dz->data()});
   }
-  // d|b_l| = |b_l| dz_l/tau, or |b_l| dz_l/z_l: where z_l = 0 nobody attends to l.
+  // d|b_l| = |b_l| dz_l/tau, or |b_l| dz_l/z_l: where z_l = 0, there is no attention on l.
   Eigen::VectorXd log_rates = *known.dz / variant_.temperature;
   if (variant_.attention == AttentionKind::linear)
     log_rates = (at.z.array() == 0).select(0, known.dz->cwiseQuotient(at.z));

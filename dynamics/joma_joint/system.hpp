@@ -23,17 +23,17 @@ struct Variant {
   Activation activation = Activation::identity;
   Backprop backprop = Backprop::cross_entropy;
   double temperature = 1;
-  double smoothing = 0;     ///< of the relu
-  bool integrated = false;  ///< z by the theorem
-  bool noisy = false;  ///< the state does not follow the flow: phi' of a sharp relu is 1{h > 0}
-  std::int64_t context_length = 100;  ///< tokens of a sampled context
+  double smoothing = 0;     ///< for the relu
+  bool integrated = false;  ///< whether z follows from the theorem
+  bool noisy = false;  ///< whether noise moves the state: phi' of a sharp relu is then 1{h > 0}
+  std::int64_t context_length = 100;  ///< tokens per sampled context
 
-  /// Does phi' jump at 0?
+  /// Whether phi' jumps at 0.
   [[nodiscard]] bool sharp() const { return activation == Activation::relu && !(smoothing > 0); }
 };
 
-/// The flow of one problem. The state is V (token by token), r and z (unless integrated). Along the
-/// flow of a sharp relu the regime is the Side of every h_{k,c} (class by class).
+/// The flow of one problem. The state consists of V (token by token), r and z (unless integrated).
+/// Along the flow of a sharp relu the regime holds the Side of every h_{k,c} (class by class).
 class JomaJoint : public System,
                   public GradientFlow,
                   public Events,
@@ -42,8 +42,8 @@ class JomaJoint : public System,
                   public NoiseProjection,
                   public Switching {
  public:
-  /// Throws UsageError for variants that can't run: cross-entropy with K != C, integrated
-  /// coordinates of linear attention whose z may reach 0, linear attention that rests at 0.
+  /// Throws UsageError for unsupported variants: cross-entropy with K != C, integrated coordinates
+  /// of linear attention whose z may reach 0, linear attention that rests at 0.
   JomaJoint(Problem problem, const Variant& variant, Workers& workers);
 
   [[nodiscard]] const SystemInfo& info() const override;
@@ -78,14 +78,14 @@ class JomaJoint : public System,
   [[nodiscard]] Eigen::VectorXd logits(StateView x) const;
 
  private:
-  /// Working space of an evaluation, and what is known since the last one. Steps, events, heights
-  /// and records ask about the same states one after the other.
+  /// Scratch memory of an evaluation, and results for the last state. Steps, events, heights and
+  /// records evaluate the same states in turn.
   struct Work {
     explicit Work(const JomaJoint& of);
     Flow flow;
-    Eigen::VectorXd z;  ///< when z follows from V
+    Eigen::VectorXd z;  ///< if z follows from V
     Known known;
-    std::vector<double> velocity;  ///< of events
+    std::vector<double> velocity;  ///< velocity for events
   };
   [[nodiscard]] std::unique_ptr<Work> make_work() const;
   [[nodiscard]] Outputs outputs() const;
@@ -93,14 +93,14 @@ class JomaJoint : public System,
   void set_theorem();
   void set_first_regime();
   Point point(StateView x, Work& work) const;
-  /// Turns to x, unless that is what was asked about last.
+  /// Turns to the state x, unless it is the last one.
   Point look(StateView x, Work& work) const;
-  /// And computes the attention there, or evaluates the flow, unless that has been done.
+  /// Turns to x and computes the attention, or evaluates the flow, unless that has been done.
   Point attend(StateView x, Work& work) const;
   Point evaluate(StateView x, Work& work) const;
   [[nodiscard]] Velocity velocity_in(std::span<double> dxdt) const;
 
-  // Switches of the regime (kinks.cpp).
+  // ---- switches of the regime (kinks.cpp)
   void back_onto(std::span<double> x, std::span<const double> regime,
                  const std::vector<Surface>& surfaces, Work& work) const;
   void choose_sides(std::span<double> x, std::span<double> regime,
@@ -110,28 +110,28 @@ class JomaJoint : public System,
   [[nodiscard]] const Sampler& sampler() const;
   /// The parts of a state in full coordinates, without sides.
   [[nodiscard]] Point full_point(StateView x) const;
-  /// Is there a NoisyStep for the variant and its sizes?
+  /// Whether a NoisyStep exists for the variant and its sizes.
   [[nodiscard]] bool steps_at_once() const;
 
   double entropy(Work& work) const;
-  /// The height of an extremum of the entropy if it is sure to lie between `low` and `high`.
+  /// Height of an extremum of the entropy, if it certainly lies between `low` and `high`.
   [[nodiscard]] std::optional<double> quick_entropy_height(std::size_t event, StateView x,
                                                            double low, double high) const;
-  /// The stable rank where it does not lie between `low` and `high`, else any number that does.
+  /// The stable rank, or any value in [low, high] if the stable rank lies in that range.
   [[nodiscard]] double rough_rank(const Attention::Matrix& V, double low, double high) const;
   const Leading& leading(const Point& at, Work& work) const;
 
   Problem problem_;
   Variant variant_;
   Eigen::Index M_, C_, K_;
-  std::size_t kinks_ = 0;  ///< entries of the regime: one for every h where slides are followed
+  std::size_t kinks_ = 0;  ///< entries of the regime: one for every h if slides are integrated
   std::vector<double> start_;
   Regime first_regime_;
   std::unique_ptr<Theorem> theorem_;
   mutable std::once_flag sampler_made_;
-  mutable std::unique_ptr<Sampler> sampler_;  // made when first used: a flow needs none
+  mutable std::unique_ptr<Sampler> sampler_;  // created on first use: a flow needs none
   mutable std::once_flag quick_entropy_made_;
-  mutable std::unique_ptr<QuickEntropy> quick_entropy_;  // the same
+  mutable std::unique_ptr<QuickEntropy> quick_entropy_;  // likewise
   mutable ScratchPool<RankBracket> brackets_;
   mutable ScratchPool<Work> work_;
   Workers& workers_;

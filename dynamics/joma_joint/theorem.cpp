@@ -14,7 +14,7 @@ double correlation(const Eigen::Ref<const Eigen::VectorXd>& a,
   const Eigen::VectorXd x = a.array() - a.mean();
   const Eigen::VectorXd y = b.array() - b.mean();
   const double size = x.norm() * y.norm();
-  // A vector that varies by rounding alone has no correlation.
+  // A quantity that varies only by rounding has no correlation.
   const double rounding = 1e-15 * static_cast<double>(a.size());
   if (x.norm() <= rounding * a.norm() || y.norm() <= rounding * b.norm() || !(size > 0))
     return std::numeric_limits<double>::quiet_NaN();
@@ -27,7 +27,7 @@ Theorem::Theorem(AttentionKind kind, double temperature, const Start& start, Eig
     : kind_(kind), temperature_(temperature), start_(start), bbar_(std::move(bbar)) {}
 
 double Theorem::gain(const Matrix& V, Index token) const {
-  // Not the difference of two sums of squares: it is small at first.
+  // Not the difference of two sums of squares, which is small at first.
   return (V.col(token) - start_.V.col(token)).dot(V.col(token) + start_.V.col(token));
 }
 

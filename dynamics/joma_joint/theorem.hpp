@@ -7,8 +7,8 @@
 
 namespace popflow::joma_joint {
 
-/// JoMA's theorem 1 (arXiv 2310.00535): what z is, given V, from the same start. With
-/// q_l = sum_k (v_{k,l}^2 - v_{k,l}(0)^2):
+/// JoMA's theorem 1 (arXiv 2310.00535): z as a function of V, from the same start. With q_l = sum_k
+/// (v_{k,l}^2 - v_{k,l}(0)^2):
 ///   linear   z_l^2 = z_l(0)^2 + q_l                            exact
 ///   exp      z_l = z_l(0) + q_l / (2 tau)                      exact
 ///   softmax  z_l = z_l(0) + (q_l - bbar_l sum q) / (2 tau)     bbar = sum_c p_c b_c at the start
@@ -17,13 +17,13 @@ class Theorem {
   using Matrix = Attention::Matrix;
   using Vector = Attention::Vector;
 
-  /// `bbar` has M entries. The start must outlive this.
+  /// `bbar` has M entries. The start must outlive the theorem.
   Theorem(AttentionKind kind, double temperature, const Start& start, Eigen::VectorXd bbar);
 
-  /// z by the theorem, into z. For linear attention on the side of zero where it started; NaN where
-  /// the theorem has no real z.
+  /// Writes z by the theorem. For linear attention z is on the side of zero where it started; NaN
+  /// if the theorem has no real z.
   void predict(const Matrix& V, Eigen::Ref<Eigen::VectorXd> z) const;
-  /// dz/dt by the theorem, at z (which linear attention needs), into dz.
+  /// Writes dz/dt by the theorem, at z (which linear attention needs).
   void rate(const Matrix& V, const Matrix& dV, const Vector& z,
             Eigen::Ref<Eigen::VectorXd> dz) const;
   /// The largest change over tokens of z^2 - sum_k v_k^2 (linear), z - sum_k v_k^2/(2 tau) (exp) or

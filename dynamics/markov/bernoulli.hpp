@@ -4,8 +4,9 @@
 
 #include "popflow/math.hpp"
 
-/// Differences between two coins, one given by its probability and the other by how far its logit
-/// is from the first one's: exact to rounding however small or large that distance is.
+/// Comparison of two Bernoulli distributions (coins), one given by its probability and the other by
+/// the difference of its logit from the first one's: accurate to rounding for any size of that
+/// difference.
 namespace popflow::markov {
 
 /// log(1 + z) - z for z > -1; no cancellation at small z.

@@ -11,7 +11,7 @@ namespace popflow::markov {
 
 namespace {
 
-/// 1 - p - q without the rounding of p + q; 0 if it is no more than the rounding of p and q.
+/// 1 - p - q without the rounding of p + q; 0 if no larger than the rounding of p and q.
 double correlation_of(double p, double q) {
   const double correlation = (1 - std::max(p, q)) - std::min(p, q);
   constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
@@ -68,8 +68,8 @@ ModelPairs model_pairs(const Chain& chain, double slope) {
 
 namespace {
 
-/// The logits at a slope, and what they have in common: the logarithm of the odds of the symbol
-/// that is rarer, with the smaller of 1 and e^s taken apart.
+/// Logits at a slope, and their common part: the log-odds of the rarer symbol, with the smaller of
+/// 1 and e^s factored out.
 struct LogitsAtSlope {
   double f0 = 0, f1 = 0, common = 0;
 };
@@ -90,7 +90,7 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
   const double s = slope(e, w);
   const double ww = w * std::abs(w);
   const LogitsAtSlope at = logits_at(chain, s);
-  // e^2/2 and s together: sums of them cancel where w is large.
+  // e^2/2 and s together, because their sum cancels if w is large.
   const double bias = chain.p == chain.q  ? -e * e * ww
                       : chain.p < chain.q ? at.common + (s > 0 ? -e * e * ww : e * e / 2)
                                           : -at.common - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
@@ -103,7 +103,7 @@ double excess_loss(const Chain& chain, const Logits& logits) {
 }
 
 double loss_above_line(const Chain& chain, const Logits& logits) {
-  // By the probability of the rarer symbol, which keeps its digits.
+  // In terms of the probability of the rarer symbol, which keeps its digits.
   const auto divergence = [&](double logit) {
     const double d = logit - chain.logit_pi1;
     return chain.pi1 > 0.5 ? coin_divergence(chain.pi0, -d) : coin_divergence(chain.pi1, d);
@@ -114,7 +114,8 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
 
 namespace {
 
-/// log(1 + z) - z with z = by/base, where `changed` is base + by: exact however small `by` is.
+/// log(1 + z) - z with z = by/base, where `changed` is base + by; accurate for arbitrarily small
+/// `by`.
 double log_minus_first_order(double base, double changed, double by) {
   const double z = by / base;
   return std::abs(z) < 0.5 ? log1p_minus(z) : math::log(changed / base) - z;
@@ -126,13 +127,13 @@ double log_of_change(double base, double changed, double by) {
   return std::abs(z) < 0.5 ? math::log1p(z) : math::log(changed / base);
 }
 
-/// given log(given/model) + model - given, where the model has given + by: not negative, and exact
-/// however near the two are.
+/// given log(given/model) + model - given, where the model has given + by: never negative, and
+/// accurate even if both nearly agree.
 double divergence_of_pair(double given, double model, double by) {
   return -given * log_minus_first_order(given, model, by);
 }
 
-/// excess_loss() by the pairs: the divergence of the chain's own from them.
+/// excess_loss() from the pairs: their divergence from the chain's own pairs.
 double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
   const double d = pairs.g1;
   return 2 * divergence_of_pair(chain.pair_change, pairs.change, -d) +
@@ -140,29 +141,30 @@ double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
          divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
 }
 
-/// loss_above_line() by the pairs: the mean of log(independent/model) over the chain's own.
+/// loss_above_line() from the pairs: the mean of log(independent/model) over the chain's own pairs.
 double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& pairs) {
   const double independent = chain.pi0 * chain.pi1;
   const double both0 = chain.pi0 * chain.pi0, both1 = chain.pi1 * chain.pi1;
   const double stay0 = chain.pi0 * (1 - chain.p), stay1 = chain.pi1 * (1 - chain.q);
-  // The quadratic equation of the pairs; where e^s is too large for it, all of them have changed.
+  // The quadratic equation of the pairs; if e^s is too large for it, all pairs have changed.
   constexpr double kLarge = 100;
   const double d = slope < kLarge ? -math::expm1(slope) * pairs.change * pairs.change
                                   : pairs.change - independent;
   const double smallest = std::min({independent, both0, both1});
-  // Far from the line the terms of first order are large where a symbol is rare, and cancel.
+  // Far from the line, the first-order terms are large if a symbol is rare, and cancel.
   if (!(std::abs(d) < 0.5 * smallest))
     return -2 * chain.pair_change * log_of_change(independent, pairs.change, d) -
            stay0 * log_of_change(both0, pairs.stay0, -d) -
            stay1 * log_of_change(both1, pairs.stay1, -d);
-  // Near it they come to one, by the chain's correlation.
+  // Near the line they combine to a single term, through the chain's correlation.
   return chain.correlation * (d / independent) -
          2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -
          stay0 * log_minus_first_order(both0, pairs.stay0, -d) -
          stay1 * log_minus_first_order(both1, pairs.stay1, -d);
 }
 
-/// At slopes beyond a thousand or so probabilities of pairs vanish, whose logarithms do not.
+/// Beyond slopes of about a thousand, probabilities of pairs underflow, but their logarithms do
+/// not.
 bool pairs_vanish(const ModelPairs& pairs) {
   constexpr double kVanishes = 1e-290;
   return !(std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishes);
@@ -196,8 +198,8 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
   const double level = share * loss(start, model_pairs(chain, start));
   if (!(level > 0)) return {};
   const double best = chain.best_slope;
-  // Halley's steps. Above its minimum the loss's root is nearly a line, so that few do; on the line
-  // e = 0 the loss itself is. The last one triples the digits that there are.
+  // Halley's method. Above its minimum the root of the loss is nearly linear, so that a few steps
+  // suffice; on the line e = 0 the loss itself is. The last step triples the number of digits.
   constexpr double kThirdOfDigits = 4e-6;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
@@ -218,7 +220,7 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
     }
     return slope;
   };
-  // Near its minimum the loss is a parabola, on the line a slope.
+  // Near its minimum the loss is a parabola, on the line it is linear.
   const double away = by_root ? std::sqrt(2 * level / model_pairs(chain, best).curvature)
                               : std::abs(best - level / chain.slope_at_line);
   if (side == Side::of_start)

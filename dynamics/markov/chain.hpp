@@ -9,7 +9,8 @@
 namespace popflow::markov {
 
 /// A stationary two-state Markov chain with p = Pr(0 -> 1) and q = Pr(1 -> 0), both strictly
-/// between 0 and 1, and what the landscape of its next-symbol loss is made of. Entropies in nats.
+/// between 0 and 1, and the quantities that determine the landscape of its next-symbol loss.
+/// Entropies in nats.
 struct Chain {
   Chain(double p, double q);
 
@@ -26,23 +27,24 @@ struct Chain {
   double twice_root = 0;     ///< 2 sqrt(pi0 pi1)
   double logit_p = 0, logit_q = 0;
   double logit_pi1 = 0;
-  /// Successive symbols are independent: p + q = 1 to rounding.
+  /// Whether successive symbols are independent: p + q = 1 to rounding.
   [[nodiscard]] bool independent() const { return correlation == 0; }
 };
 
-/// Rates are of the order of the rarer transition, and so flows lose digits where w is below some
-/// 1e-270 divided by that.
+/// Smallest allowed transition probability. Rates are of the order of the rarer transition, so
+/// flows lose digits if w is below about 1e-270 divided by that.
 inline constexpr double kRarest = 1e-50;
 
-/// Fault of a transition probability, as the end of a sentence; nothing if it is valid.
+/// Describes what is wrong with a transition probability, as the end of a sentence; nothing if it
+/// is valid.
 std::optional<std::string> transition_fault(double probability);
 
 // ---- The bias. With slope s, the logits of x_{n+1} = 1 are f_0 after a 0 and f_1 = f_0 + s after
-// ---- a 1.
+// a 1.
 
-/// With the optimal bias the model's pairs (x_n, x_{n+1}) have the chain's own marginals, so that
-/// they are one number: x = Pr(0,1) = Pr(1,0), the root of (e^s - 1) x^2 + x = pi0 pi1 in
-/// (0, min(pi0, pi1)).
+/// With the optimal bias, the model's pairs (x_n, x_{n+1}) have the chain's own marginals, so that
+/// a single number describes them: x = Pr(0,1) = Pr(1,0), the root of (e^s - 1) x^2 + x = pi0 pi1
+/// in (0, min(pi0, pi1)).
 struct ModelPairs {
   double change = 0;     ///< x = pi0 sigmoid(f_0)
   double stay0 = 0;      ///< pi0 - x = Pr(0,0)
@@ -51,39 +53,40 @@ struct ModelPairs {
   double curvature = 0;  ///< d^2L/ds^2 = d(g1)/ds
 };
 
-/// g1 alone, at slope s with the optimal bias.
+/// Only g1, at slope s with the optimal bias.
 double slope_gradient(const Chain& chain, double slope);
 
-/// At slope s with the optimal bias; every member to rounding, for every finite s.
+/// Pairs at slope s with the optimal bias; every member is accurate to rounding for every finite s.
 ModelPairs model_pairs(const Chain& chain, double slope);
 
 struct Logits {
   double f0 = 0, f1 = 0;
   double bias = 0;         ///< b = f_0 + e^2/2
-  double slope = f1 - f0;  ///< given apart where it is known better than the difference
+  double slope = f1 - f0;  ///< set where it is known better than the difference
 };
 
-/// The logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
+/// Logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
 Logits optimal_logits(const Chain& chain, double e, double w);
 
-/// The energy holds log|w|, so w is integrated to relative accuracy however small it becomes. Below
-/// this it is kept constant, as it is at 0, before rounding could change its sign.
+/// The energy contains log|w|, so w is integrated with relative accuracy however small it becomes.
+/// Below this value w is frozen, as at 0, before rounding could change its sign.
 inline constexpr double kVanishing = 1e-270;
 
 // ---- The loss.
 
-/// L - H(x_{n+1} | x_n), by the divergences from the chain's own transitions.
+/// L - H(x_{n+1} | x_n), from the divergences from the chain's own transitions.
 double excess_loss(const Chain& chain, const Logits& logits);
 
-/// L - H(pi), by the divergences from the stationary distribution: exact where it is small, too.
+/// L - H(pi), from the divergences from the stationary distribution: accurate even if small.
 double loss_above_line(const Chain& chain, const Logits& logits);
 
-/// Both losses with the optimal bias, by the slope alone. Each is a divergence of pairs, or a
-/// difference of two, so that neither loses digits near the minimum or near the line e = 0.
+/// Both losses with the optimal bias, as functions of the slope alone. Each is a divergence of
+/// pairs, or a difference of two, so that neither loses digits near the minimum or near the line e
+/// = 0.
 double excess_loss_at(const Chain& chain, double slope);
 double loss_above_line_at(const Chain& chain, double slope);
 
-/// One of the first two.
+/// Type of the first two functions.
 using LossAbove = double (*)(const Chain& chain, const Logits& logits);
 
 /// Slopes from `low` to `high`; by default all.
@@ -92,12 +95,12 @@ struct SlopeRange {
   double high = std::numeric_limits<double>::infinity();
 };
 
-/// Ends of a range of slopes: both, or only the one that a flow from the start can cross, which
-/// never passes the best slope.
+/// Ends of a range of slopes: both, or only the one that a flow from the start can cross, because
+/// the flow never passes the best slope.
 enum class Side { both, of_start };
 
-/// Where the loss with the optimal bias, a convex function of the slope alone, lies above its limit
-/// by no more than a share of what it does at the slope `start`.
+/// Range of slopes in which the loss with the optimal bias, a convex function of the slope alone,
+/// exceeds its limit by at most a given fraction of its excess at the slope `start`.
 SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
                          Side side);
 

@@ -10,15 +10,15 @@
 #include "dynamics/markov/path_sums.hpp"
 #include "popflow/math.hpp"
 
-/// The equations of the flow, its event and its noise for any type of number: the double of one
-/// trajectory, or the Packs of many. What a formula knows of a chain is a structure of numbers,
-/// which in lanes are rows of parameters.
+/// Equations of the flow, its event and its noise for any type of number: the double of one
+/// trajectory, or the Packs of many. The chain's numbers are stored in structures, which in lanes
+/// are rows of parameters.
 namespace popflow::markov {
 
 template <class Number>
 inline constexpr bool is_alone = std::same_as<Number, double>;
 
-/// w as the right-hand side takes it.
+/// w as used by the right-hand side.
 template <class Number>
 POPFLOW_MATH_INLINE Number acting(const Number& w) {
   return math::select(math::abs(w) < kVanishing, 0, w);
@@ -33,16 +33,16 @@ POPFLOW_MATH_INLINE Number slope(const Number& e, const Number& w) {
 // ---- The optimal bias.
 // With slope s, the logits of x_{n+1} = 1 are f_0 after a 0 and f_1 = f_0 + s after a 1.
 
-/// Numbers of a chain that its pairs at a slope are made of.
+/// Numbers of a chain that determine its pairs at a slope.
 template <class Number>
 struct PairNumbers {
   Number pairs;      ///< 2 pi0 pi1
-  Number asymmetry;  ///< of Chain, as are twice_root and best_*
+  Number asymmetry;  ///< of Chain, like twice_root and best_*
   Number twice_root;
   Number common, rare;    ///< max(pi0, pi1) and 4 pi0 pi1 min(pi0, pi1)
   Number zero_is_common;  ///< 1 if pi0 >= pi1, else 0
   Number best_slope;
-  Number best_change, best_square, best_stay;  ///< best_square: of best_change
+  Number best_change, best_square, best_stay;  ///< best_square: square of best_change
   Number best_stay1;                           ///< pi1 (1 - q)
   Number line;                                 ///< dL/ds on the line e = 0
   Number near;                                 ///< 1 if s* is near 0, else 0
@@ -67,7 +67,7 @@ inline PairNumbers<double> pair_numbers(const Chain& chain) {
 template <class Number>
 struct HalfPowers {
   Number a, b;
-  Number less_one;  ///< the smaller of both, minus 1; in lanes only
+  Number less_one;  ///< the smaller of both, minus 1; only in lanes
 };
 template <class Number>
 POPFLOW_MATH_INLINE HalfPowers<Number> half_powers(const Number& slope) {
@@ -82,9 +82,8 @@ POPFLOW_MATH_INLINE HalfPowers<Number> half_powers(const Number& slope) {
   }
 }
 
-/// Square root of D^2 + E^2. Where the squares would vanish, hypot() keeps its digits; elsewhere it
-/// is only slower. In lanes D is 0 there, since else one of a and b is 1, and D or E at least
-/// 1e-26.
+/// sqrt(D^2 + E^2). hypot() keeps the digits where the squares would underflow, but is slower
+/// elsewhere. In lanes, D is 0 there; otherwise one of a and b is 1, and D or E is at least 1e-26.
 template <class Number>
 POPFLOW_MATH_INLINE Number discriminant(const Number& D, const Number& E) {
   const Number square = D * D + E * E;
@@ -94,8 +93,8 @@ POPFLOW_MATH_INLINE Number discriminant(const Number& D, const Number& E) {
     return math::max(math::sqrt(square), E);
 }
 
-/// Pairs and gradient at a slope with the optimal bias; each computes what it needs alone, since
-/// flows ask for the gradient only. In lanes the pairs are quotients whose division is put off.
+/// Pairs and gradient at a slope with the optimal bias. Each is computed on demand, because flows
+/// only need the gradient. In lanes the pairs are quotients whose division is postponed.
 template <class Number>
 class PairsAt {
  public:
@@ -140,8 +139,8 @@ class PairsAt {
     return of_.rare * over(b, S + D) * over(b, a + S);
   }
   /// b^2 x*^2 - a^2 Pr(0,0) Pr(1,1), of the chain. The quotient of both products is e^(s* - s), so
-  /// that one exponential more keeps all digits near s*. Lanes do with the one that they have:
-  /// where the products are alike, s itself has lost as many digits. Near independence both are
+  /// that one more exponential keeps all digits near s*. Lanes use the exponential that they have:
+  /// where the products nearly agree, s itself has lost as many digits. Near independence both are
   /// near their values on the line, whose difference is small, too.
   [[nodiscard]] POPFLOW_MATH_INLINE Number above() const {
     if constexpr (is_alone<Number>) {
@@ -179,7 +178,7 @@ POPFLOW_MATH_INLINE ByLogits<Number> by_logits(const PairNumbers<Number>& of, co
   return {-g1, g1};
 }
 
-/// Numbers of a chain that the gradient with a free bias is made of.
+/// Numbers of a chain that determine the gradient with a free bias.
 template <class Number>
 struct CoinNumbers {
   Number p, q, pi0, pi1, logit_p, logit_q;
@@ -191,12 +190,12 @@ inline CoinNumbers<double> coin_numbers(const Chain& chain) {
 template <class Number>
 POPFLOW_MATH_INLINE ByLogits<Number> by_logits(const CoinNumbers<Number>& of, const Number& f0,
                                                const Number& f1) {
-  // By the probability of a 0, which keeps the digits of a small q.
+  // In terms of the probability of a 0, which keeps the digits of a small q.
   return {of.pi0 * probability_change<Number>(of.p, f0 - of.logit_p),
           -of.pi1 * probability_change<Number>(of.q, -(f1 + of.logit_q))};
 }
 
-/// Numbers by e, w and b; b counts with a free bias only.
+/// State as numbers e, w and b; b is used only with a free bias.
 template <class Number>
 struct ByState {
   Number e, w, b;
@@ -222,20 +221,20 @@ POPFLOW_MATH_INLINE ByState<Number> gradient(const ByLogits<Number>& g, const Nu
 
 // ---- The event.
 
-/// How far a slope lies inside a range; negative outside.
+/// Distance of a slope from the ends of a range; negative outside.
 template <class Number>
 POPFLOW_MATH_INLINE Number depth(const Number& slope, const Number& low, const Number& high) {
   return math::min(slope - low, high - slope);
 }
 
-// ---- The noise.
-// With r_x = Pr(x_{n+1} = 1 | x_n = x) a transition adds m_x + eta_n d_x, where d_x is the
-// derivative of f_x, m_x = (r_x - sigma(f_x)) d_x, and eta_n = x_{n+1} - r_x has no mean whatever
-// came before. Symbols follow x_{n+1} - pi_1 = lambda (x_n - pi_1) + eta_n, so the sum over n is
+// ---- The noise. With r_x = Pr(x_{n+1} = 1 | x_n = x), a transition adds m_x + eta_n d_x, where
+// d_x is the derivative of f_x, m_x = (r_x - sigma(f_x)) d_x, and eta_n = x_{n+1} - r_x has mean
+// zero given the past. Symbols follow x_{n+1} - pi_1 = lambda (x_n - pi_1) + eta_n, so the sum over
+// n is
 //   its mean + (m_1 - m_0) g(N) (x_0 - pi_1) + sum_n eta_n [d_{x_n} + (m_1 - m_0) g(N-1-n)]
-// with uncorrelated terms: no two of their variances cancel.
+// with uncorrelated terms, so that their variances add without cancellation.
 
-/// Derivatives of f_0 and f_1. Those of f_0 by w are 0, those by b are 1.
+/// Derivatives of f_0 and f_1. Those of f_0 with respect to w are 0, those with respect to b are 1.
 template <class Number>
 struct LogitDerivatives {
   ByState<Number> of0, of1;
@@ -248,19 +247,19 @@ POPFLOW_MATH_INLINE LogitDerivatives<Number> logit_derivatives(const Number& e,
   return {{-e, 0, 1}, {e * (1 + 4 * (acting_w * size)), 4 * (e * e) * size, 1}};
 }
 
-/// The gradient of the loss again, by the chain rule: cheaper where the derivatives are there.
+/// Gradient of the loss by the chain rule: cheaper if the derivatives are available.
 template <class Number>
 POPFLOW_MATH_INLINE ByState<Number> gradient(const ByLogits<Number>& g,
                                              const LogitDerivatives<Number>& f) {
   return {g.g0 * f.of0.e + g.g1 * f.of1.e, g.g1 * f.of1.w, g.g0 + g.g1};
 }
 
-/// Numbers of a chain and the length of its sequences that the covariance is made of.
+/// Numbers of a chain and its sequence length that determine the covariance.
 template <class Number>
 struct NoiseNumbers {
-  Number mean;            ///< of g over positions
-  Number of0, of1, both;  ///< variances of the terms, in lanes over `square`
-  Number square;          ///< of the length
+  Number mean;            ///< mean of g over positions
+  Number of0, of1, both;  ///< variances of the terms; in lanes divided by `square`
+  Number square;          ///< square of the length
   Divisor<Number> pi0, pi1;
 };
 inline NoiseNumbers<double> noise_numbers(const Chain& chain, const PathSums& sums) {
@@ -279,7 +278,7 @@ inline NoiseNumbers<double> noise_numbers(const Chain& chain, const PathSums& su
           divisor(chain.pi1)};
 }
 
-/// The covariance of the gradient of a sequence, entry by entry.
+/// Covariance of the gradient of a sequence, entry by entry.
 template <class Number>
 class GradientCovariance {
  public:

@@ -94,7 +94,7 @@ count of 1913. p and q are the plain frequencies.)";
 
 ParameterTable parameters() {
   ParameterTable t;
-  // The bounds of p and q are left to transition_fault(), which gives the reason.
+  // The bounds of p and q are checked by transition_fault(), which gives the reason.
   t.push_back({.name = "p",
                .kind = Kind::real,
                .default_text = "0.2",
@@ -197,7 +197,7 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss, in nats", kModel, 1e-16},
        [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
-      // Errors of the logits count in second order.
+      // Errors of the logits enter in second order.
       {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
         1e-30},
        [](const Look& look) { return look.excess; }},

@@ -20,15 +20,15 @@ double beyond_saddle(double w) { return std::fma(2 * w, w, -1); }
 double well(double w) {
   const double z = beyond_saddle(w);
   if (z > -0.5) return -log1p_minus(z) / 2;
-  return (z - math::log(2.0)) / 2 - math::log(std::abs(w));  // 1 + z has no digits at small w
+  return (z - math::log(2.0)) / 2 - math::log(std::abs(w));  // 1 + z loses digits at small w
 }
 
-/// The start's level line of the energy, by eta = log(w / w0), w0 not 0.
+/// The start's level line of the energy, parametrised by eta = log(w / w0), w0 not 0.
 class LevelLine {
  public:
   LevelLine(double e, double w) : e_(e), w_(w) {}
   [[nodiscard]] double w(double eta) const { return w_ * math::exp(eta); }
-  /// e^2, and its derivative by eta; negative where the line does not go.
+  /// e^2 and its derivative with respect to eta; negative where the line does not exist.
   [[nodiscard]] ValueAndSlope ee(double eta) const { return ee_by(math::expm1(eta), eta); }
   [[nodiscard]] ValueAndSlope slope(double eta) const {
     const double growth = math::expm1(eta);
@@ -40,13 +40,13 @@ class LevelLine {
   [[nodiscard]] LimitPoint point(double eta) const {
     return {std::copysign(std::sqrt(std::fmax(ee(eta).value, 0)), e_), w(eta)};
   }
-  /// Value at the saddle, w = -1/sqrt 2, for negative w.
+  /// eta of w = -1/sqrt 2, for negative w.
   [[nodiscard]] double eta_of_saddle() const {
     return -math::log(2.0) / 2 - math::log(std::abs(w_));
   }
 
  private:
-  /// w by w/w0 - 1: as a summand beside w0 or 1 it has all digits that count.
+  /// w from w/w0 - 1; the argument keeps all digits that matter next to w0 or 1.
   [[nodiscard]] double grown(double growth) const { return w_ * (1 + growth); }
   [[nodiscard]] ValueAndSlope ee_by(double growth, double eta) const {
     const double w = grown(growth);
@@ -56,23 +56,24 @@ class LevelLine {
   double e_, w_;
 };
 
-/// Between 0, where the value is `at_0`, and `end`.
+/// Root between 0, where the value is `at_0`, and `end`.
 template <class F>
 double root(F&& f, double at_0, double end) {
   const double at_end = f(end).value;
   if (at_end == 0) return end;
   const bool above = at_0 > 0;
-  if (above == (at_end > 0)) return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // by rounding
+  if (above == (at_end > 0)) return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // rounding
   return newton_root(f, 0, end, above, 0);
 }
 
-/// Where the line comes down to e = 0 in the direction of the flow: before the saddle for w < 0.
+/// eta at which the line reaches e = 0 in the direction of the flow: before the saddle for w < 0.
 double eta_of_line(const LevelLine& line, double e, double w) {
   const double end = w > 0 ? -e * e : line.eta_of_saddle();
   return root([&](double eta) { return line.ee(eta); }, e * e, end);
 }
 
-/// Where the line crosses the curve of global minima. The slope changes monotonically along it.
+/// eta at which the line crosses the curve of global minima. The slope changes monotonically along
+/// the line.
 double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, double w) {
   const double best = chain.best_slope;
   const auto excess = [&](double eta) {
@@ -85,7 +86,7 @@ double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, doubl
   const double direction = -sign(start) * sign(w);
   double end = direction;
   if (w > 0 && start > 0)
-    end = -e * e;  // by there e = 0
+    end = -e * e;  // e = 0 is reached before this
   else if (w < 0 && (best > 0) == (start > 0) && std::abs(line.slope(0).value) > std::abs(best))
     end = line.eta_of_saddle();  // s = 0 there
   else
@@ -122,7 +123,7 @@ double separation(double e, double w) {
 }
 
 bool line_attracts(const Chain& chain, double w) {
-  const double side = w < 0 ? -beyond_saddle(w) : 1;  // of 1 + 2w|w|
+  const double side = w < 0 ? -beyond_saddle(w) : 1;  // the factor 1 + 2w|w|
   return chain.correlation * side < 0;
 }
 

@@ -10,7 +10,7 @@ namespace popflow::markov {
 
 namespace {
 
-/// The parameters with the optimal bias, and with a free one: a row for each number.
+/// Parameters with the optimal bias, and with a free one: a row for each number.
 template <class Number>
 struct Optimal {
   PairNumbers<Number> pairs;

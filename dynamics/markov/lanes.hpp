@@ -8,16 +8,16 @@
 
 namespace popflow::markov {
 
-/// Flow, covariance and event of many trajectories at once, on (e, w) with the optimal bias: those
-/// of formulas.hpp with Packs for numbers.
+/// Formulas of flow, covariance and event for many trajectories at once, on (e, w) with the optimal
+/// bias: those of formulas.hpp with Packs as numbers.
 const LaneFormulas& optimal_lanes();
-/// On (e, w, b): flow and covariance.
+/// Formulas of flow and covariance on (e, w, b).
 const LaneFormulas& free_lanes();
 
-/// The numbers of optimal_lanes().
+/// Parameters of optimal_lanes().
 void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
                         std::span<double> of);
-/// The numbers of free_lanes().
+/// Parameters of free_lanes().
 void free_parameters(const Chain& chain, const PathSums& sums, std::span<double> of);
 
 }  // namespace popflow::markov

@@ -14,23 +14,23 @@ struct Gradient {
   double by_e = 0, by_w = 0, by_b = 0;
 };
 
-/// The quantities from which the observables are computed.
+/// Quantities from which the observables are computed.
 struct Look {
   const Chain& chain;
   double e = 0, w = 0;
   const Gradient& by;
-  double excess = 0;  ///< the loss above the entropy rate
+  double excess = 0;  ///< loss above the entropy rate
 };
 const BoundTable<ObservableInfo, Look>& observables();
 
-/// The quantities from which the events are computed. The loss with the optimal bias depends on the
-/// slope alone, so that it need not be evaluated.
+/// Quantities from which the events are computed. The loss with the optimal bias depends on the
+/// slope alone, so it need not be evaluated.
 struct EventLook {
   double slope = 0;
   SlopeRange settled;  ///< slopes at which the loss is near its limit
 };
 
-/// The share of the way to the limit that is left when the loss counts as settled.
+/// Fraction of the initial excess loss at which the loss counts as settled.
 inline constexpr double kSettled = 0.01;
 
 const BoundTable<EventInfo, EventLook>& events();

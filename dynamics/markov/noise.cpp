@@ -1,4 +1,4 @@
-// The gradients of single sequences: drawn, and their exact covariance.
+// Gradients of single sequences: sampling, and their exact covariance.
 
 #include "dynamics/markov/formulas.hpp"
 #include "dynamics/markov/system.hpp"

@@ -6,7 +6,8 @@ namespace popflow::markov {
 
 namespace {
 
-/// Sums of length a + b, by g(a + j) = g(a) + lambda^a g(j): no cancellation for positive lambda.
+/// Sums for length a + b, from g(a + j) = g(a) + lambda^a g(j): for positive lambda nothing
+/// cancels.
 PathSums joined(const PathSums& a, const PathSums& b) {
   return {a.power * b.power, a.g + a.power * b.g, a.sum + b.length * a.g + a.power * b.sum,
           a.squares + a.g * (b.length * a.g + 2 * a.power * b.sum) + a.power * a.power * b.squares,

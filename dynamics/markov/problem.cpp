@@ -15,7 +15,7 @@ namespace popflow::markov {
 
 namespace {
 
-/// Says where p or q is known no better than to a standard error of a tenth.
+/// Warns if p or q is uncertain by a relative standard error of more than a tenth.
 std::vector<Note> too_short(const std::string& path, const double (&probability)[2],
                             const std::int64_t (&all)[2]) {
   constexpr double kWide = 0.1;

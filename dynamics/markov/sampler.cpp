@@ -11,7 +11,7 @@ namespace popflow::markov {
 namespace {
 
 constexpr int kBlock = 64;
-/// Chains whose sum is one task.
+/// Number of chains per task.
 constexpr std::size_t kChains = 64;
 
 void add_to(Surprises& sum, double weight, const Surprises& more) {
@@ -31,10 +31,10 @@ struct GivenWords {
   }
 };
 
-/// The first words of a stream, as RandomStream gives them, drawn many at a time.
+/// The first words of a stream, identical to those of RandomStream, drawn many at a time.
 class StreamWords {
  public:
-  /// There is room for kChains blocks.
+  /// `room` must hold kChains blocks.
   StreamWords(const PhiloxKey& key, std::int64_t words, std::uint32_t* room)
       : key_(key), left_(static_cast<std::size_t>(words + 1) / 2), room_(room) {}
   std::uint64_t operator()() {
@@ -53,7 +53,7 @@ class StreamWords {
   }
 
   PhiloxKey key_;
-  std::size_t left_;  ///< blocks
+  std::size_t left_;  ///< number of blocks left
   std::uint64_t first_ = 0;
   std::uint32_t* room_;
   GivenWords given_{nullptr};
@@ -64,7 +64,8 @@ class StreamWords {
 
 TransitionSampler::Block TransitionSampler::make_block(const Chain& chain, int first,
                                                        int transitions) {
-  // Probability of (changes, ones) so far; the symbol now is the first one, changed that often.
+  // Probability of (changes, ones) so far; the current symbol is the first one, changed that many
+  // times.
   const auto side = static_cast<std::size_t>(transitions) + 1;
   std::vector<double> now(side * side, 0.0);
   std::vector<double> next(side * side);
@@ -122,7 +123,7 @@ const TransitionSampler::Blocks& TransitionSampler::blocks() const {
     };
     constexpr std::size_t kKept = 4;
     static std::mutex mutex;
-    static std::deque<Known> known;  // those that were asked for last
+    static std::deque<Known> known;  // the most recently used ones
     const std::lock_guard lock(mutex);
     for (const Known& one : known)
       if (one.p == chain_.p && one.q == chain_.q && one.transitions == transitions_)
@@ -147,7 +148,7 @@ void TransitionSampler::add(TransitionNumbers& all, std::size_t symbol, Block::N
   all.down += symbol == 0 ? back : away;
 }
 
-/// `words`: called for the next 64 bits of the chain's stream.
+/// `words`: returns the next 64 bits of the chain's stream.
 template <class Words>
 TransitionNumbers TransitionSampler::draw(const Blocks& blocks, Words& words) const {
   TransitionNumbers all;
@@ -180,7 +181,7 @@ Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double
   double shares[kChains];
   const auto length = static_cast<double>(transitions_);
   for (std::size_t i = begin; i < end; ++i) shares[i - begin] = weights[i] / length;
-  if (draws == 1) {  // the first block of a chain's stream is all that it needs
+  if (draws == 1) {  // the first block of a chain's stream suffices
     first_words({key.seed, key.purpose, key.run, key.first + begin}, end - begin, words);
     const Block* const blocks = of_chain.only().data();
     for (std::size_t i = 0; i < end - begin; ++i) {
@@ -201,7 +202,7 @@ Surprises TransitionSampler::sum(const SampleKey& key, std::span<const double> w
   const std::size_t tasks = (weights.size() + kChains - 1) / kChains;
   if (tasks <= 1) return sum_of(key, weights, 0, weights.size());
   std::vector<Surprises> parts(tasks);
-  // A draw costs as much as some twenty elements of a sum.
+  // A draw costs as much as about twenty elements of a sum.
   const auto draws = static_cast<std::size_t>(transitions_ / kBlock + 2);
   workers_.run(tasks, 20 * draws * weights.size(), [&](std::size_t task) {
     const std::size_t begin = task * kChains;

@@ -15,10 +15,10 @@ namespace popflow::markov {
 
 namespace {
 
-// No block's scale is below this, whose absolute tolerance is far less than kVanishing.
+// Smallest scale of a block: its absolute tolerance is far below kVanishing.
 constexpr double kSmallest = 1e-280;
 
-/// The scale of a block that begins or ends at `value`.
+/// Scale of a block that begins or ends at `value`.
 double natural_scale(double value) {
   return value == 0 ? 1 : std::clamp(std::abs(value), kSmallest, 1.0);
 }
@@ -46,7 +46,7 @@ Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes
       noisy_(sampling.noisy),
       sampler_(chain, sampling.context_length, workers),
       path_sums_(path_sums(chain.correlation, sampler_.transitions())) {
-  // Sweeps make many: so without lists that would be copied.
+  // Sweeps construct many: no initialiser lists, which would be copied.
   shape_.blocks.reserve(3);
   shape_.blocks.push_back({"e", 1});
   shape_.blocks.push_back({"w", 1});
@@ -90,7 +90,7 @@ void Markov::begin_at(Point start) {
   start_ = start;
   limit_ = limit_of(chain_, start_.e, start_.w);
   smallest_w_ = smallest_on_way();
-  // A start near the line e = 0 leaves it by the digits of e.
+  // A start near the line e = 0 leaves the line only after e has gained digits.
   double end_of_w = smallest_w_;
   double scale_of_w = end_of_w;
   if (free_bias_) {
@@ -112,25 +112,25 @@ void Markov::begin_at(Point start) {
                              noisy_ ? Side::both : Side::of_start);
 }
 
-/// On the way to the limit, below what a double holds.
+/// Whether w becomes too small for a double on the way to the limit.
 bool Markov::w_vanishes() const { return start_.w != 0 && smallest_w_ < 10 * kVanishing; }
 
 LimitPoint Markov::limit_point() const {
   return markov::limit_point(chain_, limit_, start_.e, start_.w);
 }
 
-/// w is monotonic on its way, and smallest at one end: at the start if it grows, which dw/dt tells,
-/// since g_1 has the sign of s - s* all along.
+/// w is monotonic and so smallest at one end: at the start if it grows. The sign of dw/dt tells,
+/// because g_1 has the sign of s - s* throughout.
 double Markov::smallest_on_way() const {
   const bool grows = start_.w * (markov::slope(start_.e, start_.w) - chain_.best_slope) < 0;
   return std::abs(grows ? start_.w : limit_point().w);
 }
 
-/// A bound, by rule of thumb, of how small w becomes while a free bias goes its way. It shifts
-/// log|w|, by dE/dt = -2 e^2 db/dt, and e grows on the way until one of f_0 = b - e^2/2 and
-/// f_1 = b + e^2/2 + ... has the sign that b had not: to e^2 of twice the way.
+/// Heuristic bound on how small w becomes while a free bias moves by `way`. The bias shifts log|w|
+/// by dE/dt = -2 e^2 db/dt, and e grows until f_0 = b - e^2/2 or f_1 = b + e^2/2 + ... has the sign
+/// opposite to that of b: up to e^2 of twice the way.
 double Markov::lowest_w_of_free_bias(double way) const {
-  constexpr double kKnown = 1e-3;  // a scale up to a thousand times too large leaves w its digits
+  constexpr double kKnown = 1e-3;  // w keeps its digits even if a scale is this much too large
   const double e_squared =
       std::max(start_.e * start_.e, std::max(chain_.best_slope, 0.0) + 2 * way);
   const double shift = math::exp(-2 * e_squared * way);
@@ -151,7 +151,7 @@ GroupSpec Markov::problem() const {
 /// With the optimal bias every point of e = 0 is at rest.
 bool Markov::rests() const { return start_.e == 0; }
 
-/// Roughly the time on the way: away from the line e = 0, down from a large e, past the saddle.
+/// Rough estimate of the duration: away from the line e = 0, down from a large e, past the saddle.
 double Markov::passage_time() const {
   const double e = std::abs(start_.e);
   const double repulsion = std::abs(chain_.slope_at_line);
@@ -169,13 +169,13 @@ double Markov::passage_time() const {
 }
 
 double Markov::default_end() const {
-  constexpr double kTimes = 20;  // of 1 over the final rate
+  constexpr double kTimes = 20;  // relative to 1 / final rate
   const double spread = chain_.pi0 * chain_.pi1;
-  // Where the approach is slower than exponential, at a pace of the curvature.
+  // If the approach is slower than exponential, its pace follows from the curvature.
   const double creep = 100 / (spread * spread);
   if (free_bias_) {
-    // The limit is not known. The bias relaxes at a rate of the spread or so; from afar it comes at
-    // a speed of pair_change or more, with one of the logits saturated.
+    // The limit is unknown. The bias relaxes at a rate of about the spread; from far away it moves
+    // at a speed of at least pair_change, with one of the logits saturated.
     const double line = std::abs(chain_.slope_at_line);
     const double relaxation = std::abs(start_.b) / chain_.pair_change + kTimes / spread;
     return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
@@ -261,8 +261,8 @@ void Markov::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   if (free_bias_) dxdt[2] = -g.by_b;
 }
 
-/// With the optimal bias a function of (e, w) alone, whose gradient is the partial one at that bias
-/// (envelope theorem).
+/// With the optimal bias, a function of (e, w) alone, whose gradient is the partial one at that
+/// bias (envelope theorem).
 double Markov::loss(StateView x, double /*t*/) const { return above_limit(x); }
 
 void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
@@ -300,8 +300,8 @@ void Markov::field(std::string_view name, StateView x, double /*t*/, const Field
   sink(0, {&value, 1});
 }
 
-/// The loss above that of the limit, but for a free bias, whose limit is not known: above that of
-/// where the optimal bias would end. Exact near either.
+/// Loss above that of the limit. For a free bias, whose limit is unknown: above that of the limit
+/// with the optimal bias. Accurate near either.
 double Markov::above_limit(std::span<const double> x) const {
   return limit_ == Limit::global ? excess(x) : above_line(x);
 }
@@ -343,20 +343,20 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   const double line = std::abs(chain_.slope_at_line);
   const double excess = excess_loss(chain_, g.logits);
   if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
-  // The loss only falls, and on the line it is the stationary entropy: there is no way back.
+  // The loss can only fall, and on the line it equals the stationary entropy: there is no way back.
   if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
   if (!(math::hypot(math::hypot(g.by_e, g.by_w), g.by_b) <= kSmall * line)) return "undecided";
   const double e = x[0];
   const double w = x[1];
   if (e == 0) return word(limit_of(chain_, e, w));
-  // Far below the separatrix on the attracting side, e decays before w can leave it.
+  // Far below the separatrix on the attracting side, e decays before w can leave that side.
   const bool below = w < 0 ? separation(e, w) < -0.9 : e * e < 1e-3;
   return below && line_attracts(chain_, w) ? "local" : "undecided";
 }
 
 std::string Markov::outcome_noisy(std::span<const double> x) const {
-  // Noise can carry a run from one basin to the other: what counts is where it has ended, with a
-  // margin for the noise that persists there.
+  // Noise can carry a run from one basin to the other, so the final position decides, with a margin
+  // for the remaining noise.
   constexpr double kNear = 0.1;
   const double gap = chain_.entropy - chain_.entropy_rate;
   const double excess = this->excess(x);

@@ -12,15 +12,15 @@
 
 namespace popflow::markov {
 
-/// A point in canonical coordinates; `b` means something with a free bias only.
+/// A point in canonical coordinates; `b` is used only with a free bias.
 struct Point {
   double e = 0, w = 0, b = 0;
 };
 
-/// How the chain is sampled, in modes that do.
+/// Sampling of the chain, in modes with samples.
 struct Sampling {
-  std::int64_t context_length = 1024;  ///< symbols of a sequence
-  bool noisy = false;                  ///< the state does not follow the flow
+  std::int64_t context_length = 1024;  ///< symbols per sequence
+  bool noisy = false;                  ///< whether the state does not follow the flow
 };
 
 /// The gradient flow of one chain's next-symbol loss, on (e, w) with the optimal bias or on
@@ -34,10 +34,10 @@ class Markov : public System,
                public Outcomes,
                public InLanes {
  public:
-  /// `notes` say where the chain comes from.
+  /// `notes`: origin of the chain.
   Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
          Workers& workers);
-  /// Becomes the system of the same chain with another start.
+  /// Turns this into the system of the same chain with another start.
   void begin_at(Point start);
 
   [[nodiscard]] const SystemInfo& info() const override;
@@ -64,17 +64,18 @@ class Markov : public System,
   void lane_parameters(std::span<double> of) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
-  /// Where a start with the optimal bias ends. The point is worked out anew: a root.
+  /// Limit of the flow from a start with the optimal bias. limit_point() is computed anew: a root
+  /// search.
   [[nodiscard]] Limit limit() const { return limit_; }
   [[nodiscard]] LimitPoint limit_point() const;
 
  private:
   [[nodiscard]] Logits logits(std::span<const double> x) const;
   [[nodiscard]] Gradient gradient(std::span<const double> x) const;
-  /// The same without the logits, where the bias is optimal: they are half of the work.
+  /// Derivatives without the logits, if the bias is optimal: the logits are half of the work.
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
-  /// The loss above the entropy rate, and above that of the line e = 0.
+  /// Loss above the entropy rate, and above that of the line e = 0.
   [[nodiscard]] double excess(std::span<const double> x) const;
   [[nodiscard]] double above_line(std::span<const double> x) const;
   [[nodiscard]] double smallest_on_way() const;
@@ -91,13 +92,13 @@ class Markov : public System,
   std::vector<Note> notes_;
   bool noisy_;
   TransitionSampler sampler_;
-  PathSums path_sums_;  ///< of a sampled chain
+  PathSums path_sums_;  ///< for a sampled chain
   Shape shape_;
-  // What follows, and scales, invariants and events of the shape, depend on the start.
+  // The following members, and the shape's scales, invariants and events, depend on the start.
   Point start_;
   Limit limit_ = Limit::global;
-  double smallest_w_ = 0;   ///< of |w| on the way to the limit
-  bool w_freezes_ = false;  ///< at 0, or on the way once it is too small to be integrated
+  double smallest_w_ = 0;   ///< smallest |w| on the way to the limit
+  bool w_freezes_ = false;  ///< whether w starts at 0, or is frozen once too small to be integrated
   SlopeRange settled_;
 };
 

@@ -10,12 +10,13 @@ namespace popflow::scb {
 
 namespace {
 
-// A weight this near to zero, in units of 1/T, is at zero, and a drift beyond the penalty by this
-// much of it moves a weight: more than rounding, and far less than any tolerance. A weight at zero
-// is decided on at half of that, so that no change calls for its reverse at once.
+// A weight closer to zero than this, in units of 1/T, counts as zero, and a drift that exceeds the
+// penalty by this fraction moves a weight: more than rounding, and far less than any tolerance.
+// Decisions about a weight at zero use half of this margin, so that a change does not immediately
+// cause its reverse.
 constexpr double kMargin = 1e-12;
 
-/// The smaller of two; NaN if one is.
+/// Minimum of two numbers; NaN if either is NaN.
 double smaller(double a, double b) { return a <= b || std::isnan(a) ? a : b; }
 
 }  // namespace
@@ -80,8 +81,8 @@ void ActiveSet::linearise(std::span<const double> signs, Eigen::Index first,
   for (std::size_t i = 0; i < weights_.size; ++i) {
     if (signs[i] != 0) continue;
     j.row(at(i)).setZero();
-    // Its weight does not change, so the column has no effect but one: elimination with row
-    // exchanges would mix rounding of other rows into this one.
+    // The weight does not change, so its column must be zero: elimination with row exchanges would
+    // otherwise mix rounding errors of other rows into this one.
     j.col(at(i)).setZero();
   }
   if (!project_) return;

@@ -9,55 +9,58 @@
 
 namespace popflow::scb {
 
-/// The flow with the l1 penalty lambda sum_k |a_k|_1 followed exactly. Between changes of the
-/// active set, the weights that are not at rest, it is smooth. With g_i the drift without the
-/// penalty of a weight a_i, an entry of column k:
+/// The flow with the l1 penalty lambda sum_k |a_k|_1, integrated exactly. The flow is smooth
+/// between changes of the active set, the set of weights that are not at rest. With g_i the drift
+/// without the penalty of a weight a_i in column k:
 ///   sign_i = +1, -1   moves:  da_i/dt = g_i + nu_k - lambda sign_i
 ///   sign_i = 0        rests:  a_i = 0, as long as |g_i + nu_k| <= lambda
-/// nu_k is 0 without the projection; with it, it keeps the sum of the column. This is a gradient
-/// flow of a smooth and a convex function, whose solution from any state on is unique, so that
-/// nothing is left to choose where several weights come to zero at once.
+/// nu_k is 0 without the projection; with the projection, nu_k conserves the sum of the column.
+/// This is a gradient flow of a smooth plus a convex function, whose solution from any state on is
+/// unique, so that no choice is left if several weights come to zero at once.
 ///
-/// An entry of the state may stand for several equal weights; it holds their deviation from 1/T.
+/// An entry of the state may represent several equal weights; it holds their deviation from 1/T.
 class ActiveSet {
  public:
   struct Weights {
-    std::size_t size = 0;           ///< entries
-    std::size_t column = 0;         ///< entries of a column
+    std::size_t size = 0;           ///< number of entries
+    std::size_t column = 0;         ///< entries per column
     double uniform = 0;             ///< 1/T
-    std::vector<double> many = {};  ///< weights an entry stands for (0: it is not used); empty: 1
+    std::vector<double> many = {};  ///< number of weights per entry (0: unused); empty: 1
   };
   ActiveSet(Weights weights, double l1, bool project, Workers& workers);
 
-  /// The drift without the penalty at some state, and a bound on its rounding errors.
+  /// Drift without the penalty at a state, and a bound on its rounding errors.
   struct Drift {
     std::span<const double> g;
     double rounding = 0;
   };
 
-  /// Makes the derivative of the drift g.
+  /// Turns the drift g into the derivative.
   void derive(std::span<const double> signs, std::span<double> g) const;
-  /// Makes the Jacobian of that of the drift. The entries begin at row and column `first`.
+  /// Turns the Jacobian of the drift into that of the derivative. The entries begin at row and
+  /// column `first`.
   void linearise(std::span<const double> signs, Eigen::Index first,
                  Eigen::Ref<Eigen::MatrixXd> j) const;
-  /// Distance to the first wrong sign, in units of 1/T or of lambda; NaN if
-  /// anything is.
+  /// Distance to the nearest change of a sign, in units of 1/T or of lambda; NaN if any value is
+  /// NaN.
   [[nodiscard]] double left(std::span<const double> d, std::span<const double> signs,
                             const Drift& drift) const;
 
-  /// Puts the weights at rest at exactly zero, where a method's rounding has moved them; the
-  /// entries of `d` are copied to `space` for that if there are any. Returns the one or the other.
+  /// Resets the weights at rest to exactly zero, where a method's rounding has moved them. Returns
+  /// `d`, or a corrected copy in `space` if a correction is needed.
   [[nodiscard]] std::span<const double> at_rest(std::span<const double> d,
                                                 std::span<const double> signs,
                                                 std::vector<double>& space) const;
 
-  // A change of the set: stop(), then release() with the drift at the state that stop() leaves.
+  // ---- A change of the set: stop(), then release() with the drift at the state that stop()
+  // leaves.
 
-  /// The signs of the weights d. What is within rounding of zero is put there and has none.
+  /// Determines the signs of the weights d. Weights within rounding of zero are set to zero and get
+  /// sign 0.
   void find_signs(std::span<double> d, std::span<double> signs) const;
-  /// Puts the weights whose sign is no longer the right one at zero. Were there any?
+  /// Sets weights whose sign has become wrong to zero. Returns whether there were any.
   bool stop(std::span<double> d, std::span<double> signs, const Drift& drift) const;
-  /// Gives those at zero that the drift moves the sign of their motion.
+  /// Gives weights at zero that the drift moves the sign of their motion.
   void release(std::span<double> signs, const Drift& drift) const;
 
  private:
@@ -68,7 +71,7 @@ class ActiveSet {
   /// Calls body(first, end) for the entries of each column, on all threads.
   template <class Body>
   void each_column(const Body& body) const;
-  /// nu of the column of entries [first, end), whose signs are right.
+  /// nu of the column with entries [first, end), given correct signs.
   [[nodiscard]] double shift(std::size_t first, std::size_t end, std::span<const double> signs,
                              std::span<const double> g) const;
   /// nu of a column whose entries at zero are free to move.

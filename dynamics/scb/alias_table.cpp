@@ -24,13 +24,13 @@ AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
 #if POPFLOW_HAS_AVX
 namespace {
 
-/// As many places as two registers hold.
+/// Number of places that fit in two registers.
 constexpr std::size_t kFewPlaces = 32;
 
 typedef std::uint32_t Sixteen __attribute__((vector_size(64)));
 typedef std::uint64_t Eight __attribute__((vector_size(64)));
 
-/// The numbers of a table, at most kFewPlaces, and how to look them up.
+/// Lookup in a table of at most kFewPlaces numbers.
 struct Few {
   __m512i low, high;
   __attribute__((target("avx512f"))) explicit Few(const std::vector<std::uint32_t>& numbers) {
@@ -45,19 +45,19 @@ struct Few {
   }
 };
 
-/// Longer tables, looked up in memory.
+/// Lookup in longer tables.
 struct Many {
   const std::uint32_t* numbers;
   explicit Many(const std::vector<std::uint32_t>& of) : numbers(of.data()) {}
   [[nodiscard]] __attribute__((target("avx512f"))) Sixteen at(Sixteen places) const {
-    // A mask that leaves nothing out keeps gcc 12 from warning of its own header.
+    // The mask selects everything; it avoids a warning of gcc 12 about its own header.
     return reinterpret_cast<Sixteen>(
         _mm512_mask_i32gather_epi32(reinterpret_cast<__m512i>(Sixteen{}), 0xffff,
                                     reinterpret_cast<__m512i>(places), numbers, 4));
   }
 };
 
-/// Sixteen outcomes at a time; returns how many.
+/// Draws sixteen outcomes at a time; returns the number drawn.
 template <class Numbers>
 __attribute__((target("avx512f"))) std::size_t draw_sixteens(
     const std::vector<std::uint32_t>& thresholds, const std::vector<std::uint32_t>& aliases,
@@ -70,7 +70,7 @@ __attribute__((target("avx512f"))) std::size_t draw_sixteens(
   for (; done + 16 <= number; done += 16) {
     Eight word;
     std::memcpy(&word, words + done, sizeof word);
-    // Every second word: the place is the upper half of the product, the rest the lower half.
+    // Every second word: the place is in the upper half of the product, the rest in the lower half.
     const auto even = reinterpret_cast<Eight>(
         _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(word), size));
     const auto odd = reinterpret_cast<Eight>(

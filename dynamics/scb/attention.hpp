@@ -11,23 +11,23 @@
 
 namespace popflow::scb {
 
-/// The constants of one column, the query k.
+/// Constants of one column, the query k.
 struct Query {
   double mu = 0;             ///< mu_k
-  double q_sum = 0;          ///< 1'q_k (1 up to the rounding of what was read)
+  double q_sum = 0;          ///< 1'q_k (1 up to rounding of the input)
   double q_norm2 = 0;        ///< |q_k|^2
   double q_deviation2 = 0;   ///< |q_k - 1/T|^2
-  Eigen::Index support = 0;  ///< used slots
+  Eigen::Index support = 0;  ///< number of used slots
 };
 
-/// Moments of a column that its derivative needs.
+/// Properties of a column that determine its derivative.
 struct Moments {
   double delta = 0;  ///< 1'a_k - 1
   double norm2 = 0;  ///< |a_k|^2
   double q = 0;      ///< <q_k, a_k>
 };
 
-/// The derivative of a column, the same in full and support coordinates:
+/// Derivative of a column, the same in full and support coordinates:
 ///   linear   d a_i/dt = slope (a_i - 1/T) + shift + gain q_i
 ///   softmax  d w_i/dt = a_i (slope a_i + shift + gain q_i)
 struct Rule {
@@ -36,7 +36,7 @@ struct Rule {
   double gain = 0;
 };
 
-/// Columns of the attention, common to full and support coordinates.
+/// Data shared by full and support coordinates.
 class Columns {
  public:
   Columns(const Positions& positions, const Eigen::VectorXd& mu, Variant variant);
@@ -52,9 +52,10 @@ class Columns {
   [[nodiscard]] double deviation2() const { return deviation2_; }
 
   [[nodiscard]] Rule rule(Eigen::Index k, const Coupling& coupling, const Moments& m) const;
-  /// Adds column k to what V sees.
+  /// Adds column k to the quantities that V sees.
   void add(Eigen::Index k, const Moments& m, Drive& drive) const;
-  /// Adds column k to a report: |a_k - q_k|^2 and <q_k, a_k - q_k> come beside the moments.
+  /// Adds column k to a report; takes |a_k - q_k|^2 and <q_k, a_k - q_k> in addition to the
+  /// moments.
   void add(Eigen::Index k, const Moments& m, double diff2, double q_diff,
            AttentionReport& report) const;
   /// <a_k - 1/T, q_k - 1/T>.
@@ -84,33 +85,33 @@ class FullAttention : public AttentionPart {
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
   Kept sparsify(double* x, double share, bool keep_largest) const override;
-  /// Linear attention: x <- x + h times the derivative + the addend, which is asked by entries of
-  /// this part, column by column. Returns what derivative() does, of x before.
+  /// Linear attention: x <- x + h times the derivative + the addend, which is called for entries of
+  /// this part, column by column. Returns the result of derivative() at the old x.
   Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
   struct Step {
-    Drive drive;        ///< what derivative() returns
-    double bound = 0;   ///< of the magnitude of the entries of out
-    double signal = 0;  ///< of out
+    Drive drive;        ///< result of derivative()
+    double bound = 0;   ///< bound on the magnitude of the entries of out
+    double signal = 0;  ///< signal of out
   };
   /// Linear attention: out = x + h times the derivative, in one pass.
   Step euler_step(const double* x, const Coupling& coupling, double h, double* out) const;
 
  private:
-  /// keep x + h times the derivative.
+  /// Whether to keep x + h times the derivative.
   struct Move {
     double keep = 0, h = 1;
   };
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
   [[nodiscard]] Moments moments(Eigen::Index k, const double* column, const Sums& sums) const;
-  /// Writes where a linear column moves off the support; returns the moments, and the rule of the
-  /// move for the rest.
+  /// Writes the move of a linear column off its support; returns the moments, and the rule of the
+  /// move for the support.
   Rule linear_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
                      double* out, Moments& m) const;
-  /// The same, and adds the rest.
+  /// Writes the move of a whole column.
   Rule move_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
                    double* out, Moments& m) const;
-  /// The signal of a column after a move, which never reads the column again for its sum.
+  /// Signal of a column after a move; does not read the column again for its sum.
   [[nodiscard]] double signal_after(Eigen::Index k, const Rule& move, const Moments& before,
                                     const double* out) const;
   [[nodiscard]] Drive drive_of(const std::vector<Moments>& columns) const;
@@ -120,8 +121,8 @@ class FullAttention : public AttentionPart {
   std::size_t rows_;  // T
 };
 
-/// The support of each column and one value off it: (slots + 1) x N, exact as long as the
-/// off-support entries start equal. At any T.
+/// Support of each column and one value off it: (slots + 1) x N; exact as long as the off-support
+/// entries start equal. Works for any T.
 class SupportAttention : public AttentionPart {
  public:
   explicit SupportAttention(Columns columns);
@@ -139,14 +140,15 @@ class SupportAttention : public AttentionPart {
       const double* x, const Coupling& coupling) const override;
 
  private:
-  /// Attention weights of column k, as deviations from 1/T (linear) or themselves (softmax):
-  /// slots first, the off value last.
+  /// Attention weights of column k, as deviations from 1/T (linear) or as weights (softmax): slots
+  /// first, the off-support value last.
   [[nodiscard]] Eigen::VectorXd weights(Eigen::Index k, const double* column) const;
   [[nodiscard]] Moments moments(Eigen::Index k, const Eigen::VectorXd& weights) const;
   [[nodiscard]] const double* column(const double* x, Eigen::Index k) const {
     return x + k * (slots_ + 1);
   }
-  /// How many entries of column k a slot stands for: 1, or T - support for the last, 0 if unused.
+  /// Number of entries of column k that a slot represents: 1, or T - support for the last slot, or
+  /// 0 if unused.
   [[nodiscard]] double multiplicity(Eigen::Index k, Eigen::Index slot) const;
   [[nodiscard]] double weight_of_q(Eigen::Index k, Eigen::Index slot) const;
 
@@ -154,7 +156,7 @@ class SupportAttention : public AttentionPart {
   Eigen::Index slots_;
 };
 
-/// One scalar, a_k = 1/T + alpha_A (q_k - 1/T) for every k: linear, projected, inverse-frequency.
+/// One scalar: a_k = 1/T + alpha_A (q_k - 1/T) for every k; linear, projected, inverse-frequency.
 class SignalAttention : public AttentionPart {
  public:
   SignalAttention(const Columns& columns, double alpha0);

@@ -13,13 +13,13 @@
 namespace popflow::scb {
 
 namespace {
-// Elements that make a task worth handing to a thread.
+// Number of elements that make a task worth a thread.
 constexpr std::size_t kTask = 32 * 1024;
-// A column whose sum is off by less is off by rounding alone. What is neglected then, VV delta / T
-// in each entry, is as small against the entries' own 1/T.
+// A smaller error of a column's sum is only rounding. The neglected term, VV delta / T in each
+// entry, is then just as small relative to the entries' own 1/T.
 constexpr double kRoundingOfSum = 1e-12;
 
-/// The largest logit of a column, and the sum of its weights relative to that one's.
+/// Largest logit of a column, and the sum of the weights relative to that logit's.
 std::pair<double, double> largest_and_total(const double* column, std::size_t rows) {
   Eigen::ArrayXd weight(static_cast<Eigen::Index>(rows));
   const double largest = write_relative_weights(column, weight.size(), weight.data());
@@ -56,7 +56,7 @@ void FullAttention::each_column(const std::function<void(Eigen::Index)>& body) c
 }
 
 Moments FullAttention::moments(Eigen::Index k, const double* column, const Sums& d) const {
-  // Linear columns only: softmax gets its moments while it makes the exponentials.
+  // Linear columns only: softmax computes its moments along with the exponentials.
   const Positions& Q = columns_.positions();
   Moments m{d.sum, d.squares + (2 * d.sum + 1) * columns_.uniform(),
             columns_.query(k).q_sum * columns_.uniform()};
@@ -73,8 +73,9 @@ Rule FullAttention::linear_column(Eigen::Index k, const double* in, const Coupli
     return Rule{move.keep + move.h * rule.slope, move.h * rule.shift, move.h * rule.gain};
   };
   if (columns_.variant().project) {
-    // The rule needs the column's sum, which the projection conserves and which starts at 1: write
-    // on that assumption while summing, in one pass over memory, and again if it proves wrong.
+    // The rule needs the column's sum, which the projection conserves and which starts at 1. Write
+    // under that assumption while summing, in one pass over memory, and repeat if the assumption
+    // proves wrong.
     const Rule rule = rule_of({});
     m = moments(k, in, affine_sums(rule.slope, rule.shift, in, out, rows_, stream));
     if (std::abs(m.delta) <= kRoundingOfSum) return rule;
@@ -140,7 +141,7 @@ FullAttention::Step FullAttention::euler_step(const double* x, const Coupling& c
     const std::size_t begin = static_cast<std::size_t>(k) * rows_;
     Moments& m = all[static_cast<std::size_t>(k)];
     const Rule rule = move_column(k, x + begin, coupling, {1, h}, out + begin, m);
-    // No entry of the column is larger than its norm, and no weight of q_k than 1.
+    // No entry of the column exceeds its norm, and no weight of q_k exceeds 1.
     const double largest = std::sqrt(m.norm2) + columns_.uniform();
     bounds[static_cast<std::size_t>(k)] =
         std::abs(rule.slope) * largest + std::abs(rule.shift) + std::abs(rule.gain);
@@ -154,7 +155,7 @@ FullAttention::Step FullAttention::euler_step(const double* x, const Coupling& c
 
 double FullAttention::signal_after(Eigen::Index k, const Rule& move, const Moments& before,
                                    const double* out) const {
-  // Rounding is less than a T-th of what the column's sum contributes to the signal.
+  // The column's sum contributes to the signal with a factor 1/T, so its rounding is negligible.
   const Positions& Q = columns_.positions();
   const double q_sum = columns_.query(k).q_sum;
   Moments after;
@@ -177,7 +178,7 @@ Drive FullAttention::step_in_place(double* x, const Coupling& coupling, double h
     double* column = x + static_cast<std::size_t>(k) * rows_;
     const Scaled scaled = addend(static_cast<std::size_t>(k) * rows_, project, added, column);
     Moments& m = all[static_cast<std::size_t>(k)];
-    // As in linear_column(): with the projection on the assumption that the column sums to 1.
+    // As in linear_column(): with the projection, assumes that the column sums to 1.
     m = moments(k, column, project ? Sums{} : sums(column, rows_));
     const Rule rule = columns_.rule(k, coupling, m);
     const Sums before = affine_sums_add(1 + h * rule.slope, h * rule.shift + scaled.offset,
@@ -202,8 +203,8 @@ struct WeightsOfColumn {
   double base;
 };
 
-/// Sum of (base + x_i)^2. Not from the sums of x and x^2, which leave nothing of weights that have
-/// all but reached 0. Four running sums in a fixed order.
+/// Sum of (base + x_i)^2. Computing it from the sums of x and x^2 would lose all digits for weights
+/// close to 0. Four partial sums, in a fixed order.
 double squares_about(const double* x, std::size_t n, double base) {
   constexpr std::size_t kLanes = 4;
   double sum[kLanes] = {};
@@ -234,7 +235,7 @@ AttentionReport FullAttention::report(const double* x) const {
     } else {
       row.m = moments(k, in, sums(in, rows_));
     }
-    // Off the support a - q = a.
+    // Off the support, a - q = a.
     std::size_t from = 0;
     const auto gap = [&](std::size_t to) {
       row.diff2 += squares_about(a.values + from, to - from, a.base);
@@ -282,7 +283,7 @@ double FullAttention::signal(const double* x) const {
 
 void FullAttention::field(std::string_view name, const double* x, const FieldSink& sink) const {
   // The file has (position, query), the state (query, position): transposed in tiles that fill
-  // whole cache lines of both, and handed out in pieces that stay in the cache.
+  // whole cache lines of both, and delivered in pieces that stay in the cache.
   constexpr std::size_t kTile = 8;
   constexpr std::size_t kPiece = 64 * 1024;
   const auto columns = static_cast<std::size_t>(columns_.size());

@@ -71,7 +71,7 @@ Drive SupportAttention::derivative(const double* x, const Coupling& coupling, do
     double* out = dx + k * (slots_ + 1);
     for (Eigen::Index i = 0; i <= slots_; ++i) {
       const double linear = rule.slope * a[i] + rule.shift + rule.gain * weight_of_q(k, i);
-      // A slot that stands for nothing stays where it is.
+      // An unused slot does not move.
       out[i] = multiplicity(k, i) > 0 ? (columns_.variant().softmax ? a[i] * linear : linear) : 0;
     }
   }
@@ -192,7 +192,7 @@ std::optional<AttentionLinearization> SupportAttention::linearize(const double* 
     auto drive = l.drive.middleCols(k * block, block);
 
     if (softmax) {
-      // da_i/dw_j = a_i (delta_ij - n_j a_j); then everything is a function of a.
+      // da_i/dw_j = a_i (delta_ij - n_j a_j); everything else is a function of a.
       Eigen::MatrixXd da = -a * many.cwiseProduct(a).transpose();
       da.diagonal() += a;
       const Eigen::RowVectorXd dnorm2 = 2 * many.cwiseProduct(a).transpose() * da;

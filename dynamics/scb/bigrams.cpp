@@ -19,7 +19,7 @@
 namespace popflow::scb {
 namespace {
 
-/// A map from units that is asked with views, without making a string each time.
+/// Hash for lookups by string views, without constructing strings.
 struct UnitHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view unit) const noexcept {
@@ -29,10 +29,10 @@ struct UnitHash {
 template <class T>
 using UnitMap = std::unordered_map<std::string, T, UnitHash, std::equal_to<>>;
 
-/// Which token a unit is.
+/// Maps units to tokens.
 class Vocabulary {
  public:
-  /// Vocabulary of the units with their frequencies; at most `limit` tokens, `(other)` included.
+  /// Assigns tokens to the units by their frequencies: at most `limit` tokens, including `(other)`.
   Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit)
       : kinds_(frequency.size()) {
     std::vector<std::pair<std::string, std::uint64_t>> order;
@@ -40,7 +40,7 @@ class Vocabulary {
     for (const auto& unit : frequency) {
       if (unit.first != other_token) order.emplace_back(unit);
     }
-    // UTF-8 sorts byte by byte as its code points do.
+    // Sorting UTF-8 by bytes sorts by code points.
     std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
@@ -82,10 +82,10 @@ struct Bigram {
   double count = 0;
 };
 
-/// A table of counts, line by line.
+/// Reads a table of counts line by line.
 class Table {
  public:
-  static constexpr std::streamsize kLongestLine = 64 * 1024;  // no table has such labels
+  static constexpr std::streamsize kLongestLine = 64 * 1024;  // no table has labels this long
 
   explicit Table(const std::string& path) : path_(path) {
     std::error_code error;
@@ -163,7 +163,7 @@ class Table {
 };
 
 UnitMap<std::uint64_t> frequencies(const std::vector<Bigram>& bigrams) {
-  // In a text a unit's two counts are equal but for the first and the last unit.
+  // In a text, a unit's two counts agree except for the first and the last unit.
   struct Sides {
     double from = 0;
     double to = 0;

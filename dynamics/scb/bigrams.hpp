@@ -10,24 +10,24 @@
 
 namespace popflow::scb {
 
-/// The token that stands for every unit without a token of its own. No unit of a text is called
-/// so: words have no brackets, and characters are one character.
+/// Token for all units without their own token. No unit of a text has this name: words contain no
+/// brackets, and characters are single characters.
 inline constexpr const char* other_token = "(other)";
 
-/// How often one token follows another. Tokens are ordered by frequency, ties by code points;
-/// `(other)`, where there is one, is the last.
+/// Bigram counts. Tokens are ordered by frequency, ties by code points; `(other)`, if present, is
+/// the last.
 struct BigramCounts {
   std::vector<std::string> labels;
   Eigen::MatrixXd count;  ///< (next, previous)
-  std::size_t kinds = 0;  ///< different units, with a token of their own or without
+  std::size_t kinds = 0;  ///< number of different units, with or without their own token
 
   [[nodiscard]] bool has_other() const { return kinds > labels.size(); }
-  /// Share of the bigrams that go on from `(other)`.
+  /// Fraction of all bigrams whose first unit is `(other)`.
   [[nodiscard]] double share_of_other() const;
 };
 
-/// Counts the bigrams of a text. With more than `limit` different units the limit - 1 most
-/// frequent have a token of their own and the rest shares `(other)`; without a limit all have one.
+/// Counts the bigrams of a text. With more than `limit` different units, the limit - 1 most
+/// frequent get their own token and the rest shares `(other)`; without a limit all get their own.
 /// Throws InputError for a text that cannot be read or has fewer than 2 different units.
 BigramCounts count_text(const std::string& path, TextUnit unit, std::optional<std::int64_t> limit);
 
@@ -37,8 +37,8 @@ BigramCounts count_text(const std::string& path, TextUnit unit, std::optional<st
 /// InputError with the line's number.
 BigramCounts read_counts(const std::string& path, std::optional<std::int64_t> limit);
 
-/// P(next, previous): the counts with one added to each, columns normalised. So every entry is
-/// positive and the chain irreducible.
+/// P(next, previous): the counts plus one, with normalised columns. Every entry is positive, so the
+/// chain is irreducible.
 Eigen::MatrixXd transition_matrix(const BigramCounts& counts);
 
 }  // namespace popflow::scb

@@ -13,8 +13,8 @@
 namespace popflow::scb {
 namespace {
 
-// Each part of the problem has streams of its own, one a column, so that P does not change with
-// the context, nor positions with a concentration.
+// Each part of the problem has its own streams, one per column, so that P does not depend on the
+// context, and positions do not depend on a concentration.
 enum class Part : std::uint32_t { transitions, positions, weights };
 
 RandomStream stream(std::uint64_t seed, Part part, Eigen::Index column) {
@@ -22,14 +22,15 @@ RandomStream stream(std::uint64_t seed, Part part, Eigen::Index column) {
           static_cast<std::uint64_t>(column)};
 }
 
-/// A Dirichlet vector as the softmax of log-gamma variates: the gammas themselves would all
-/// underflow at small concentrations and leave 0/0.
+/// A Dirichlet vector as the softmax of log-gamma variates. At small concentrations the gamma
+/// variates themselves would all underflow, which leaves 0/0.
 Eigen::VectorXd dirichlet(RandomStream& random, Eigen::Index size, double concentration) {
   Eigen::VectorXd logarithm(size);
   for (double& x : logarithm) x = random.log_gamma_variate(concentration);
   Eigen::Index largest = 0;
   const double top = logarithm.maxCoeff(&largest);
-  // Below about 1e-306 even logarithms overflow; the limit of the distribution is one entry of 1.
+  // Below about 1e-306 even logarithms overflow; in this limit the distribution has a single entry
+  // of 1.
   if (std::isinf(top)) return Eigen::VectorXd::Unit(size, largest);
   Eigen::VectorXd weight(size);
   double sum = 0;
@@ -40,7 +41,7 @@ Eigen::VectorXd dirichlet(RandomStream& random, Eigen::Index size, double concen
   return weight / sum;
 }
 
-/// `count` distinct numbers below `n`, all subsets equally likely, ascending (Floyd's method).
+/// `count` distinct numbers below `n`, ascending; all subsets are equally likely (Floyd's method).
 std::vector<std::int64_t> distinct_below(RandomStream& random, std::int64_t n, std::int64_t count) {
   std::unordered_set<std::int64_t> chosen;
   for (std::int64_t top = n - count; top < n; ++top) {

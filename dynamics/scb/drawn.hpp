@@ -7,14 +7,14 @@
 
 namespace popflow::scb {
 
-/// A transition matrix (vocabulary x vocabulary) with independent Dirichlet(concentration)
-/// columns. Column m depends on the seed, the vocabulary, the concentration and m alone. For tiny
-/// concentrations entries may underflow to 0, columns still sum to 1.
+/// A transition matrix (vocabulary x vocabulary) with independent Dirichlet(concentration) columns.
+/// Column m depends only on the seed, the vocabulary, the concentration and m. At tiny
+/// concentrations entries may underflow to 0; columns still sum to 1.
 Eigen::MatrixXd draw_transitions(std::int64_t vocabulary, double concentration, std::uint64_t seed);
 
-/// For each query `sparsity` distinct positions, uniform on [0, context_length), with
-/// Dirichlet(concentration) weights, or equal ones where the concentration is 0. Takes no memory
-/// of the context's length. Throws UsageError when sparsity exceeds context_length.
+/// For each query, `sparsity` distinct positions, uniform on [0, context_length), with
+/// Dirichlet(concentration) weights, or equal ones if the concentration is 0. Uses no memory of the
+/// context's length. Throws UsageError if sparsity exceeds context_length.
 Positions draw_positions(std::int64_t vocabulary, std::int64_t context_length,
                          std::int64_t sparsity, double concentration, std::uint64_t seed);
 

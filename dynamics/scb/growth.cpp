@@ -12,15 +12,15 @@ namespace popflow::scb {
 
 namespace {
 
-/// One signal while the other is held: dx/dt = gain - rate x.
+/// One signal while the other is fixed: dx/dt = gain - rate x.
 struct Relaxation {
   double gain = 0, rate = 0;
 
-  /// x after a time h; a difference from x, which may be far smaller than gain/rate.
+  /// x after a time h, computed as a difference from x, which may be far smaller than gain/rate.
   [[nodiscard]] double after(double x, double h) const {
     return x - (gain - rate * x) * math::expm1(-rate * h) / rate;
   }
-  /// The time in which x changes by the share `part`.
+  /// Time in which x changes by the fraction `part`.
   [[nodiscard]] double time_of(double x, double part) const {
     const double way = std::abs(gain / rate - x);
     return way > part * x ? -math::log1p(-part * x / way) / rate
@@ -46,8 +46,8 @@ Growth::Growth(const Problem& problem, Variant variant) {
 double Growth::rate() const { return std::sqrt(of_V_ * of_A_); }
 
 double Growth::boost_time() const {
-  constexpr double kEarly = 0.01;   // of the times in which the first terms of the series are wrong
-  constexpr double kChange = 0.02;  // of a signal in a step
+  constexpr double kEarly = 0.01;   // of the times at which the series' first terms are wrong
+  constexpr double kChange = 0.02;  // relative change of a signal per step
   const double speed_V = of_V_ / K_P_;
   const double speed_A = of_A_ / kappa_ * K_P_;
   const double drift = speed_V * uniform_;
@@ -55,9 +55,9 @@ double Growth::boost_time() const {
       kEarly * std::min({1 / drift, 1 / rate(), math::pow(drift * drift * speed_A, -1.0 / 3)});
   double v = drift * t;
   double a = speed_A * drift * t * t / 2;
-  // Each in turn by its exact solution, which stays stable where one relaxes in far less than the
-  // time in which the other grows: with a small K_P, V is at its equilibrium from T on, and the
-  // attention takes 1/(2 K_P).
+  // Each in turn by its exact solution, which stays stable if one relaxes much faster than the
+  // other grows: with a small K_P, V is at its equilibrium from T on, and the attention takes 1/(2
+  // K_P).
   for (;;) {
     const auto of_V = [&] {
       return Relaxation{speed_V * (uniform_ + kappa_ * a), speed_V * (uniform_ + kappa_ * a * a)};

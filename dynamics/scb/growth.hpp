@@ -5,19 +5,20 @@
 
 namespace popflow::scb {
 
-/// How v = signal_V and a = signal_A grow with linear attention from a uniform start, V0 = mu 1'
-/// and A0 = 11'/T, by their two equations
-///   dv/dt = of_V/K_P (1/T + kappa a - (1/T + kappa a^2) v),   da/dt = of_A/kappa K_P (v - v^2 a).
+/// Growth of v = signal_V and a = signal_A with linear attention from a uniform start, V0 = mu 1'
+/// and A0 = 11'/T, by two equations:
+///   dv/dt = of_V/K_P (1/T + kappa a - (1/T + kappa a^2) v),
+///   da/dt = of_A/kappa K_P (v - v^2 a).
 class Growth {
  public:
   Growth(const Problem& problem, Variant variant);
 
-  /// Their rate while they are small and above the drift of 1/T that starts them, sqrt(kappa K_P)
-  /// with the preconditioner.
+  /// Growth rate of the signals while they are small and above the drift of 1/T that starts them;
+  /// sqrt(kappa K_P) with the preconditioner.
   [[nodiscard]] double rate() const;
-  /// The time until v a = 1/2, to some 2%. Without the preconditioner columns have speeds of their
-  /// own, and it takes their mean: up to a third too short. For problems with a signal. Takes some
-  /// 0.1 ms.
+  /// Time until v a = 1/2, to about 2%. Without the preconditioner columns have individual speeds,
+  /// and their mean is used: up to a third too short. For problems with a signal. Takes about 0.1
+  /// ms.
   [[nodiscard]] double boost_time() const;
 
  private:

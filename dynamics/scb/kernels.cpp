@@ -12,18 +12,18 @@ namespace popflow::scb {
 
 namespace {
 
-// Eight running sums, spelled out in pairs, because left to itself the compiler spills them; more
-// would not fit the registers every x86-64 has.
+// Eight partial sums, written out in pairs, because the compiler would otherwise spill them; more
+// would not fit the registers of every x86-64.
 constexpr std::size_t kPairs = 4;
 
-// Numbers by which a stream is fetched ahead: a page, at whose end the processor's own fetching
-// stops.
+// Prefetch distance in numbers: one page, because the processor's own prefetching stops at page
+// ends.
 constexpr std::size_t kAhead = 512;
 
-// Running sums over a column.
+// Partial sums over a column.
 class RunningSums {
  public:
-  // Eight numbers.
+  // Adds eight numbers.
   void add(const Pair (&v)[kPairs]) {
     for (std::size_t pair = 0; pair < kPairs; ++pair) {
       sum_[pair] += v[pair];

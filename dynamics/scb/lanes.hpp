@@ -15,7 +15,7 @@ struct SignalProblem {
   Number T;
 };
 
-/// The flow and the events in signal coordinates for many trajectories at once, on
+/// Formulas of the flow and the events in signal coordinates for many trajectories at once, on
 /// (alpha_V, rho_V, alpha_A).
 const LaneFormulas& signal_lanes();
 /// Writes the parameters of signal_lanes().

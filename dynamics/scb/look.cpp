@@ -10,7 +10,7 @@ const BoundTable<ObservableInfo, Look>& observable_table() {
   const char* section_4 = "arXiv 2410.23438, section 4";
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss", section_2, 1e-16}, [](const Look& x) { return x.loss; }},
-      // Terms of second order in V - P and A - Q, which have errors of 1e-16 to 1e-15.
+      // Terms of second order in V - P and A - Q, whose errors are 1e-16 to 1e-15.
       {{"excess_loss", "L - L*", "population loss above its minimum", section_2, 1e-30},
        [](const Look& x) { return x.excess_loss; }},
       {{"signal_V", "tr(V'P Sigma)/K_P", "signal of the value matrix; 1 at V = P", section_4},

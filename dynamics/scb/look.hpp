@@ -7,27 +7,27 @@
 #include "popflow/bound.hpp"
 #include "popflow/system_info.hpp"
 
-/// The numbers that are recorded of a state, each declared together with what it is worked out
-/// from.
+/// Recorded values of a state, each declared together with the function that computes it.
 namespace popflow::scb {
 
-/// A state, for the observables.
+/// Evaluation of a state for the observables.
 struct Look {
   const ValueReport& V;
   const AttentionReport& A;
   double loss = 0;
   double excess_loss = 0;
-  double signal_V = 0;  ///< NaN where P has no signal
-  double signal_A = 0;  ///< NaN where Q has none
+  double signal_V = 0;  ///< NaN if P has no signal
+  double signal_A = 0;  ///< NaN if Q has no signal
 };
 
-/// A state, for the events: only what they need, since they are asked for after every step.
+/// Evaluation of a state for the events: only what they need, because they are evaluated after
+/// every step.
 struct EventLook {
   SignalLook<double> signals{};
   std::int8_t stage = 1;
 };
 
-/// The end of a run, as it is and as rounding and normalising make it.
+/// End of a run, before and after rounding and normalising.
 struct EndLook {
   struct Side {
     const ValueReport& V;
@@ -35,9 +35,9 @@ struct EndLook {
     double loss = 0;
   };
   Side before, after;
-  const Kept& kept;            ///< of A
+  const Kept& kept;            ///< weights of A that are kept
   Eigen::Index V_without = 0;  ///< columns of V without a positive sum
-  double below_threshold = 0;  ///< columns of A, after stage 1
+  double below_threshold = 0;  ///< number of columns of A, after stage 1
 };
 
 const BoundTable<ObservableInfo, Look>& observable_table();

@@ -1,4 +1,4 @@
-// Notes on the problem that a run prints at its start.
+// Notes on a problem, shown at the start of a run.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace popflow::scb {
 
 namespace {
 
-/// Four digits.
+/// Formats four digits.
 std::string brief(double value) {
   std::ostringstream text;
   text.precision(4);
@@ -114,9 +114,9 @@ std::vector<std::string> Scb::warnings() const {
 }
 
 double Scb::splitting_error(double dt) const {
-  // In the slow state the penalty displaces each column's sum from its quasi-steady value by
-  // T lambda / rate; between proximal steps the sum relaxes, and they displace it by
-  // T lambda dt / (1 - e^(-rate dt)).
+  // In the slow state the penalty displaces each column's sum from its quasi-steady value by T
+  // lambda / rate. Between proximal steps the sum relaxes, so that they displace it by T lambda dt
+  // / (1 - e^(-rate dt)).
   const double mean2 = problem_.mu.squaredNorm();
   const auto added = [&](double mu, double weight) {
     const double z = mu * mean2 / natural_ * dt;

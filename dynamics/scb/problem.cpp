@@ -57,7 +57,7 @@ Problem drawn(const Ingredients& ingredients) {
   return problem;
 }
 
-/// Notes on the tokens of a text or a table, and whether there is enough of it to estimate P.
+/// Notes on the tokens of a text or a table, and on whether the counts suffice to estimate P.
 std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
                            const std::string& units) {
   std::vector<Note> notes;
@@ -70,7 +70,7 @@ std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
          << 100 * counts.share_of_other() << "% of the text (--vocab-size keeps more)";
     notes.push_back({text.str()});
   }
-  // P has one added to each count: with fewer bigrams than entries it is mostly what was added.
+  // P has one added to each count: with fewer bigrams than entries, P mostly consists of that.
   if (counts.count.sum() < tokens * tokens) {
     std::ostringstream text;
     text << path << " has " << counts.count.sum()
@@ -87,8 +87,7 @@ Problem counted(const Ingredients& ingredients) {
   const bool from_text = own.has("text");
   const std::string& path = own.word(from_text ? "text" : "counts");
   std::optional<std::int64_t> limit;
-  // A text has thousands of words, so there the default size holds; a table is as large as it was
-  // made.
+  // A text has thousands of words, so it uses the default size; a table is used as it is.
   if (own.given("vocab-size") || (from_text && own.has("vocab-size"))) {
     limit = own.integer("vocab-size");
   }

@@ -11,11 +11,11 @@
 
 namespace popflow::scb {
 
-/// The positions that matter for query k: the non-zeros of column k of Q, sorted by position.
-/// Unused slots have weight 0 and position -1 and come last.
+/// Relevant positions for query k: the non-zeros of column k of Q, sorted by position. Unused slots
+/// have weight 0 and position -1 and come last.
 struct Positions {
   std::int64_t context_length = 0;  ///< T
-  /// (slot, query): weight q_k(position), and the position itself.
+  /// (slot, query): the weight q_k(position), and the position.
   Eigen::MatrixXd weight;
   Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic> position;
   [[nodiscard]] Eigen::Index slots() const { return weight.rows(); }
@@ -28,24 +28,24 @@ struct Problem {
   Eigen::VectorXd mu;
   Positions Q;
   std::optional<Eigen::MatrixXd> V0;  ///< a start that came with the problem
-  /// tr(V' P Sigma)/K_P of the pretrained V that this V0 was made from.
+  /// tr(V' P Sigma)/K_P of the pretrained V from which this V0 was made.
   std::optional<double> transfer_correlation = {};
-  std::vector<std::string> labels = {};  ///< of the tokens, when they come from text
-  std::vector<Note> notes = {};          ///< on what was counted
+  std::vector<std::string> labels = {};  ///< labels of the tokens, if they come from text
+  std::vector<Note> notes = {};          ///< notes on the counts
   [[nodiscard]] Eigen::Index vocabulary() const { return P.rows(); }
 };
 
-/// Draws, reads or counts the problem, as the parameters say, and resolves sizes found in a file
-/// into `ingredients.own`. Throws UsageError for contradictions, InputError for a wrong file.
+/// Draws, reads or counts the problem according to the parameters, and resolves sizes found in a
+/// file into `ingredients.own`. Throws UsageError for contradictions, InputError for a wrong file.
 ///
-/// Reads of `own` vocab-size, context-length, sparsity, transition-concentration,
-/// position-concentration, text, text-unit and counts; of the setting the problem file and the
-/// seed.
+/// Uses vocab-size, context-length, sparsity, transition-concentration, position-concentration,
+/// text, text-unit and counts of `own`, and the problem file and the seed of the setting.
 Problem make_problem(const Ingredients& ingredients);
 
-/// The stationary distribution of a column-stochastic matrix by the Grassmann-Taksar-Heyman
-/// elimination, which subtracts nothing and so is accurate in every component. Throws InputError
-/// (with `name`) when the chain is reducible: there is no positive stationary vector, or many.
+/// Stationary distribution of a column-stochastic matrix by the Grassmann-Taksar-Heyman
+/// elimination, which subtracts nothing and is therefore accurate in every component. Throws
+/// InputError (with `name`) if the chain is reducible: there is no positive stationary vector, or
+/// more than one.
 Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::string& name);
 
 /// A non-zero of a column of Q.
@@ -54,11 +54,11 @@ struct WeightedPosition {
   double weight = 0;
 };
 
-/// Puts one column's non-zeros into column `query` of `positions`, whose matrices have their size
-/// already: sorted by position, zero weights left out, unused slots last.
+/// Writes one column's non-zeros into column `query` of `positions`, whose matrices have their
+/// final size: sorted by position, zero weights left out, unused slots last.
 void set_column(Positions& positions, Eigen::Index query, std::vector<WeightedPosition> column);
 
-/// The labels as one text, separated by blanks (no label holds a blank), and back.
+/// Joins the labels with blanks (no label contains a blank), and splits them again.
 std::string joined_labels(const std::vector<std::string>& labels);
 std::vector<std::string> split_labels(const std::string& text);
 

@@ -23,7 +23,7 @@ class Reader : private ProblemFile {
   Problem read();
 
  private:
-  /// Where a shape comes from.
+  /// Reason for a shape, for messages.
   [[nodiscard]] std::string as_P_has() const {
     return "P has " + std::to_string(problem_.vocabulary()) + " tokens";
   }
@@ -60,7 +60,7 @@ void Reader::read_stationary() {
   const Eigen::VectorXd mu = vector("mu", static_cast<std::size_t>(N), as_P_has());
   for (Eigen::Index n = 0; n < N; ++n) {
     const char* reason = probability_fault(mu[n]);
-    // A subnormal number counts as 0: the flow divides by mu.
+    // A subnormal number counts as 0, because the flow divides by mu.
     if (!reason && !std::isnormal(mu[n])) reason = "; every entry must be positive";
     if (reason) throw bad(entry_name("mu", n) + " is " + shortest(mu[n]) + reason);
   }
@@ -84,7 +84,7 @@ void Reader::read_start() {
 }
 
 /// A run's file keeps the labels on the dimension `token`, which its problem shares with its root.
-/// They are an ornament: what is no list of N words is taken for another thing.
+/// Labels are optional: anything but a list of N words is ignored.
 void Reader::read_labels() {
   for (const std::string& dimension : {inside("token"), std::string("token")}) {
     if (!file().has_dataset(dimension)) continue;
@@ -153,8 +153,8 @@ void Reader::read_sparse() {
   require_columns_sum_to_one("Q_value", Q.weight.colwise().sum());
 }
 
-/// Calls visit(position, query, value) for each entry of the dense Q, row by row. The matrix may
-/// be far larger than its non-zeros, so it is never held whole.
+/// Calls visit(position, query, value) for each entry of the dense Q, row by row. The matrix may be
+/// far larger than its non-zeros, so it is never held in memory as a whole.
 template <class Visit>
 void Reader::for_each_dense_entry(Visit visit) const {
   const std::vector<std::size_t> size = shape("Q");
@@ -210,13 +210,13 @@ void Reader::compare_with_dense() const {
   const Positions& Q = problem_.Q;
   require_shape("Q", static_cast<std::size_t>(Q.context_length),
                 static_cast<std::size_t>(problem_.vocabulary()), as_P_has());
-  // Both go through a column by ascending position: one cursor a column is enough.
+  // Both traverse a column by ascending position, so one cursor per column suffices.
   std::vector<Eigen::Index> next(static_cast<std::size_t>(problem_.vocabulary()), 0);
   for_each_dense_entry([&](std::int64_t position, Eigen::Index query, double value) {
     Eigen::Index& slot = next[static_cast<std::size_t>(query)];
     double sparse = 0;
     if (slot < Q.slots() && Q.position(slot, query) == position) sparse = Q.weight(slot++, query);
-    // Written so that a NaN disagrees.
+    // Written so that NaN counts as a disagreement.
     if (std::abs(value - sparse) <= problem_tolerance) return;
     throw bad(entry_name("Q", position, query) + " is " + shortest(value) +
               ", but Q_value with Q_position says " + shortest(sparse) + "; the two must agree");

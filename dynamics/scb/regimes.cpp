@@ -1,4 +1,4 @@
-// The stages of training, and which weights the l1 term holds at zero.
+// Stages of training, and the set of weights that the l1 term holds at zero.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace popflow::scb {
 
 namespace {
 
-/// Time left until `end`; at `end` itself, up to its rounding, none.
+/// Time left until `end`; zero within rounding of `end`.
 double left(double end, double t) {
   return end - t - (1e-12 * end + std::numeric_limits<double>::min());
 }
@@ -40,7 +40,7 @@ Regime Scb::stages_from(const Regime& regime, double t, bool same_problem) const
   if (stages[kStage] == 1) return {};
   if (same_problem) {
     stages[kSince] -= t;
-  } else {  // where the loss is not on its plateau
+  } else {  // the loss is not on its plateau
     stages[kStage] = 2;
     stages[kSince] = 0;
     stages[kLoss] = std::numeric_limits<double>::quiet_NaN();
@@ -86,8 +86,8 @@ const AttentionPart& Scb::attention(StateView x) const {
 }
 
 double Scb::signal_left(StateView x) const {
-  // With both signals negative V goes to -P and A to -Q: the weights that stand for Q are the
-  // smallest, and no threshold finds them.
+  // With both signals negative, V converges to -P and A to -Q: the weights that represent Q are
+  // then the smallest, and no threshold finds them.
   const double of_V = value_->signal(x.data());
   const double product = signal_product(of_V / transition_.K_P, x);
   return *training_.two_stage->signal - (of_V > 0 ? product : -std::abs(product));
@@ -104,14 +104,14 @@ void Scb::switch_stage(std::span<double> x, std::span<double> regime, double t) 
   const TwoStage& two = *training_.two_stage;
   double* a = x.data() + value_size_;
   const bool begins = stage({x, regime}) == 1;
-  // In stage 2 a sign may be what has changed.
+  // In stage 2 the switch may be a change of sign.
   if (!begins && stage_left({x, regime}, t) > 0) return;
   if (begins) {
     const Kept kept = attention_->sparsify(a, two.threshold, true);
     regime[kWithout] = static_cast<double>(kept.columns_without);
   }
   const double loss = excess_loss(value_->report(x.data(), t), attention_->report(a));
-  // A loss that is not finite is no plateau; that the run has diverged is for the driver to see.
+  // A loss that is not finite is no plateau; the driver detects that the run has diverged.
   const bool ends = !begins && std::isfinite(loss) && regime[kLoss] - loss <= two.plateau_fall;
   regime[kStage] = ends ? 3 : 2;
   regime[kSince] = t;
@@ -128,7 +128,7 @@ bool Scb::penalised(StateView x) const {
 ActiveSet::Drift Scb::drift(StateView x, double t, std::span<double> g) const {
   const Coupling c = value_->coupling(x.data(), t);
   const Drive drive = attention(x).derivative(x.data() + value_size_, c, g.data());
-  // A weight's drift is a sum of terms of these sizes, each with some roundings.
+  // A weight's drift is a sum of terms of these sizes, each with a few rounding errors.
   const double size = std::abs(c.PV) + std::abs(c.VV) * natural_ + std::abs(c.along) +
                       c.norm2 * std::sqrt(drive.ss);
   return {g, 64 * std::numeric_limits<double>::epsilon() * size};

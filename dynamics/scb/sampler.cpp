@@ -27,14 +27,14 @@ struct Sampler::Batch {
   }
   std::vector<std::uint16_t> query, target, slot;
   std::vector<std::uint32_t> target_word;
-  std::vector<std::uint16_t> tokens;     ///< T of each sample
+  std::vector<std::uint16_t> tokens;     ///< T per sample
   Eigen::MatrixXd counts;                ///< X 1
   Eigen::MatrixXd U;                     ///< X a_k
   Eigen::MatrixXd R;                     ///< e_y - V X a_k
   Eigen::MatrixXd Z;                     ///< V' R, then what each token adds
   std::vector<Eigen::VectorXd> softmax;  ///< a_k of the queries that occur (softmax)
-  std::vector<std::size_t> order;        ///< samples by query, in their order
-  std::vector<std::size_t> first;        ///< of each query's samples in `order`
+  std::vector<std::size_t> order;        ///< samples sorted by query, otherwise in order
+  std::vector<std::size_t> first;        ///< start of each query's samples in `order`
 };
 
 namespace {
@@ -77,13 +77,13 @@ void Sampler::draw_queries(const SampleKey& key, Batch& batch) const {
     batch.slot[i] = positions_[batch.query[i]].draw(word[1]);
     batch.target_word[i] = word[2];
   }
-  // By query, stably.
+  // Stable counting sort by query.
   std::fill(batch.first.begin(), batch.first.end(), std::size_t{0});
   for (const std::uint16_t k : batch.query) ++batch.first[k + 1U];
   std::partial_sum(batch.first.begin(), batch.first.end(), batch.first.begin());
   for (std::size_t i = batch.query.size(); i-- > 0;)
     batch.order[--batch.first[batch.query[i] + 1U]] = i;
-  // first[k + 1] was moved down to where query k's samples begin.
+  // first[k + 1] was decremented to the start of query k's samples.
   std::copy(batch.first.begin() + 1, batch.first.end(), batch.first.begin());
   batch.first.back() = batch.query.size();
 }
@@ -102,8 +102,8 @@ void Sampler::find_softmax(const double* A, Batch& batch) const {
 
 namespace {
 
-/// The sum of the attention over the positions of each token, and their number. Several sums beside
-/// one another, because an addition must wait for the one before it to the same place.
+/// Sum of the attention over the positions of each token, and their number. Keeps several partial
+/// sums, because successive additions to the same place must wait for each other.
 class AttendedTokens {
  public:
   void start(std::size_t vocabulary) {
@@ -146,7 +146,7 @@ void Sampler::draw(const double* A, const SampleKey& key, std::size_t i, Batch& 
   const double* a = variant_.softmax ? batch.softmax[k].data() : A + k * T_;
   thread_local AttendedTokens attended;
   attended.start(N);
-  // A piece at a time, so that words and tokens stay in the nearest cache.
+  // In pieces, so that words and tokens stay in the first-level cache.
   constexpr std::size_t kPiece = 1024;
   std::uint32_t words[kPiece];
   for (std::size_t begin = 0; begin < T_; begin += kPiece) {
@@ -170,7 +170,7 @@ void Sampler::draw(const double* A, const SampleKey& key, std::size_t i, Batch& 
 
 void Sampler::multiply(const Eigen::MatrixXd& V, std::span<const double> weights, double* dV,
                        Batch& batch) const {
-  // A few columns a task: the products have the same bits on any number of threads.
+  // Columns per task: the products have the same bits for any number of threads.
   constexpr Eigen::Index kColumns = 16;
   const Eigen::Index N = problem_.vocabulary();
   const auto size = static_cast<Eigen::Index>(weights.size());
@@ -186,7 +186,7 @@ void Sampler::multiply(const Eigen::MatrixXd& V, std::span<const double> weights
   });
   find_gains(weights, batch);
 
-  // R and U are the weighted ones from here on.
+  // R and U contain the weights from here on.
   for (Eigen::Index i = 0; i < size; ++i) batch.R.col(i) *= weights[static_cast<std::size_t>(i)];
   if (variant_.inverse_frequency) batch.U.array().colwise() /= problem_.mu.array();
   const auto column_tasks = static_cast<std::size_t>((N + kColumns - 1) / kColumns);
@@ -213,7 +213,7 @@ void Sampler::find_gains(std::span<const double> weights, Batch& batch) const {
 
 namespace {
 
-/// out += the sum over `count` samples of gains[x_t].
+/// out += sum over `count` samples of gains[x_t].
 template <std::size_t count>
 void add_gains(const std::uint16_t* const* tokens, const double* const* gains, const double* a,
                double* out, std::size_t n) {
@@ -227,8 +227,8 @@ void add_gains(const std::uint16_t* const* tokens, const double* const* gains, c
 }  // namespace
 
 void Sampler::add_attention(const Batch& batch, double* dA) const {
-  // Stretches of columns, in each a column's samples in their order, four at a time: no two threads
-  // write to one place, and the sum's order is fixed.
+  // Ranges of columns, with each column's samples in order, four at a time: no two threads write to
+  // the same place, and the order of summation is fixed.
   constexpr std::size_t kStretch = 4096;
   constexpr std::size_t kTogether = 4;
   const auto N = static_cast<std::size_t>(problem_.vocabulary());

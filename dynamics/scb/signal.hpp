@@ -2,8 +2,8 @@
 
 #include "popflow/math.hpp"
 
-/// The equations of the scalars by which V and the attention stay on their lines, for any type of
-/// number: V = (mean) 1' + alpha P~ + rho R0 and a_k = 1/T + alpha (q_k - 1/T).
+/// Equations of the scalars that describe V and the attention on their invariant lines, for any
+/// type of number: V = (mean) 1' + alpha P~ + rho R0 and a_k = 1/T + alpha (q_k - 1/T).
 namespace popflow::scb {
 
 /// The scalars of V.
@@ -14,7 +14,7 @@ struct ValueScalars {
 template <class Number>
 ValueScalars(Number, Number) -> ValueScalars<Number>;
 
-/// Traces of the problem by which the attention sees V.
+/// Traces of the problem through which the attention depends on V.
 template <class Number>
 struct ValueTraces {
   Number x;    ///< tr(R0' P Sigma)
@@ -31,14 +31,14 @@ struct ValueTraces {
   }
 };
 
-/// dV/dt by the attention's c_q and c_2 (Drive).
+/// dV/dt from the attention's c_q and c_2 (Drive).
 template <class Number>
 POPFLOW_MATH_INLINE ValueScalars<Number> rates_of(const ValueScalars<Number>& V, const Number& q,
                                                   const Number& two) {
   return {q - two * V.alpha, -two * V.rho};
 }
 
-/// An attention that is one scalar, in what V sees of it.
+/// An attention given by one scalar, as V sees it.
 template <class Number>
 struct AttentionTraces {
   Number uniform;  ///< 1/T
@@ -62,7 +62,7 @@ POPFLOW_MATH_INLINE Number rate_of(const Number& alpha, const Number& PV, const 
   return PV - VV * alpha;
 }
 
-/// A state, for the events that follow from the signals alone.
+/// State of the signals, for events that depend on them alone.
 template <class Number>
 struct SignalLook {
   Number signal_V;
@@ -71,7 +71,7 @@ struct SignalLook {
   Number T;
 };
 
-/// By K_P signal_V and kappa signal_A.
+/// From K_P signal_V and kappa signal_A.
 template <class Number>
 POPFLOW_MATH_INLINE SignalLook<Number> signal_look(const Number& of_V, const Number& of_A,
                                                    const Number& K_P, const Number& kappa,
@@ -80,8 +80,7 @@ POPFLOW_MATH_INLINE SignalLook<Number> signal_look(const Number& of_V, const Num
   return {signal_V, signal_V * of_A / kappa, kappa, T};
 }
 
-/// As at the end of stage 1, both signals of the wrong sign, whose product is positive too, do not
-/// count.
+/// As at the end of stage 1, two negative signals do not count, although their product is positive.
 template <class Number>
 POPFLOW_MATH_INLINE Number boosted(const SignalLook<Number>& x) {
   return math::select(x.signal_V > 0, x.product, -math::abs(x.product)) - 0.5;

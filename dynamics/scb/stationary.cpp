@@ -6,9 +6,9 @@
 namespace popflow::scb {
 
 // Grassmann, Taksar, Heyman, Operations Research 33 (1985) 1107. States are removed from the last
-// on; what is left is the chain watched only while it is in the states that remain. Diagonal
-// entries are never used, so that no 1 - p is ever taken, and every number is a sum of products of
-// non-negative ones.
+// one on; the remaining matrix is that of the chain observed only in the remaining states. Diagonal
+// entries are never used, so that no 1 - p is computed, and every number is a sum of products of
+// non-negative numbers.
 Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::string& name) {
   const auto reducible = [&name](const std::string& reason) {
     return InputError(name +
@@ -19,7 +19,7 @@ Eigen::VectorXd stationary_distribution(const Eigen::MatrixXd& P, const std::str
   Eigen::MatrixXd a = P;
   for (Eigen::Index n = a.rows() - 1; n > 0; --n) {
     const double leaving = a.col(n).head(n).sum();
-    // A subnormal number has lost digits, and dividing by it may overflow: as good as none.
+    // A subnormal number has lost digits, and dividing by it may overflow: it counts as zero.
     if (!std::isnormal(leaving)) {
       throw reducible("from token " + std::to_string(n) + " no token below it is ever reached");
     }

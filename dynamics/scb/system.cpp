@@ -17,7 +17,7 @@ namespace popflow::scb {
 
 namespace {
 
-// The dense Q is written beside the sparse one up to this size.
+// Up to this size, the dense Q is written in addition to the sparse one.
 constexpr double kDenseBytes = 64.0 * 1024 * 1024;
 
 std::size_t size_of(const std::vector<StateBlock>& blocks) {
@@ -25,7 +25,8 @@ std::size_t size_of(const std::vector<StateBlock>& blocks) {
                          [](std::size_t sum, const StateBlock& b) { return sum + b.size; });
 }
 
-/// Divides each column by its sum; one without a positive sum stays. How many those are.
+/// Divides each column by its sum, unless the sum is not positive. Returns the number of such
+/// columns.
 Eigen::Index normalise_columns(Eigen::MatrixXd& V) {
   Eigen::Index without = 0;
   for (Eigen::Index m = 0; m < V.cols(); ++m) {
@@ -119,7 +120,7 @@ Capabilities Scb::capabilities() const {
       .sampled = full ? Capability<Sampled>(this)
                       : Lacking{"single samples leave the reduced coordinates; use --coordinates "
                                 "full"},
-      // At rest noise is to move nothing, whatever the samples keep.
+      // At rest, noise must not move the state, whatever the samples conserve.
       .noise_projection = full && (variant_.project || variant_.softmax || staged) ? this : nullptr,
       .switching = staged || active_set_ ? this : nullptr,
       .proximal = l1 && !active_set_ ? this : nullptr,
@@ -174,7 +175,7 @@ void Scb::describe() {
     shape_.events.emplace_back("fast_phase_end");
   events_ = event_table().select(shape_.events);
 
-  // In two stages the invariants end with the projection.
+  // With two stages, the invariants end with the projection.
   if (training_.two_stage || !(variant_.project || variant_.softmax)) return;
   shape_.invariants.emplace_back("attention_sum_error");
   const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
@@ -235,13 +236,13 @@ double Scb::default_end() const {
   const auto T = static_cast<double>(problem_.Q.context_length);
   if (no_signal_V_ || no_signal_A_) return two_digits(10 + T);
   if (variant_.softmax) {
-    // V relaxes within T; then d w/dt = K_P q e^w / T runs away at t = T / (K_P q).
+    // V relaxes within T; then d w/dt = K_P q e^w / T blows up at t = T / (K_P q).
     const double slow = variant_.inverse_frequency ? 1 : static_cast<double>(problem_.vocabulary());
     return two_digits(4 * T * slow * (1 + 1 / (transition_.K_P * (kappa_ + 1 / T))));
   }
   const Growth growth(problem_, variant_);
   if (training_.two_stage) {
-    constexpr double kSpans = 10;  // of the plateau's default
+    constexpr double kSpans = 10;  // relative to the plateau's default
     return two_digits(training_.two_stage->time.value_or(2 * growth.boost_time()) +
                       kSpans * 5 / growth.rate());
   }
@@ -332,7 +333,7 @@ void Scb::field(std::string_view name, StateView x, double /*t*/, const FieldSin
     return value_->field(name, x.data(), sink);
   std::span<const double> a = attention_state(x);
   const auto space = drifts_.borrow();
-  // Extrapolation keeps a constant to its last digit only.
+  // Extrapolation conserves a constant only up to its last digit.
   if (penalised(x)) a = active_set_->at_rest(a, signs(x.regime), *space);
   attention_->field(name, a.data(), sink);
 }
@@ -374,7 +375,7 @@ void Scb::precondition(StateView /*x*/, std::span<double> v) const {
   const Eigen::Index N = problem_.vocabulary();
   Eigen::Map<Eigen::MatrixXd> V(v.data(), N, N);
   Eigen::Map<Eigen::MatrixXd> A(v.data() + value_size_, problem_.Q.context_length, N);
-  // The gradient by softmax's logits has no part along 1 that a projection would take away.
+  // The gradient with respect to softmax's logits has no component along 1 to project out.
   const bool project = variant_.project && !variant_.softmax;
   workers_.run(static_cast<std::size_t>(N), v.size(), [&](std::size_t column) {
     const auto k = static_cast<Eigen::Index>(column);
@@ -401,7 +402,7 @@ void Scb::project_noise(StateView x, std::span<double> noise) const {
     std::fill(noise.begin(), noise.end(), 0.0);
     return;
   }
-  // What every single sample keeps with the projection: 1'V and 1'a (with softmax 1'w).
+  // With the projection, every single sample conserves 1'V and 1'a (with softmax 1'w).
   if (stage(x) != 1 || !(variant_.project || variant_.softmax)) return;
   const Eigen::Index N = problem_.vocabulary();
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), N, N);
@@ -439,7 +440,7 @@ double Scb::euler_step(StateView x, double t, double h, std::span<double> out,
   const FullAttention::Step step =
       full.euler_step(x.data() + value_size_, coupling, h, out.data() + value_size_);
   double bound = step.bound;
-  // V is small beside the attention.
+  // V is small compared with the attention.
   value_->derivative(x.data(), step.drive, out.data());
   for (std::size_t i = 0; i < value_size_; ++i) {
     out[i] = x[i] + h * out[i];
@@ -459,7 +460,7 @@ void Scb::final_values(StateView x, double t, std::span<double> values) const {
 
   Eigen::MatrixXd V = value_->matrix(x.data(), t);
   const Eigen::Index V_without = normalise_columns(V);
-  // Normalised columns leave the scalars' coordinates.
+  // Normalised columns leave the scalar coordinates.
   const FullValue normalised(transition_, std::move(V), variant_.inverse_frequency, natural_,
                              workers_);
   const std::vector<double> none(static_cast<std::size_t>(problem_.P.size()), 0.0);

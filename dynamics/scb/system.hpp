@@ -21,22 +21,22 @@ namespace popflow::scb {
 
 enum class Coordinates { full, support, signal };
 
-/// Where the flow starts: V0, and the attention's stretch of the state where it is not uniform.
+/// Start of the flow: V0, and the attention's section of the state if it is not uniform.
 struct Start {
   Eigen::MatrixXd V0;
-  bool standard = true;  ///< mu 1' or 11'/N, which needs no place in the file
+  bool standard = true;  ///< mu 1' or 11'/N, so the file need not contain it
   std::vector<double> attention = {};
-  /// tr(V' P Sigma)/K_P of the pretrained V that V0 was made from, where there was one.
+  /// tr(V' P Sigma)/K_P of the pretrained V from which V0 was made, if any.
   std::optional<double> correlation = {};
-  /// Where training in two stages goes on, as the regime says it; empty: at its beginning. Without
-  /// a loss (NaN) the plateau's span begins at the start.
+  /// Regime from which two-stage training continues; empty: from its beginning. Without a loss
+  /// (NaN), the plateau's span begins at the start.
   Regime stages = {};
 };
 
 /// The SCB flow of one problem: a value part and an attention part in the chosen coordinates. The
-/// state is the value part's numbers, then the attention part's. The regime says how training in
-/// two stages stands (RegimeEntry) and then, where the l1 term is followed exactly, the signs of
-/// the attention's entries (ActiveSet).
+/// state consists of the value part's numbers, followed by the attention part's. The regime holds
+/// the progress of two-stage training (RegimeEntry) and then, if the l1 term is integrated exactly,
+/// the signs of the attention's entries (ActiveSet).
 class Scb : public System,
             public GradientFlow,
             public popflow::Jacobian,
@@ -101,11 +101,11 @@ class Scb : public System,
 
   // For starts from this system's state.
   [[nodiscard]] Eigen::MatrixXd value_matrix(std::span<const double> x, double t) const;
-  /// What a transfer takes: V, its columns divided by their sums where the end of a run is rounded.
+  /// V for a transfer; its columns are divided by their sums if the end of a run is rounded.
   [[nodiscard]] Eigen::MatrixXd trained_value(std::span<const double> x, double t) const;
   [[nodiscard]] std::span<const double> attention_state(std::span<const double> x) const;
-  /// How training in two stages stands, as a run sees it that goes on from there with its own time,
-  /// on the same problem or on another, whose loss is another; empty in a run of one stage.
+  /// Progress of two-stage training for a run that continues from here with its own time, on the
+  /// same problem or on another with a different loss; empty for a run with one stage.
   [[nodiscard]] Regime stages_from(const Regime& regime, double t, bool same_problem) const;
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
@@ -113,49 +113,49 @@ class Scb : public System,
   [[nodiscard]] const Training& training() const { return training_; }
 
  private:
-  /// How training in two stages stands.
+  /// Entries of the regime for two-stage training.
   enum RegimeEntry : std::size_t {
     kStage,    ///< 1, 2, 3
-    kSince,    ///< when the plateau's present span began
-    kLoss,     ///< the excess loss then
-    kWithout,  ///< columns whose attention was below the threshold everywhere
+    kSince,    ///< start of the plateau's current span
+    kLoss,     ///< excess loss at that time
+    kWithout,  ///< number of columns whose attention was below the threshold everywhere
     kRegimeEntries,
   };
-  /// The attention as the stage that x is in trains it.
+  /// The attention part that the stage of x trains.
   [[nodiscard]] const AttentionPart& attention(StateView x) const;
   [[nodiscard]] bool projected(StateView x) const;
-  /// The stage at the start.
+  /// Stage at the start.
   [[nodiscard]] std::int8_t first_stage() const;
-  /// Does the flow feel the l1 term there?
+  /// Whether the l1 term acts on the flow at x.
   [[nodiscard]] bool penalised(StateView x) const;
-  /// What is left of the stage until it is over.
+  /// Positive until the stage is over, then zero or negative.
   [[nodiscard]] double stage_left(StateView x, double t) const;
   void switch_stage(std::span<double> x, std::span<double> regime, double t) const;
 
-  // The active set.
+  // Signs of the active set.
   template <class Number>
   [[nodiscard]] std::span<Number> signs(std::span<Number> regime) const {
     return regime.last(attention_size_);
   }
-  /// The attention's drift without the penalty, written to g.
+  /// Writes the attention's drift without the penalty to g.
   [[nodiscard]] ActiveSet::Drift drift(StateView x, double t, std::span<double> g) const;
   void switch_signs(std::span<double> x, std::span<double> regime, double t) const;
   void find_signs(std::span<double> x, std::span<double> regime, double t) const;
 
   [[nodiscard]] double excess_loss(const ValueReport& v, const AttentionReport& a) const;
-  /// signal_V signal_A, from signal_V.
+  /// signal_V signal_A, given signal_V.
   [[nodiscard]] double signal_product(double signal_V, StateView x) const;
   /// The event functions, from K_P signal_V and kappa signal_A.
   void signal_events(double of_V, double of_A, std::int8_t stage, std::span<double> values) const;
-  /// What signal_V signal_A lacks of stage 1's end.
+  /// Difference between signal_V signal_A and its value at the end of stage 1.
   [[nodiscard]] double signal_left(StateView x) const;
-  /// The largest rate at which the attention's column sums relax without the projection, where
-  /// V mu = mu; in words, its formula.
+  /// Largest rate at which the attention's column sums relax without the projection, if V mu = mu;
+  /// and its formula, in words.
   [[nodiscard]] double relaxation_rate() const;
   [[nodiscard]] std::string relaxation_words() const;
   [[nodiscard]] std::unique_ptr<AttentionPart> make_attention(const Columns& columns) const;
   [[nodiscard]] std::vector<DimensionSpec> dimensions() const;
-  /// What a splitting by steps dt adds to the loss at most, beside the penalty's own effect.
+  /// Bound on the loss added by a splitting with steps dt, beyond the penalty's own effect.
   [[nodiscard]] double splitting_error(double dt) const;
   void warn_of_steps(std::vector<std::string>& warnings) const;
   [[nodiscard]] std::vector<std::string> remarks() const;
@@ -171,11 +171,11 @@ class Scb : public System,
   Transition transition_;
   std::unique_ptr<ValuePart> value_;
   std::unique_ptr<AttentionPart> attention_;
-  const FullValue* full_value_ = nullptr;          ///< value_ where it is in full
-  std::unique_ptr<AttentionPart> free_attention_;  ///< of stage 2, without the projection
-  std::optional<ActiveSet> active_set_;            ///< where the l1 term is followed exactly
+  const FullValue* full_value_ = nullptr;          ///< value_ if in full coordinates
+  std::unique_ptr<AttentionPart> free_attention_;  ///< for stage 2, without the projection
+  std::optional<ActiveSet> active_set_;            ///< if the l1 term is integrated exactly
   mutable ScratchPool<std::vector<double>> drifts_;
-  std::unique_ptr<Sampler> sampler_;  ///< full coordinates
+  std::unique_ptr<Sampler> sampler_;  ///< for full coordinates
   std::unique_ptr<Sampler> free_sampler_;
   std::size_t value_size_ = 0;
   std::size_t attention_size_ = 0;

@@ -4,30 +4,32 @@
 #include <cmath>
 #include <limits>
 
-/// The proximal maps of the l1 norm of one attention column, its weights held as deviations from
-/// 1/T. With soft(a, l) = sign(a) max(|a| - l, 0):
+/// Proximal maps of the l1 norm of one attention column, whose weights are stored as deviations
+/// from 1/T. With soft(a, l) = sign(a) max(|a| - l, 0):
 ///   of l|a|_1                                    a <- soft(a, l)
-///   of l|a|_1 on the plane of a's own sum 1'a    a <- soft(a + nu, l), nu such that the sum stays
-/// The second goes with a flow whose gradient is projected on 1'a = 1. A column without negative
-/// weights has nu = l and stays as it is: there the norm is constant.
+///   of l|a|_1 on the plane of a's own sum 1'a    a <- soft(a + nu, l), nu such that the sum is
+///   conserved
+/// The second belongs to a flow whose gradient is projected on 1'a = 1. A column without negative
+/// weights has nu = l and does not change: there the norm is constant.
 namespace popflow::scb {
 
-/// Soft threshold of the weight a = 1/T + deviation, handed back as a deviation: exactly -1/T where
-/// the weight becomes zero, so that the recorded weight is exactly zero.
+/// Soft threshold of the weight a = 1/T + deviation, returned as a deviation: exactly -1/T if the
+/// weight becomes zero, so that the recorded weight is exactly zero.
 inline double soft_threshold_deviation(double deviation, double uniform, double by) {
   const double a = uniform + deviation;
-  // Written so that a NaN stays a NaN.
+  // Written so that a NaN persists.
   return std::abs(a) <= by ? -uniform : deviation - std::copysign(by, a);
 }
 
-/// A piecewise linear function that nowhere falls, at some place.
+/// Value and slope of a non-decreasing, piecewise linear function at a place.
 struct Rising {
   double value = 0;
   double slope = 0;
-  double size = 0;  ///< of what the value is the sum of, for its rounding
+  double size = 0;  ///< size of the terms in the value, for its rounding
 };
 
-/// Where `rising`, a Rising of a number, is zero: Newton's method, kept between low < 0 < high.
+/// Root of the function `rising`, which returns a Rising: Newton's method, kept between low < 0 <
+/// high.
 template <class Function>
 double root_of_rising(double low, double high, const Function& rising) {
   constexpr int kEnough = 200;
@@ -44,11 +46,11 @@ double root_of_rising(double low, double high, const Function& rising) {
   return nu;
 }
 
-/// The shift nu in [-by, by] for which sum_i soft(a_i + nu, by) = sum_i a_i, where each(visit)
-/// calls visit(a, count) for every weight a, which occurs `count` times.
+/// The shift nu in [-by, by] with sum_i soft(a_i + nu, by) = sum_i a_i, where each(visit) calls
+/// visit(a, count) for every weight a, which occurs `count` times.
 template <class Each>
 double sum_keeping_shift(double by, const Each& each) {
-  // The gain of the sum rises with nu, from a loss at -by to a gain at by.
+  // The change of the sum increases with nu, from a loss at -by to a gain at by.
   return root_of_rising(-by, by, [&](double nu) {
     Rising gain;
     each([&](double a, double count) {
@@ -62,11 +64,11 @@ double sum_keeping_shift(double by, const Each& each) {
   });
 }
 
-/// Column after its small weights have become zero.
+/// Effect of setting a column's small weights to zero.
 struct Sparse {
-  double bound = 0;    ///< weights from here on stay
-  double sum = 0;      ///< of those that stay, by which the column is divided; 0: nothing stays
-  double weights = 0;  ///< how many stay
+  double bound = 0;    ///< weights of at least this size are kept
+  double sum = 0;      ///< of the weights that are kept, by which the column is divided; 0: none
+  double weights = 0;  ///< number of weights that are kept
   bool without = false;
 
   /// The weight 1/T + deviation, as a deviation.
@@ -77,7 +79,7 @@ struct Sparse {
   }
 };
 
-/// Weights below `share` of the column's sum become zero; each(visit) as above.
+/// Sets weights below `share` of the column's sum to zero; each(visit) as above.
 template <class Each>
 Sparse sparse_column(double share, bool keep_largest, const Each& each) {
   double total = 0;

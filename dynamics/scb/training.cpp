@@ -14,14 +14,14 @@ namespace popflow::scb {
 
 namespace {
 
-/// The most positions that a query has.
+/// Largest number of positions of any query.
 double sparsity(const Columns& columns) {
   Eigen::Index most = 1;
   for (Eigen::Index k = 0; k < columns.size(); ++k) most = std::max(most, columns.query(k).support);
   return static_cast<double>(most);
 }
 
-/// The smallest weight that Q has.
+/// Smallest weight in Q.
 double smallest_weight(const Positions& Q) {
   double least = 1;
   for (const double weight : Q.weight.reshaped())
@@ -29,7 +29,7 @@ double smallest_weight(const Positions& Q) {
   return least;
 }
 
-/// The attention's signal where signal_V signal_A = s, from a start with signal_V = v.
+/// The attention's signal at signal_V signal_A = s, from a start with signal_V = v.
 double attention_signal_at(double s, double v, double kappa, double K_P) {
   const double v2 = v > 0 ? v * v : 0;
   return s / std::sqrt(0.5 * (v2 + std::sqrt(v2 * v2 + 4 * kappa * s * s / K_P)));

@@ -9,44 +9,44 @@
 
 namespace popflow::scb {
 
-/// The paper's algorithm. Stage 1: the projected flow without l1, until the signals are boosted.
-/// Then small attention weights become zero. Stage 2: without the projection, with l1, until the
-/// loss is on a plateau. Then the state rests.
+/// The paper's algorithm. Stage 1: the projected flow without l1, until the signals have grown.
+/// Then small attention weights are set to zero. Stage 2: without the projection, with l1, until
+/// the loss is on a plateau. Then the state rests.
 struct TwoStage {
-  std::optional<double> signal = 0.5;  ///< stage 1 ends when signal_V signal_A reaches this
-  std::optional<double> time = {};     ///< or at this time; one of the two
-  double threshold = 0;                ///< weights below this share of a column's sum become 0
-  double plateau_time = 0;             ///< stage 2 ends when over this time (0: never)
-  double plateau_fall = 0;             ///< the loss has not fallen by this
+  std::optional<double> signal = 0.5;  ///< stage 1 ends when signal_V signal_A reaches this value
+  std::optional<double> time = {};     ///< or at this time; exactly one of the two is set
+  double threshold = 0;                ///< weights below this fraction of a column's sum become 0
+  double plateau_time = 0;             ///< stage 2 ends when during this time (0: never)
+  double plateau_fall = 0;             ///< the loss has not fallen by this amount
 };
 
-/// How the l1 term is followed.
+/// Method for the l1 term.
 enum class L1Solver {
-  active_set,          ///< exactly (ActiveSet)
-  splitting,           ///< by proximal steps of a length that is given
-  adaptive_splitting,  ///< by proximal steps of a length that an error estimate chooses
+  active_set,          ///< exact (ActiveSet)
+  splitting,           ///< proximal steps of a given length
+  adaptive_splitting,  ///< proximal steps whose length an error estimate chooses
 };
 
-/// Terms that a training adds to the plain flow.
+/// Additions to the plain flow.
 struct Training {
   double l1 = 0;  ///< lambda of the penalty
   L1Solver solver = L1Solver::splitting;
-  bool solver_unused = false;  ///< another solver was asked for than what noisy modes take
+  bool solver_unused = false;  ///< whether a solver was requested that noisy modes do not use
   std::optional<TwoStage> two_stage = {};
-  /// At a run's end: weights below this share of their column's sum become 0, and each column of A
-  /// and of V is divided by its sum. Nothing: the end is left alone.
+  /// At a run's end, weights below this fraction of their column's sum become 0, and each column of
+  /// A and of V is divided by its sum. Unset: the end is not changed.
   std::optional<double> rounding = {};
-  bool default_l1 = false;          ///< l1 is the default of two stages, and was not asked for
-  std::optional<double> step = {};  ///< length of explicit steps that no error estimate controls
-  std::optional<double> splitting_step = {};  ///< of a flow's proximal steps
-  /// Weights that may come to rest one by one, where they are too many for that to be cheap.
+  bool default_l1 = false;                    ///< l1 is the default of two stages, not requested
+  std::optional<double> step = {};            ///< step size of explicit steps without error control
+  std::optional<double> splitting_step = {};  ///< length of a flow's proximal steps
+  /// Number of weights that may come to rest one by one, if this makes the active set expensive.
   std::size_t single_weights = 0;
-  /// The error of the loss that counts, eps^2 kappa_0 K_P / 2 with eps = --accuracy.
+  /// Significant error of the loss: eps^2 kappa_0 K_P / 2 with eps = --accuracy.
   double loss_error = 0;
 };
 
-/// tr(V' P Sigma) / K_P: the part of P that V has. What V has of mu 1' adds nothing to it. NaN
-/// where P has no signal.
+/// tr(V' P Sigma) / K_P: the component of V along P. A component of V along mu 1' does not
+/// contribute. NaN if P has no signal.
 double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 
 /// Reads the training's parameters and resolves the defaults of those that two stages have, from
@@ -68,7 +68,7 @@ double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 Training settle_training(Parameters& own, const Problem& problem, Variant variant,
                          const Eigen::MatrixXd& V0);
 
-/// The settings in a sentence.
+/// Describes the settings in a sentence.
 std::string settings(const Training& training);
 
 }  // namespace popflow::scb

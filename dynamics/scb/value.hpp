@@ -9,7 +9,7 @@
 
 namespace popflow::scb {
 
-/// P as the equations use it: P~ = P - (P mu) 1', in which P Sigma diag(1/mu) = P~.
+/// P in the form used by the equations: P~ = P - (P mu) 1', for which P Sigma diag(1/mu) = P~.
 struct Transition {
   Transition(const Eigen::MatrixXd& P, const Eigen::VectorXd& mu);
   Eigen::MatrixXd centred;  ///< P~
@@ -21,10 +21,10 @@ struct Transition {
 };
 
 /// V in full: the state is the deviation D = V - V0, N x N in column-major order, because a drift
-/// of order 1/T would drown in the rounding of V itself. Any preconditioner, any start.
+/// of order 1/T would be lost in the rounding of V itself. For any preconditioner and any start.
 class FullValue : public ValuePart {
  public:
-  /// `natural` is the field's natural size (1/T).
+  /// `natural`: the field's natural size (1/T).
   FullValue(const Transition& transition, Eigen::MatrixXd V0, bool inverse_frequency,
             double natural, Workers& workers);
   [[nodiscard]] std::vector<StateBlock> blocks() const override;
@@ -37,16 +37,16 @@ class FullValue : public ValuePart {
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
 
-  /// x <- x + h times the derivative + the addend, asked column by column; `keeps_sum`: with noise
-  /// each column's sum stays.
+  /// x <- x + h times the derivative + the addend, which is called column by column; `keeps_sum`:
+  /// noise must conserve each column's sum.
   void step_in_place(double* x, const Drive& drive, double h, bool keeps_sum,
                      const Addend& addend) const;
 
  private:
   [[nodiscard]] Eigen::VectorXd mean(const double* x) const;  ///< V mu
-  /// Part of the derivative that is the same for every column.
+  /// Contribution of the derivative that is the same for every column.
   [[nodiscard]] Eigen::VectorXd shift_of(const Drive& drive, const Eigen::VectorXd& Vmu) const;
-  /// Calls body(m) for all columns, on all threads where there are many.
+  /// Calls body(m) for all columns, on all threads if there are many.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
   const Transition& p_;
   Workers& workers_;
@@ -56,10 +56,10 @@ class FullValue : public ValuePart {
   double natural_;
 };
 
-/// V in four scalars, exact for the inverse-frequency preconditioner whatever the attention does:
+/// V in four scalars, exact for the inverse-frequency preconditioner with any attention:
 ///   V = (beta_mu P mu + beta_0 m0) 1' + rho_V R0 + alpha_V P~,   m0 = V0 mu,  R0 = V0 - m0 1'.
-/// With `known_mean` (1'a_k = 1 throughout) beta_0 = exp(-t) = 1 - beta_mu needs no state, and
-/// two scalars are left.
+/// With `known_mean` (1'a_k = 1 throughout), beta_0 = exp(-t) = 1 - beta_mu needs no state, and two
+/// scalars are left.
 class ScalarValue : public ValuePart {
  public:
   ScalarValue(const Transition& transition, Eigen::MatrixXd V0, bool known_mean, double natural);
@@ -87,7 +87,7 @@ class ScalarValue : public ValuePart {
   Eigen::VectorXd m0_;
   Eigen::MatrixXd R0_;
   ValueTraces<double> traces_{};
-  // Constants of the distance and of the column sums.
+  // Constants for the distance and the column sums.
   Eigen::VectorXd R0_rows_, P_rows_;  // R0 1, P~ 1
   double RR_ = 0, RP_ = 0, PP_ = 0;   // Frobenius products of R0 and P~
   double R0_column_low_ = 0, R0_column_high_ = 0;

@@ -55,7 +55,8 @@ double FullValue::signal(const double* x) const {
 Coupling FullValue::coupling(const double* x, double /*t*/) const {
   const Map D(x, p_.size(), p_.size());
   const Eigen::VectorXd Vmu = mean(x);
-  // Centred: tr(V'V Sigma) = sum_m mu_m |V_m - V mu|^2. Column by column, then added in order.
+  // Centred: tr(V'V Sigma) = sum_m mu_m |V_m - V mu|^2. Computed column by column, then added in
+  // order.
   Eigen::VectorXd PV(p_.size()), VV(p_.size());
   each_column([&](Eigen::Index m) {
     const auto v = V0_.col(m) + D.col(m) - Vmu;

@@ -7,7 +7,7 @@
 namespace popflow::scb {
 
 namespace {
-// The scalars' places in the state.
+// Indices of the scalars in the state.
 enum : std::size_t { kAlpha = 0, kRho = 1, kBetaMu = 2, kBeta0 = 3 };
 
 ValueScalars<double> scalars(const double* x) { return {x[kAlpha], x[kRho]}; }
@@ -130,7 +130,7 @@ std::optional<ValueLinearization> ScalarValue::linearize(const double* x, double
   l.coupling(1, kAlpha) = 2 * (rho * traces_.x + alpha * p_.K_P);
   l.coupling(1, kRho) = 2 * (rho * traces_.y + alpha * traces_.x);
 
-  if (known_mean_) return l;  // the linear projected attention does not see the mean
+  if (known_mean_) return l;  // the linear projected attention does not depend on the mean
 
   const Mean beta = mean_of(x, t);
   const Eigen::VectorXd Vmu = beta.mu * p_.mean + beta.zero * m0_;

@@ -10,17 +10,17 @@
 
 namespace popflow::topic {
 
-/// A position of a sampled document: its word, what it shows (0: [MASK]), and whether it is one of
-/// those that are scored.
+/// Position of a sampled document: its word, the symbol that it shows (0: [MASK]), and whether it
+/// is scored.
 struct Position {
   std::uint32_t word = 0;
   std::uint32_t shown = 0;
   bool selected = false;
 };
 
-/// Draws documents of the generator: tau of the T topics, all sets equally likely; words i.i.d.
-/// uniform over those of the topics; each selected with p_m, and a selected one kept, replaced or
-/// masked.
+/// Draws documents from the generative model: tau of the T topics, all sets equally likely; words
+/// i.i.d. uniform over the topics' words; each word selected with p_m, and a selected word kept,
+/// replaced or masked.
 class DocumentGenerator {
  public:
   DocumentGenerator(const Data& data, std::int64_t length)
@@ -28,8 +28,8 @@ class DocumentGenerator {
         length_(length),
         selected_(static_cast<std::uint64_t>(data.mask_prob * 0x1p32)) {}
 
-  /// Calls visit(Position) for every position of a document. `words` is working space. One
-  /// 64-bit number decides word and selection: probabilities are right to tau v 2^-32.
+  /// Calls visit(Position) for every position of a document. `words` is scratch memory. One 64-bit
+  /// number decides word and selection: probabilities are accurate to tau v 2^-32.
   template <class Visit>
   void draw(RandomStream& random, std::vector<std::uint32_t>& words, Visit&& visit) const {
     draw_words(random, words);
@@ -51,9 +51,9 @@ class DocumentGenerator {
   }
 
  private:
-  /// The words of the topics drawn.
+  /// Draws the topics and lists their words.
   void draw_words(RandomStream& random, std::vector<std::uint32_t>& words) const {
-    // The first steps of a shuffle (Fisher and Yates), in the room that the words take afterwards.
+    // The first steps of a shuffle (Fisher and Yates), in the memory that the words use afterwards.
     const auto T = static_cast<std::size_t>(data_.topics);
     const auto tau = static_cast<std::size_t>(data_.topics_per_document);
     const auto v = static_cast<std::uint32_t>(data_.words_per_topic);
@@ -61,7 +61,7 @@ class DocumentGenerator {
     std::iota(words.begin(), words.end(), 0U);
     for (std::size_t i = 0; i < tau; ++i) std::swap(words[i], words[i + random.below(T - i)]);
     words.resize(tau * v);
-    // From the last topic on, so that none is overwritten before it is read.
+    // From the last topic on, so that no topic is overwritten before it is read.
     for (std::size_t i = tau; i-- > 0;) {
       const std::uint32_t topic = words[i];
       for (std::uint32_t k = v; k-- > 0;) words[i * v + k] = 1 + topic * v + k;

@@ -10,13 +10,13 @@
 namespace popflow::topic {
 
 struct FullTopic::Workspace {
-  Eigen::MatrixXd product;  ///< Lambda of factors, or E
+  Eigen::MatrixXd product;  ///< Lambda from factors, or E
   Eigen::MatrixXd by_W, by_logit;
   Eigen::MatrixXd first, second;
 
-  // For samples: by_asked is 0 except in the columns of the symbols that ask.
+  // Derivatives from samples: by_asked is 0 except in the columns of the symbols that are queries.
   Eigen::MatrixXd by_asked;
-  std::vector<bool> asks;           ///< of each symbol
+  std::vector<bool> asks;           ///< for each symbol
   Eigen::MatrixXd steps, at_asked;  ///< those columns of by_asked, and of W_Q
 };
 
@@ -72,7 +72,7 @@ void FullTopic::describe(double init_scale) {
   }
   for (const std::string& name : names)
     shape_.dimensions.push_back(dimension(info(), name, symbols));
-  // The problem of a symmetric start has its fields.
+  // The problem of a symmetric start has the fields of the symmetric system.
   if (!start_.symmetric.empty())
     for (const DimensionSpec& block : symmetric_.shape().dimensions)
       shape_.dimensions.push_back(block);
@@ -340,7 +340,8 @@ void FullTopic::ask(std::span<const double> x, std::span<const std::int32_t> sym
   for (const std::int32_t symbol : symbols)
     if (!workspace.asks[static_cast<std::size_t>(symbol)]) more.push_back(symbol);
   if (more.empty()) return;
-  // Columns of Lambda = W_K' W_Q as rows of W_Q' W_K: so W_K, the large factor, is taken as it is.
+  // Columns of Lambda = W_K' W_Q as rows of W_Q' W_K, so that the large factor W_K is used without
+  // a copy.
   const auto count = static_cast<Eigen::Index>(more.size());
   workspace.at_asked.resize(count, size_.symbols);
   for (Eigen::Index i = 0; i < count; ++i)
@@ -368,7 +369,8 @@ void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
     workspace.at_asked.col(i) = square(x, 1).col(symbol);
     workspace.by_asked.col(symbol).setZero();
   }
-  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both before `out`, which may be x.
+  // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both computed before writing to `out`,
+  // which may be x.
   workspace.first.resize(size_.symbols, size_.symbols);
   workspace.second.resize(size_.symbols, count);
   products_.product(square(x, 0), workspace.steps, workspace.second);
@@ -381,9 +383,9 @@ void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
 }
 
 void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
-  // Symbols that no document shows are neither queries nor keys; those at no selected position are
-  // no queries. The rest of a column of Lambda keeps its sum, because of the softmax: its step G
-  // has 1'G = 0, and so W_K 1, whose step is W_Q G'1, is kept.
+  // Symbols that no document shows are neither queries nor keys; symbols at no selected position
+  // are not queries. The remaining columns of Lambda conserve their sum, because of the softmax:
+  // the step G has 1'G = 0, and so W_K 1, whose step is W_Q G'1, is conserved.
   const bool mask_shows = data_.z_mask() > 0, words_show = data_.z_inside() > 0;
   const bool words_ask = data_.keep_prob + data_.random_prob > 0;
   const Eigen::Index n = size_.words;

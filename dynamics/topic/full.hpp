@@ -17,7 +17,7 @@
 
 namespace popflow::topic {
 
-/// The flow of full matrices from any start, and the sampled model.
+/// Flow of full matrices from any start, and the sampled model.
 class FullTopic : public System,
                   public GradientFlow,
                   public Events,
@@ -25,8 +25,8 @@ class FullTopic : public System,
                   public Sampled,
                   public NoiseProjection {
  public:
-  /// `document_length` in words, of sampled documents. Throws UsageError where the population loss
-  /// has too many sets of topics to go through.
+  /// `document_length`: number of words of sampled documents. Throws UsageError if the population
+  /// loss has too many sets of topics.
   FullTopic(const Data& data, Variant variant, std::int64_t document_length, FullStart start,
             double init_scale, std::vector<Note> notes, Workers& workers);
   ~FullTopic() override;
@@ -62,26 +62,26 @@ class FullTopic : public System,
 
   [[nodiscard]] bool factored() const { return variant_.attends() && variant_.factored; }
   [[nodiscard]] bool embeds() const { return variant_.train == Train::embedding; }
-  /// W_V of a state (not in embedding training), and the square matrix number i behind it.
+  /// W_V of a state (not in embedding training), and the i-th square matrix after it.
   [[nodiscard]] ConstMap value(std::span<const double> x) const;
   [[nodiscard]] ConstMap square(std::span<const double> x, std::size_t i) const;
   [[nodiscard]] Matrix value(std::span<double> x) const;
   [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
   /// Computes Lambda from factors, or E.
   void multiply(std::span<const double> x, Workspace& workspace) const;
-  // These add to `out`, which may be x, what steps make of the state, and `penalty` times that of
-  // the l2 term. by_W is the step of W_V (or of E's words).
+  // These functions add to `out`, which may be x, the effect of given steps on the state, and
+  // `penalty` times the l2 term. by_W is the step of W_V (or of E's words).
   void descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
                          std::span<double> out) const;
   void descend_value(std::span<const double> x, double penalty, const Eigen::MatrixXd& by_W,
                      std::span<double> out) const;
-  /// By the step of Lambda that is in the columns of those symbols that ask.
+  /// Uses the step of Lambda, given in the columns of the symbols that are queries.
   void descend_factors(std::span<const double> x, Workspace& workspace,
                        std::span<double> out) const;
-  /// Computes the columns of Lambda of symbols that ask, where they are not there yet.
+  /// Computes the columns of Lambda for the given queries, unless they are known.
   void ask(std::span<const double> x, std::span<const std::int32_t> symbols,
            Workspace& workspace) const;
-  /// Of value training.
+  /// Excess loss in value training.
   [[nodiscard]] double excess_loss(std::span<const double> x) const;
   [[nodiscard]] Eigen::MatrixXd value_optimum(const ConstMatrix& start) const;
   void describe(double init_scale);
@@ -95,8 +95,8 @@ class FullTopic : public System,
   ParallelProducts products_;
   Moments moments_;
   Sampler sampler_;
-  std::unique_ptr<Population> population_;  ///< where the attention is more than uniform
-  Topic symmetric_;                         ///< the flow of class means, from those of the start
+  std::unique_ptr<Population> population_;  ///< unless the attention is uniform
+  Topic symmetric_;                         ///< flow of this start's class means
   ValueFlow value_flow_;
   Eigen::MatrixXd optimum_;  ///< of W_V under uniform attention (l2 = 0: from zero)
   double optimum_norm_ = 0;  ///< from this start

@@ -205,7 +205,7 @@ std::vector<FieldInfo> fields() {
                        const std::vector<std::string>& dimensions = {}) {
     f.push_back({name, dimensions, symbol, meaning, source, when});
   };
-  // In full matrices those of values and logits are means over the entries of the kind.
+  // In full matrices, values and logits are means over the entries of a kind.
   add("value_same_word", "d", "W_V (embedding: E) from a word to itself", "");
   add("value_same_topic", "s", "W_V (embedding: E) between two words of a topic", "");
   add("value_other_topic", "u", "W_V (embedding: E) between words of two topics", "");
@@ -290,7 +290,7 @@ const BoundTable<ObservableInfo, Look>& observables() {
   static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
       {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
        [](const Look& look) { return look.loss + look.penalty; }},
-      // The square of what rounding leaves of the distance from the minimum.
+      // Square of the rounding error of the distance from the minimum.
       {{"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
         paper, 1e-30},
        [](const Look& look) { return look.excess; }},

@@ -15,7 +15,7 @@ struct RelativeAttention {
   double same_word = 0, same_topic = 0, other_topic = 0;
 };
 
-/// The quantities from which the observables are computed, in symmetric coordinates as in full
+/// Quantities from which the observables are computed, in symmetric coordinates and in full
 /// matrices.
 struct Look {
   double loss = 0;     ///< without the l2 term
@@ -27,10 +27,10 @@ struct Look {
 };
 const BoundTable<ObservableInfo, Look>& observables();
 
-/// The quantities from which the events are computed; NaN for events that a variant lacks.
+/// Quantities from which the events are computed; NaN for events that a variant lacks.
 struct EventLook {
   double norm_value = undefined;
-  double norm_value_at_end = undefined;  ///< of training under uniform attention
+  double norm_value_at_end = undefined;  ///< for training under uniform attention
   double norm_key = undefined;
   double norm_key_at_start = undefined;
 };

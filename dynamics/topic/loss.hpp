@@ -17,7 +17,8 @@ using Values = std::array<S, value_entries>;
 template <class S>
 using Logits = std::array<S, logit_entries>;
 
-/// A number with its derivatives by the state, of which no variant has more than 16 numbers.
+/// A number with its derivatives with respect to the state, which has at most 16 numbers in any
+/// variant.
 inline constexpr int largest_state = 16;
 using Dual = Eigen::AutoDiffScalar<Eigen::Matrix<double, largest_state, 1>>;
 
@@ -29,8 +30,8 @@ inline Dual exponential(const Dual& x) {
   return {value, x.derivatives() * value};
 }
 
-/// The population loss without the l2 term, and its derivatives by one entry of the full matrices:
-/// those by the coordinates, divided by their multiplicities.
+/// Population loss without the l2 term, and its derivatives with respect to single entries of the
+/// full matrices: those with respect to the coordinates, divided by their multiplicities.
 template <class S>
 struct Gradient {
   S loss = S(0.0);
@@ -38,22 +39,22 @@ struct Gradient {
   Logits<S> logit{};
 };
 
-/// exp(Lambda) up to a factor, of the keys of a query: words by their class, and [MASK].
+/// exp(Lambda) up to a factor, for the keys of a query: words by class, and [MASK].
 template <class S>
 struct Keys {
   std::array<S, 3> word;
   S mask;
 };
 
-/// Keys of [MASK], or of words, whose kinds of query all meet the same keys.
+/// Terms of [MASK], or of words, whose kinds of query all have the same keys.
 template <bool masked, class S>
 Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
   constexpr LogitEntry of_mask = masked ? logit_mask_mask : logit_mask_key;
   constexpr std::array<LogitEntry, 3> of_word = {masked ? logit_word_key : logit_same_word,
                                                  masked ? logit_word_key : logit_same_topic,
                                                  masked ? logit_word_key : logit_other_topic};
-  constexpr std::size_t first = masked ? 2 : 0;  // the classes before are empty
-  // The largest logit of a key that occurs is taken out of the exponentials.
+  constexpr std::size_t first = masked ? 2 : 0;  // earlier classes are empty
+  // Subtracts the largest logit of a key that occurs from the exponents.
   double shift = -std::numeric_limits<double>::infinity();
   if (queries.occurs[of_mask]) shift = plain(logit[of_mask]);
   for (std::size_t i = first; i < of_word.size(); ++i)
@@ -75,8 +76,8 @@ void add_query(const Data& data, const Query& query, const Values<S>& W, const K
   const double v = data.v(), p = query.probability;
   const auto& classes = query.classes;
 
-  // The attention: of one word of each class, of the class, of the whole topic of one of its
-  // words, of all words, and of all [MASK].
+  // Attention on one word of each class, on the class, on the whole topic of one of its words, on
+  // all words, and on all [MASK].
   std::array<S, all_classes> weight, of_class, topic;
   S mask = data.z_mask() * keys.mask;
   S whole = mask;
@@ -96,7 +97,7 @@ void add_query(const Data& data, const Query& query, const Values<S>& W, const K
   }
   if constexpr (!masked) topic[0] = topic[1] = of_class[0] + of_class[1];
 
-  // Outputs, and the derivatives of the loss by them, of all words of a class together.
+  // Outputs, and derivatives of the loss with respect to them, for all words of a class together.
   const S word_over_topic = W[same_word] - W[same_topic];
   const S topic_over_other = W[same_topic] - W[other_topic];
   const S to_all = W[other_topic] * words + W[mask_column] * mask;
@@ -124,7 +125,7 @@ void add_query(const Data& data, const Query& query, const Values<S>& W, const K
   sum.value[other_topic] += p * by_other;
   sum.value[mask_column] += p * by_any * mask;
 
-  // By the weight of one key of each class; then through the softmax.
+  // With respect to the weight of one key of each class, then through the softmax.
   std::array<S, all_classes> by_weight;
   const S by_mask = W[mask_column] * by_any, by_all = W[other_topic] * by_any;
   S mean = by_mask * mask;

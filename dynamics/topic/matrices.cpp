@@ -4,8 +4,8 @@ namespace popflow::topic {
 
 namespace {
 
-/// Sums over the entries of each kind, from what the diagonal, the topics' blocks and the whole
-/// words' block add up to.
+/// Means over the entries of each kind, from the sums over the diagonal, the topics' blocks and the
+/// whole words' block.
 Logits<double> means_of_sums(const Data& data, double diagonal, double topics, double words,
                              const Logits<double>& rest) {
   Logits<double> sums = rest;
@@ -24,7 +24,7 @@ Logits<double> means_of_words(const Data& data, const ConstMatrix& words,
   const Sizes size(data);
   const Eigen::Index v = size.words_per_topic;
   double topics = 0, other = 0;
-  // Blocks of two topics by themselves: a difference from the whole would lose digits.
+  // Blocks of two topics are summed directly: subtracting from the whole would lose digits.
   for (Eigen::Index t = 0; t < size.topics; ++t) {
     const auto columns = words.middleCols(t * v, v);
     topics += columns.middleRows(t * v, v).sum();
@@ -78,7 +78,7 @@ Logits<double> class_means_of_product(const Data& data, const ConstMatrix& K,
                                       const ConstMatrix& Q) {
   const Sizes size(data);
   const Eigen::Index v = size.words_per_topic;
-  // The sum of a block of K'Q is the product of the sums of its columns.
+  // The sum over a block of K'Q is the product of the sums of its columns.
   Eigen::MatrixXd of_K(K.rows(), size.topics), of_Q(Q.rows(), size.topics);
   for (Eigen::Index t = 0; t < size.topics; ++t) {
     of_K.col(t) = K.middleCols(1 + t * v, v).rowwise().sum();

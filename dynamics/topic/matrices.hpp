@@ -9,14 +9,14 @@
 
 namespace popflow::topic {
 
-// The full matrices. Symbol 0 is [MASK]; the words of topic t are 1 + t v .. (t+1) v. W_V is held
-// without its row 0, which is 0 for ever: n x (n+1), row x - 1 for word x. The others are
+// ---- Full matrices. Symbol 0 is [MASK]; the words of topic t are 1 + t v .. (t+1) v. W_V is
+// stored without its row 0, which is always 0: n x (n+1), row x - 1 for word x. The others are
 // (n+1) x (n+1); rows of Lambda are keys.
 
 using ConstMatrix = Eigen::Ref<const Eigen::MatrixXd>;
 using MatrixOut = Eigen::Ref<Eigen::MatrixXd>;
 
-/// Sizes as Eigen counts.
+/// Sizes as Eigen's index type.
 struct Sizes {
   explicit Sizes(const Data& data)
       : topics(data.topics),
@@ -28,7 +28,7 @@ struct Sizes {
   Eigen::Index words;            ///< n
   Eigen::Index symbols;          ///< n + 1
 
-  /// The topic of word 0 .. n-1.
+  /// Topic of word 0 .. n-1.
   [[nodiscard]] Eigen::Index topic_of(Eigen::Index word) const { return word / words_per_topic; }
 };
 
@@ -36,10 +36,10 @@ struct Sizes {
 Eigen::MatrixXd expand(const Data& data, const Values<double>& W);      ///< W_V, n x (n+1)
 Eigen::MatrixXd expand(const Data& data, const Logits<double>& logit);  ///< (n+1) x (n+1)
 
-// Means over the entries of each kind; 0 where there is none.
+// Means over the entries of each kind; 0 if there is none.
 Values<double> class_means(const Data& data, const ConstMatrix& W);
 Logits<double> class_means_of_square(const Data& data, const ConstMatrix& logit);
-/// Class means of K'Q, without the product: n^2 operations.
+/// Class means of K'Q without forming the product: n^2 operations.
 Logits<double> class_means_of_product(const Data& data, const ConstMatrix& K, const ConstMatrix& Q);
 
 }  // namespace popflow::topic

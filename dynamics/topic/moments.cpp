@@ -8,7 +8,7 @@ namespace popflow::topic {
 
 Moments::Moments(const Data& data) : size_(data), mask_mean_(data.z_mask()) {
   const double T = data.T(), tau = data.tau();
-  // z_in - z_out without cancellation, and the covariance of which topics a document has.
+  // z_in - z_out without cancellation, and the covariance of the topics in a document.
   const double step = ((1 - data.mask_prob) + data.mask_prob * data.keep_prob) / data.inside();
   const double covariance = T > 1 ? tau * (T - tau) / (T * (T - 1)) : 0;
   word_mean_ = (data.inside() * data.z_inside() + data.outside() * data.z_outside()) / data.n();
@@ -40,7 +40,7 @@ void Moments::gradient(const ConstMatrix& W, MatrixOut out) const {
   const Eigen::Index v = size_.words_per_topic;
   Sums s = sums(W);
   s.by_mean.array() -= 1 / static_cast<double>(size_.words);
-  // Column k of P: 1/v in its topic, less 1/n everywhere.
+  // Column k of P: 1/v in its topic, minus 1/n everywhere.
   s.contrast *= between_;
   s.contrast.array() += cross_ / static_cast<double>(size_.words);
   for (Eigen::Index t = 0; t < size_.topics; ++t)
@@ -61,7 +61,7 @@ Eigen::MatrixXd Moments::decayed(const ConstMatrix& D, double l2, double t) cons
   const Sums s = sums(D);
   const double mean2 =
       mask_mean_ * mask_mean_ + static_cast<double>(size_.words) * word_mean_ * word_mean_;
-  // Remaining fraction minus 1; a rate of 0 stays 0 at t = infinity.
+  // Remaining factor minus 1; a rate of 0 stays 0 at t = infinity.
   const auto lost = [t](double rate) { return rate > 0 ? math::expm1(-2 * rate * t) : 0; };
   const double contrast = lost(between_), mean = lost(mean2) / mean2;
   Eigen::MatrixXd left = D;

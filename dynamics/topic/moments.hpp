@@ -4,10 +4,10 @@
 
 namespace popflow::topic {
 
-/// All that uniform attention needs of the documents: E[z z'] and E[x z'], z the frequencies of
-/// what a document shows and x the true word of a selected position. But for contrasts between
-/// topics all documents show the same, so that with P the projection on vectors that are constant
-/// within topics and sum to 0
+/// Moments of the documents for uniform attention: E[z z'] and E[x z'], where z holds the
+/// frequencies of the symbols that a document shows and x the true word of a selected position.
+/// Documents differ only in contrasts between topics, so with P the projection on vectors that are
+/// constant within topics and sum to 0,
 ///   E[z z'] = m m' + between P,   E[x z'] = (1/n) 1 m' + cross P,   m = E z.
 class Moments {
  public:
@@ -15,15 +15,15 @@ class Moments {
 
   /// E|W z - x|^2 for W of n x (n+1).
   [[nodiscard]] double loss(const ConstMatrix& W) const;
-  /// out = d/dW of it.
+  /// out = d/dW of loss().
   void gradient(const ConstMatrix& W, MatrixOut out) const;
-  /// E|D z|^2: what a difference from the optimum costs.
+  /// E|D z|^2: excess loss of a difference D from the optimum.
   [[nodiscard]] double seen(const ConstMatrix& D) const;
-  /// The solution at time t, which may be infinite, of the flow dD/dt = -2 D (E[z z'] + l2) from D.
+  /// Solution at time t, which may be infinite, of the flow dD/dt = -2 D (E[z z'] + l2) from D.
   [[nodiscard]] Eigen::MatrixXd decayed(const ConstMatrix& D, double l2, double t) const;
 
  private:
-  /// W m, and the means of W's columns over each topic, less their mean.
+  /// W m, and the means of W's columns over each topic, minus their mean.
   struct Sums {
     Eigen::VectorXd by_mean;
     Eigen::MatrixXd contrast;

@@ -9,7 +9,8 @@ namespace popflow::topic {
 
 namespace {
 
-/// Columns of a product's task: more where the left factor exceeds the nearer caches.
+/// Columns per task of a product: more if each pass reads a left factor that exceeds the inner
+/// caches.
 constexpr Eigen::Index columns_of_task(Eigen::Index columns) { return columns > 512 ? 64 : 16; }
 
 Columns columns_of(const ConstMatrix& m) {

@@ -7,14 +7,14 @@
 
 namespace popflow::topic {
 
-/// Products of full matrices on all threads, each of which takes some columns of the result.
+/// Products of full matrices on all threads; each task computes some columns of the result.
 class ParallelProducts {
  public:
   using Task = std::function<void(Eigen::Index first, Eigen::Index count)>;
 
   explicit ParallelProducts(Workers& workers) : workers_(workers) {}
 
-  /// Calls task for all columns, some at a time; `work_each` is that of one.
+  /// Calls task for all columns, in groups; `work_each` is the work of one column.
   void by_columns(Eigen::Index columns, Eigen::Index work_each, const Task& task) const;
   /// out = a'
   void transpose(const ConstMatrix& a, Eigen::MatrixXd& out) const;

@@ -17,14 +17,14 @@ namespace popflow::topic {
 namespace {
 
 constexpr auto kLanes = static_cast<Eigen::Index>(query_lanes);
-/// Queries after which their part of the derivatives by W_V is added: few, so that what it is made
-/// from stays in the caches, and some for each thread. The order of sums is the same for any
-/// number.
+/// Number of queries after which their contribution to the derivatives with respect to W_V is
+/// added: few, so that the data stay in the caches, but some for each thread. The order of
+/// summation does not depend on this number.
 Eigen::Index together(const Workers& workers) {
   return kLanes * std::max<Eigen::Index>(16, 4 * static_cast<Eigen::Index>(workers.threads()));
 }
 
-/// Numbers of QueryLanes: a row for each query.
+/// Rows of QueryLanes as a matrix with one row per query.
 using Across = Eigen::Map<Eigen::MatrixXd>;
 
 double binomial(double n, double k) {
@@ -67,16 +67,17 @@ struct Population::Whole {
     slabs.resize(size.words * queries, size.topics + 1);
     losses.resize(size.symbols);
   }
-  Eigen::VectorXd losses;  ///< of each query
-  // Numbers of the queries that are computed together:
-  Eigen::MatrixXd E;      ///< exp(Lambda), each column up to a factor; 0 for keys that never occur
-  Eigen::MatrixXd slabs;  ///< column t: the derivatives by g_t, n x queries; the last by b
+  Eigen::VectorXd losses;  ///< for each query
+  // Data of the queries treated together:
+  Eigen::MatrixXd E;  ///< exp(Lambda), each column up to a factor; 0 for keys that never occur
+  /// Column t: derivatives with respect to g_t, n x queries; the last one: with respect to b.
+  Eigen::MatrixXd slabs;
 };
 
 struct Population::Local {
   explicit Local(const Data& data) : lanes(data), mask(query_lanes) {}
   QueryLanes lanes;
-  std::vector<double> mask;  ///< its part of the sum of a query's weights
+  std::vector<double> mask;  ///< part of the sum of a query's weights
 };
 
 Population::Population(const Data& data, Workers& workers)
@@ -140,7 +141,7 @@ void Population::run_block(Eigen::Index begin, Eigen::Index first, const ConstMa
     whole.losses[first + q] = at.loss[static_cast<std::size_t>(q)];
   if (!derive) return;
 
-  // Through g_t and s_t to the weights, and to the logits.
+  // Back through g_t and s_t to the weights, and to the logits.
   derive_topics(step_, data_.z_outside(), at);
   for (std::size_t t = 0; t < T; ++t)
     product(query_lanes, v, n, {at.by_g.data() + t * n * query_lanes, query_lanes},
@@ -218,7 +219,7 @@ RelativeAttention Population::attention(const ConstMatrix& logit) const {
     for (Eigen::Index t = 0; t < T; ++t) s[t] = e.segment(1 + t * v, v).sum();
     const double sum_0 = z_mask * e[0] + z_out * s.sum();
     const Eigen::Index own = size_.topic_of(query - 1);
-    // The mean of 1/N over the documents that have the query.
+    // Mean of 1/N over the documents that contain the query.
     double inverse = 0, documents = 0;
     for (std::size_t set = 0; set < sets_; ++set) {
       const std::int32_t* topics = members_.data() + set * tau;

@@ -21,39 +21,40 @@ namespace popflow::topic {
 class Population {
  public:
   static constexpr double most_sets = 100'000;
-  /// Throws UsageError for more sets of topics than most_sets.
+  /// Throws UsageError for more than most_sets sets of topics.
   Population(const Data& data, Workers& workers);
   ~Population();
 
-  /// Without the l2 term.
+  /// Loss without the l2 term.
   [[nodiscard]] double loss(const ConstMatrix& W, const ConstMatrix& logit) const;
-  /// The same, with its derivatives by W_V (n x (n+1)) and Lambda.
+  /// Loss, with its derivatives with respect to W_V (n x (n+1)) and Lambda.
   double gradient(const ConstMatrix& W, const ConstMatrix& logit, MatrixOut by_W,
                   MatrixOut by_logit) const;
   [[nodiscard]] RelativeAttention attention(const ConstMatrix& logit) const;
 
  private:
-  struct Whole;  ///< working space for all queries
-  struct Local;  ///< working space for some
+  struct Whole;  ///< scratch memory for all queries
+  struct Local;  ///< scratch memory for some
   struct Derivatives {
     MatrixOut& by_W;
     MatrixOut& by_logit;
   };
-  /// The loss, and its derivatives where they are asked for.
+  /// Computes the loss, and its derivatives if requested.
   double run(const ConstMatrix& W, const ConstMatrix& logit, Derivatives* derivatives) const;
-  /// The unnormalized weights of a query.
+  /// Unnormalised weights of a query.
   void weigh(const ConstMatrix& logit, Eigen::Index query, double* e) const;
-  /// As many queries from `first` on as there are lanes, of those from `begin` on.
+  /// Treats the queries from `first` on, as many as there are lanes; `begin` is the first query of
+  /// the group.
   void run_block(Eigen::Index begin, Eigen::Index first, const ConstMatrix& W,
                  const ConstMatrix& logit, Whole& whole, Local& local, MatrixOut* by_logit) const;
-  /// Adds the derivatives by W_V through the first `count` queries that are in `whole`.
+  /// Adds the derivatives with respect to W_V through the first `count` queries in `whole`.
   void add_by_value(Eigen::Index count, const Whole& whole, MatrixOut& by_W) const;
 
   Data data_;
   Sizes size_;
   Workers& workers_;
   std::size_t sets_ = 0;
-  std::vector<std::int32_t> members_;  ///< tau topics of each set
+  std::vector<std::int32_t> members_;  ///< tau topics for each set
   double step_;                        ///< z_in - z_out
   mutable ScratchPool<Whole> wholes_;
   mutable ScratchPool<Local> locals_;

@@ -9,14 +9,14 @@ namespace popflow::topic {
 
 namespace {
 
-/// One number of each query. Where there are no vectors as wide the compiler cuts them.
+/// One number for each query. The compiler splits vectors that are wider than the machine's.
 typedef double Lanes __attribute__((vector_size(8 * query_lanes), aligned(8), may_alias));
 
 Lanes* lanes(std::vector<double>& numbers) { return reinterpret_cast<Lanes*>(numbers.data()); }
 Lanes* lanes(double* numbers) { return reinterpret_cast<Lanes*>(numbers); }
 const Lanes* lanes(const double* numbers) { return reinterpret_cast<const Lanes*>(numbers); }
 
-constexpr std::size_t kTile = 4;  // results on a side of those that are held in registers together
+constexpr std::size_t kTile = 4;  // side length of the tile of results kept in registers
 
 }  // namespace
 
@@ -90,7 +90,7 @@ POPFLOW_WIDEST void multiply_topics(QueryLanes& at) {
   const std::size_t all = at.topics + 1, n = at.words;
   const Lanes* g = lanes(at.g);
   Lanes* inner = lanes(at.inner);
-  // Past the last one it is taken again.
+  // Past the end, the last one is used again.
   const auto vector = [&](std::size_t t) { return g + std::min(t, at.topics) * n; };
   for (std::size_t r = 0; r < all; r += kTile) {
     for (std::size_t t = r; t < all; t += kTile) {
@@ -156,11 +156,12 @@ POPFLOW_WIDEST void go_through_sets(std::span<const std::int32_t> members, std::
         block += blocks[r * all + t] + blocks[t * all + r];
       }
     }
-    // `inside` is 1 or 0, so its products are exact.
+    // Inside or outside is 1 or 0, so products with these are exact.
     const Lanes outside = 1 - inside;
     const Lanes often = inside * often_inside + outside * often_outside;
     const Lanes of_own = inside * itself, of_any = (1 - of_own) * per_word;
-    // The output is F/N; its product with the mean target. Where a query never occurs N may be 0.
+    // The output is F/N; its product with the mean target. N may be 0 for a query that never
+    // occurs.
     const Lanes N = often > 0 ? sum_0 + step * sum_s : Lanes{} + 1;
     const Lanes F2 = b_norm + 2 * step * b_inner + step * step * (norms + 2 * pairs);
     const Lanes target = of_any * (b_sum + step * block) + of_own * (own_g[T] + step * own);
@@ -215,7 +216,7 @@ POPFLOW_WIDEST void derive_topics(double step, double z_out, QueryLanes& at) {
     const std::size_t topic = i / at.words_per_topic;
     by_b[i] = of_b * b[i] + 2 * step * sum + by_blocks[topic * all + T];
   }
-  // Each of the lanes that are words adds what goes by its own entry alone.
+  // Each lane that is a word adds the contribution of its own entry.
   const auto add_own = [&](std::size_t t) {
     for (std::size_t lane = 0; lane < query_lanes; ++lane) {
       const std::size_t query = at.first + lane;
@@ -224,7 +225,7 @@ POPFLOW_WIDEST void derive_topics(double step, double z_out, QueryLanes& at) {
     }
   };
   add_own(T);
-  // Past the last one it is taken again.
+  // Past the end, the last one is used again.
   const double square = 2 * step * step;
   for (std::size_t i = 0; i < n; i += kTile) {
     for (std::size_t t = 0; t < T; t += kTile) {

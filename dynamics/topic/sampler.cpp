@@ -14,8 +14,8 @@ namespace {
 
 using Map = Eigen::Map<Eigen::MatrixXd>;
 
-constexpr std::size_t kDocuments = 64;  // computed at a time
-constexpr Eigen::Index kColumns = 8;    // of a task that adds them up
+constexpr std::size_t kDocuments = 64;  // computed together
+constexpr Eigen::Index kColumns = 8;    // columns per summation task
 constexpr std::int32_t kAbsent = -1;
 
 Map map(std::vector<double>& numbers, std::size_t rows, std::size_t columns) {
@@ -27,7 +27,7 @@ bool same(const SampleKey& a, const SampleKey& b) {
   return a.seed == b.seed && a.purpose == b.purpose && a.run == b.run && a.first == b.first;
 }
 
-/// Queries with as many more as fill the vectors of a machine.
+/// Number of queries, rounded up to fill the machine's vectors.
 constexpr std::size_t lanes_for(std::size_t queries) {
   return (queries + query_lanes - 1) / query_lanes * query_lanes;
 }
@@ -35,19 +35,19 @@ constexpr std::size_t lanes_for(std::size_t queries) {
 }  // namespace
 
 struct Sampler::Document {
-  std::optional<SampleKey> drawn;  ///< its own, if there is a document
-  bool attends = false;            ///< drawn for attention that is more than uniform
+  std::optional<SampleKey> drawn;  ///< key of the document, if there is one
+  bool attends = false;            ///< drawn for non-uniform attention
 
   std::vector<std::int32_t> keys;      ///< symbols shown
-  std::vector<double> shown;           ///< how often each key is
+  std::vector<double> shown;           ///< frequency of each key
   std::vector<std::int32_t> queries;   ///< symbols at selected positions, in order of appearance
   std::vector<double> selected;        ///< positions of each query
   std::vector<double> targets;         ///< true words of each query, n x queries
-  std::vector<std::int32_t> key_at;    ///< the place of each symbol among the keys
-  std::vector<std::int32_t> query_at;  ///< and among the queries
+  std::vector<std::int32_t> key_at;    ///< index of each symbol among the keys
+  std::vector<std::int32_t> query_at;  ///< index among the queries
 
-  // Its gradients: by W_V the residuals times the attention, by Lambda by_logit. A row for each
-  // query, and rows of zeros up to a multiple of query_lanes.
+  // Gradients: with respect to W_V residuals times attention, with respect to Lambda by_logit. One
+  // row for each query, padded with zero rows to a multiple of query_lanes.
   std::vector<double> attention;  ///< rows x keys
   std::vector<double> residuals;  ///< n x queries
   std::vector<double> by_logit;   ///< rows x keys
@@ -55,8 +55,8 @@ struct Sampler::Document {
 
 struct Sampler::Scratch {
   std::vector<std::uint32_t> words;
-  std::vector<double> shown;    ///< how often each symbol is
-  std::vector<double> weights;  ///< of all keys, of one query
+  std::vector<double> shown;    ///< frequency of each symbol
+  std::vector<double> weights;  ///< of all keys, for one query
   std::vector<double> W, outputs, by_attention;
   std::vector<std::uint32_t> columns;
 };
@@ -97,7 +97,7 @@ void Sampler::draw(const SampleKey& key, std::uint64_t number, bool attends, Doc
   generator_.draw(random, scratch.words, [&](const Position& position) {
     scratch.shown[position.shown] += 1;
     if (!position.selected) return;
-    // Under uniform attention all positions ask alike.
+    // Under uniform attention all positions have the same query.
     const std::size_t query = attends ? position.shown : 0;
     std::int32_t& at = document.query_at[query];
     if (at == kAbsent) {
@@ -150,7 +150,7 @@ void Sampler::differentiate(const ConstMatrix& W, const ConstMatrix* logit, Docu
   Map outputs = map(scratch.outputs, rows, n);
   product_with_transpose(rows, n, K, {document.attention.data(), rows}, {scratch.W.data(), n},
                          outputs.data(), rows);
-  // d/df of the mean over selected positions: of a query's, (2/S)(count f - true words).
+  // d/df of the mean over selected positions: for a query (2/S)(count f - true words).
   double positions = 0;
   for (const double count : document.selected) positions += count;
   Map residuals = map(document.residuals, n, Q);
@@ -236,7 +236,8 @@ void Sampler::add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKe
     each([&](std::size_t, Document& document, Scratch& scratch) {
       differentiate(W, logit, document, scratch);
     });
-    // Column by column, each in the order of the documents: no two threads write to one column.
+    // Column by column, each in the order of the documents: no two threads write to the same
+    // column.
     const auto tasks = static_cast<std::size_t>((size_.symbols + kColumns - 1) / kColumns);
     std::size_t entries = 0;
     for (std::size_t i = 0; i < count; ++i)

@@ -13,23 +13,24 @@
 
 namespace popflow::topic {
 
-/// The sampled model: documents of finite length, and the gradients of each one's own loss, the
+/// Sampled model: documents of finite length, and the gradients of each document's own loss, the
 /// squared error averaged over its selected positions with its own softmax over all positions. A
-/// document in which none is selected has loss 0, as a training program's masked mean gives.
+/// document without selected positions has loss 0, as a training program's masked mean gives.
 class Sampler {
  public:
   Sampler(const Data& data, std::int64_t length, Workers& workers);
   ~Sampler();
 
-  /// Adds sum_i weights[i] (minus the gradient of document i of `key`): by W_V to `by_W`
-  /// (n x (n+1)) and by Lambda to `by_logit`. The l2 term is not in it. Where by_logit is null the
-  /// attention is uniform and `logit` is ignored; where by_W is null W_V is not trained.
+  /// Adds sum_i weights[i] (minus the gradient of document i of `key`): with respect to W_V to
+  /// `by_W` (n x (n+1)) and with respect to Lambda to `by_logit`. The l2 term is not included. If
+  /// by_logit is null, the attention is uniform and `logit` is ignored; if by_W is null, W_V is not
+  /// trained.
   ///
-  /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost
-  /// 6 n K Q operations besides the drawing.
+  /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost 6 n
+  /// K Q operations besides the drawing.
   ///
-  /// Reads only the columns of `logit` for symbols at selected positions, few of many, and not
-  /// before `asking` was told of them.
+  /// Only the columns of `logit` for symbols at selected positions are read, and not before they
+  /// were passed to `asking`.
   using Asking = std::function<void(std::span<const std::int32_t> symbols)>;
   void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
            std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit,
@@ -38,15 +39,15 @@ class Sampler {
   [[nodiscard]] const DocumentGenerator& generator() const { return generator_; }
 
  private:
-  struct Document;  ///< what one shows, and its gradients
-  struct Scratch;   ///< working space for one
+  struct Document;  ///< symbols of a document, and its gradients
+  struct Scratch;   ///< scratch memory for one document
   struct Batch;
   void draw(const SampleKey& key, std::uint64_t number, bool attends, Document& document,
             Scratch& scratch) const;
   void attend(const ConstMatrix* logit, Document& document, Scratch& scratch) const;
   void differentiate(const ConstMatrix& W, const ConstMatrix* logit, Document& document,
                      Scratch& scratch) const;
-  /// Adds the gradients' columns of one symbol.
+  /// Adds the gradients' columns for one symbol.
   void add_up(const Batch& batch, Eigen::Index symbol, MatrixOut* by_W, MatrixOut* by_logit,
               Scratch& scratch) const;
 

@@ -14,8 +14,8 @@ using Block = std::array<S, 4>;
 /// An (n+1) x (n+1) matrix that commutes with every permutation of words within topics and of
 /// topics: a multiple of the identity on the vectors that sum to 0 within each topic (dimension
 /// T(v-1)), another on those that are constant within topics and sum to 0 (dimension T-1), and a
-/// block on the constant vectors with [MASK]. Products and transposes go subspace by subspace,
-/// which is why the flow of factors that start as multiples of the identity stays in this form.
+/// block on the constant vectors with [MASK]. Products and transposes act on each subspace
+/// separately, so the flow of factors that start as multiples of the identity stays in this form.
 template <class S>
 struct Subspaces {
   S within;
@@ -41,7 +41,7 @@ Subspaces<S> transpose(const Subspaces<S>& a) {
   return {a.within, a.between, transpose(a.block)};
 }
 
-/// Entries of a symmetric matrix by their kind; rows are keys.
+/// Entries of a symmetric matrix by kind; rows are keys.
 template <class S>
 Logits<S> entries(const Subspaces<S>& a, const Data& data) {
   const double n = data.n(), v = data.v(), root = std::sqrt(n);

@@ -32,10 +32,10 @@ Block<S> read_block(const S* x) {
 }
 
 // Offsets in the state.
-constexpr std::size_t kAttention = value_entries;  // what follows W_V
-constexpr std::size_t kBlocks = 4;                 // in factors: the blocks follow the scalars
+constexpr std::size_t kAttention = value_entries;  // everything after W_V
+constexpr std::size_t kBlocks = 4;                 // in factors, the blocks follow the scalars
 
-// Of the factors' scalars the state holds half the sum, then half the difference.
+// For the factors' scalars the state holds half the sum, then half the difference.
 template <class S>
 Factors<S> read_factors(const S* x) {
   return {{S(x[0] + x[1]), S(x[2] + x[3]), read_block(x + kBlocks)},
@@ -46,7 +46,7 @@ Subspaces<S> read_embedding(const S* x) {
   return {x[0], x[1], read_block(x + 2)};
 }
 
-/// A matrix's entries that multiply the input, by their kind.
+/// Entries, by kind, of a matrix that multiplies the input.
 template <class S>
 Values<S> value_part(const Logits<S>& e) {
   return {e[logit_same_word], e[logit_same_topic], e[logit_other_topic], e[logit_word_key]};
@@ -220,7 +220,7 @@ GroupSpec Topic::problem() const {
 }
 
 double Topic::attention_time() const {
-  // Near uniform attention, with W_V where it is fixed, or at the end of its own training.
+  // From near uniform attention, with W_V fixed at the start or at the end of its own training.
   const Values<double> start = values(start_);
   const Values<double> W = variant_.train == Train::attention ? start : value_flow_.optimum(start);
   const Gradient<double> g = loss_gradient(data_, queries_, W, uniform_attention<double>());
@@ -249,7 +249,7 @@ double Topic::default_end() const {
     default:
       break;
   }
-  // Where the attention hardly matters (one topic, say) this time diverges.
+  // If the attention hardly matters (for example with one topic), this time diverges.
   constexpr double kPatience = 1000;
   const double limit = kPatience * from_zero;
   const double time = attention_time();
@@ -258,7 +258,7 @@ double Topic::default_end() const {
 
 std::vector<Note> Topic::notes() const {
   std::vector<Note> notes = notes_;
-  // An explicit method's step is at most about 3.3 over the fastest rate, however slow the rest.
+  // An explicit method's step is limited to about 3.3 over the fastest rate, however slow the rest.
   constexpr double kExplicit = 3.3, kMany = 1000;
   const double rate = value_flow_.fastest_rate();
   if (variant_.train == Train::attention || default_end() * rate < kExplicit * kMany) return notes;
@@ -402,7 +402,7 @@ void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) con
   look.penalty = variant_.l2 * look.norm_value * look.norm_value;
   if (variant_.train == Train::value) look.excess = value_flow_.excess_loss(W);
 
-  // A word of the document asks; weights relative to how often the key occurs.
+  // The query is a word of the document; weights are relative to the key's frequency.
   const double known[] = {logit[logit_same_word], logit[logit_same_topic], logit[logit_other_topic],
                           logit[logit_mask_key]};
   const double frequency[] = {

@@ -13,28 +13,28 @@ namespace popflow::topic {
 
 enum class Train { joint, value, attention, embedding };
 
-/// What is trained, and how the logits are parameterized.
+/// Trained parts, and parameterisation of the logits.
 struct Variant {
   Train train = Train::joint;
-  bool factored = true;  ///< Lambda = W_K' W_Q; no effect where the attention is uniform
+  bool factored = true;  ///< Lambda = W_K' W_Q; no effect for uniform attention
   double l2 = 1e-4;
 
-  /// Is the attention more than uniform?
+  /// Whether the attention is trained, and so not uniform.
   [[nodiscard]] bool attends() const { return train == Train::joint || train == Train::attention; }
 };
 
-/// A recorded field that is part of the state, and a dataset of the problem file by the same name.
+/// A recorded field that is part of the state, and a dataset of the same name in the problem file.
 struct StartField {
   std::string name;
   std::size_t size = 1;  ///< 4: a 2 x 2 block, row-major
 };
-/// Those of a variant, in the order in which their numbers are strung together.
+/// Fields of a variant's start, in the order in which their numbers are concatenated.
 std::vector<StartField> start_fields(const Variant& variant);
 
-/// The integration state: the same numbers, but for the factors' scalars, of which it holds half
-/// the sum and half the difference of key and query. Equal ones, which is how they start, then stay
-/// equal to the last bit with any method. If rounding separated them, their product could become
-/// negative, which it cannot in the flow, and the run would end elsewhere.
+/// Blocks of the integration state: the same numbers, except that for the factors' scalars it holds
+/// half the sum and half the difference of key and query. Scalars that start equal (as usual) then
+/// stay equal to the last bit with any method. If rounding separated them, their product could
+/// become negative, which is impossible in the flow, and the run would end elsewhere.
 std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale);
 void to_state(const Variant& variant, std::span<double> numbers);
 void to_fields(const Variant& variant, std::span<double> numbers);
@@ -45,7 +45,7 @@ struct Factors {
   Subspaces<S> key, query;
 };
 
-/// Where `name` is among `names`, one of which it must be.
+/// Index of `name` in `names`, which must contain it.
 std::size_t place_of(std::string_view name, const std::vector<std::string>& names);
 
 /// The flow in symmetric coordinates.
@@ -55,7 +55,7 @@ class Topic : public System,
               public Events,
               public ClosedForm {
  public:
-  /// `start` are the numbers of start_fields().
+  /// `start`: the numbers of start_fields().
   Topic(Data data, Variant variant, std::vector<double> start, double init_scale,
         std::vector<Note> notes);
 
@@ -78,23 +78,23 @@ class Topic : public System,
   void event_functions(StateView x, double t, std::span<double> values) const override;
   void closed_form(double t, std::span<double> x) const override;
 
-  // For tests and for models of full matrices: the matrices that a state represents.
+  // Access for tests and for models of full matrices: the matrices that a state represents.
   [[nodiscard]] const Data& data() const { return data_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
   /// Entries of W_V, or of E in embedding training.
   [[nodiscard]] Values<double> values(std::span<const double> x) const;
-  /// Entries of Lambda; 0 where the attention is uniform.
+  /// Entries of Lambda; 0 for uniform attention.
   [[nodiscard]] Logits<double> logits(std::span<const double> x) const;
-  /// W_K and W_Q; only where the variant has them.
+  /// W_K and W_Q; only for variants that have them.
   [[nodiscard]] Factors<double> factors(std::span<const double> x) const;
 
  private:
   [[nodiscard]] bool factored() const { return variant_.attends() && variant_.factored; }
   void describe(double init_scale);
-  /// m_i in dx_i/dt = -(1/m_i) dL/dx_i: the full matrices move by sum_i m_i dx_i^2 in their squared
-  /// Frobenius norm. 0 for numbers that do not move.
+  /// m_i in dx_i/dt = -(1/m_i) dL/dx_i: the squared Frobenius norm of the full matrices' change is
+  /// sum_i m_i dx_i^2. 0 for numbers that do not move.
   [[nodiscard]] std::vector<double> multiplicities() const;
-  /// Time in which the attention, from near uniform, takes its shape.
+  /// Time in which the attention develops from near uniform.
   [[nodiscard]] double attention_time() const;
   /// The right-hand side for any scalar type.
   template <class S>
@@ -105,8 +105,8 @@ class Topic : public System,
 
   Data data_;
   Variant variant_;
-  std::vector<double> start_fields_;  ///< as in files
-  std::vector<double> start_;         ///< the state
+  std::vector<double> start_fields_;  ///< in the order of files
+  std::vector<double> start_;         ///< as a state
   std::vector<Note> notes_;
   Queries queries_;
   ValueFlow value_flow_;

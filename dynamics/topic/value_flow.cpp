@@ -8,7 +8,7 @@
 namespace popflow::topic {
 
 namespace {
-// Relative size below which a singular value is rounding of zero.
+// Relative size below which a singular value counts as zero up to rounding.
 constexpr double kNothing = 1e-13;
 }  // namespace
 
@@ -17,7 +17,7 @@ ValueFlow::ValueFlow(const Data& data, double l2) : l2_(l2) {
   for (Eigen::Index i = 0; i < 4; ++i)
     root_[i] = std::sqrt(multiplicity[static_cast<std::size_t>(i)]);
 
-  // Output at a word = coefficients . (d, s, u, m); inside: of the document's topics.
+  // Output at a word = coefficients . (d, s, u, m); inside: words of the document's topics.
   const double v = data.v(), in = data.z_inside(), out = data.z_outside();
   const double others_inside = (data.tau() - 1) * v * in + data.outside() * out;
   const double others_outside =
@@ -85,7 +85,7 @@ Values<double> ValueFlow::at(double t, const Values<double>& start) const {
 double ValueFlow::excess_loss(const Values<double>& W) const {
   const Vector y = scaled(W);
   const Vector beyond = y - right_ * end_;
-  // At l2 = 0 what J does not see costs nothing, and must not add its rounding.
+  // At l2 = 0, components that J does not see cost nothing, and must not contribute their rounding.
   return 0.5 * (J_ * beyond).squaredNorm() + l2_ * beyond.squaredNorm();
 }
 

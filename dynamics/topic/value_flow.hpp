@@ -6,29 +6,29 @@
 
 namespace popflow::topic {
 
-/// The flow of W_V under uniform attention, which is linear, with its exact solution:
+/// Flow of W_V under uniform attention, which is linear, with its exact solution:
 ///   dW/dt = 2 E[x z'] - 2 W E[z z'] - 2 l2 W.
 ///
-/// The loss sees of W only the outputs at the words inside and outside of the document, two
-/// numbers. In coordinates y = sqrt(multiplicity) c, in which the flow is plain descent,
+/// The loss depends on W only through the outputs at the words inside and outside the document, two
+/// numbers. In coordinates y = sqrt(multiplicity) c, in which the flow is plain gradient descent,
 ///   L = 1 - 1/(tau v) + 1/2 |J y - r|^2 + l2 |y|^2
-/// with a 2 x 4 matrix J; its singular vectors decouple the flow. What J does not see decays at the
-/// rate 2 l2, and stays at l2 = 0.
+/// with a 2 x 4 matrix J, whose singular vectors decouple the flow. Components that J does not see
+/// decay at the rate 2 l2, and stay constant at l2 = 0.
 class ValueFlow {
  public:
   ValueFlow(const Data& data, double l2);
 
-  /// The limit of the flow from `start`: at l2 = 0 the pseudo-inverse's solution and the part of
+  /// Limit of the flow from `start`: at l2 = 0 the pseudo-inverse's solution plus the component of
   /// the start that the loss does not see.
   [[nodiscard]] Values<double> optimum(const Values<double>& start) const;
-  /// The optimum from zero.
+  /// Optimum from zero.
   [[nodiscard]] Values<double> optimum() const { return optimum({0, 0, 0, 0}); }
   /// The exact solution.
   [[nodiscard]] Values<double> at(double t, const Values<double>& start) const;
-  /// Loss, with the l2 term, above its minimum: a sum of squares in which nothing cancels.
+  /// Loss, including the l2 term, above its minimum: a sum of squares in which nothing cancels.
   [[nodiscard]] double excess_loss(const Values<double>& W) const;
   [[nodiscard]] double fastest_rate() const { return rate(0); }
-  /// The slowest rate at which the flow from `start` converges.
+  /// Slowest convergence rate of the flow from `start`.
   [[nodiscard]] double slowest_rate(const Values<double>& start) const;
 
  private:
@@ -41,9 +41,9 @@ class ValueFlow {
   double l2_;
   Vector root_;  ///< square roots of the multiplicities
   Eigen::Matrix<double, 2, 4> J_;
-  Eigen::Vector2d singular_;  ///< 0 where it is rounding
+  Eigen::Vector2d singular_;  ///< 0 where only rounding
   Eigen::Matrix<double, 4, 2> right_;
-  Eigen::Vector2d end_;  ///< of the coordinates along right_
+  Eigen::Vector2d end_;  ///< in the coordinates along right_
 };
 
 }  // namespace popflow::topic

@@ -8,22 +8,22 @@
 
 namespace popflow {
 
-/// A value that a System provides (an observable, an event function, a final value), declared
-/// together with the function that computes it. `Look` is the System's evaluation of a state, so
-/// that values share its expensive part.
+/// A value that a System provides (an observable, an event function, a final value): its
+/// declaration together with the function that computes it. `Look` is the System's evaluation of a
+/// state, which the values share because it is expensive.
 template <class Info, class Look>
 struct Bound {
   Info info;
   double (*value)(const Look& look);
 };
 
-/// The values of one kind that a system can have, in the order in which they are listed.
+/// Values of one kind that a system can have, in the order in which they are listed.
 template <class Info, class Look>
 class BoundTable {
  public:
   BoundTable(std::vector<Bound<Info, Look>> rows) : rows_(std::move(rows)) {}
 
-  /// The declarations, for SystemInfo.
+  /// Declarations of the values, for SystemInfo.
   [[nodiscard]] std::vector<Info> infos() const {
     std::vector<Info> infos;
     for (const auto& row : rows_) infos.push_back(row.info);
@@ -38,7 +38,7 @@ class BoundTable {
     for (std::size_t i = 0; i < rows_.size(); ++i) values[i] = rows_[i].value(look);
   }
 
-  /// The rows called `names`, in their order: the values that an instance has, of those that its
+  /// The rows called `names`, in that order: the values that an instance has, among those that its
   /// system can have. Throws std::logic_error for a name without a row.
   [[nodiscard]] BoundTable select(const std::vector<std::string>& names) const {
     std::vector<Bound<Info, Look>> chosen;

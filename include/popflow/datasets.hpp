@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// Row-major copy of a matrix, as files hold it.
+/// Row-major copy of a matrix, for files.
 template <class Derived>
 std::vector<typename Derived::Scalar> row_major(const Eigen::DenseBase<Derived>& m) {
   using Scalar = typename Derived::Scalar;
@@ -22,10 +22,10 @@ std::vector<typename Derived::Scalar> row_major(const Eigen::DenseBase<Derived>&
 /// A dimensionless dataset without contents.
 VariableSpec dataset(std::string name, std::vector<std::string> dimensions, std::string long_name);
 
-/// A dimension that `info` describes, with an index for its coordinate.
+/// The dimension described in `info`, with an index as its coordinate.
 DimensionSpec dimension(const SystemInfo& info, const std::string& name, std::size_t size);
 
-/// Rounded up to two digits: for default ends, which are no more exact than that.
+/// Rounds up to two digits, for default ends, which are no more accurate.
 double two_digits(double value);
 
 }  // namespace popflow

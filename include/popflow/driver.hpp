@@ -13,7 +13,7 @@
 
 namespace popflow {
 
-/// An event of the System that has happened: which (its place in Shape::events), and when.
+/// An event of the System that has happened: its index in Shape::events, and its time.
 struct FoundEvent {
   std::size_t event = 0;
   double time = 0;
@@ -34,27 +34,26 @@ struct IntervalSteps {
   double largest = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Numbers under names: what a driver must remember besides the state to resume bit for bit.
+/// Named numbers: the data besides the state that a driver needs to resume bit for bit.
 class DriverData {
  public:
-  /// Adds numbers under a name that is not taken (std::logic_error).
+  /// Adds numbers under a new name (otherwise std::logic_error).
   void add(const std::string& name, std::span<const double> numbers);
   void add(const std::string& name, double number) { add(name, std::span(&number, 1)); }
   void add(const std::string& name, std::int64_t count) { add(name, static_cast<double>(count)); }
   void add(const std::string& name, const IntervalSteps& steps);
 
-  // Numbers added under a name; std::invalid_argument if there are none, or if they have another
-  // form.
+  // Numbers stored under a name; std::invalid_argument if they are missing or have another form.
   [[nodiscard]] std::span<const double> numbers(const std::string& name) const;
   [[nodiscard]] double number(const std::string& name) const;
   [[nodiscard]] std::int64_t count(const std::string& name) const;
   [[nodiscard]] IntervalSteps interval(const std::string& name) const;
 
-  /// Names and lengths, by which data of another layout are recognised: "dt:1 events:8".
+  /// Names and lengths, which identify the layout of the data: "dt:1 events:8".
   [[nodiscard]] std::string layout() const;
-  /// All numbers, one name's after another's.
+  /// All numbers, concatenated in the order of their names.
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
-  /// Data with the same names and other numbers; std::invalid_argument unless they are as many.
+  /// A copy with the same names and other numbers; std::invalid_argument unless the count matches.
   [[nodiscard]] DriverData with(std::vector<double> values) const;
 
  private:
@@ -67,7 +66,7 @@ class DriverData {
   std::vector<double> values_;
 };
 
-/// Restart data: all that a driver must know to resume bit for bit.
+/// Checkpoint: all data that a driver needs to resume bit for bit.
 struct ResumePoint {
   const State* x = nullptr;
   const Regime* regime = nullptr;
@@ -75,14 +74,14 @@ struct ResumePoint {
   DriverData data;
 };
 
-/// Moves a System's state: along its flow, along a noisy flow, or by sampled gradient steps. Its
-/// one operation is to advance to a time.
+/// Advances a System's state: along its flow, along a noisy flow, or by sampled gradient steps. The
+/// single operation is to advance to a time.
 class Driver {
  public:
   virtual ~Driver() = default;
 
-  /// Moves up to `target` (not before the current time), exactly. If it ends otherwise than
-  /// reached, state() and time() are the last good ones. std::invalid_argument if it is NaN or
+  /// Advances to exactly `target` (not before the current time). If the outcome is not `reached`,
+  /// state() and time() are the last valid ones. Throws std::invalid_argument if `target` is NaN or
   /// infinite.
   Outcome advance(double target);
 
@@ -91,30 +90,30 @@ class Driver {
   [[nodiscard]] StateView view() const { return {state(), regime()}; }
   [[nodiscard]] virtual double time() const = 0;
   [[nodiscard]] virtual StepStatistics statistics() const = 0;
-  /// Steps since the last target that was reached before the current one.
+  /// Steps between the last target reached and the one before it.
   [[nodiscard]] virtual const IntervalSteps& interval() const = 0;
   /// Events found so far, in order of time.
   [[nodiscard]] virtual const std::vector<FoundEvent>& events() const = 0;
-  /// When each item of the System's passages passed its level; NaN: not yet.
+  /// Time at which each item of the System's passages passed its level; NaN: not yet.
   [[nodiscard]] virtual const std::vector<double>& passages() const = 0;
 
-  /// The point from which the run can be resumed.
+  /// Checkpoint from which the run can be resumed.
   [[nodiscard]] virtual ResumePoint resume_point() const = 0;
-  /// Resumes from a resume point; std::invalid_argument for one of another system or driver.
+  /// Resumes from a checkpoint; std::invalid_argument if it belongs to another system or driver.
   virtual void restore(State x, Regime regime, double t, const DriverData& data) = 0;
 
  private:
-  /// advance() to a time that is a number.
+  /// Implements advance() for a finite time.
   virtual Outcome advance_to(double target) = 0;
 };
 
-/// Callbacks that every driver gets from the experiment around it.
+/// Callbacks of a driver, set by the experiment around it.
 struct DriverHooks {
-  /// Asked before every step; of large noisy states, every so many.
+  /// Asked before every step; less often for large noisy states. Returns true to stop.
   std::function<bool()> interrupted = {};
-  /// Called with the time after every step, of flows after every accepted one.
+  /// Called with the time after every step, for flows after every accepted step.
   std::function<void(double)> on_step = {};
-  /// Called with a sentence for the user.
+  /// Called with a warning for the user.
   std::function<void(const std::string&)> warn = {};
 };
 

@@ -11,9 +11,9 @@
 
 namespace popflow {
 
-/// A number with its derivatives by `count` variables (a dual number): a formula that is written
-/// for any type of number differentiates itself. Comparisons are those of the values. Where |x| or
-/// a choice has a kink, the derivative is that of the branch taken, which is x for |x| at 0.
+/// A number with its derivatives with respect to `count` variables (a dual number): a formula
+/// written for any number type differentiates itself. Comparisons use the values. At a kink of |x|
+/// or of a choice, the derivative is that of the branch taken, which is x for |x| at 0.
 template <std::size_t count>
 struct Dual {
   double value = 0;
@@ -21,7 +21,7 @@ struct Dual {
 
   Dual() = default;
   Dual(double x) : value(x) {}
-  /// Variable number i, at x.
+  /// Variable number i, with the value x.
   static Dual variable(double x, std::size_t i) {
     Dual result(x);
     result.by[i] = 1;
@@ -54,7 +54,7 @@ struct Dual {
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
   friend bool operator!=(const Dual& a, const Dual& b) { return a.value != b.value; }
 
-  // As those of math/choice.hpp.
+  // Overloads of math/choice.hpp.
   friend Dual select(bool condition, const Dual& yes, const Dual& no) {
     return condition ? yes : no;
   }
@@ -62,7 +62,7 @@ struct Dual {
   friend Dual max(const Dual& a, const Dual& b) { return a < b ? b : a; }
   friend Dual abs(const Dual& a) { return of_one(math::abs(a.value), a, a.value < 0 ? -1 : 1); }
 
-  // As those of math.hpp.
+  // Overloads of math.hpp.
   friend Dual sqrt(const Dual& a) {
     const double root = math::sqrt(a.value);
     return of_one(root, a, 0.5 / root);
@@ -103,8 +103,8 @@ struct Dual {
   }
 };
 
-/// The row-major Jacobian of the right-hand side that a formula `(auto of, auto x, auto out)` for
-/// any type of number writes: what Functions::jacobian is. The arguments are those of alone().
+/// Row-major Jacobian of a right-hand side given by a generic formula `(auto of, auto x, auto
+/// out)`, for Functions::jacobian. Same arguments as alone().
 template <class Formula>
 auto jacobian_of(Formula formula, std::vector<double> of) {
   return [formula, of = std::move(of)](std::span<const double> x, std::span<double> j) {

@@ -2,10 +2,10 @@
 
 namespace popflow {
 
-/// How the errors of a step's entries, each in units of its own tolerance, become one number.
+/// Norm of the errors of a step's entries, each in units of its own tolerance.
 enum class ErrorNorm {
-  largest,  ///< the largest of them: every entry keeps its tolerance
-  rms       ///< the root of their mean square: a few entries may exceed theirs
+  largest,  ///< maximum: every entry keeps its tolerance
+  rms       ///< root mean square: a few entries may exceed their tolerance
 };
 
 }  // namespace popflow

@@ -18,10 +18,10 @@ struct Attribute {
   std::size_t reserved = 0;
 };
 
-/// Numbers of a variable; what a variable holds decides its type in the file.
+/// Type of a variable's numbers, which also decides the type in the file.
 enum class NumberType { float64, int64, int8 };
 
-/// A dataset. Every axis names a dimension of its group or of one above it.
+/// A dataset. Every axis names a dimension of its group or of an enclosing group.
 struct VariableSpec {
   std::string name;
   std::vector<std::string> dimensions;  ///< empty: a scalar
@@ -35,21 +35,21 @@ struct VariableSpec {
 /// A dimension: an HDF5 dimension scale of the same name.
 struct DimensionSpec {
   enum class Coordinate {
-    none,    ///< a size alone; takes no space in the file
+    none,    ///< only a size; takes no space in the file
     index,   ///< int64 first, first + 1, first + 2, ...
     values,  ///< float64 `values`
     wholes,  ///< int64 `values`
-    flags,   ///< int8 0, 1, 2, ..., which attributes give words to
+    flags,   ///< int8 0, 1, 2, ..., with their words as attributes
   };
   std::string name;
   std::size_t size = 0;
   Coordinate coordinate = Coordinate::index;
   std::vector<Attribute> attributes;
   std::vector<double> values = {};
-  std::int64_t first = 0;  ///< of an index
+  std::int64_t first = 0;  ///< first number of an index
 };
 
-/// A group with all that is in it, as it is laid out in the file, in this order.
+/// A group and its contents, in the order in which they are written.
 struct GroupSpec {
   std::string name;  ///< empty for the root
   std::vector<Attribute> attributes;

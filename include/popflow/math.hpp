@@ -10,20 +10,21 @@
 #include "popflow/math/pow.hpp"
 #include "popflow/math/turn.hpp"
 
-/// Elementary functions for the formulas of a System: the same bits on every machine, with every C
-/// library, alone and in SIMD lanes. (The C library's differ in their last bits between its
-/// versions, and between machines with and without fused multiply-adds.)
+/// Elementary functions for the formulas of a System, with the same bits on every machine, with
+/// every C library, alone and in SIMD lanes. (The C library's functions differ in their last bits
+/// between versions, and between machines with and without fused multiply-adds.)
 ///
-/// `math::exp(x)` takes a double, a Pack, or any class of numbers that has a function exp() of its
-/// own beside it; so do the functions of math/choice.hpp, which a formula calls where one for
-/// doubles alone would branch. exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit
-/// in the last place, sqrt is rounded correctly; erfc, sinh, cosh, asinh, logistic and softplus are
-/// within 3. All are compiled with -ffp-contract=off, which CMake's popflow_add_program() sets.
+/// `math::exp(x)` takes a double, a Pack, or any number class with its own function exp(), found by
+/// argument-dependent lookup; so do the other functions here and those of math/choice.hpp, which a
+/// formula calls where code for doubles alone would branch. exp, expm1, log, log1p, tanh, erf, pow
+/// and hypot are within 1 unit in the last place, sqrt is rounded correctly; erfc, sinh, cosh,
+/// asinh, logistic and softplus are within 3. All must be compiled with -ffp-contract=off, which
+/// CMake's popflow_add_program() sets.
 namespace popflow::math {
 
 using std::sqrt;
 
-// Class types: by the functions that are found beside them.
+// Class types: functions found by argument-dependent lookup.
 namespace beside {
 void exp() = delete;
 void expm1() = delete;

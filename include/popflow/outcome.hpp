@@ -9,7 +9,7 @@ namespace popflow {
 struct Outcome {
   enum class Kind { reached, steady, diverged, step_limit, underflow, interrupted, stuck };
   Kind kind = Kind::reached;
-  double time = 0;        ///< the last time with a good state
+  double time = 0;        ///< the last time with a valid state
   std::string message{};  ///< a sentence for the user; empty when the target was reached
   /// Best estimate of the blow-up time; NaN unless diverged.
   double diverged_at = std::numeric_limits<double>::quiet_NaN();

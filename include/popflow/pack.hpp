@@ -15,12 +15,12 @@
 
 namespace popflow {
 
-/// A row of kLanes numbers that is computed with like one number, each lane by itself: formulas
-/// that are written for any type of number serve trajectories alone and sixteen of them side by
-/// side. Each lane has the bits that a double would have, whatever the width.
+/// A row of kLanes numbers that is used like one number, each lane independently: formulas written
+/// for any number type serve single trajectories and sixteen side by side. Each lane has the same
+/// bits as a double would, whatever the width.
 ///
-/// The numbers lie in vectors of `width` doubles, 2 of which fill a register of any machine, 4 one
-/// of AVX2 and 8 one of AVX-512. A formula is a generic lambda that names no width: in_lanes()
+/// The numbers lie in vectors of `width` doubles: 2 fill a register of any machine, 4 one of AVX2
+/// and 8 one of AVX-512. A formula is a generic lambda that does not name a width; in_lanes()
 /// chooses it.
 template <std::size_t width>
 class [[gnu::may_alias]] alignas(64) BasicPack {
@@ -28,7 +28,7 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
   using Vector = typename Wide::Vector;
 
  public:
-  /// A condition in each lane, made by comparing Packs; combined with others by &&, || and !.
+  /// A condition in each lane, made by comparing Packs and combined by &&, || and !.
   struct Mask;
 
   BasicPack() = default;
@@ -90,7 +90,7 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
     return {each([](const Wide& x) POPFLOW_INLINED { return where_not(x); }, a.where)};
   }
 
-  // As those of math/choice.hpp.
+  // Overloads of math/choice.hpp.
   friend POPFLOW_MATH_INLINE BasicPack select(const Mask& condition, const BasicPack& yes,
                                               const BasicPack& no) {
     return each([](const Wide& w, const Wide& x, const Wide& y)
@@ -118,7 +118,7 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
     return each([](const Wide& x) POPFLOW_INLINED { return root(x); }, a);
   }
 
-  // As those of math.hpp.
+  // Overloads of math.hpp.
   friend POPFLOW_MATH_INLINE BasicPack exp(const BasicPack& a) {
     return each([](const Wide& x) POPFLOW_INLINED { return math::exp_of(x); }, a);
   }
@@ -153,8 +153,8 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
         a);
   }
 
-  /// An operation on math::Wide numbers, part by part: written without a loop, so that gcc keeps
-  /// the parts in registers.
+  /// Applies an operation on math::Wide numbers part by part. Written without a loop, so that gcc
+  /// keeps the parts in registers.
   template <class Operation, class... Packs>
   static POPFLOW_MATH_INLINE BasicPack each(Operation operation, const Packs&... of) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) POPFLOW_INLINED {
@@ -179,7 +179,7 @@ class [[gnu::may_alias]] alignas(64) BasicPack {
   }
   static POPFLOW_MATH_INLINE Wide root(const Wide& x) {
 #if defined(__SSE2__) && !defined(__NO_MATH_ERRNO__)
-    // By the name of the instruction, since gcc would call the C library for errno.
+    // Uses the instruction directly, because gcc would call the C library to set errno.
     const auto two = [&](std::size_t i)
                          POPFLOW_INLINED { return _mm_sqrt_pd(_mm_set_pd(x.of[i + 1], x.of[i])); };
     const __m128d a = two(0);
@@ -205,12 +205,12 @@ struct BasicPack<width>::Mask {
   BasicPack where;  ///< all bits of a lane are set, or none
 };
 
-/// A Pack for where no width is chosen.
+/// A Pack for code that does not choose a width.
 using Pack = BasicPack<4>;
 
 namespace lanes {
 
-// How a formula is called with Packs of a width, by pointers to rows of doubles.
+// Calls a formula with Packs of a width, through pointers to rows of doubles.
 template <class Formula>
 struct Rows {
   template <std::size_t width>
@@ -242,7 +242,7 @@ struct Covariances {
   }
 };
 
-// One function for each formula and width, so that gcc inlines all of the formula.
+// One function for each formula and width, so that gcc inlines the whole formula.
 template <class Call, std::size_t width, class... Arguments>
 [[gnu::flatten]] void compute_anywhere(Arguments... arguments) {
   Call::template compute<width>(arguments...);
@@ -256,7 +256,7 @@ template <class Call, class... Arguments>
   Call::template compute<8>(arguments...);
 }
 
-/// The version of a formula for this machine.
+/// Version of a formula for this machine.
 template <class Call, class... Arguments>
 auto widest() -> void (*)(Arguments...) {
   if constexpr (Call::template takes<8>)
@@ -267,10 +267,10 @@ auto widest() -> void (*)(Arguments...) {
 
 }  // namespace lanes
 
-/// A formula for many trajectories side by side, from a lambda `(auto of, auto x, auto out)` that
-/// captures nothing: it knows a problem by its parameters `of` alone. `of` and `x` are spans, `out`
-/// points to what is to be written; all consist of Packs of the width that fits the machine. A
-/// lambda may name `Pack`, which has one width.
+/// Makes a formula for many trajectories side by side from a lambda `(auto of, auto x, auto out)`
+/// without captures: the parameters `of` are all that it knows of a problem. `of` and `x` are
+/// spans, `out` points to the results; all consist of Packs of the width that fits the machine. A
+/// lambda may name `Pack`, which has a fixed width.
 template <class Formula>
 LaneFormula in_lanes(Formula /*formula*/) {
   static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
@@ -278,7 +278,7 @@ LaneFormula in_lanes(Formula /*formula*/) {
                        double*>();
 }
 
-/// As much for LaneFormulas::flow_and_covariance, from a lambda `(auto of, auto x, auto dxdt, auto
+/// Makes LaneFormulas::flow_and_covariance from a lambda `(auto of, auto x, auto dxdt, auto
 /// covariance)` of pointers.
 template <class Formula>
 LaneCovarianceFormula in_lanes_with_covariance(Formula /*formula*/) {

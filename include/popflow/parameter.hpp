@@ -10,21 +10,21 @@
 
 namespace popflow {
 
-/// 2^53: every integer up to it is a double, so counts of steps and sizes stay below.
+/// 2^53: every integer up to it is a double, so step counts and sizes stay below it.
 inline constexpr double largest_whole = 0x1p53;
 
-/// Kind of value that a parameter takes.
+/// Kind of a parameter's values.
 enum class Kind {
   integer,  ///< a whole number; 1e9 is accepted, 1.5 is not
   real,     ///< a finite number
   word,     ///< one of a list of words
-  path,     ///< a file; relative to the working folder, or in a configuration file to its folder
-  text,     ///< free text (character classes and the like)
-  flag,     ///< present or absent; in a configuration file true or false
+  path,     ///< a file, relative to the working folder or to the configuration file's folder
+  text,     ///< free text, such as character classes
+  flag,     ///< present or absent; true or false in a configuration file
   reals,    ///< numbers separated by commas
 };
 
-/// The numbers that are allowed; an open end excludes the bound itself.
+/// Range of allowed numbers; an open end excludes the bound itself.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -32,58 +32,59 @@ struct Range {
   bool high_open = false;
 
   [[nodiscard]] bool contains(double value) const;
-  /// In words, as an error says it: "at least 1", "above 0", "from 0 to 1".
-  /// For whole numbers, leaves out a bound that no whole number passes anyway.
+  /// Describes the range as in an error message: "at least 1", "above 0", "from 0 to 1". For whole
+  /// numbers, leaves out a bound that no whole number can exceed.
   [[nodiscard]] std::string describe(bool whole = false) const;
 };
 
-/// A value, typed by its parameter's kind; monostate when it was not given and has no default.
+/// A value, typed by its parameter's kind; monostate if it was not given and has no default.
 using Value =
     std::variant<std::monostate, std::int64_t, double, std::string, bool, std::vector<double>>;
 
-/// Condition on another option without which an option has no effect.
+/// A condition on another option, under which an option has an effect.
 struct Condition {
   std::string option;
-  std::vector<std::string> words = {};  ///< one of these; empty: that it is given at all
-  bool absent = false;                  ///< that it is not given
+  std::vector<std::string> words = {};  ///< allowed words of the other option; empty: any value
+  bool absent = false;                  ///< whether the other option must be absent
 };
 
-/// Answer to a value that other programs have and this option does not take.
+/// Hint for a value that other programs have and this option does not accept.
 struct OtherWord {
   std::string word;
-  std::string answer;  ///< a clause that names what to take instead
+  std::string answer;  ///< a clause that names the replacement
 };
 
 /// One option: the only place where its name, default, range and meaning are written. The command
 /// line, its help, `popflow systems`, configuration files, range checks, the attributes of the
-/// output file, the completion, the manual page and the reference all come from it.
+/// output file, the completion, the manual page and the reference are all derived from it.
 struct Parameter {
   std::string name;  ///< the long option, without dashes
   Kind kind = Kind::real;
-  std::string default_text;             ///< as a user would type it; empty: no default
-  std::string meaning;                  ///< half a sentence
-  std::string symbol = {};              ///< in the papers, where there is one
-  Range range = {};                     ///< integer, real, reals
-  std::vector<std::string> words = {};  ///< word: what is allowed
-  std::string default_note = {};  ///< what help shows as the default when default_text is empty
-  char letter = 0;                ///< a one-letter form of the option, where there is one
-  std::vector<std::string> modes = {};    ///< the modes in which it has an effect; empty: all
-  std::vector<std::string> methods = {};  ///< the same of methods, in modes that have some
-  std::vector<Condition> where = {};      ///< it has an effect only where all of these hold
-  /// Does it determine the problem or the start? A file that holds both replaces all such options.
+  std::string default_text;               ///< in the user's syntax; empty: no default
+  std::string meaning;                    ///< sentence fragment
+  std::string symbol = {};                ///< symbol in the papers, if any
+  Range range = {};                       ///< for integer, real and reals
+  std::vector<std::string> words = {};    ///< for words: the allowed values
+  std::string default_note = {};          ///< shown as the default in help if default_text is empty
+  char letter = 0;                        ///< one-letter form of the option, if any
+  std::vector<std::string> modes = {};    ///< modes in which it has an effect; empty: all
+  std::vector<std::string> methods = {};  ///< methods with which it has an effect; empty: all
+  std::vector<Condition> where = {};      ///< conditions that must all hold
+  /// Whether the option determines the problem or the start. A file that holds both replaces all
+  /// such options.
   bool makes_problem = false;
-  /// text: may be given several times in one place; the value then has a line for each.
+  /// for text: may be given several times in one place; the value then has one line for each.
   bool repeats = false;
-  /// word: the field's words for something else.
+  /// for words: names used elsewhere for other values.
   std::vector<OtherWord> other_words = {};
 };
 
 using ParameterTable = std::vector<Parameter>;
 
-/// Where a value came from; later ones override earlier ones.
+/// Origin of a value; later origins override earlier ones.
 enum class Origin { unset, defaults, config, command_line };
 
-/// The resolved values of a table. Copies share the table: they cost as much as the values.
+/// Resolved values of a table. Copies share the table, so that they cost no more than the values.
 class Parameters {
  public:
   explicit Parameters(ParameterTable table);
@@ -91,32 +92,33 @@ class Parameters {
   [[nodiscard]] const ParameterTable& table() const { return *table_; }
   [[nodiscard]] const Parameter* find(std::string_view name) const;
 
-  /// Parses and checks `text` for the parameter `name`, which must be in the table.
-  /// Throws UsageError (InputError when origin is config) that names the key, the value and what
-  /// is allowed.
+  /// Parses and checks `text` for the parameter `name`, which must be in the table. Throws
+  /// UsageError (InputError if the origin is config) that names the key, the value and what is
+  /// allowed.
   void set(std::string_view name, const std::string& text, Origin origin);
-  /// Sets a derived value (a size read from a file); leaves `given` unchanged.
+  /// Sets a derived value, such as a size read from a file; leaves `given` unchanged.
   void resolve(std::string_view name, Value value);
-  /// Takes over value and origin from the parameter of that name in another table.
+  /// Copies value and origin from the parameter of that name in another table.
   void adopt(std::string_view name, const Parameters& other);
-  /// Removes a value: there is then none, not even the default.
+  /// Removes a value, including the default.
   void unset(std::string_view name);
 
-  /// Is there a value at all (given or by default)?
+  /// Whether there is a value, given or default.
   [[nodiscard]] bool has(std::string_view name) const;
-  /// Was it given by the user (configuration file or command line)?
+  /// Whether the user gave it, in a configuration file or on the command line.
   [[nodiscard]] bool given(std::string_view name) const;
   [[nodiscard]] Origin origin(std::string_view name) const;
 
-  // Typed access; the name must exist, be of that kind and have a value (std::logic_error if not).
+  // Typed access; the name must exist, be of that kind and have a value (otherwise
+  // std::logic_error).
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
   [[nodiscard]] double real(std::string_view name) const;
-  [[nodiscard]] const std::string& word(std::string_view name) const;  ///< word, path and text
+  [[nodiscard]] const std::string& word(std::string_view name) const;  ///< for word, path and text
   [[nodiscard]] bool flag(std::string_view name) const;
   [[nodiscard]] const std::vector<double>& reals(std::string_view name) const;
   [[nodiscard]] const Value& value(std::string_view name) const;
 
-  /// The value as text that set() reads back bit for bit; empty when there is none.
+  /// The value as text that set() reads back bit for bit; empty if there is none.
   [[nodiscard]] std::string text(std::string_view name) const;
 
  private:
@@ -125,19 +127,19 @@ class Parameters {
     Origin origin = Origin::unset;
   };
   [[nodiscard]] const Entry& entry(std::string_view name) const;
-  /// The parameter's row; std::logic_error if there is none.
+  /// Index of the parameter's row; std::logic_error if there is none.
   [[nodiscard]] std::size_t row(std::string_view name) const;
   std::shared_ptr<const ParameterTable> table_;
   std::vector<Entry> entries_;  ///< in the table's order
 };
 
-/// Parses `text` for a parameter; the error message names key, value and what is allowed.
+/// Parses `text` for a parameter. The error message names the key, the value and what is allowed.
 Value parse_value(const Parameter& parameter, const std::string& text);
 
 /// The shortest decimal form that reads back to the same double ("0.1", "1e-08").
 std::string shortest(double value);
 
-/// The name in `names` that is nearest to `word` (edit distance), or empty if none is near.
+/// The name in `names` that is nearest to `word` in edit distance; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace popflow

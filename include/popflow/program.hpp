@@ -4,8 +4,8 @@
 
 namespace popflow {
 
-/// A whole program: what the command line says, done with these systems (run, compare, resume,
-/// info, systems and the rest; `PROGRAM --help` lists them). Returns what main() returns.
+/// Runs a whole program: executes the command line with these systems (run, compare, resume, info,
+/// systems and others; `PROGRAM --help` lists them). Returns the exit code for main().
 int run_program(int argc, char** argv, const Catalogue& catalogue);
 
 }  // namespace popflow

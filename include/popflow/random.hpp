@@ -9,24 +9,23 @@ namespace popflow {
 
 /// Purpose of a stream of random numbers. Streams of different purposes never share a number.
 enum class Purpose : std::uint32_t {
-  problem = 1,     ///< the problem's matrices
+  problem = 1,     ///< matrices of the problem
   start = 2,       ///< random initial values
   samples = 3,     ///< minibatches of sampled SGD
   noise = 4,       ///< the Gaussian noise of the SDE
   bootstrap = 5,   ///< samples from which batch noise is built
   statistics = 6,  ///< permutations and resampling in comparisons
   test = 7,
-  check = 8,  ///< samples that a noise model is compared with
+  check = 8,  ///< samples with which a noise model is compared
 };
 
-/// A stream of random bits that is a function of (seed, purpose, run, step) and of nothing else:
-/// neither threads nor the number of runs nor a restart changes it. Philox4x32-10 (Salmon, Moraes,
-/// Dror, Shaw 2011) in counter mode. A UniformRandomBitGenerator of 64-bit words, for
-/// Boost.Random's distributions.
+/// A stream of random bits that depends only on (seed, purpose, run, step), not on threads, the
+/// number of runs or a restart. Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) in counter mode. A
+/// UniformRandomBitGenerator of 64-bit words, for Boost.Random's distributions.
 ///
 /// Layout: the key is the seed, low half first. The counter's four words are the number of the
 /// block within the stream, the low half of the step, the run, and the purpose in the lowest 8 bits
-/// below bits 32 to 55 of the step. So no two streams share a block.
+/// below bits 32 to 55 of the step. No two streams share a block.
 class RandomStream {
  public:
   using result_type = std::uint64_t;
@@ -37,7 +36,7 @@ class RandomStream {
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
 
-  /// 64 random bits. A stream holds 2^33 words; std::length_error beyond.
+  /// Returns 64 random bits. A stream holds 2^33 words; std::length_error beyond.
   result_type operator()() {
     if (used_ == words_per_block) refill();
     const result_type low = block_[used_];
@@ -46,19 +45,20 @@ class RandomStream {
     return high << 32 | low;
   }
 
-  /// Passes over as many words, at once: so several may draw from a stream, each its part.
-  /// std::length_error where it holds fewer.
+  /// Skips this many words in constant time, so that several consumers can each draw their own part
+  /// of a stream. Throws std::length_error if the stream holds fewer.
   void discard(std::uint64_t words);
 
   /// Uniform on the open interval (0,1): one of the 2^52 odd multiples of 2^-53, so that neither
-  /// end can occur and x and 1-x are equally likely.
+  /// end can occur, and x and 1-x are equally likely.
   double uniform() { return (static_cast<double>((*this)() >> 12) + 0.5) * 0x1p-52; }
   /// Standard normal (Box and Muller 1958; the second of each pair is kept for the next call).
   double normal();
-  /// Logarithm of a Gamma(shape, 1) variate, shape > 0 (Marsaglia and Tsang 2000); right for small
-  /// shapes too, where the variate itself underflows.
+  /// Logarithm of a Gamma(shape, 1) variate, shape > 0 (Marsaglia and Tsang 2000); correct for
+  /// small shapes, too, where the variate itself underflows.
   double log_gamma_variate(double shape);
-  /// A whole number uniform on [0, n), without bias (Lemire 2019). n = 0 is std::invalid_argument.
+  /// A whole number uniform on [0, n), without bias (Lemire 2019). Throws std::invalid_argument for
+  /// n = 0.
   std::uint64_t below(std::uint64_t n);
 
  private:
@@ -68,16 +68,15 @@ class RandomStream {
   void refill();
 
   Generator::key_type key_;
-  Generator::ctr_type counter_;  ///< of the block to come
+  Generator::ctr_type counter_;  ///< counter of the next block
   Generator::ctr_type block_{};
-  unsigned used_ = words_per_block;  ///< words of block_ that were handed out
+  unsigned used_ = words_per_block;  ///< number of words of block_ already used
   bool exhausted_ = false;
   bool has_spare_ = false;
-  double spare_ = 0;  ///< the second normal of a pair
+  double spare_ = 0;  ///< second normal of the last pair
 };
 
-/// Where a minibatch's samples come from: sample i has the stream of number first + i, on any
-/// thread.
+/// Streams of a minibatch's samples: sample i uses the stream number first + i, on any thread.
 struct SampleKey {
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::samples;

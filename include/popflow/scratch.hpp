@@ -12,25 +12,25 @@
 
 namespace popflow {
 
-/// Threads get numbers when they first ask.
+/// Number of the calling thread, assigned on first use.
 inline std::size_t number_of_thread() {
   static std::atomic<std::size_t> threads{0};
   thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
   return number;
 }
 
-/// Working space for functions of a System that runs of an ensemble call at the same time: each
-/// call borrows one for as long as it lasts. There are as many as calls were ever active at once,
-/// and at most one more a thread, and they keep their allocations.
+/// Working space for functions of a System that an ensemble's runs call concurrently: each call
+/// borrows one object for its duration. The pool holds as many objects as calls were ever active at
+/// once, plus at most one per thread, and the objects keep their allocations.
 ///
-/// A thread finds what it gave back last, which its cache still holds, without a lock: threads that
-/// took turns at a list would wait for one another's caches, several times in a step of some
-/// microseconds.
+/// A thread gets back the object that it returned last, which is still in its cache, without a
+/// lock: with a locked list, threads would wait for one another's cache lines several times in a
+/// step of a few microseconds.
 template <class T>
 class ScratchPool {
  public:
   ScratchPool() : make_([] { return std::make_unique<T>(); }) {}
-  /// `make` makes one; it is called from any thread.
+  /// `make` creates an object; it may be called from any thread.
   explicit ScratchPool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
@@ -55,7 +55,7 @@ class ScratchPool {
   [[nodiscard]] Loan borrow() {
     return borrow([](const T&) { return true; });
   }
-  /// One that suits, if the thread kept it or it is free; else any.
+  /// Borrows an object that suits, if the thread kept it or it is free; otherwise any.
   template <class Suits>
   [[nodiscard]] Loan borrow(const Suits& suits) {
     std::unique_ptr<T> own = take(kept_[place_of_thread()]);
@@ -76,7 +76,7 @@ class ScratchPool {
   }
 
  private:
-  /// Item of a thread, or of several that share a place; in a cache line of its own.
+  /// Object kept by a thread, or by several that share a slot; in its own cache line.
   struct alignas(64) Kept {
     std::atomic<T*> item{nullptr};
   };

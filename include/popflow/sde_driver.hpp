@@ -10,15 +10,15 @@
 
 namespace popflow {
 
-/// The population flow with Gaussian noise that mimics minibatches, in the sense of Ito:
+/// Population flow with Gaussian noise that mimics minibatches, in the Ito sense:
 ///
 ///   dx = f(x) dt + sqrt(eta/B) C(x)^(1/2) dW          (Li, Tai, E 2017, arXiv 1511.06251)
 ///
 /// with f the System's right-hand side, eta the learning rate, B the batch size and C the
 /// covariance of one sample's gradient as given by the noise model. With modified_equation = 2 the
 /// drift is f - (eta/2) J_f f and the covariance that of (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2)
-/// xi, which makes the weak error against SGD of order eta^2 (Li, Tai, E 2019). f is then the drift
-/// with the System's proximal term, in which J_f has no part but where weights rest.
+/// xi, which gives a weak error of order eta^2 against SGD (Li, Tai, E 2019). There f includes the
+/// System's proximal term, which contributes to J_f only where weights are at rest.
 ///
 /// Methods, all converging to the Ito solution:
 /// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise. With
@@ -28,7 +28,8 @@ namespace popflow {
 /// - gradient_descent: not a discretisation of the SDE but noisy gradient descent, x <- x + eta f +
 ///   eta/sqrt(B) C^(1/2) xi, steps of eta.
 ///
-/// Between two targets the steps are equal and at most dt (with `coarsen` up to the last one).
+/// Between two targets the steps are equal and at most dt (with `coarsen`, except for the last
+/// one).
 class SdeDriver : public Driver {
  public:
   struct Options {
@@ -45,11 +46,11 @@ class SdeDriver : public Driver {
     /// Merges this many steps of dt into one along the same Brownian path, to measure the solver's
     /// error.
     std::int64_t coarsen = 1;
-    std::int64_t max_steps = 0;  ///< after which the run ends, unfinished; 0: no limit
+    std::int64_t max_steps = 0;  ///< the run ends unfinished after this many; 0: no limit
     DriverHooks hooks = {};
   };
-  /// Throws UsageError for a method or a noise model that the System or the noise does not allow,
-  /// with the reason.
+  /// Throws UsageError, with the reason, for a method or noise model that the System or the noise
+  /// does not allow.
   SdeDriver(const System& system, Workers& workers, Options options);
   ~SdeDriver() override;
 
@@ -69,7 +70,7 @@ class SdeDriver : public Driver {
   struct Pace;
   void step(double h, std::int64_t parts);
   void drift(const State& x, double t, State& f);
-  /// v - factor J_f(x) v.
+  /// v <- v - factor J_f(x) v.
   void subtract_jacobian(double factor, State& v);
   [[nodiscard]] DriverData data() const;
 
@@ -78,8 +79,8 @@ class SdeDriver : public Driver {
   Options options_;
   std::unique_ptr<Internals> in_;
   double t_ = 0;
-  double begin_ = 0;         ///< of the current interval between targets
-  std::int64_t inside_ = 0;  ///< increments of the path used in it
+  double begin_ = 0;         ///< start of the current interval between targets
+  std::int64_t inside_ = 0;  ///< increments of the path used in the interval
   std::int64_t steps_ = 0;   ///< increments used in all
   std::int64_t evaluations_ = 0;
 };

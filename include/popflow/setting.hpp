@@ -13,9 +13,9 @@
 
 namespace popflow {
 
-/// The last state of another run of the same system, from which `--init-from` starts.
+/// Last state of another run of the same system, from which `--init-from` starts.
 struct LastState {
-  std::string path;  ///< the file it was read from, for messages
+  std::string path;  ///< file of that run, for messages
   std::unique_ptr<System> system;
   State x;
   Regime regime;
@@ -24,35 +24,34 @@ struct LastState {
   [[nodiscard]] StateView view() const { return {x, regime}; }
 };
 
-/// All that a System knows about the run it is made for. Settled before the System is made; when
-/// and how the run ends is settled afterwards, with the System's help.
+/// Everything that a System knows about the run for which it is made. Determined before the System
+/// is made; the run's schedule is determined afterwards, with the System's help.
 struct Setting {
-  bool noisy = false;  ///< the state is moved by noise or samples, not along the flow
-  /// Step size of explicit methods without error control; none: the step size is adaptive.
+  bool noisy = false;  ///< whether noise or samples move the state, instead of the flow
+  /// Step size of explicit methods without error control; unset: the step size is adaptive.
   std::optional<double> step = {};
-  std::optional<double> dt = {};            ///< `--dt` of a flow, whatever its method takes it for
+  std::optional<double> dt = {};            ///< `--dt` of a flow, whatever it means for the method
   std::optional<std::string> problem = {};  ///< path of a problem file
-  std::uint64_t problem_seed = 1;           ///< of drawn problems and random starts
-  const LastState* start = nullptr;         ///< instead of the system's own start
+  std::uint64_t problem_seed = 1;           ///< for drawn problems and random starts
+  const LastState* start = nullptr;         ///< replaces the system's own start; null: none
 };
 
-/// What a System is made from. Sizes found in a problem file, and defaults that depend on the
-/// problem, are resolved into `own`.
+/// Ingredients of a System. Sizes found in a problem file, and defaults that depend on the problem,
+/// are resolved into `own`.
 struct Ingredients {
   Parameters& own;
   const Setting& setting;
   Workers& workers;
 };
 
-/// A System, and its own parameters as they were resolved when it was made.
+/// A System, and its parameters as resolved when it was made.
 struct Made {
   std::unique_ptr<System> system;
   Parameters own;
 };
 
-/// Throws InputError unless the state that the setting starts from, if there is one, is laid out in
-/// `blocks`; then returns that state, else null. For systems that can only start from a complete
-/// state.
+/// Returns the state from which the setting starts, or null if there is none. Throws InputError
+/// unless the state is laid out in `blocks`. For systems that can only start from a complete state.
 const LastState* whole_start(const Setting& setting, const std::vector<StateBlock>& blocks);
 
 }  // namespace popflow

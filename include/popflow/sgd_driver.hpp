@@ -10,12 +10,12 @@
 namespace popflow {
 
 /// Sampled stochastic gradient descent: x <- x + eta times the mean of `batch_size` sampled v_i
-/// (minus gradients), then the proximal term, if any, with step eta. Flow time is t = eta step; it
-/// advances to whole numbers of steps, the nearest.
+/// (minus gradients), then the proximal term, if any, with step eta. Flow time is t = eta step;
+/// targets are rounded to the nearest whole step.
 ///
-/// With svag = l > 1 the interpolation between SGD and its SDE of Li, Malladi, Arora (2021), arXiv
-/// 2102.12470: steps of eta/l along r+ g1 + r- g2, r+- = (1 +- sqrt(2l - 1))/2, of two independent
-/// batches; t = (eta/l) step.
+/// svag = l > 1 gives the interpolation between SGD and its SDE of Li, Malladi, Arora (2021), arXiv
+/// 2102.12470: steps of eta/l along r+ g1 + r- g2, r+- = (1 +- sqrt(2l - 1))/2, with two
+/// independent batches; t = (eta/l) step.
 class SgdDriver : public Driver {
  public:
   struct Options {
@@ -24,10 +24,10 @@ class SgdDriver : public Driver {
     std::int64_t svag = 1;
     std::uint64_t seed = 1;
     std::uint32_t run = 0;
-    std::int64_t max_steps = 0;  ///< after which the run ends, unfinished; 0: no limit
+    std::int64_t max_steps = 0;  ///< the run ends unfinished after this many; 0: no limit
     DriverHooks hooks = {};
   };
-  /// Throws UsageError where the System has no sampled model.
+  /// Throws UsageError if the System has no sampled model.
   SgdDriver(const System& system, Workers& workers, Options options);
   ~SgdDriver() override;
 
@@ -53,9 +53,9 @@ class SgdDriver : public Driver {
 
   Options options_;
   std::unique_ptr<Internals> in_;
-  std::int64_t steps_ = 0;   ///< taken
-  std::int64_t rested_ = 0;  ///< skipped since the system came to rest
-  bool arrived_ = true;      ///< at the last target
+  std::int64_t steps_ = 0;   ///< steps taken
+  std::int64_t rested_ = 0;  ///< steps skipped since the system came to rest
+  bool arrived_ = true;      ///< whether the driver is at the last target
 };
 
 }  // namespace popflow

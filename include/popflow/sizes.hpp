@@ -7,8 +7,8 @@
 
 namespace popflow {
 
-/// Sets a parameter whose value is determined elsewhere. `where` says where, mostly a path; a
-/// different value requested for it is an error.
+/// Sets a parameter whose value is determined elsewhere; throws if the user requested a different
+/// value. `where` names the source, usually a path.
 void resolve(Parameters& own, const std::string& name, std::int64_t found,
              const std::string& where);
 void resolve(Parameters& own, const std::string& name, double found, const std::string& where);

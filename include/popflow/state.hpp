@@ -5,9 +5,9 @@
 
 namespace popflow {
 
-/// A state of a System: one contiguous block of doubles, aligned to cache lines unless it has only
-/// one or two of them. Its own type because odeint wants a resizable container and a std::vector
-/// would write every element one time too many (400 MB at N = 500, T = 100 000).
+/// State of a System: one contiguous block of doubles, aligned to cache lines unless it fits in one
+/// or two of them. Not a std::vector, because odeint resizes its containers and a std::vector would
+/// write every element once too often (400 MB at N = 500, T = 100 000).
 class State {
  public:
   using value_type = double;
@@ -23,7 +23,7 @@ class State {
   ~State() = default;
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Changes the size; the contents are then undefined.
+  /// Changes the size; the contents are undefined afterwards.
   void resize(std::size_t size);
 
   double* data() { return data_.get(); }

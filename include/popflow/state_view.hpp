@@ -7,16 +7,16 @@
 
 namespace popflow {
 
-/// The numbers that select the smooth piece of a System's right-hand side: which side of a kink,
-/// which stage of a training. They change only at a switch, so no method integrates them, no noise
-/// moves them and no norm counts them. Empty for Systems that are smooth throughout.
+/// Numbers that select the smooth piece of a System's right-hand side, such as the side of a kink
+/// or the stage of a training. They change only at a switch: methods do not integrate them, noise
+/// does not move them and norms ignore them. Empty for Systems that are smooth throughout.
 using Regime = std::vector<double>;
 
-/// A view of a state: its numbers, which the flow moves, and the regime it is in.
+/// View of a state: its numbers, which the flow moves, and its regime.
 class StateView : public std::span<const double> {
  public:
   StateView() = default;
-  /// From anything that holds doubles contiguously.
+  /// Converts from any contiguous range of doubles.
   template <std::ranges::contiguous_range Numbers>
   requires(!std::derived_from<std::remove_cvref_t<Numbers>, StateView> &&
            std::convertible_to<Numbers&&, std::span<const double>>)

@@ -23,11 +23,11 @@ struct DimensionInfo {
 /// A recorded state field, by the paper's name.
 struct FieldInfo {
   std::string name;
-  std::vector<std::string> dimensions;  ///< without run and time
-  std::string symbol;                   ///< plain text, as all symbols: mu_k, V', |W|_F, lambda
-  std::string meaning;                  ///< becomes long_name
+  std::vector<std::string> dimensions;  ///< without the dimensions run and time
+  std::string symbol;                   ///< plain text, like all symbols: mu_k, V', |W|_F, lambda
+  std::string meaning;                  ///< written as long_name
   std::string source;                   ///< equation or section; empty: the system's source
-  std::string when = {};                ///< in which variant it is there; empty: always
+  std::string when = {};                ///< variant in which it exists; empty: always
 };
 
 struct ObservableInfo {
@@ -35,24 +35,24 @@ struct ObservableInfo {
   std::string symbol;
   std::string meaning;
   std::string source;
-  /// Rounding error of a quantity that is never negative (a loss, a distance, an error): smaller
-  /// values mean nothing. Comparisons then ask how far down it goes, by ratios. 0: it may be
-  /// negative, or ratios of it say nothing.
+  /// Rounding error of a quantity that is never negative (a loss, a distance, an error); smaller
+  /// values are meaningless. Comparisons then also compare ratios (how far down the quantity goes).
+  /// 0: the quantity may be negative, or its ratios have no meaning.
   double floor = 0;
 };
 
-/// Something that happens once: the first upward crossing of zero of a function of the state.
+/// An event that happens at most once: the first upward zero crossing of a function of the state.
 struct EventInfo {
   std::string name;
   std::string meaning;
-  std::string after = {};  ///< detected only from this event on
-  /// Prominence that an extremum must have: its function crosses zero upwards at minima of its
-  /// height (Events::event_height), and it is the lowest of them when the height has risen from
-  /// there by this much. 0: the first crossing is the event.
+  std::string after = {};  ///< detected only after this event
+  /// For an extremum, the height by which it must stand out. Its function crosses zero upwards at
+  /// minima of its height (Events::event_height), and the event is the lowest minimum once the
+  /// height has risen from there by this much. 0: the first crossing is the event.
   double prominence = 0;
 };
 
-/// A conserved quantity, by the observable that shows it.
+/// A conserved quantity, measured by an observable.
 struct InvariantInfo {
   enum class Form {
     zero,      ///< the observable itself is the drift
@@ -60,11 +60,11 @@ struct InvariantInfo {
   };
   std::string observable;
   Form form = Form::zero;
-  std::string meaning;  ///< what is conserved, and when
+  std::string meaning;  ///< the conserved quantity, and the conditions
 };
 
-/// The times at which many items (tokens, say) each pass a level for the first time: a dataset of
-/// its own, since events have room for few.
+/// First-passage times of many items, such as tokens, each through its own level. A separate
+/// dataset, because events have room for only a few.
 struct PassageInfo {
   std::string name;
   std::vector<std::string> dimensions;
@@ -79,25 +79,25 @@ struct OutcomeInfo {
   std::string meaning;
 };
 
-/// A stage of a training whose rule changes on the way.
+/// A stage of a training whose rule changes along the way.
 struct StageInfo {
   std::string word;  ///< without blanks
   std::string meaning;
 };
 
-/// A scalar reported for the end of a run only: of its last state after post-processing.
+/// A scalar of a run's last state after post-processing, reported only at the end.
 struct FinalInfo {
   std::string name;
   std::string symbol;
   std::string meaning;
-  bool warns = false;  ///< counts failures, and is 0 when there were none
+  bool warns = false;  ///< whether it counts failures (0: none)
 };
 
 /// A dataset of a problem file.
 struct ProblemDatasetInfo {
   std::string name;
   std::vector<std::string> dimensions;
-  std::string meaning;  ///< with what is checked of it
+  std::string meaning;  ///< including what is checked
 };
 
 struct ConstantInfo {
@@ -106,31 +106,32 @@ struct ConstantInfo {
   std::string meaning;
 };
 
-/// A word that an option takes.
+/// A word of an option.
 struct OptionSetting {
-  std::string option;  ///< of the system's own, without dashes
+  std::string option;  ///< system's own option, without dashes
   std::string word;
 };
 
-/// A rung of comparisons that only this system has: its flow with other settings.
+/// A rung of comparisons that only this system has: its flow with different settings.
 struct RungInfo {
   std::string word;
   std::string meaning;
   std::vector<OptionSetting> settings;
 };
 
-/// Options of which one says instead of another what a run is made from. Each choice is one option
-/// or several that go together.
+/// Options that are alternatives for determining a run. Each choice is one option or several that
+/// go together.
 struct Alternatives {
   std::vector<std::vector<std::string>> choices;
-  /// Two of them are always one too many. Elsewhere they may say the same.
+  /// Whether two of the choices always exclude each other. Otherwise they may be given together if
+  /// they agree.
   bool exclusive = false;
 };
 
-/// Everything that can be said of a system without a problem. One static instance per system.
+/// Everything that can be said about a system without a problem. One static instance per system.
 struct SystemInfo {
   std::string name;
-  std::string title;      ///< a line
+  std::string title;      ///< one line
   std::string source;     ///< the paper
   std::string equations;  ///< plain text, several lines
   ParameterTable parameters;
@@ -141,36 +142,38 @@ struct SystemInfo {
   std::vector<InvariantInfo> invariants;
   std::vector<ConstantInfo> constants;
   std::vector<ProblemDatasetInfo> problem = {};  ///< what --problem reads
-  std::string end = {};                          ///< the default of --t-end, in a sentence
+  std::string end = {};                          ///< default of --t-end, in words
   std::vector<PassageInfo> passages = {};
-  std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"; empty: the system has none
-  std::vector<StageInfo> stages = {};      ///< in their order; empty: the system has none
+  std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"; empty if the system has none
+  std::vector<StageInfo> stages = {};      ///< in order; empty if the system has none
   std::vector<FinalInfo> finals = {};
-  /// The options with which final values are reported (Shape::finals), each of them enough, with
-  /// this word or, where that is empty, any value. Empty: there may be some with any options.
+  /// Options with which final values are reported (Shape::finals): any one of these suffices, with
+  /// this word or, if that is empty, any value. Empty: there may be some with any options.
   std::vector<OptionSetting> finals_with = {};
-  /// Title of the processed last state, for finals in pairs NAME_before and NAME_after.
+  /// Title for the result of post-processing the last state, for finals that come in pairs
+  /// NAME_before and NAME_after.
   std::string final_title = {};
-  /// The options that give the unreduced System: only there is noise exact in law, and reduced
-  /// coordinates are tested against it. Empty: there are no reduced coordinates.
+  /// Options that give the unreduced System, which is the only one whose noise has the right
+  /// distribution, and the reference for tests of reduced coordinates. Empty: there are no reduced
+  /// coordinates.
   std::vector<OptionSetting> unreduced = {};
-  std::vector<Alternatives> alternatives = {};  ///< among its options, and those of `run`
-  std::vector<RungInfo> rungs = {};             ///< besides those that every system has
-  /// Panels of a run's figure, the most telling first; if empty, the observables, a
-  /// panel each. Panels stand between semicolons: names of observables that share one, or of a
-  /// field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters that
-  /// lines mark across and up; "by" is the dataset of the problem that shades a field's entries,
-  /// "beside" that which it is to become.
-  /// E.g. "loss at loss_minimum; signal_A over signal_V; V beside P; v by target".
+  std::vector<Alternatives> alternatives = {};  ///< among its own options and those of `run`
+  std::vector<RungInfo> rungs = {};             ///< in addition to those of every system
+  /// Panels of the figures of its runs, the most important first; empty: one panel for each
+  /// observable. Panels are separated by semicolons: names of observables that share a panel, or of
+  /// a field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters to
+  /// be marked by horizontal and vertical lines; "by" is the dataset of the problem that shades a
+  /// field's entries, "beside" the one that the field should converge to. E.g. "loss at
+  /// loss_minimum; signal_A over signal_V; V beside P; v by target".
   std::string figure = {};
-  /// Variables of a cell that figures of sweeps show, the most telling first: names of observables,
-  /// passages and events, and the word "outcome", between blanks.
+  /// Quantities that figures of its sweeps show for each cell, the most important first: names of
+  /// observables, passages and events, and the word "outcome", separated by blanks.
   std::string figure_of_sweeps = {};
-  /// Have its flows lanes (InLanes), with these parameters of its own? Empty: never.
+  /// Whether its flows have lanes (InLanes) with these parameters. Empty: never.
   std::function<bool(const Parameters& own)> flow_in_lanes = {};
 };
 
-// ---- What one instance (a problem in chosen coordinates) holds.
+// ---- The contents of one instance: a problem in chosen coordinates.
 
 /// A block of the integration state whose entries share a natural scale: absolute tolerances are
 /// multiples of it.
@@ -180,29 +183,30 @@ struct StateBlock {
   double scale = 1;
 };
 
-/// The names chosen from SystemInfo, and the sizes.
+/// Names chosen from SystemInfo, and sizes.
 struct Shape {
   std::vector<StateBlock> blocks;         ///< in the order of the state vector
-  std::vector<DimensionSpec> dimensions;  ///< of fields and problem
+  std::vector<DimensionSpec> dimensions;  ///< of fields and the problem
   std::vector<std::string> fields;        ///< recorded state fields of this variant
   std::vector<std::string> invariants;    ///< observables of the invariants that hold here
   std::vector<std::string> events;        ///< events that are defined here
   std::vector<std::pair<std::string, double>> constants;
   std::vector<std::string> passages = {};  ///< passages that are defined here
-  bool stages = false;                     ///< is it trained in the stages of SystemInfo?
-  bool finals = false;                     ///< are final values reported?
-  /// Why the observables are not those of the unreduced coordinates; empty: the reduction is exact.
+  bool stages = false;                     ///< whether it is trained in the stages of SystemInfo
+  bool finals = false;                     ///< whether final values are reported
+  /// Reason why the observables differ from those in unreduced coordinates; empty: the reduction is
+  /// exact.
   std::string approximation = {};
   [[nodiscard]] std::size_t state_size() const;
-  /// Product of the sizes of dimensions that `dimensions` names.
+  /// Product of the sizes of the dimensions that `names` lists.
   [[nodiscard]] std::size_t size_of(const std::vector<std::string>& names) const;
-  /// Name of an entry of the state, for messages: "x[2]", or "x" in a block of one.
+  /// Name of an entry of the state, for messages: "x[2]", or "x" for a block with one entry.
   [[nodiscard]] std::string name_of_entry(std::size_t entry) const;
 };
 
-/// Items of all of a system's passages together.
+/// Number of items of all passages of a system.
 std::size_t passage_items(const SystemInfo& info, const Shape& shape);
-/// The entry of a passage.
+/// The entry of a passage in the system's table.
 const PassageInfo& passage_info(const SystemInfo& info, const std::string& name);
 
 }  // namespace popflow

@@ -43,7 +43,7 @@ struct Arguments {
   Parameters options;
 };
 
-/// The one argument of a command, and its options.
+/// Parses a command's single argument and its options.
 Arguments parse(const Program& program, const Command& command,
                 const std::vector<std::string>& args, const std::string& what) {
   const options::Words words = options::tokenise(args, {&command.options});
@@ -61,7 +61,7 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  // What a dry run shows, or JSON, is all that they are for.
+  // Output of a dry run or JSON is the command's only purpose, so `--quiet` does not suppress it.
   const auto asked_for = [&](const char* name) {
     return options.find(name) != nullptr && options.flag(name);
   };
@@ -73,7 +73,7 @@ Screen screen_for(const Program& program, const Parameters& options) {
                                                 : Screen::Progress::automatic);
 }
 
-/// For a command that shares its work among ranks: the first one speaks.
+/// For a command that shares its work among ranks: only the first rank prints.
 Screen screen_for_ranks(const Program& program, const Parameters& options) {
   return is_another_rank() ? Screen::standard(program.name, true, Screen::Progress::never)
                            : screen_for(program, options);
@@ -112,7 +112,7 @@ std::string as_typed(const Program& program, const std::string& command,
   return line;
 }
 
-/// The value of an option among the words; empty if it is not there.
+/// Value of an option among the words; empty if absent.
 std::string value_of(const std::vector<std::string>& args, const std::string& option) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == option && i + 1 < args.size()) return args[i + 1];
@@ -127,7 +127,7 @@ struct Addressed {
   std::vector<std::string> options;
 };
 
-/// The system that the first word names or, where that is an option, the configuration.
+/// The system named by the first word or, if that word is an option, by the configuration.
 Addressed address(const Program& program, const std::string& command,
                   const std::vector<std::string>& args) {
   if (!args.empty() && !args.front().starts_with('-'))
@@ -150,7 +150,7 @@ Addressed address(const Program& program, const std::string& command,
   }
 }
 
-/// Says what in the configuration is passed over.
+/// Reports which parts of the configuration are ignored.
 void remark(Screen& screen, const RunConfig& config, const std::string& command) {
   if (config.options.flag("quiet")) return;
   for (const std::string& remark : remarks_on_config(config, command)) screen.message(remark);
@@ -165,7 +165,7 @@ ExitCode run(const Program& program, const std::vector<std::string>& args) {
   return run_experiment(config, program.catalogue, screen);
 }
 
-/// Is an option among the words?
+/// Whether an option is among the words.
 bool has_option(const std::vector<std::string>& args, const std::string& option) {
   return std::any_of(args.begin(), args.end(), [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");
@@ -232,7 +232,7 @@ ExitCode verify_one(const Program& program, const std::vector<std::string>& args
   return verify_system(config, program.catalogue, screen);
 }
 
-/// A line for each file; what cannot be read is told last, and decides the exit code.
+/// One line per file. Unreadable files are reported last and decide the exit code.
 ExitCode info_of_many(const Program& program, const options::Words& words) {
   if (!words.options.empty())
     throw UsageError("--" + words.options.front().key + " is for one file; there are " +
@@ -329,7 +329,7 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   }
   std::vector<InputFile> inputs = {{path, "plot"}};
   if (options.has("style")) inputs.push_back({options.word("style"), "--style"});
-  // With --script alone, the figure has the file's name, in this folder.
+  // With --script alone, the figure is named after the file, in the current folder.
   const std::string figure = given("output").value_or(
       std::filesystem::path(path).filename().replace_extension(".pdf").string());
   const std::optional<std::string> script = given("script");

@@ -10,28 +10,28 @@
 
 namespace popflow::cli {
 
-/// The program as its user sees it: its name, and the systems it offers.
+/// The program as the user sees it: its name and its systems.
 struct Program {
   std::string name;
   const Catalogue& catalogue;
 };
 
-/// One command: the only place where its words are written.
+/// One command: the only place where its name and help are written.
 struct Command {
   std::string name;
-  std::string arguments;  ///< as a synopsis shows them, "NAME [options]"
-  std::string summary;    ///< half a sentence
+  std::string arguments;  ///< as in a synopsis, "NAME [options]"
+  std::string summary;    ///< sentence fragment for help
   std::string description;
-  bool takes_system;       ///< its first argument is a system's name
-  bool takes_file;         ///< its first argument is a file
-  ParameterTable options;  ///< without a system's own parameters
+  bool takes_system;       ///< whether the first argument is a system's name
+  bool takes_file;         ///< whether the first argument is a file
+  ParameterTable options;  ///< without the system's own parameters
   ExitCode (*run)(const Program& program, const std::vector<std::string>& args);
 };
 
-/// The commands, in the order in which help lists them.
+/// All commands, in the order of the help.
 const std::vector<Command>& commands();
 
-/// UsageError with the nearest name if there is none.
+/// Finds a command. Throws UsageError with the nearest name if there is none.
 const Command& find_command(std::string_view wanted);
 
 }  // namespace popflow::cli

@@ -14,8 +14,8 @@ namespace {
 
 using options::ShippedExperiment;
 
-/// The comment at the beginning of a configuration, paragraph by paragraph: first the command that
-/// runs it, then its claim.
+/// Paragraphs of the comment at the beginning of a configuration: first the command that runs it,
+/// then its claim.
 std::vector<std::string> opening_comment(const std::string& config) {
   std::vector<std::string> paragraphs;
   bool begins = true;

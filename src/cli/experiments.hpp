@@ -6,11 +6,10 @@
 
 namespace popflow::cli {
 
-/// The experiments that come along with systems that the program has: their names, commands and
-/// claims.
+/// Lists the experiments that come with the program's systems: names, commands and claims.
 std::string experiment_list(const std::string& program, const Catalogue& catalogue);
 
-/// The configuration of one. Throws UsageError for another name.
+/// Configuration of an experiment. Throws UsageError for an unknown name.
 std::string experiment_page(const std::string& name);
 
 }  // namespace popflow::cli

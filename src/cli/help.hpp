@@ -9,7 +9,7 @@ namespace popflow::cli {
 /// `popflow --help`.
 std::string program_help(const Program& program);
 
-/// `popflow COMMAND --help`; with `system`, its own parameters too.
+/// `popflow COMMAND --help`; with `system`, includes the system's own parameters.
 std::string command_help(const Program& program, const Command& command, const SystemInfo* system);
 
 }  // namespace popflow::cli

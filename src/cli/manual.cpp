@@ -10,7 +10,7 @@ namespace {
 
 using namespace text;  // NOLINT: the words of pages
 
-/// Text as roff takes it literally.
+/// Escapes text for roff.
 std::string roff(const std::string& text) {
   std::string escaped;
   bool line_start = true;
@@ -30,7 +30,7 @@ std::string roff(const std::string& text) {
 
 std::string section(const std::string& title) { return ".SH " + title + "\n"; }
 
-/// A term and what it means.
+/// A term and its meaning.
 std::string item(const std::string& term, const std::string& meaning) {
   return ".TP\n.B " + roff(term) + "\n" + roff(meaning) + "\n";
 }

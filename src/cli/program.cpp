@@ -26,7 +26,8 @@
 namespace popflow::cli {
 namespace {
 
-/// A message has at most five lines of moderate length, whatever the user or a library put into it.
+/// Limits a message to five lines of moderate length, because users and libraries may put any text
+/// into it.
 std::string first_lines(std::string text) {
   constexpr int most = 5;
   constexpr std::size_t longest = 600;
@@ -84,21 +85,21 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
   return asks_for_help(args) ? show_help(program, command, args) : command.run(program, args);
 }
 
-/// Only after this is the output known to be written: the disk may be full.
+/// Flushes the output and checks that it was written: the disk may be full.
 void finish_output() {
   std::cout.flush();
   if (!std::cout) throw OutputError("standard output can't be written");
 }
 
-/// Closed standard streams are filled: a file that is opened would take their places, and what is
-/// said would be written into it. What is written to one still fails.
+/// Reopens closed standard streams on /dev/null, so that no output file gets their descriptors.
+/// Writing to such a stream still fails.
 void fill_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0)
       (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// The last part of the path that the program was called by.
+/// Last part of the path by which the program was called.
 std::string name_of(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
   return name.empty() ? "popflow" : name;
@@ -113,7 +114,7 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
   begin_heap_in_large_pages();
   prepare_for_lack_of_memory();
   cli::fill_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then a failed write, with its reason
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file-size limit becomes a failed write
   const cli::Program program{cli::name_of(argc, argv), catalogue};
   const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
   try {
@@ -127,14 +128,15 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
     cli::finish_output();
     return static_cast<int>(code);
   } catch (const UsageError& error) {
-    if (is_said_by_first_rank()) return 0;  // a launcher ends all over another code
+    // A launcher kills all ranks when one returns an error, even the first, which reports it.
+    if (is_said_by_first_rank()) return 0;
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Ranks::Aborted&) {
-    return 0;  // a launcher ends all, the first too, which says what it was, over another code
+    return 0;  // as above
   } catch (const std::bad_alloc&) {
     report("there is not enough memory for this size; smaller sizes or fewer --threads need less");
     return static_cast<int>(ExitCode::usage);
@@ -145,7 +147,7 @@ int run_program(int argc, char** argv, const Catalogue& catalogue) {
     report(std::string("internal error: ") + error.what());
     return 1;
   } catch (...) {
-    report("internal error: what is no std::exception was thrown");
+    report("internal error: an object that is not a std::exception was thrown");
     return 1;
   }
 }

@@ -11,7 +11,7 @@ using namespace text;  // NOLINT: the words of pages
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Text inside a cell of a table.
+/// Escapes text for a table cell.
 std::string cell(const std::string& text) {
   std::string escaped;
   for (const char character : text) {
@@ -31,7 +31,7 @@ std::string line(const std::vector<std::string>& cells) {
   return "| " + join(cells, " | ") + " |\n";
 }
 
-/// Cells are already escaped; empty without rows.
+/// Formats a table from escaped cells; empty without rows.
 std::string table(const std::string& heading, const std::vector<std::string>& header,
                   const Rows& rows) {
   if (rows.empty()) return "";

@@ -8,7 +8,7 @@ namespace popflow::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;  // members in the order in which they are written
+using Json = nlohmann::ordered_json;  // keeps the members in order
 
 const char* type_of(Kind kind) {
   switch (kind) {
@@ -50,7 +50,7 @@ Json options(const ParameterTable& table) {
   return json;
 }
 
-/// A list of what `describe` makes of each row.
+/// A JSON list with describe(row) for each row.
 template <class Row, class Describe>
 Json list(const std::vector<Row>& rows, Describe describe) {
   Json json = Json::array();
@@ -58,7 +58,7 @@ Json list(const std::vector<Row>& rows, Describe describe) {
   return json;
 }
 
-/// Of rows with a symbol and a source.
+/// A JSON list of rows with a symbol and a source.
 template <class Row>
 Json described(const Row& row) {
   Json json = {{"name", row.name}, {"symbol", row.symbol}, {"meaning", row.meaning}};
@@ -77,7 +77,7 @@ Json named(const Row& row) {
   return {{"name", row.name}, {"meaning", row.meaning}};
 }
 
-/// Of rows that are words of a variable or an option.
+/// A JSON list of rows that are values of a variable or an option.
 template <class Row>
 Json worded(const Row& row) {
   return {{"name", row.word}, {"meaning", row.meaning}};

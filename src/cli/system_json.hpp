@@ -9,8 +9,8 @@ namespace popflow::cli {
 /// The systems, as a JSON list of names and titles.
 std::string system_list_json(const Catalogue& catalogue);
 
-/// All that system_page() says of a system, as JSON, and the options that each command which takes
-/// a system has besides the system's own: what a program needs that calls this one for its user.
+/// The contents of system_page() as JSON, plus the options that each command for a system has
+/// besides the system's own. Meant for programs that call this one on behalf of a user.
 std::string system_json(const SystemInfo& info);
 
 }  // namespace popflow::cli

@@ -23,7 +23,7 @@ std::string parameter_section(const ParameterTable& parameters) {
   return section("Parameters (option, symbol, meaning)", rows);
 }
 
-/// "symbol: meaning [source]"; a symbol equal to the name is left out.
+/// Formats "symbol: meaning [source]"; leaves out a symbol that equals the name.
 std::string details(const std::string& name, const std::string& symbol, const std::string& meaning,
                     const std::string& source = "") {
   const bool tells = !symbol.empty() && symbol != name;
@@ -46,7 +46,7 @@ std::string indented(const std::string& lines) {
 std::string system_list(const Catalogue& catalogue) {
   std::size_t width = 0;
   for (const auto& row : catalogue.rows()) width = std::max(width, row.info().name.size());
-  std::string list;  // a line each, however long: scripts read it
+  std::string list;  // one line each, never wrapped: scripts read the list
   for (const auto& row : catalogue.rows()) {
     const SystemInfo& info = row.info();
     list += info.name + std::string(width - info.name.size() + 2, ' ') + info.title + "\n";

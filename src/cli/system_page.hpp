@@ -6,7 +6,7 @@
 
 namespace popflow::cli {
 
-/// The systems, a line each.
+/// Lists the systems, one per line.
 std::string system_list(const Catalogue& catalogue);
 
 /// "the systems are a, b", or "the system is a".
@@ -25,7 +25,7 @@ std::string field_form(const FieldInfo& field);
 /// "P(token_out, token_in)".
 std::string dataset_form(const ProblemDatasetInfo& dataset);
 
-/// What the drift of an invariant is, and what is conserved.
+/// Describes the drift of an invariant and the conserved quantity.
 std::string invariant_details(const InvariantInfo& invariant);
 
 }  // namespace popflow::cli

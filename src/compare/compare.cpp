@@ -33,7 +33,8 @@ namespace popflow {
 
 namespace {
 
-/// An attribute of each rung that starts from a file, by which its start is known again.
+/// Attribute of each rung that starts from a file; identifies its start when the comparison is
+/// resumed.
 constexpr const char* kStart = "start";
 
 std::string join_path(const std::string& group, const std::string& name) {
@@ -52,7 +53,7 @@ struct ComparisonPlan {
     if (checks_noise()) (void)noise_rung();
     if (!config.options.has("state")) cut_states();
   }
-  /// Of the rungs together no more is recorded than of a run.
+  /// Limits the states recorded by all rungs together to what a single run may record.
   void cut_states() {
     double bytes = 0;
     each_rung([&](Rung& rung) {
@@ -81,7 +82,7 @@ struct ComparisonPlan {
   [[nodiscard]] GroupSpec layout() const;
 };
 
-/// A word for where a system starts, the same for equal starts alone.
+/// Hash of a system's start; equal only for equal starts.
 std::string mark_of_start(const System& system) {
   State x(system.shape().state_size());
   system.start(x);
@@ -125,7 +126,7 @@ GroupSpec ComparisonPlan::layout() const {
                          {{"rungs", joined(words)},
                           {"settings", static_cast<std::int64_t>(ladders.size())},
                           {"run_groups", joined(groups)},
-                          // Where --problem finds one.
+                          // The path at which --problem finds a problem.
                           {"problem", groups.front() + "/problem"}});
   if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
   root.groups.push_back(parameters_group(config));
@@ -133,7 +134,8 @@ GroupSpec ComparisonPlan::layout() const {
   return root;
 }
 
-/// InputError where a rung would not start where it did: a file that it started from has changed.
+/// Throws InputError if a rung's start differs from the recorded one because the file that it
+/// started from has changed.
 void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) {
@@ -147,7 +149,7 @@ void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
 
-/// What the rungs' systems warn of, once each, with the rungs that it concerns unless all.
+/// Warnings of the rungs' systems, each once, with the rungs concerned unless it concerns all.
 std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   for (const Rung& rung : rungs) {
@@ -168,8 +170,8 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   return warnings;
 }
 
-/// What is to be said of the states in a file of so many bytes, where nobody has chosen: which
-/// rungs keep few, or that there are many.
+/// Message about the states in a file of so many bytes, if the user has not chosen what to keep:
+/// names the rungs that keep few, or says that there are many.
 std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
   constexpr double kLarge = 256.0 * 1024 * 1024;
   std::vector<std::string> cut;
@@ -193,13 +195,13 @@ bool is_done(const DataFile& group) {
   return status != "running" && status != "interrupted";
 }
 
-/// Did a rung end before there was all that is to be compared?
+/// Whether a rung ended before everything that is compared was recorded.
 bool ended_early(const Outcome& outcome) {
   const ExitCode code = exit_code(outcome.kind);
   return code == ExitCode::limit || code == ExitCode::diverged;
 }
 
-/// Adds to `worst` that a rung ended early, if it did; of several settings the first.
+/// If a rung ended early, records its outcome in `worst`; the first of several settings is kept.
 void note_end(const Outcome& outcome, const std::string& rung, Outcome& worst) {
   if (!ended_early(outcome)) return;
   const std::string before = worst.message.empty() ? "" : worst.message + "; ";
@@ -208,15 +210,15 @@ void note_end(const Outcome& outcome, const std::string& rung, Outcome& worst) {
   worst.message = before + rung + ": " + outcome.message;
 }
 
-/// Says so of rungs that ended early; the exit code.
+/// Warns of rungs that ended early; returns the exit code.
 ExitCode warn_of_end(const Outcome& runs, const std::string& path, Screen& screen) {
   if (!ended_early(runs)) return ExitCode::success;
   screen.warning(path + ": " + runs.message + "; what is compared ends there");
   return exit_code(runs.kind);
 }
 
-/// What each run takes beside the others. A flow takes next to nothing beside noisy runs: counted
-/// as one of them, it would promise a far too early end.
+/// Relative work of a run of each rung, for the progress display. A flow takes next to nothing
+/// compared with noisy runs; counted as one of them, it would predict far too early an end.
 std::vector<double> work_of(const ComparisonPlan& plan) {
   std::vector<double> work;
   bool noisy = false;
@@ -229,13 +231,13 @@ std::vector<double> work_of(const ComparisonPlan& plan) {
   return work;
 }
 
-/// A rung of a comparison that is resumed, as its group in the file records it.
+/// Rung of a comparison that is resumed, as its group in the file records it.
 struct RecordedRung {
-  std::optional<Outcome> ended;             ///< nothing is left to do
-  std::unique_ptr<RecordedRuns> runs = {};  ///< none of a rung that has not begun
+  std::optional<Outcome> ended;             ///< set if nothing is left to do
+  std::unique_ptr<RecordedRuns> runs = {};  ///< null for a rung that has not begun
 };
 
-/// All rungs, in their order.
+/// Recorded state of all rungs, in order.
 std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::string& path) {
   std::vector<RecordedRung> all;
   for (Ladder& ladder : plan.ladders)
@@ -252,12 +254,12 @@ std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::str
   return all;
 }
 
-/// Have the runs of a rung work for several ranks?
+/// Whether several ranks share the rung's runs.
 bool is_shared(const Rung& rung, const RecordedRung* before) {
   return !rung.exact() && (before == nullptr || !before->ended);
 }
 
-/// Runs the rungs that have not been run. `before` is empty, or has an entry for each. For the
+/// Runs the rungs that are not finished. `before` is empty, or has an entry for each rung. For the
 /// first rank.
 Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
                   const std::vector<RecordedRung>& before, Ranks& ranks, Screen& screen) {
@@ -298,7 +300,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
   return worst;
 }
 
-/// Computes what the first rank grants of every rung. For all other ranks.
+/// Computes the shares of every rung that the first rank assigns. For all other ranks.
 void help_with(ComparisonPlan& plan, const std::vector<RecordedRung>& before, Ranks& ranks,
                Screen& screen) {
   const InterruptGuard guard;
@@ -316,7 +318,7 @@ void help_with(ComparisonPlan& plan, const std::vector<RecordedRung>& before, Ra
     }
 }
 
-/// The statistics, from the runs' recorded values.
+/// Computes the statistics from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
   const ComparisonOptions given = comparison_options(plan.config.options);
   std::vector<Comparison> comparisons;
@@ -382,7 +384,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
   return warn_of_end(runs, file.path(), screen);
 }
 
-/// Says which of the options that were given have no effect on any rung; empty if all have on some.
+/// Names the given options that have no effect on any rung; empty if each affects at least one.
 std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config) {
   std::vector<std::string> words, idle;
   for (const Rung& rung : rungs) words.push_back(rung.word);
@@ -418,7 +420,7 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
   return text.str();
 }
 
-/// Says before a comparison begins what it needs, and which options act on none of its rungs.
+/// Prints warnings and plans before a comparison begins.
 void say_before(const RunConfig& config, const ComparisonPlan& plan, double bytes,
                 const std::string& path, int ranks, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
@@ -476,7 +478,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
     const double bytes = file_bytes(layout);
     say_before(config, *plan, bytes, path, ranks.size(), screen);
     require_disk(path, bytes);
-    // Until here a signal ends the program at once: there is nothing to be kept.
+    // Up to here a signal ends the program at once, because nothing needs to be kept.
     guard.emplace();
     return std::make_unique<TrajectoryFile>(
         TrajectoryFile::create(path, layout, options.flag("force")));
@@ -495,13 +497,13 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
 
 namespace {
 
-/// How a comparison that is finished has ended.
+/// Reports how a finished comparison ended.
 ExitCode say_finished(const std::string& path, Screen& screen) {
   screen.message(path + " is finished (complete): nothing to do");
   const DataFile finished(path);
   screen.result(describe_comparison(finished));
   Outcome runs;
-  // Whoever compared finished files knew how they ended.
+  // A comparison of finished files needs no report: its user knew how the runs ended.
   if (finished.text_attribute("parameters", "from").value_or("").empty())
     for (const auto& group :
          text::split_words(finished.text_attribute("", "run_groups").value_or("")))
@@ -510,7 +512,7 @@ ExitCode say_finished(const std::string& path, Screen& screen) {
   return ExitCode::success;
 }
 
-/// The comparison of a file, as it is to be resumed.
+/// Configuration of the comparison in a file, as it is to be resumed.
 RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& options,
                                const Catalogue& catalogue) {
   const std::string name = before.text_attribute("", "system").value_or("");
@@ -519,8 +521,8 @@ RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& opti
                                     before.text_attribute("parameters", "config").value_or(""),
                                     before.path());
   });
-  // The file's own problem replaces the options it was made from; a start from another file is only
-  // in that file.
+  // The file's own problem replaces the options that made it. A start from another file is stored
+  // only in that file.
   if (!config.options.has("init-from")) use_own_problem(config, before, catalogue.info(name));
   if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
@@ -538,7 +540,8 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     if (settled()) return true;
     if (!ranks.first()) return false;
     file = TrajectoryFile::open(path);
-    // Only now no other process writes it; one may have finished it meanwhile.
+    // Only now is it certain that no other process writes the file; one may have finished it
+    // meanwhile.
     return settled();
   });
   ranks.require_same(finished ? "finished" : "unfinished");

@@ -9,11 +9,11 @@
 
 namespace popflow {
 
-/// Runs the rungs that `config` (of parse_compare()) names into one file, compares them, and shows
+/// Runs the rungs named in `config` (from parse_compare()) into one file, compares them, and shows
 /// the table. Throws as run_experiment() does.
 ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 
-/// Resumes an unfinished comparison. Throws UsageError for an extension.
+/// Resumes an unfinished comparison. Throws UsageError if asked to extend it.
 ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
                            const Catalogue& catalogue, Screen& screen);
 

@@ -31,7 +31,7 @@ std::vector<double> rates_of(const std::vector<Ladder>& ladders) {
   return rates;
 }
 
-/// The coordinate `rung`, with its words.
+/// The coordinate variable `rung` with its words.
 DimensionSpec rung_dimension(const std::vector<std::string>& words) {
   DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings",
                            DimensionSpec::Coordinate::flags);
@@ -83,7 +83,7 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
   RungRuns result{exact, std::vector<bool>(runs, false),
                   std::vector<double>(runs, std::numeric_limits<double>::infinity())};
   if (exact) {
-    // A single run that stopped early has its last time in the place of a planned one.
+    // A single run that stopped early has its last time in place of a planned one.
     const std::vector<double> own = group.reals("time", times.size());
     for (std::size_t t = times.size(); t-- > 0;)
       if (own[t] < times[t] - kSameTime * std::abs(times.back())) result.stop.front() = own[t];
@@ -178,7 +178,7 @@ ObservableComparison compare_observable(const ObservableInfo& info,
     one.moments.push_back(moments(*rung, options.level));
     allow_for_skewness(one.moments.back(), *rung, options.level, options.seed, workers);
   }
-  // Without a flow the range is that of the first rung's mean.
+  // Without a flow, the range is that of the first rung's mean.
   const auto exact =
       std::find_if(paths.begin(), paths.end(), [](const Paths* rung) { return rung->exact; });
   const auto reference = exact == paths.end() ? 0 : exact - paths.begin();
@@ -393,7 +393,8 @@ namespace {
 const std::vector<std::pair<std::string, std::string>> kErrors = {
     {"mean", "mean minus sgd's"}, {"variance", "variance minus sgd's"}};
 
-/// Do both rungs keep an invariant to rounding, so that what differs between them is rounding?
+/// Whether both rungs keep an invariant up to rounding, so that any difference between them is
+/// rounding.
 bool kept_by_both(const Moments& first, const Moments& second) {
   const double mean = first.mean.back();
   const double least = kKept * std::max(1.0, std::abs(mean));

@@ -19,11 +19,11 @@
 
 namespace popflow {
 
-/// The statistics of one observable at one ladder: per rung, and per pair of rungs.
+/// Statistics of one observable at one ladder, per rung and per pair of rungs.
 struct ObservableComparison {
   std::string name;
-  bool invariant = false;  ///< what should not move has no range, so no margin and no verdict
-  /// Equivalence margin: delta times the range over the flow; NaN where there is none.
+  bool invariant = false;  ///< an invariant has no range, hence no margin and no verdict
+  /// Equivalence margin: delta times the range over the flow; NaN if there is none.
   double margin = 0;
   std::vector<Moments> moments;         ///< per rung
   std::vector<Difference> differences;  ///< per pair
@@ -34,137 +34,140 @@ struct ObservableComparison {
     std::vector<Difference> differences;  ///< per pair
   };
   std::optional<Logarithm> logarithm = {};
-  std::vector<Statement> statements = {};  ///< none of an invariant
+  std::vector<Statement> statements = {};  ///< empty for an invariant
 };
 
 /// All statistics of one ladder.
 struct Comparison {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< of rungs, first < second
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< pairs of rungs, first < second
   std::vector<std::size_t> runs;                           ///< per rung
   std::vector<std::size_t> diverged;                       ///< per rung
   std::vector<ObservableComparison> observables;
-  std::vector<Statement> statements;  ///< of observables, events and passages, in rows_of() order
+  std::vector<Statement> statements;  ///< observables, events and passages, in rows_of() order
 };
 
-/// The pairs of n rungs.
+/// All pairs of n rungs.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t rungs);
 
-/// First times of an event or an item of a passage in the runs of a rung.
+/// First-passage times of an event, or of an item of a passage, in the runs of a rung.
 struct FirstTimes {
-  /// Whether each run counts, and its time: infinite where the event has not come by the end. Runs
-  /// that diverged or were stopped before do not count.
+  /// For each run: whether it counts, and its time (infinite if the event has not happened by the
+  /// end). Runs that diverged or stopped before the event do not count.
   std::vector<std::pair<bool, double>> runs;
-  std::size_t stopped = 0;  ///< runs that were stopped before, and did not diverge
+  std::size_t stopped = 0;  ///< runs that stopped before the event and did not diverge
   bool exact = false;
-  std::string numbers = {};  ///< the random numbers of its runs; empty: shared with no rung
+  std::string numbers = {};  ///< random numbers of the runs; empty: shared with no rung
 
   [[nodiscard]] bool shares_numbers_with(const FirstTimes& other) const {
     return !numbers.empty() && numbers == other.numbers && runs.size() == other.runs.size();
   }
 };
 
-/// The observables of one rung, and the times of its events. Runs that diverged are left out.
+/// Observables of one rung and the times of its events. Runs that diverged are left out.
 struct RungPaths {
   std::size_t runs = 0;
   std::size_t diverged = 0;
   std::vector<Paths> observables;
   std::vector<FirstTimes> happenings = {};
 };
-/// Reads them from the rung's group.
+/// Reads the paths from the rung's group.
 RungPaths read_paths(const DataFile& group, const Rung& rung,
                      const std::vector<Subject>& happenings);
 
-/// Times that were rounded to whole steps in other ways are the same.
-inline constexpr double kSameTime = 1e-9;  // of the last
+/// Times closer than this are equal: they were rounded to whole steps differently.
+inline constexpr double kSameTime = 1e-9;  // relative to the last time
 
-/// Which runs of a rung diverged, and how far the others came.
+/// Diverged runs of a rung, and the times that the others reached.
 struct RungRuns {
   bool exact = false;
-  std::vector<bool> diverged;  ///< of each run
-  std::vector<double> stop;    ///< the time at which it ended; infinite or NaN: not early
+  std::vector<bool> diverged;  ///< per run
+  std::vector<double> stop;    ///< time at which each run ended; infinite or NaN: not early
 
   [[nodiscard]] std::size_t left_out() const;
-  /// One observable of those that did not diverge, from that of all (runs x times). A run that
-  /// stopped early has its last values beside the first time that it did not reach: they are left
+  /// Selects the runs that did not diverge from one observable's values (runs x times). A run that
+  /// stopped early repeats its last values at the first time that it did not reach; they are left
   /// out.
   [[nodiscard]] Paths paths(std::vector<double> values, const std::vector<double>& times) const;
 };
-/// From the time of each run, NaN where it has not come. `end` is that of the runs.
+/// First times from the time of each run, NaN if the event has not happened. `end` is the planned
+/// end of the runs.
 FirstTimes first_times(const std::vector<double>& times, const RungRuns& runs, double end);
-/// From the group of a rung of so many runs, with these save times.
+/// Reads the status of the runs from a rung's group with this number of runs and these save times.
 RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
                    const std::vector<double>& times);
 Paths read_observable(const DataFile& group, const std::string& name, const RungRuns& runs,
                       const std::vector<double>& times);
 
-/// How many of a rung's runs diverged.
+/// Number of a rung's runs that diverged.
 struct Divergence {
   std::size_t diverged = 0;
   std::size_t runs = 0;
-  bool exact = false;  ///< stands for as many runs as it is compared with: all would do the same
+  bool exact = false;  ///< stands for any number of runs: all would behave alike
 };
-/// p-value of equal shares of diverged runs.
+/// p-value for equal fractions of diverged runs.
 double divergence_p_value(const Divergence& first, const Divergence& second);
 
-/// Settings of a comparison: margins, level, and what is compared.
+/// Levels, margins and data that a comparison uses.
 struct ComparisonOptions {
   double delta = 0.05;
   double level = 0.95;
   std::uint64_t seed = 1;
   std::vector<std::string> invariants =
-      {};                          ///< observables that are kept, all but rounding or noise
-  double delta_time = 0.05;        ///< margin of an event's median time, of the flow's own time
-  double delta_share = 0.1;        ///< margin of the share of runs that have an event
+      {};                          ///< observables that are conserved up to rounding or noise
+  double delta_time = 0.05;        ///< of an event's median time, relative to the flow's
+  double delta_share = 0.1;        ///< margin of the fraction of runs that have an event
   double delta_factor = 1.5;       ///< margin of the ratio of geometric means
-  std::vector<double> times = {};  ///< of the saves
+  std::vector<double> times = {};  ///< save times
 };
 
-/// As the options of `compare` say; without invariants and times.
+/// Reads the options of `compare`; leaves invariants and times empty.
 ComparisonOptions comparison_options(const Parameters& options);
 
-/// Compares one observable. settle() has not seen its statements yet.
+/// Compares one observable. Its statements are not yet corrected by settle().
 ObservableComparison compare_observable(const ObservableInfo& info,
                                         const std::vector<const Paths*>& paths,
                                         const ComparisonOptions& options, Workers& workers);
-/// Where the numbers of the rungs that are compared come from, one observable at a time: those of
-/// all runs together may be more than the memory holds.
+/// Source of the numbers of the compared rungs, one observable at a time: all runs' observables
+/// together may not fit in memory.
 struct RungNumbers {
-  std::vector<Divergence> divergences;  ///< of each rung
-  /// An observable of each rung, by its place among those of the system.
+  std::vector<Divergence> divergences;  ///< per rung
+  /// Returns the paths of an observable in each rung. `observable` is its index among those of the
+  /// system.
   std::function<std::vector<const Paths*>(std::size_t observable)> paths;
-  /// When an event or a passage came in the runs of each rung, by its place among `happenings`.
+  /// Returns the times of an event or passage in the runs of each rung. `happening` is its index
+  /// among `happenings`.
   std::function<std::vector<FirstTimes>(std::size_t happening)> first_times;
 };
-/// Answers every question about every subject, and corrects for their number. `each` is given each
-/// observable's statistics, without its statements.
+/// Answers every question about every subject, with a correction for the number of tests. Calls
+/// `each` with the statistics of each observable, without its statements.
 std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& info,
                                  const std::vector<Subject>& happenings,
                                  const ComparisonOptions& options, Workers& workers,
                                  const std::function<void(ObservableComparison)>& each);
-/// Tells of each pair whether other shares of their runs diverge.
+/// For each pair: whether the fractions of diverged runs differ.
 std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level);
 
-/// With the statements on `happenings`, of which the rungs have the times.
+/// Compares the rungs, including the statements on `happenings`, whose times the rungs hold.
 Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& info,
                          const ComparisonOptions& options, Workers& workers,
                          const std::vector<Subject>& happenings = {});
 
-/// The group `comparison` of some rungs, empty. It needs the invariants and times of `options`.
+/// Layout of the group `comparison` of some rungs. Needs the invariants and times of `options`.
 GroupSpec comparison_group(const SystemInfo& info, const std::vector<std::string>& rungs,
                            double learning_rate, const ComparisonOptions& options,
                            const std::vector<Subject>& happenings);
 GroupSpec comparison_group(const Ladder& ladder, const ComparisonOptions& options);
-/// The options with the invariants and times of a ladder, and its events and passages.
+/// Completes the options with the invariants and times of a ladder, and its events and passages.
 ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options);
 std::vector<Subject> happenings_of(const Ladder& ladder);
-/// Fills it.
+/// Writes the group `comparison`.
 void write_comparison(const TrajectoryGroup& file, const Comparison& comparison);
-/// Its parts: of the rung at place `rung`, and of one observable.
+/// Writes parts of the group: the runs of the rung at index `rung`, and one observable.
 void write_runs(const TrajectoryGroup& file, std::size_t rung, std::size_t runs,
                 std::size_t diverged);
 void write_observable(const TrajectoryGroup& file, const ObservableComparison& one);
 
-/// The group `comparison` of several ladders: weak errors against sgd and their orders.
+/// Layout of the group `comparison` of several ladders: weak errors against sgd, and their orders.
 GroupSpec orders_group(const std::vector<Ladder>& ladders, double level);
 void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladders,
                   const std::vector<Comparison>& comparisons, double level);

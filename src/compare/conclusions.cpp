@@ -16,7 +16,7 @@ namespace {
 using text::rounded;
 using Names = std::vector<std::string>;
 
-/// The most tests that there were of one pair.
+/// Largest number of tests of any pair.
 std::size_t tests_of(const RecordedComparison& of) {
   std::size_t most = 0;
   for (std::size_t p = 0; p < of.pairs().size(); ++p) {
@@ -69,10 +69,10 @@ std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
                          " (status and stop_time in its group).");
 }
 
-/// The largest effect of the solver's step, in standard errors of the mean.
+/// Largest effect of the solver's step size, in standard errors of the mean.
 std::string of_solver(const RecordedComparison& of, const Names& names, std::size_t rung) {
-  constexpr double kScatter = 1e-9;  // of the range: runs that scatter less are all the same
-  constexpr double kShown = 2;       // of its own errors: what is taken for an effect
+  constexpr double kScatter = 1e-9;  // of the range: less scatter counts as none
+  constexpr double kShown = 2;       // standard errors: smaller effects are not reported
   double most = -1;
   bool shown = false;
   std::string sentence;
@@ -99,7 +99,7 @@ std::string of_solver(const RecordedComparison& of, const Names& names, std::siz
       (most > 1 && shown ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
 }
 
-/// Some of the names.
+/// Lists some of the names.
 std::string named(const Names& names) {
   constexpr std::size_t kNamed = 6;
   Names some(names.begin(),
@@ -108,13 +108,13 @@ std::string named(const Names& names) {
   return text::join(some, ", ");
 }
 
-/// Adds a name that is not there yet: items of a passage share theirs.
+/// Adds a name unless it is already there: items of a passage share theirs.
 void add(Names& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// Verdicts of a pair, by subject and by question. A rung is good enough for a
-/// subject where all verdicts that there are agree.
+/// Verdicts of a pair, by subject and by question. A rung is good enough for a subject if all its
+/// verdicts agree.
 struct Judged {
   Names good, open;
   std::map<Question, Names> off;
@@ -143,8 +143,9 @@ struct Judged {
   }
 };
 
-/// Until when the rungs agreed on how far down an observable goes, and where the noisy one is at
-/// the end; and ratios that are certainly above two or below a half though the ranges agree.
+/// Says until when the rungs agree on how far down an observable goes, and where the noisy rung is
+/// at the end. Also names ratios that are certainly above two or below a half although the ranges
+/// agree.
 void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& parts) {
   constexpr double kShown = 2;
   const auto [first, second] = of.pairs()[pair];
@@ -173,7 +174,7 @@ void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& par
   }
 }
 
-/// Which rung is good enough for what, and how the runs scatter.
+/// Says which rung is good enough for which subject, and how the runs scatter.
 std::string use_of(const RecordedComparison& of, const Names& names, std::size_t pair,
                    std::size_t rung) {
   const std::string& word = of.words()[rung];

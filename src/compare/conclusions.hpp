@@ -6,11 +6,11 @@
 
 namespace popflow {
 
-/// Caveats for the reader of a comparison's tables: the meaning of the verdicts, runs that
-/// diverged or stopped early, and how much the solvers' own steps matter.
+/// Caveats for a comparison's tables: the meaning of the verdicts, runs that diverged or stopped
+/// early, and the effect of the solvers' step sizes.
 std::string describe_caveats(const RecordedComparison& of);
 
-/// Which rung is good enough for what.
+/// Says which rung is good enough for which subject.
 std::string describe_conclusion(const RecordedComparison& of);
 
 }  // namespace popflow

@@ -21,7 +21,7 @@ namespace popflow {
 
 namespace {
 
-/// Options that have a meaning where nothing is run.
+/// Refuses options that have no meaning because nothing is run.
 void refuse_options_of_runs(const Parameters& options) {
   constexpr std::array<std::string_view, 13> allowed = {
       "from",   "delta", "delta-time", "delta-share", "delta-factor", "level",   "seed",

@@ -13,7 +13,7 @@
 
 namespace popflow {
 
-/// The files of a comparison that runs nothing, looked at: they belong together.
+/// Files of a comparison that runs nothing. The files have been checked and belong together.
 class FinishedRungs {
  public:
   FinishedRungs() = default;
@@ -21,29 +21,29 @@ class FinishedRungs {
   FinishedRungs& operator=(const FinishedRungs&) = delete;
   virtual ~FinishedRungs() = default;
 
-  /// Warning about two rungs with the same random numbers; empty if there are none.
+  /// Warning that two rungs share their random numbers; empty if none do.
   [[nodiscard]] virtual std::string shared_numbers() const = 0;
-  /// The comparison's file. `options` are compare_options().
+  /// Layout of the comparison's file. `options` are compare_options().
   [[nodiscard]] virtual GroupSpec layout(const Parameters& options, const std::string& command_line,
                                          unsigned threads) const = 0;
-  /// Compares, into the file, for as long as no signal comes.
+  /// Compares into the file until done or interrupted by a signal.
   virtual void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
                        Screen& screen) const = 0;
 };
 
-/// Files of runs, or of ensembles that were merged, of the same problem, start and times. Throws
-/// InputError where they are not.
+/// Files of runs, or of merged ensembles, with the same problem, start and times. Throws InputError
+/// if these differ.
 std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
                                              const Catalogue& catalogue);
-/// Files of sweeps (`--record series`) with the same axes, to be compared cell by cell into one
-/// file with verdicts and statistics as maps: where does one rung describe the other? Throws
-/// InputError.
+/// Files of sweeps (`--record series`) with the same axes, to be compared cell by cell. The result
+/// is one file with maps of verdicts and statistics, which show where one rung describes another.
+/// Throws InputError.
 std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& files,
                                                const Catalogue& catalogue);
 
-/// Compares finished files with the statistics of compare() and into a file like its own; runs
-/// nothing. `options` are compare_options(), of which those that say what is run must not be given;
-/// `system` is the name that the user gave, or empty. Throws UsageError, InputError, OutputError.
+/// Compares finished files with the statistics of compare(), into a file with the same layout; runs
+/// nothing. `options` are compare_options(), without those that describe runs. `system` is the name
+/// given by the user, or empty. Throws UsageError, InputError, OutputError.
 ExitCode compare_files(const Parameters& options, const std::string& system,
                        const std::string& command_line, const Catalogue& catalogue, Screen& screen);
 

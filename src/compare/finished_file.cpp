@@ -9,7 +9,7 @@ namespace popflow {
 
 namespace {
 
-/// Options that make a run of the rung: "--mode sgd --svag 3".
+/// Options of `run` that make a rung: "--mode sgd --svag 3".
 std::string settings_of_rung(const std::string& word, const SystemInfo& system) {
   if (const RungInfo* own = own_rung(system, word)) return "--mode flow " + settings_of(*own);
   if (word == "sde") return "--mode sde --modified-equation 1";
@@ -19,14 +19,14 @@ std::string settings_of_rung(const std::string& word, const SystemInfo& system) 
   return "--mode sgd --svag " + std::to_string(std::max<std::int64_t>(1, svag_of(word)));
 }
 
-/// Is a run what the rung's word says?
+/// Whether a run matches the rung's word.
 bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system) {
   const Parameters& options = config.options;
   const std::string& mode = options.word("mode");
   if (own_rung(system, word) != nullptr) return rung_of_its_own(config, system) == word;
   if (word == "flow") return mode == "flow" && rung_of_its_own(config, system).empty();
   if (word == "sde" || word == "sde2" || word == "gd") {
-    if (mode != "sde") return false;  // another has no method of these
+    if (mode != "sde") return false;  // only sde has these methods
     const bool gd = counts_steps(options);
     const std::int64_t order = word == "sde2" ? 2 : 1;
     return gd == (word == "gd") && (gd || options.integer("modified-equation") == order);

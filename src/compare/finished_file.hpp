@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-/// A rung that was run before, with its file: of a run, or of a sweep.
+/// A rung that was run before, with its file of a run or a sweep.
 struct FinishedFile {
   std::string word;
   std::string path;
@@ -19,17 +19,17 @@ struct FinishedFile {
   [[nodiscard]] std::string name() const { return word + " (" + path + ")"; }
 };
 
-/// Takes "RUNG=FILE,RUNG=FILE" apart; a comma in a path is written "\,". Throws UsageError.
+/// Parses "RUNG=FILE,RUNG=FILE"; a comma in a path is written "\,". Throws UsageError.
 std::vector<FinishedFile> finished_files(const std::string& text);
 
-/// Throws InputError unless the file's runs, of these options, are what its rung's word says.
+/// Throws InputError unless the file's runs, which have these options, match its rung's word.
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
 
-/// Options of the system in which its rungs may differ: reductions, which are exact, and what makes
-/// the rung. What the problem was made from shows in the problem itself.
+/// Whether rungs may differ in this option of the system: reductions, which are exact, and options
+/// that make the rung. Differences in the options that made the problem show in the problem itself.
 bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& system);
 
-/// A sentence for two rungs whose random numbers are the same.
+/// Warning that two rungs share their random numbers.
 std::string said_of_shared_numbers(const FinishedFile& first, const FinishedFile& second,
                                    const std::string& seed);
 
@@ -40,7 +40,7 @@ std::vector<const Value*> pointers_to(const std::vector<Value>& values) {
   return pointers;
 }
 
-/// The one of some rungs whose noise a comparison is about; the first if none has any.
+/// The rung whose noise the comparison is about; the first rung if none has noise.
 template <class Rung>
 const Rung& noisy_one(const std::vector<Rung>& rungs) {
   const auto found =

@@ -23,7 +23,7 @@ namespace popflow {
 
 namespace {
 
-/// A finished file of a run, looked at.
+/// A finished file of a run, with its contents.
 struct FinishedRung {
   FinishedFile file;
   RunConfig config;
@@ -42,7 +42,7 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   if (kind != FileKind::run)
     throw InputError(finished.path + " is a comparison; --from takes files of runs");
   FinishedRung rung{finished, recorded_config(file, catalogue), {}};
-  // Those that were planned: a flow that stopped early has its last time among those in the file.
+  // The planned times: a flow that stopped early has its last time among those in the file.
   rung.times = blaming_file(finished.path, [&] {
     const Parameters& options = rung.config.options;
     return make_schedule(options, options.real("t-end"), step_length(mode_plan(options)));
@@ -57,7 +57,7 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   return rung;
 }
 
-// ---- Do the files belong together?
+// ---- checks that the files belong together
 
 InputError differ(const FinishedRung& first, const FinishedRung& other, const std::string& what,
                   const std::string& ours, const std::string& its, const std::string& same) {
@@ -94,7 +94,7 @@ void require_same_problem(const FinishedRung& first, const FinishedRung& other) 
     if (!variable.path.starts_with("problem/")) continue;
     const auto found = std::find_if(
         its.begin(), its.end(), [&](const PlacedVariable& v) { return v.path == variable.path; });
-    if (found == its.end()) continue;  // reductions do not need all of it
+    if (found == its.end()) continue;  // reductions need only a part of the problem
     if (found->shape == variable.shape && found->variable->type == variable.variable->type &&
         same_numbers(a, {variable.path}, b, {variable.path}, variable.count(),
                      variable.variable->type, look_for_signals))
@@ -122,7 +122,7 @@ void require_same_noise(const FinishedRung& first, const FinishedRung& other) {
   }
 }
 
-/// Runs with the same seed and number share their random numbers, if they are of the same kind.
+/// Warns of runs with the same seed and number: runs of one kind then share their random numbers.
 std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
   for (std::size_t j = 0; j < rungs.size(); ++j)
     for (std::size_t i = 0; i < j; ++i) {
@@ -158,9 +158,9 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
   return rungs;
 }
 
-// ---- The file.
+// ---- the comparison's file
 
-/// With the times of the saves, and the observables that the files call invariants.
+/// Adds the save times, and the observables that the files call invariants.
 ComparisonOptions with_files(ComparisonOptions options, const std::vector<FinishedRung>& rungs,
                              const SystemInfo& system) {
   const DataFile first(rungs.front().file.path);
@@ -184,7 +184,7 @@ std::string numbers_of(const FinishedRung& rung) {
   return text::join({options.word("mode"), options.text("seed"), options.text("first-run")}, " ");
 }
 
-/// The options of the comparison, as they were settled by the files.
+/// Options of the comparison, with the values determined by the files.
 RunConfig settled(const Parameters& options, const std::vector<FinishedRung>& rungs,
                   const std::string& command_line) {
   RunConfig config{rungs.front().config.system, options, rungs.front().config.own, command_line};
@@ -219,7 +219,7 @@ GroupSpec layout_of(const std::vector<FinishedRung>& rungs, const RunConfig& con
                                          with_files(comparison_options(options), rungs, system),
                                          happenings_of(rungs)));
   root.attributes = file_attributes(system, "comparison: " + system.title, "compare", config);
-  // Nothing is run, and the file gets its name when it is whole.
+  // Nothing is run, so the file gets its final name only when complete.
   *find_attribute(root, "status") = {"status", status_word(Status::complete), 16};
   *find_attribute(root, "status_message") = {"status_message",
                                              std::string("all rungs were compared"), 512};
@@ -239,7 +239,7 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
                  variable.variable->type, look_for_signals);
 }
 
-/// One observable at a time: those of all runs together may be more than the memory holds.
+/// One observable at a time: all runs' observables together may not fit in memory.
 void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& system,
                  const ComparisonOptions& given, TrajectoryFile& file, Workers& workers,
                  Screen& screen) {
@@ -285,7 +285,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
                                     }));
 }
 
-/// They belong together.
+/// Finished runs that belong together.
 class Runs : public FinishedRungs {
  public:
   Runs(std::vector<FinishedRung> rungs, const SystemInfo& system)

@@ -28,7 +28,7 @@ namespace popflow {
 
 namespace {
 
-/// A rung that was swept before.
+/// A finished sweep of one rung.
 struct SweptRung {
   FinishedFile of;
   std::unique_ptr<Cells> cells;
@@ -74,7 +74,7 @@ void require_same_axes(const SweptRung& first, const SweptRung& other) {
                      first.name() + " has " + std::to_string(first.saves));
 }
 
-/// Problem, start and noise must be the same where they are not swept.
+/// Requires the same problem, start and noise, except where swept.
 void require_same_options(const SweptRung& first, const SweptRung& other,
                           const SystemInfo& system) {
   const auto check = [&](const Parameters& ours, const Parameters& its, const std::string& name) {
@@ -94,7 +94,7 @@ void require_same_options(const SweptRung& first, const SweptRung& other,
   for (const char* name : {"learning-rate", "batch-size"}) check(ours.options, its.options, name);
 }
 
-/// Cells with the same seed share their random numbers, if they are of the same kind.
+/// Warns of cells with the same seed: cells of one kind then share their random numbers.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   for (std::size_t j = 0; j < rungs.size(); ++j)
     for (std::size_t i = 0; i < j; ++i) {
@@ -107,7 +107,7 @@ std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   return "";
 }
 
-/// The places of a cell on the axes, as leading indices in the file.
+/// Indices of a cell on the axes, which are the leading indices in the file.
 std::vector<std::size_t> places_in_file(const SweptRung& rung, std::uint64_t cell) {
   return rung.cells->places(cell);
 }
@@ -144,7 +144,7 @@ Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& r
   return runs.paths(std::move(all), times);
 }
 
-/// First times of an event in the runs of a cell.
+/// First-passage times of an event in the runs of a cell.
 std::vector<double> times_of_event(const SweptRung& rung, const std::string& event,
                                    std::uint64_t cell) {
   std::vector<double> times = rung.file->read_slab("time_of_" + event, places_in_file(rung, cell));
@@ -152,7 +152,7 @@ std::vector<double> times_of_event(const SweptRung& rung, const std::string& eve
   return times;
 }
 
-/// Has every run of the cell a status that says something?
+/// Whether every run of the cell has a final status.
 bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
                  std::uint64_t cell) {
   for (std::size_t run = 0; run < rung.runs; ++run) {
@@ -162,7 +162,7 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
   return true;
 }
 
-/// The observables that show invariants.
+/// Observables that measure invariants.
 std::vector<std::string> kept_by(const SystemInfo& system) {
   std::vector<std::string> names;
   for (const InvariantInfo& invariant : system.invariants) names.push_back(invariant.observable);
@@ -200,7 +200,7 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
   return root;
 }
 
-/// Compares one cell, and writes it.
+/// Compares one cell and writes the result.
 class CellComparison {
  public:
   CellComparison(const std::vector<SweptRung>& rungs, const SystemInfo& system,
@@ -251,8 +251,8 @@ class CellComparison {
   }
 
  private:
-  /// Worst verdict of each pair. An observable that does not move has no margin: it counts
-  /// where nothing else moves.
+  /// Worst verdict of each pair. An observable that does not move has no margin and counts only if
+  /// none moves.
   static std::vector<Verdict::Kind> together_of(const std::vector<Statement>& statements,
                                                 std::size_t pairs) {
     std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);
@@ -260,7 +260,7 @@ class CellComparison {
       bool moves = true;
       for (const Statement& statement : statements) {
         const Judgement& of = statement.pairs[p];
-        // The row on how far down an observable goes follows that on its range.
+        // The row on the depth of an observable follows the row on its range.
         if (statement.question != Question::depth) moves = !std::isnan(of.margin);
         if (!of.judged) continue;
         auto& all = moves ? moving[p] : still[p];
@@ -298,7 +298,7 @@ class CellComparison {
   std::vector<std::vector<std::int64_t>> status_;
 };
 
-/// They belong together.
+/// Finished sweeps that belong together.
 class Sweeps : public FinishedRungs {
  public:
   Sweeps(std::vector<SweptRung> rungs, const SystemInfo& system)

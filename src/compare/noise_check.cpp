@@ -18,7 +18,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kDraws = 1024;  // for the directions, and again for the variances
+constexpr std::size_t kDraws = 1024;  // for the directions, and as many again for the variances
 constexpr std::size_t kDirections = 5;
 constexpr double kMostNumbers = 0x1p27;  // 1 GiB of draws at a time
 constexpr std::size_t kStates = 3;       // start, middle and end of the flow
@@ -39,9 +39,9 @@ Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw
   return all;
 }
 
-/// The leading eigenvectors of a large semi-definite matrix by orthogonal iteration with some
-/// vectors to spare: what the others would add is far below the noise of the draws, and a full
-/// decomposition takes minutes that nobody could interrupt.
+/// Leading eigenvectors of a large semi-definite matrix by orthogonal iteration with a few spare
+/// vectors. The error from the other eigenvectors is far below the noise of the draws; a full
+/// decomposition takes minutes and cannot be interrupted.
 Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index number) {
   constexpr Eigen::Index kSpare = 15;
   constexpr int kIterations = 40;
@@ -57,7 +57,7 @@ Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index
   return basis * within.eigenvectors().rightCols(number).rowwise().reverse();
 }
 
-/// a'a, block by block where that takes long.
+/// a'a, in blocks if the product takes long, so that it can be interrupted.
 Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
   constexpr Eigen::Index kBlock = 64;
   Eigen::MatrixXd product = Eigen::MatrixXd::Zero(a.cols(), a.cols());
@@ -68,15 +68,15 @@ Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
   return product;
 }
 
-/// The leading eigenvectors of a semi-definite matrix of any size.
+/// Leading eigenvectors of a semi-definite matrix of any size.
 Eigen::MatrixXd eigenvectors_of(const Eigen::MatrixXd& matrix, Eigen::Index number) {
-  constexpr Eigen::Index kSmall = 300;  // well below half a second
+  constexpr Eigen::Index kSmall = 300;  // takes well below half a second
   if (matrix.rows() > kSmall) return leading_eigenvectors(matrix, number);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix);
   return solver.eigenvectors().rightCols(number).rowwise().reverse();
 }
 
-/// The leading eigenvectors of the covariance of columns, by the smaller of the two products.
+/// Leading eigenvectors of the columns' covariance, from the smaller of the two products.
 Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
   draws.colwise() -= draws.rowwise().mean().eval();
   const auto k = static_cast<Eigen::Index>(number);
@@ -87,7 +87,7 @@ Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
   return directions;
 }
 
-/// The mean of values with its standard error.
+/// Mean of the values with its standard error.
 NoiseCheck::Estimate mean_of(const Eigen::ArrayXd& values) {
   const auto n = static_cast<double>(values.size());
   const double mean = values.mean();
@@ -137,7 +137,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   FlowDriver::Options of_flow;
   of_flow.hooks.interrupted = hooks.interrupted;
   if (system.capabilities().proximal) {
-    // Split from the smooth flow, it is followed in fixed steps: those of SGD.
+    // Separated from the smooth flow, the rung takes the fixed steps of SGD.
     of_flow.method = "rk4";
     of_flow.dt = options.learning_rate;
   }
@@ -165,10 +165,10 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
     const Eigen::MatrixXd directions =
         directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
     NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);
-    // Cumulants of a mean of B: the fourth is 1/B of one sample's, in units of its variance.
+    // Cumulants of a batch mean: the fourth is 1/B of one sample's, in units of the variance.
     const auto batch = static_cast<double>(options.batch_size);
     sampler.kurtosis = {3 + (sampler.kurtosis.value - 3) / batch, sampler.kurtosis.error / batch};
-    // Each draw in an interval of its own, so that its samples are fresh; x is fixed.
+    // Each draw has its own interval, so that its samples are fresh; x is fixed.
     const auto draw = [&](std::size_t i, State& out) {
       const std::uint64_t place = state * kDraws + i;
       noise->add(x, {static_cast<double>(place) * options.learning_rate, 1, place, 1}, out);

@@ -10,9 +10,9 @@
 
 namespace popflow {
 
-/// The noise of an sde rung compared with the samples that it models, at some states of the flow:
-/// both as the covariance of one sample's gradient. Directions are eigenvectors of the sampler's
-/// covariance, estimated from samples that are not used again, so that the variances along them are
+/// Compares the noise of an sde rung with the samples that it models, at some states of the flow,
+/// both scaled to the covariance of one sample's gradient. Directions are eigenvectors of the
+/// sampler's covariance, estimated from separate samples, so that the variances along them are
 /// unbiased.
 struct NoiseCheck {
   struct Estimate {
@@ -23,25 +23,25 @@ struct NoiseCheck {
   struct Source {
     Estimate trace;
     std::vector<Estimate> variances;  ///< along the directions
-    Estimate kurtosis;                ///< along the first; 3 for a Gaussian
+    Estimate kurtosis;                ///< along the first direction; 3 for a Gaussian
   };
   std::vector<double> times;
-  std::vector<Source> sampler;  ///< per time; the kurtosis is that of a batch's mean
+  std::vector<Source> sampler;  ///< per time; the kurtosis is that of a batch mean
   std::vector<Source> noise;
 };
 
-/// The number of directions examined.
+/// Number of directions examined.
 std::size_t noise_directions(const Rung& rung);
 
-/// Throws UsageError where the state is too large for this, or the system has no samples. Nothing:
-/// interrupted.
+/// Checks the noise of a rung. Returns nothing if interrupted. Throws UsageError if the state is
+/// too large or the system has no samples.
 std::optional<NoiseCheck> check_noise(const Rung& rung);
 
-/// The group `noise`, and its contents.
+/// Layout and contents of the group `noise`.
 GroupSpec noise_group(const Rung& rung);
 void write_noise(const TrajectoryGroup& file, const NoiseCheck& check);
 
-/// The group of a file, in words.
+/// Describes the group `noise` of a file.
 std::string describe_noise(const DataFile& file);
 
 }  // namespace popflow

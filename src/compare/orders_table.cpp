@@ -27,7 +27,7 @@ std::string fitted(double order, double low, double high) {
   return std::isfinite(high) ? "below " + rounded(high) : "any power fits";
 }
 
-/// Why a fit has none, by its number in the file.
+/// Reason why a fit gives no order, from its code in the file.
 std::string without_order(std::int64_t fit) {
   switch (fit) {
     case 1:

@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// The orders in the learning rate that a comparison at several of them has found.
+/// Describes the orders in the learning rate found by a comparison at several learning rates.
 std::string describe_orders(const DataFile& file);
 
 }  // namespace popflow

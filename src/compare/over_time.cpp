@@ -11,7 +11,8 @@ namespace popflow {
 
 namespace {
 
-/// The first times at which at least two runs (of an exact rung, the one) are finite throughout.
+/// Number of leading times at which at least two runs (or the single run of an exact rung) are
+/// finite throughout.
 std::size_t usable_times(const Paths& paths) {
   const std::size_t least = std::min<std::size_t>(2, paths.runs);
   std::size_t times = paths.times;
@@ -19,14 +20,14 @@ std::size_t usable_times(const Paths& paths) {
   return times;
 }
 
-/// Some observables have no value at some settings.
+/// Whether the observable has a value: some have none at some settings.
 bool has_a_value(const std::vector<Moments>& moments) {
   return std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
     return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
   });
 }
 
-/// The last save up to which the band lies within the margin.
+/// Last save up to which the band lies within the margin.
 double agrees_until(const Difference& d, double margin, const std::vector<double>& times) {
   std::size_t first_beyond = 0;
   while (first_beyond < d.difference.size() &&
@@ -35,8 +36,8 @@ double agrees_until(const Difference& d, double margin, const std::vector<double
   return first_beyond == 0 || times.empty() ? kNoNumber : times[first_beyond - 1];
 }
 
-/// The time at which a pair's difference is told: where it is largest, or, where the verdict is
-/// *differ*, where it is largest beyond its band.
+/// Time at which a pair's difference is reported: where it is largest or, if the verdict is
+/// *differ*, where it exceeds its band most.
 std::size_t telling_place(const Difference& d, Verdict::Kind kind) {
   if (kind != Verdict::Kind::differ) return d.largest;
   std::size_t place = d.largest;
@@ -56,7 +57,7 @@ Judgement judge(const Paths& first, const Paths& second, const Difference& d, do
                        : second.exact ? first.runs
                                       : std::min(first.runs, second.runs),
                        least_runs(first.exact || second.exact, options.level));
-  // The test is for *differ* alone: elsewhere its p-value is not needed.
+  // Only the verdict *differ* needs a p-value.
   of.p_value = of.verdict.kind == Verdict::Kind::differ
                    ? p_value_within(first, second, d, margin, options.level, options.seed, workers)
                    : 1;
@@ -70,8 +71,8 @@ Judgement judge(const Paths& first, const Paths& second, const Difference& d, do
   return of;
 }
 
-/// log max(x, floor). Where half of the runs or more are at the floor, the rung is there: a few
-/// that are not yet would make a band without an end.
+/// log max(x, floor). If at least half of the runs are at the floor, the rung counts as at the
+/// floor: the few that are not yet there would make the band infinitely wide.
 Paths logarithms(const Paths& of, double floor) {
   Paths logarithms = of;
   for (std::size_t t = 0; t < of.times; ++t) {
@@ -123,7 +124,7 @@ OverSaves compare_over_time(Question question, const Subject& subject,
       const std::span<const double> mean = moments[rung].mean;
       return std::isfinite(range_of(mean.first(times)));
     };
-    // An observable that had not moved when runs ended early may move yet.
+    // An observable that had not moved when runs ended early may still move later.
     const bool too_early = times < saves && d.nothing && !moves(i) && !moves(j);
     Judgement of = judge(first, second, d, margin, options, workers);
     if (times == 0 || too_early) {

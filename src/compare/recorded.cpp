@@ -75,7 +75,7 @@ double RecordedComparison::number(const std::string& name) const {
 }
 
 double RecordedComparison::batch_size() const {
-  // A flow has no batches, whatever its options say.
+  // A flow has no batches, even if its options give a batch size.
   std::size_t noisy = 0;
   while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
   return rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);
@@ -86,7 +86,7 @@ double RecordedComparison::range(const std::string& name) const {
 }
 
 bool RecordedComparison::exact(std::size_t rung) const {
-  return attribute(rungs_[rung], "", "mode") == "flow";  // one of the system's own, too
+  return attribute(rungs_[rung], "", "mode") == "flow";  // also if defined by the system
 }
 
 std::size_t RecordedComparison::centre() const {

@@ -11,12 +11,12 @@
 
 namespace popflow {
 
-/// A variable of a comparison over rungs, or pairs of them, and times.
+/// A variable of a comparison over rungs, or pairs of rungs, and times.
 class OverTime {
  public:
-  /// `path` is that of its file, for errors.
+  /// `path` is the file's path, for errors.
   OverTime(std::vector<double> values, std::size_t times, std::string path);
-  /// InputError where the file has no such place.
+  /// Throws InputError if the file has no such element.
   [[nodiscard]] double operator()(std::size_t row, std::size_t time) const;
   [[nodiscard]] bool any_finite() const;
 
@@ -26,29 +26,29 @@ class OverTime {
   std::string path_;
 };
 
-/// One comparison of a file: its group `comparison`, and numbers derived from it. Rungs and
-/// pairs of rungs go by their numbers.
+/// Reads one comparison of a file, its group `comparison`, and derives quantities from it. Rungs
+/// and pairs of rungs are identified by their indices.
 class RecordedComparison {
  public:
-  /// In the group `group` of the file, or, if that is empty, in the file itself.
+  /// Reads the group `group` of the file or, if `group` is empty, the file itself.
   RecordedComparison(const std::string& path, const std::string& group);
 
-  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }  ///< of rungs
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }  ///< of the rungs
   [[nodiscard]] const std::vector<std::pair<std::size_t, std::size_t>>& pairs() const {
     return pairs_;
   }
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
-  /// The observables that move, and those that the flow keeps.
+  /// Observables that move, and observables that the flow conserves.
   [[nodiscard]] const std::vector<std::string>& moving() const { return moving_; }
   [[nodiscard]] const std::vector<std::string>& kept() const { return kept_; }
-  /// Is it kept at zero?
+  /// Whether the observable is conserved at zero.
   [[nodiscard]] bool kept_at_zero(const std::string& name) const;
 
   [[nodiscard]] double learning_rate() const { return number("learning_rate"); }
-  /// Batch size of the first rung with noise; without one, that of the last rung's options.
+  /// Batch size of the first rung with noise or, if there is none, of the last rung's options.
   [[nodiscard]] double batch_size() const;
   [[nodiscard]] double level() const { return number("level"); }
-  /// The margin of an observable as a share of its range.
+  /// Margin of an observable, relative to its range.
   [[nodiscard]] double delta() const { return number("delta"); }
   /// Range of an observable over the flow.
   [[nodiscard]] double range(const std::string& name) const;
@@ -56,39 +56,40 @@ class RecordedComparison {
   [[nodiscard]] bool exact(std::size_t rung) const;
   [[nodiscard]] std::int64_t runs(std::size_t rung) const { return runs_[rung]; }
   [[nodiscard]] std::int64_t diverged(std::size_t rung) const { return diverged_[rung]; }
-  /// Runs that count.
+  /// Number of runs that count.
   [[nodiscard]] double counted(std::size_t rung) const {
     return static_cast<double>(runs_[rung] - diverged_[rung]);
   }
-  /// The rung that the others are to stand for: sgd, or else the first.
+  /// Rung that the others are meant to describe: sgd, otherwise the first.
   [[nodiscard]] std::size_t centre() const;
-  /// The rung along which an observable's range is taken, of which its margin is a share: the first
-  /// exact one, or the first.
+  /// Rung along which an observable's range is taken (the margin is relative to this range): the
+  /// first exact rung, otherwise the first.
   [[nodiscard]] std::size_t reference() const;
 
-  /// Values of a variable over rungs or pairs and times.
+  /// Reads a variable over rungs or pairs, and times.
   [[nodiscard]] OverTime over_time(const std::string& name) const;
-  /// One over pairs alone.
+  /// Reads a variable over pairs alone.
   [[nodiscard]] std::vector<double> of_pairs(const std::string& name) const {
     return file_.reals(name, pairs_.size());
   }
 
-  /// The table of verdicts. Of a file from before it had one, the rows on ranges alone.
+  /// The table of verdicts. A file without the table has only the rows on ranges.
   [[nodiscard]] const std::vector<Statement>& statements() const { return statements_; }
-  /// Does the file answer when and how far down, too?
+  /// Whether the file also answers the questions on times and depths.
   [[nodiscard]] bool asks_all() const { return file_.has_group("verdicts"); }
   /// A margin by the name of its option: "delta-time".
   [[nodiscard]] double margin(const std::string& name) const { return number(name); }
 
-  /// "sgd-flow"
+  /// Name of a pair: "sgd-flow".
   [[nodiscard]] std::string name_of(std::size_t pair) const;
-  /// Do other shares of their runs diverge? Then the rungs differ, however near their means are.
+  /// Whether the fractions of diverged runs differ. The rungs then differ, however close their
+  /// means are.
   [[nodiscard]] bool diverge_otherwise(std::size_t pair) const;
-  /// Could a test of these two find a difference at this level? Of permutations of few runs even
-  /// the rarest is too likely.
+  /// Whether a test of this pair can find a difference at this level. With few runs, even the
+  /// rarest permutation is too likely.
   [[nodiscard]] bool can_differ(std::size_t pair) const;
-  /// The last place in time at which the pair is compared in any of these; the very last if it is
-  /// in none.
+  /// Last time index at which the pair is compared in any of these observables; the very last if it
+  /// is in none.
   [[nodiscard]] std::size_t last_time(const std::vector<std::string>& names,
                                       std::size_t pair) const;
   [[nodiscard]] bool ended_early(const std::vector<std::string>& names, std::size_t pair) const {
@@ -98,18 +99,18 @@ class RecordedComparison {
  private:
   [[nodiscard]] double number(const std::string& name) const;
 
-  std::string prefix_;  ///< of its groups' names
+  std::string prefix_;  ///< prefix of its groups' names
   DataFile file_;
   std::vector<std::string> words_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
-  std::vector<std::int64_t> runs_, diverged_;  ///< of each rung
+  std::vector<std::int64_t> runs_, diverged_;  ///< per rung
   std::vector<double> times_;
-  std::vector<DataFile> rungs_;  ///< the group of each
+  std::vector<DataFile> rungs_;  ///< the group of each rung
   std::vector<std::string> moving_, kept_;
   std::vector<Statement> statements_;
 };
 
-/// The rungs of a group `comparison`. InputError unless there are two or more.
+/// The rungs of a group `comparison`. Throws InputError unless there are at least two.
 std::vector<std::string> recorded_rungs(const DataFile& group);
 
 }  // namespace popflow

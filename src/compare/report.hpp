@@ -6,9 +6,9 @@
 
 namespace popflow {
 
-/// Page about a comparison, from its file alone: per observable the largest
-/// deviation from the flow and the end, means with errors, verdicts; and the caveats. Of a
-/// comparison of sweeps, how many cells have which verdict.
+/// Describes a comparison's file for people, from the file alone: per observable the largest
+/// deviation from the flow and the end, means with errors, verdicts, and caveats. For a comparison
+/// of sweeps: the number of cells with each verdict.
 std::string describe_comparison(const DataFile& file);
 
 }  // namespace popflow

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<std::string> kEverySystem = {"flow", "sde", "sde2", "gd", "sgd", "svag:L"};
 
-/// Which seeds a rung has, relative to those of flow, sde and sgd.
+/// Offset of a rung's seeds relative to those of flow, sde and sgd.
 std::uint64_t stream_of(const std::string& word, const RungInfo* own) {
   if (word == "flow" || word == "sde" || word == "sgd" || own != nullptr) return 0;
   if (word == "sde2") return 1;
@@ -24,7 +24,7 @@ std::uint64_t stream_of(const std::string& word, const RungInfo* own) {
   return 2 + static_cast<std::uint64_t>(svag_of(word));
 }
 
-/// Far enough apart for those that users choose, and among those that --seed takes.
+/// Seeds far from those that users choose, and in the range of --seed.
 std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_t stream) {
   constexpr int kBits = 53;                              // --seed is at most 2^53
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
@@ -60,7 +60,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));
   if (flow) options.resolve("runs", std::int64_t{1});
   options.resolve("seed", seed_of_rung(options.integer("seed"), ladder, stream_of(word, own)));
-  // Noise is exact in unreduced coordinates only; the flow takes those requested.
+  // Noise is exact in unreduced coordinates only; the flow uses those requested.
   if (own != nullptr)
     for (const OptionSetting& setting : own->settings)
       config.own.resolve(setting.option, setting.word);
@@ -70,8 +70,8 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   return config;
 }
 
-/// The save times, rounded to steps of sgd, to the end, rounded too. The start is one of them, also
-/// where it was not asked for: ranges over the flow and drifts count from there.
+/// The save times and the end, rounded to steps of sgd. The start is always included, because
+/// ranges over the flow and drifts are relative to it.
 Schedule common_schedule(const RunConfig& base, double learning_rate, const System& system) {
   Parameters options(run_options());
   for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
@@ -85,8 +85,9 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
   return times;
 }
 
-/// UsageError where rungs need samples of a system that has none: names rungs that do not, and all
-/// that they need, since each alone would be answered with the other.
+/// Throws UsageError if rungs need samples that the system does not have. The message names the
+/// rungs that need none, and everything that the others need, so that the user does not meet one
+/// error after the other.
 void require_samples(const RunConfig& config, const std::vector<std::string>& words,
                      const System& flow, const Catalogue& catalogue, Workers& workers) {
   if (flow.capabilities().sampled) return;
@@ -95,7 +96,7 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
   for (const std::string& word : words) {
     const bool noise_model = word == "sde" || word == "sde2" || word == "gd";
     if (word == "flow" || own_rung(info, word) != nullptr || (noise_model && !drawn)) continue;
-    // In other coordinates there may be some.
+    // Other coordinates may have samples.
     const RunConfig noisy =
         rung_config(config, info, word, config.options.real("learning-rate"), 0, Schedule(1, 1.0));
     const auto system = make_system(noisy, catalogue, workers).system;

@@ -17,7 +17,7 @@ bool belong_together(const Statement& a, const Statement& b) {
   return a.question == b.question && a.subject.name == b.subject.name;
 }
 
-/// Numbers that stand for words, more than 8 bits hold.
+/// Codes of words, which may exceed 8 bits.
 VariableSpec words_of_rows(const std::string& name, const std::string& meaning,
                            const std::vector<std::string>& words,
                            std::vector<std::int64_t> values) {
@@ -27,7 +27,7 @@ VariableSpec words_of_rows(const std::string& name, const std::string& meaning,
   return v;
 }
 
-/// Columns of the table that have a number for each pair.
+/// Columns of the table with a number for each pair.
 const std::vector<std::pair<double Judgement::*, std::pair<const char*, const char*>>> kOfPairs = {
     {&Judgement::difference,
      {"difference",
@@ -77,7 +77,7 @@ void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge
     std::vector<MemberOfFamily> family;
     std::vector<Judgement*> tested;
     const Statement* before = nullptr;
-    // Items of a passage follow each other, with their two questions in turn.
+    // Items of a passage follow each other, each with its two questions.
     for (const Question question :
          {Question::range, Question::depth, Question::share, Question::time})
       for (Statement& statement : statements) {
@@ -164,7 +164,7 @@ std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, 
                                   stopped = integers("stopped", rungs),
                                   verdicts = integers("verdict", pairs);
   const std::vector<double> needed = file.reals(in("runs_needed"), number * pairs);
-  // Older files tell no reasons.
+  // Older files have no reasons.
   const std::vector<std::int64_t> reasons = file.has_dataset(in("reason"))
                                                 ? integers("reason", pairs)
                                                 : std::vector<std::int64_t>(number * pairs, -1);

@@ -14,35 +14,35 @@
 
 namespace popflow {
 
-/// A question that a comparison asks of two rungs.
+/// A question that a comparison asks about two rungs.
 enum class Question : std::int8_t {
-  range,  ///< how far apart are the means, against the observable's range?
-  depth,  ///< how far down does a positive observable go: what is the ratio of geometric means?
-  share,  ///< which share of the runs has the event by the end?
-  time,   ///< when: what is the median time over all runs?
+  range,  ///< the distance of the means, relative to the observable's range
+  depth,  ///< the depth that a positive observable reaches: the ratio of geometric means
+  share,  ///< the fraction of runs that have the event by the end
+  time,   ///< the median time over all runs
 };
 inline const std::vector<std::string> question_words = {"range", "depth", "share", "time"};
 
 /// An observable, an event, or an item of a passage.
 struct Subject {
   std::string name;
-  std::int64_t item = -1;  ///< place of the passage's item, row-major; -1: no passage
-  std::size_t items = 1;   ///< of the passage together
+  std::int64_t item = -1;  ///< row-major index of the passage's item; -1: not a passage
+  std::size_t items = 1;   ///< number of items of the whole passage
 };
 
-/// The answer for one pair of rungs.
+/// Answer for one pair of rungs.
 struct Judgement {
-  bool judged = false;  ///< false: there is no margin, or nothing to be judged
+  bool judged = false;  ///< false if there is no margin or nothing to judge
   Verdict verdict = {};
-  /// Second minus first where it is largest over time (of *differ* where it is largest beyond its
-  /// band), with its interval; of a depth the ratio.
+  /// Second minus first where the difference is largest over time (for *differ*: where it exceeds
+  /// its band most), with its interval. For depths: the ratio.
   double difference = kNoNumber, low = kNoNumber, high = kNoNumber;
   double margin = kNoNumber;
-  double p_value = kNoNumber;      ///< of a difference no larger than the margin
-  double corrected = kNoNumber;    ///< by Holm, over the subjects and questions of the pair
+  double p_value = kNoNumber;      ///< for the hypothesis that the difference is at most the margin
+  double corrected = kNoNumber;    ///< by Holm's method, over the pair's subjects and questions
   double largest_at = kNoNumber;   ///< time of the largest difference
   double until = kNoNumber;        ///< last save up to which the rungs agree
-  double means_ratio = kNoNumber;  ///< of a depth: ratio of the means at that time
+  double means_ratio = kNoNumber;  ///< for depths: ratio of the means at that time
 };
 
 /// A row of the table of verdicts: one question about one subject.
@@ -50,34 +50,36 @@ struct Statement {
   Question question = Question::range;
   Subject subject;
   /// Value of each rung with its confidence interval: the mean or geometric mean at the end, the
-  /// share, or the median time.
+  /// fraction of runs, or the median time.
   std::vector<double> value, low, high;
-  std::vector<std::int64_t> stopped;  ///< of each rung: runs that ended before the event
+  std::vector<std::int64_t> stopped;  ///< per rung: number of runs that ended before the event
   std::vector<Judgement> pairs;
 };
 
-/// The rows that a comparison has: two for a positive observable and for an event.
+/// Rows of a comparison: two for a positive observable and two for an event.
 struct StatementRow {
   Question question;
   Subject subject;
 };
-/// Is the observable positive, and none of these?
+/// Whether the observable is positive and none of these.
 bool asks_how_far_down(const ObservableInfo& info, const std::vector<std::string>& invariants);
 std::vector<StatementRow> rows_of(const SystemInfo& system,
                                   const std::vector<std::string>& invariants,
                                   const std::vector<Subject>& happenings);
 
 /// Corrects *differ* for the number of tests of each pair, by Holm's method over subjects and
-/// questions; what is not rejected then becomes undecided. Then pairs whose shares of diverged runs
-/// differ (`diverge_otherwise`, of each pair) differ in all that is judged.
+/// questions; verdicts that are not rejected become undecided. Then marks every judged row of the
+/// pairs in `diverge_otherwise`, whose fractions of diverged runs differ, as *differ*.
 void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge_otherwise,
             double level);
 
-/// The group `verdicts` of a group `comparison`, whose dimensions `rung` and `pair` it uses.
+/// Layout of the group `verdicts` in a group `comparison`, whose dimensions `rung` and `pair` it
+/// uses.
 GroupSpec verdicts_group(const std::vector<StatementRow>& rows, const SystemInfo& system);
-/// Reads it. `file` is the group `comparison`; empty where it has no such table.
+/// Reads the table of verdicts. `file` is the group `comparison`; returns nothing if it has no such
+/// table.
 std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, std::size_t pairs);
-/// Fills it, and the verdicts of each observable beside it.
+/// Writes the table, and the verdicts of each observable beside it.
 void write_statements(const TrajectoryGroup& file, const std::vector<Statement>& statements);
 
 }  // namespace popflow

@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// The effect of an SDE solver's step size: the mean over a few runs of the values with steps of dt
+/// Effect of an SDE solver's step size: the mean over a few runs of the values with steps of dt
 /// minus those with steps of 2 dt on the same Brownian path. For a method of weak order 1 this is
 /// about the solver's own error at dt.
 struct StepEffect {
@@ -14,10 +14,10 @@ struct StepEffect {
   std::vector<std::vector<double>> mean, error;
 };
 
-/// Is the rung's step size a choice of the solver?
+/// Whether the rung's step size is a choice of the solver.
 bool has_step_effect(const Rung& rung);
 
-/// `paths` are the runs at their own steps. False when interrupted.
+/// `paths`: the runs with their own step size. Returns false if interrupted.
 bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect);
 
 }  // namespace popflow

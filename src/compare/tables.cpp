@@ -34,7 +34,7 @@ std::string head(const RecordedComparison& of) {
          rounded(of.batch_size()) + ": " + text::join(parts, ", ") + "\n";
 }
 
-/// The place in time where the means deviate most from those of the reference.
+/// Time index at which the mean deviates most from that of the reference.
 std::size_t furthest_apart(const RecordedComparison& of, const std::string& name) {
   const std::size_t reference = of.reference();
   const OverTime difference = of.over_time(name + "_difference");
@@ -71,8 +71,8 @@ std::string means(const RecordedComparison& of) {
   return "\n" + text::columns(rows);
 }
 
-/// Pairs whose verdicts are shown: all of three rungs; of more those with sgd, or else with the
-/// first.
+/// Pairs whose verdicts are shown: all pairs of up to three rungs, otherwise those with sgd or else
+/// with the first rung.
 std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
   std::vector<std::size_t> shown;
   const std::size_t centre = of.centre();
@@ -83,11 +83,11 @@ std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
   return shown;
 }
 
-/// The largest difference of the means over time, in percent of the range over the flow, where it
-/// is certain that there is one; else nothing.
+/// Largest difference of the means over time, in percent of the range over the flow, if it is
+/// significant; otherwise nothing.
 std::string certain_difference(const RecordedComparison& of, const std::string& name,
                                std::size_t pair) {
-  constexpr double kOfSolvers = 1e-6;  // of the range: what two integrations may differ by
+  constexpr double kOfSolvers = 1e-6;  // of the range: difference of two integrations
   const double range = of.range(name);
   const auto [first, second] = of.pairs()[pair];
   const OverTime difference = of.over_time(name + "_difference");
@@ -102,7 +102,7 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
   return (percent < 99.5 ? digits(percent, 2) : rounded(std::round(percent))) + "%";
 }
 
-/// Words for an undecided verdict: what would decide it.
+/// Says what would decide an open verdict.
 std::string open_verdict(const RecordedComparison& of, const Statement& statement,
                          std::size_t pair) {
   const Judgement& judgement = statement.pairs[pair];
@@ -135,7 +135,7 @@ std::string ends_of(double low, double high, double unit = 1) {
   return "[" + digits(low / unit, 2) + ", " + digits(high / unit, 2) + "]";
 }
 
-/// The size of what is judged, with its interval unless the rungs agree.
+/// The size of the judged quantity, with its interval unless the rungs agree.
 std::string size_of(const RecordedComparison& of, const Statement& statement, std::size_t pair) {
   const Judgement& j = statement.pairs[pair];
   if (statement.question == Question::range)
@@ -154,13 +154,13 @@ std::string size_of(const RecordedComparison& of, const Statement& statement, st
     case Question::share:
       return agree ? "" : with(0.01, " points");
     default:
-      // In percent of the time that the margin is a share of.
+      // In percent of the time to which the margin is relative.
       return std::isfinite(j.margin) ? with(0.01 * j.margin / of.margin("delta_time"), "%")
                                      : with(1, "");
   }
 }
 
-/// Agreement within the margin is one statement, and that there is a difference another.
+/// Agreement within the margin is one statement; the existence of a difference is another.
 std::string verdict_cell(const RecordedComparison& of, const Statement& statement,
                          std::size_t pair) {
   const Judgement& judgement = statement.pairs[pair];
@@ -179,7 +179,7 @@ std::string verdict_cell(const RecordedComparison& of, const Statement& statemen
   }
 }
 
-/// How the table calls a question.
+/// Name of a question in the table.
 std::string said_of(Question question) {
   switch (question) {
     case Question::range:
@@ -197,10 +197,10 @@ std::string name_of(const Subject& subject) {
   return subject.name + (subject.item < 0 ? "" : "[" + std::to_string(subject.item) + "]");
 }
 
-/// Items of a passage that get a row each.
+/// Number of items of a passage that get their own rows.
 constexpr std::size_t kMostItems = 6;
 
-/// Verdicts of a passage of many items, counted.
+/// Counts the verdicts of a passage with many items.
 std::string counted_cell(const RecordedComparison& of, const Statement& like, std::size_t pair) {
   std::vector<std::uint64_t> counts(verdict_words.size());
   for (const Statement& statement : of.statements())
@@ -234,7 +234,7 @@ std::string verdicts(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Geometric means at the end.
+/// Table of geometric means at the end.
 std::string depths(const RecordedComparison& of) {
   Rows rows = {{"geometric mean at the end"}};
   for (const std::string& word : of.words()) rows[0].push_back(word);
@@ -254,7 +254,7 @@ std::string depths(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// The median time over all runs of a rung, and how many have it.
+/// The median time over all runs of a rung, and the number of runs that have it.
 std::string time_of(const RecordedComparison& of, const Statement& share, const Statement& time,
                     std::size_t rung) {
   const double median = time.value[rung], end = of.times().back();
@@ -273,13 +273,13 @@ std::string time_of(const RecordedComparison& of, const Statement& share, const 
   return cell;
 }
 
-/// When events come.
+/// Table of event times.
 std::string happenings(const RecordedComparison& of) {
   Rows rows = {{"median time, runs that have it"}};
   for (const std::string& word : of.words()) rows[0].push_back(word);
   const std::vector<Statement>& all = of.statements();
   for (std::size_t s = 0; s + 1 < all.size(); ++s) {
-    // The row on the time follows that on the share.
+    // The row on the time follows the row on the fraction.
     if (all[s].question != Question::share || all[s].subject.items > kMostItems) continue;
     std::vector<std::string> row = {name_of(all[s].subject)};
     for (std::size_t r = 0; r < of.words().size(); ++r)
@@ -289,7 +289,7 @@ std::string happenings(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Standard deviations, with the test of equal laws, at the end.
+/// Table of standard deviations at the end, with the test of equal distributions.
 std::string spreads(const RecordedComparison& of) {
   std::vector<std::size_t> noisy, shown;
   for (std::size_t r = 0; r < of.words().size(); ++r)
@@ -321,11 +321,11 @@ std::string spreads(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Does the mean of an invariant move, beyond what its error allows? That of a size, which is never
-/// negative, does if anything moves.
+/// Whether the mean of an invariant moves by more than its error. The mean of a magnitude, which is
+/// never negative, moves as soon as any entry does.
 std::string drift_verdict(const RecordedComparison& of, std::size_t rung, double drift,
                           double error, bool size) {
-  if (of.exact(rung)) return "";  // that it is kept is how it was chosen
+  if (of.exact(rung)) return "";  // conserved by choice of the invariants
   const double degrees = of.counted(rung) - 1;
   if (!(error > 0) || degrees < 1) return "";
   if (std::abs(drift) <= kKept) return ": kept";
@@ -335,7 +335,7 @@ std::string drift_verdict(const RecordedComparison& of, std::size_t rung, double
                                                    : ": no drift shown";
 }
 
-/// Table of the flow's invariants: their systematic drift, and their fluctuation.
+/// Table of the flow's invariants: systematic drift and fluctuation.
 std::string invariants(const RecordedComparison& of) {
   const std::size_t end = of.times().size() - 1;
   Rows rows = {{"invariant, change to the end"}};

@@ -6,8 +6,8 @@
 
 namespace popflow {
 
-/// The tables of one comparison: what was compared; means with their errors where they are furthest
-/// apart and at the end; verdicts; how the runs scatter; what became of invariants.
+/// Tables of one comparison: the setting; means with errors where they are furthest apart and at
+/// the end; verdicts; the scatter of the runs; drifts of invariants.
 std::string describe_tables(const RecordedComparison& of);
 
 }  // namespace popflow

@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// Suffixes of an observable's maps.
+/// Suffixes of the maps of one observable.
 constexpr const char* kDifference = "_difference";
 constexpr const char* kError = "_difference_error";
 constexpr const char* kPValue = "_p_value";
@@ -19,7 +19,7 @@ constexpr const char* kMargin = "_margin";
 constexpr const char* kVerdict = "_verdict";
 constexpr const char* kRunsNeeded = "_runs_needed";
 
-/// How the maps of a question are called: of a range by the observable alone.
+/// Name of a question's maps; for ranges it is the observable's name.
 std::string map_of(Question question, const std::string& subject) {
   return question == Question::range
              ? subject

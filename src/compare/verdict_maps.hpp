@@ -9,11 +9,11 @@
 #include "popflow/data_file.hpp"
 #include "popflow/system_info.hpp"
 
-/// Contents of a comparison of sweeps: a verdict and its statistics for each cell and
-/// pair of rungs, as maps over the axes.
+/// Contents of a comparison of sweeps: for each cell and pair of rungs a verdict and the statistics
+/// behind it, as maps over the axes.
 namespace popflow {
 
-/// Adds the maps, over axes that the layout has.
+/// Adds the maps, over axes that the layout already has.
 void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std::size_t rungs,
                       const SystemInfo& system, const std::vector<std::string>& invariants);
 /// Writes the differences of one observable in a cell.
@@ -25,7 +25,7 @@ void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
 void write_verdicts(TrajectoryFile& file, std::uint64_t cell,
                     const std::vector<Verdict::Kind>& of_pairs);
 
-/// How many cells of such a file have which verdict, in words.
+/// Describes how many cells of such a file have which verdict.
 std::string describe_verdicts(const DataFile& file);
 
 }  // namespace popflow

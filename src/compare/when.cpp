@@ -20,7 +20,7 @@ void append_items(std::vector<Subject>& to, const std::string& passage, std::siz
     to.push_back({passage, static_cast<std::int64_t>(i), items});
 }
 
-/// First times of an event in each run; NaN: it did not happen.
+/// First-passage times of an event in each run; NaN if it did not happen.
 std::vector<double> times_of_event(const DataFile& group, const std::string& name,
                                    std::size_t runs) {
   std::vector<double> first(runs, kNoNumber);
@@ -29,7 +29,7 @@ std::vector<double> times_of_event(const DataFile& group, const std::string& nam
       text::split_words(group.text_attribute("events/kind", "flag_meanings").value_or(""));
   const std::vector<std::int64_t> kinds = group.read("events/kind").integers;
   const std::vector<double> times = group.reals("events/time", kinds.size());
-  // Each run has as many places as there are events.
+  // Each run has as many slots as there are events.
   for (std::size_t i = 0; i < std::min(kinds.size(), runs * words.size()); ++i) {
     const auto kind = static_cast<std::size_t>(kinds[i]);
     if (kinds[i] < 0 || kind >= words.size() || words[kind] != name) continue;
@@ -39,7 +39,7 @@ std::vector<double> times_of_event(const DataFile& group, const std::string& nam
   return first;
 }
 
-/// Times of all items of a passage: runs x items; empty where the rung has no such passage.
+/// Times of all items of a passage: runs x items; empty if the rung has no such passage.
 std::vector<double> times_of_passage(const DataFile& group, const Subject& of, std::size_t runs) {
   if (!group.has_dataset(of.name)) return {};
   std::vector<double> times = group.read(of.name).values;
@@ -62,7 +62,7 @@ Share share_of(const FirstTimes& of) {
   return share;
 }
 
-/// Runs that both rungs have, where run k of the two shares its random numbers.
+/// Runs that both rungs have, if run k of one shares its random numbers with run k of the other.
 std::vector<std::pair<double, double>> paired(const FirstTimes& first, const FirstTimes& second) {
   std::vector<std::pair<double, double>> pairs;
   for (std::size_t run = 0; run < std::min(first.runs.size(), second.runs.size()); ++run)
@@ -189,7 +189,8 @@ Statement judge_share(const Subject& subject, const std::vector<FirstTimes>& run
     if (of.judged)
       judge(
           of, [&](double level) { return share_difference(first, second, level); },
-          // Each side of the margin is wrong with probability 1 - level at most, together too.
+          // Each side of the margin is wrong with probability at most 1 - level, and so are both
+          // together.
           2 * options.level - 1, fewer(first.of, first.exact, second.of, second.exact),
           first.exact && second.exact, rungs[i].stopped + rungs[j].stopped == 0, options.level);
     statement.pairs.push_back(of);
@@ -206,7 +207,7 @@ Statement judge_time(const Subject& subject, const std::vector<FirstTimes>& rung
     add_value(statement, times.back().median(),
               times.back().runs() == 0 ? kNoInterval : times.back().interval(options.level));
   }
-  // Without a flow the time is that of the first rung.
+  // Without a flow, the time is that of the first rung.
   const auto exact =
       std::find_if(rungs.begin(), rungs.end(), [](const FirstTimes& rung) { return rung.exact; });
   const double reference =
@@ -216,7 +217,7 @@ Statement judge_time(const Subject& subject, const std::vector<FirstTimes>& rung
     Judgement of;
     if (std::isfinite(reference) && reference > 0) of.margin = options.delta_time * reference;
     of.difference = second.median() - first.median();
-    // Where both are later than the end nothing is known of how much.
+    // If both times lie beyond the end, their difference is unknown.
     of.judged = std::isfinite(of.margin) && !std::isnan(of.difference);
     const auto pairs = paired(rungs[i], rungs[j]);
     const bool shared = rungs[i].shares_numbers_with(rungs[j]) && pairs.size() >= 16;

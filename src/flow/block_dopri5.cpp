@@ -11,9 +11,10 @@ namespace popflow {
 Reach reach(const EventWatch& events) { return events.watching() ? Reach{3, 6} : Reach{64, 256}; }
 
 namespace {
-// Of fewer entries a step of all costs hardly more than one of a block.
+// Below this many entries a joint step costs hardly more than a step of one block.
 constexpr std::size_t kFew = 64;
-// Nothing is repeated where a block in which an entry jumps takes hundreds of steps.
+// Most steps of a block in an attempt. The limit is high because a block in which an entry jumps
+// takes hundreds of steps, and an attempt that fails repeats the steps of all blocks.
 constexpr int kMost = 1 << 14;
 }  // namespace
 
@@ -29,8 +30,8 @@ Trial BlockDopri5::attempt(const State& x, double t, double h, State& x_new) {
   const int most = events_.watching() ? far.most : kMost;
   const BlockSteps::Stretch stretch = blocks_.follow(x, t, h, {most}, x_new);
   most_steps_ = stretch.most_steps;
-  if (std::isfinite(stretch.followed)) {  // not all that way
-    // As t has it, but within its rounding.
+  if (std::isfinite(stretch.followed)) {  // stopped before the end
+    // The length by which `t` really advances, after rounding.
     const double way = h < smallest_step(t) ? stretch.followed : t + stretch.followed - t;
     return {false, stretch.finite, std::max(0.1 * h, 0.8 * way)};
   }

@@ -22,17 +22,17 @@ using std::size_t;
 
 constexpr size_t kLargest = Separable::kLargestPart;
 constexpr size_t kEntriesOfTask = 8 * kLargest;
-/// Blocks are filled up to whole vectors, of whatever width, with zeros.
+/// Blocks are padded with zeros to a multiple of the widest vector.
 constexpr size_t kVector = 16;
 constexpr size_t kPlaces = kQuinticPlaces.size();
 
 POPFLOW_WIDEST void advance(size_t stage, size_t count, const double* x, double h, const Slopes& k,
                             double* out) {
-  const Slopes slopes = k;  // which `out` can't change
+  const Slopes slopes = k;  // a copy that cannot alias `out`
   dopri5::advance(stage, count, x, h, slopes, out);
 }
 
-/// The largest error in units of the tolerance; NaN if anything is not finite.
+/// Largest error in units of the tolerance; NaN if any value is not finite.
 POPFLOW_WIDEST double largest_error(size_t count, const double* __restrict x,
                                     const double* __restrict x_new, double h, const Slopes& k,
                                     double atol, double rtol) {
@@ -50,7 +50,7 @@ POPFLOW_WIDEST double largest_error(size_t count, const double* __restrict x,
   return worst;
 }
 
-/// The sum of a row that is filled up to whole vectors.
+/// Sum of a row that is padded to whole vectors.
 POPFLOW_WIDEST double sum(size_t count, const double* row) {
   double sums[kVector] = {};
   for (size_t from = 0; from < count; from += kVector)
@@ -62,7 +62,7 @@ POPFLOW_WIDEST double sum(size_t count, const double* row) {
 
 }  // namespace
 
-/// Of one block, over the stretch.
+/// Progress of one block over the stretch.
 struct BlockSteps::Block {
   size_t number, begin, count;
   double followed = 0;
@@ -73,7 +73,7 @@ BlockSteps::Block BlockSteps::block(size_t number) const {
   return {number, begin, std::min(block_, x_.size() - begin)};
 }
 
-/// What a thread needs for a block.
+/// Scratch memory of a thread for one block.
 struct BlockSteps::Desk {
   explicit Desk(size_t items)
       : values(kPassageNodes.size(), std::vector<double>(items * kLargest)) {
@@ -85,14 +85,14 @@ struct BlockSteps::Desk {
   double* x_new = second.data();
   alignas(64) std::array<Row, kStages> slopes{};
   alignas(64) std::array<Row, kPlaces> inner{};
-  std::array<double*, kStages> k{};         ///< the slopes in order
-  std::vector<std::vector<double>> values;  ///< of passage functions, at the places of a step
+  std::array<double*, kStages> k{};         ///< the stages' slopes in order
+  std::vector<std::vector<double>> values;  ///< of passage functions, at the nodes of a step
 };
 
-/// What the blocks of a task have come to.
+/// Results of the blocks of one task.
 struct BlockSteps::Task {
   Stretch stretch;
-  std::int64_t evaluated = 0;  ///< entries of slopes
+  std::int64_t evaluated = 0;  ///< number of slope entries evaluated
   std::vector<Passed> passed;
 };
 
@@ -201,7 +201,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
   double& next_of_block = lengths_[block.number];
   OwnTime::Step sums;
   if (clock_) sums.slopes[0] = sum(filled, desk.k[0]);
-  // Only what the error asks for is too short, not a stretch that is short itself.
+  // Only steps that the error estimate asks for can be too short; a short stretch is no failure.
   const double shortest = std::max(limits.shortest, smallest_step(t, jumps_));
   double length = next_of_block > 0 ? next_of_block : std::max(h, shortest);
   bool rejected = false;
@@ -258,7 +258,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
   return true;
 }
 
-// ---- the rate at which all entries together grow
+// ---- growth rate of the sum of all entries
 
 template <class Body>
 double BlockSteps::sum_of_blocks(Body&& body) {
@@ -298,7 +298,7 @@ double BlockSteps::rate_at_end() {
 }
 
 void BlockSteps::nudge(double t, double growth, State& x_new) {
-  // The midpoint rule, whose last half makes the sum what it must be.
+  // Midpoint rule; the second half restores the exact sum.
   const double half = 0.5 * growth / rate_at_end();
   const double rate = sum_of_blocks([&](const Block& block) {
     std::array<double, kLargest> middle;
@@ -340,7 +340,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
 
 // ---- passages
 
-/// The block's items that pass in the last step, of length h from t.
+/// Locates the block's items that pass in the last step, of length h from t.
 void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double h,
                         std::vector<Passed>& passed) const {
   constexpr size_t kLast = kPassageNodes.size() - 1;
@@ -350,7 +350,7 @@ void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double
   const auto passes = [&](size_t i, size_t l) {
     return after[i * count + l] >= 0 && !passages_.passed(item(i, begin + l));
   };
-  // Most often a few neighbours.
+  // Usually the passing items are a few neighbours.
   size_t low = count;
   size_t high = 0;
   for (size_t i = 0; i < items_; ++i)
@@ -362,7 +362,7 @@ void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double
   if (low >= high) return;
   separable_->part_passages(begin, {desk.x, count}, t, before);
 
-  // The extension of order five, as in Dopri5::extend(), for these alone.
+  // Dense output of order five, as in Dopri5::extend(), for these entries only.
   const size_t some = high - low;
   for (size_t place = 0; place < kPlaces; ++place) {
     for (size_t l = low; l < high; ++l) {
@@ -384,7 +384,8 @@ void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double
   }
   for (size_t i = 0; i < items_; ++i)
     for (size_t l = low; l < high; ++l) {
-      // What lay beyond its level before this step has passed earlier in the attempt.
+      // Skip items that were above their level before this step: they passed earlier in the
+      // attempt.
       if (!passes(i, l) || before[i * count + l] >= 0) continue;
       std::array<double, kPassageNodes.size()> values;
       values.front() = before[i * count + l];

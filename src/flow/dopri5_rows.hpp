@@ -7,16 +7,16 @@
 #include "steppers/dopri5_tableau.hpp"
 #include "steppers/largest_entry.hpp"
 
-/// Steps of Dormand and Prince's method over rows of numbers that stay in the cache. Inlined, the
-/// loops are compiled for the instruction set and the length of the row of their caller.
+/// Steps of Dormand and Prince's method on rows of numbers that stay in the cache. The functions
+/// are inlined, so that their loops are compiled for the caller's instruction set and row length.
 namespace popflow::dopri5 {
 
-/// The rows of slopes of all stages.
+/// Rows of slopes, one for each stage.
 struct Slopes {
   const double* of[kStages];
 };
 
-/// The length of a step: one for the whole row, or one for each place.
+/// Step length at a position: the same for the whole row, or one per position.
 inline double length_at(double h, std::size_t) { return h; }
 inline double length_at(const double* h, std::size_t l) { return h[l]; }
 
@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) void advance_to(std::size_t count, const d
   }
 }
 
-/// The state at a stage.
+/// State at position l at a stage.
 template <class Length>
 inline __attribute__((always_inline)) void advance(std::size_t stage, std::size_t count,
                                                    const double* x, Length h, const Slopes& k,
@@ -52,8 +52,8 @@ inline __attribute__((always_inline)) void advance(std::size_t stage, std::size_
   }
 }
 
-/// The error at place l of a step of length h, in units of the tolerance; NaN where the new state
-/// is not finite.
+/// Error at position l of a step of length h, in units of the tolerance; NaN if the new state is
+/// not finite.
 inline __attribute__((always_inline)) double error_at(std::size_t l, const double* x,
                                                       const double* x_new, double h,
                                                       const Slopes& k, double atol, double rtol) {
@@ -63,7 +63,7 @@ inline __attribute__((always_inline)) double error_at(std::size_t l, const doubl
   const double before = std::abs(x[l]);
   const double after = std::abs(x_new[l]);
   const double larger = before > after ? before : after;
-  // The last term is 0, or NaN.
+  // The last term is 0, or NaN if a value is not finite.
   return std::abs(h * sum) / (atol + rtol * larger) + 0 * (kOverflows * after);
 }
 

@@ -61,7 +61,7 @@ void EventWatch::cross(std::size_t event, StateView x, double time, Values value
   if (prominence_[event] == 0) return fire(event, time, x, time, values);
   Watch& watch = watches_[event];
   watch.time = time;
-  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // from here on
+  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // starts here
   const double here = height(event, x, time);
   if (!std::isfinite(here) || (watch.candidate >= 0 && !(here < watch.height))) return;
   watch.candidate = time;
@@ -70,11 +70,11 @@ void EventWatch::cross(std::size_t event, StateView x, double time, Values value
 
 void EventWatch::fire(std::size_t event, double when, StateView x, double time, Values values) {
   watches_[event] = {Watch::fired, when, values[event]};
-  // Several in one step are located one by one, not in order of time.
+  // Several events in one step are located one by one, not in order of time.
   found_.insert(std::upper_bound(found_.begin(), found_.end(), when,
                                  [](double t, const FoundEvent& other) { return t < other.time; }),
                 {event, when});
-  // Those that must come after this one are watched for from here on.
+  // Events that must follow this one are watched from here on.
   const std::string& name = system_.shape().events[event];
   for (std::size_t other = 0; other < watches_.size(); ++other)
     for (const EventInfo& info : system_.info().events)
@@ -93,7 +93,7 @@ void EventWatch::confirm(std::size_t event, StateView x, double time, Values val
 }
 
 bool EventWatch::rises(std::size_t event, double value) const {
-  // The function of an extremum that is positive already rises since before.
+  // If the function of an extremum is already positive, the rise began earlier.
   return value >= 0 && (prominence_[event] == 0 || !(watches_[event].value >= 0));
 }
 
@@ -138,13 +138,14 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
     const double time = t + part * h;
     const StateView x = probe(part);
     const std::span<double> there = values(x, time, Place::there);
-    there[event] = std::max(there[event], 0.0);  // within rounding of its root
+    there[event] = std::max(there[event], 0.0);  // a root within rounding
     cross(event, x, time, there);
     found = true;
   }
   if (found) return Found::located;
   for (std::size_t event = 0; event < watches_.size(); ++event) {
-    // What waits for this one is watched for from its top on, where it may happen in the same step.
+    // An event that must follow this one is watched from the top of the extremum on, because it may
+    // happen in the same step.
     if (!turns(event, after[event])) {
       confirm(event, x_new, t_new, after);
       continue;
@@ -169,7 +170,7 @@ void EventWatch::look_at_top(std::size_t event, double t, double h, double value
   Watch& watch = watches_[event];
   const double part = bracket(event, t, h, value_new, probe).first;
   const double time = t + part * h;
-  // From here on it falls.
+  // The height falls from here on.
   watch.time = time;
   watch.value = -std::numeric_limits<double>::min();
   const StateView x = probe(part);
@@ -204,7 +205,7 @@ void EventWatch::switched(StateView x, double t) {
 
 void EventWatch::remember(DriverData& data) const {
   for (std::size_t event = 0; event < watches_.size(); ++event) {
-    double rank = -1;  // its place among those found
+    double rank = -1;  // position among the events found
     for (std::size_t i = 0; i < found_.size(); ++i)
       if (found_[i].event == event) rank = static_cast<double>(i);
     const Watch& watch = watches_[event];

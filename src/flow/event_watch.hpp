@@ -14,49 +14,49 @@ namespace popflow {
 /// EventInfo::prominence of an event in Shape::events.
 double prominence(const System& system, std::size_t event);
 
-/// The System's events along a flow: each is watched for from the start, or from the event that
-/// must precede it, and located within its step by the caller's probe. An extremum that must stand
-/// out is located when it is passed, and is an event, of that time, once it has proved to be the
-/// one.
+/// Finds the System's events along a flow. Each event is watched from the start, or from the event
+/// that must precede it, and is located within its step by the caller's probe. An extremum with a
+/// prominence is located when the flow passes it and becomes an event, with that time, once it has
+/// stood out far enough.
 class EventWatch {
  public:
-  /// The state after a fraction (0 to 1) of the step.
+  /// Returns the state after a fraction (0 to 1) of the step.
   using Probe = std::function<StateView(double part)>;
 
-  /// `events`: the system's capability.
+  /// `events`: the System's capability.
   EventWatch(const System& system, Capability<Events> events);
 
-  /// Begins at the start.
+  /// Begins at the start of a trajectory.
   void start(StateView x, double t);
-  /// Is there an event that could happen now?
+  /// Whether any event can still happen.
   [[nodiscard]] bool watching() const {
     for (const Watch& watch : watches_)
       if (watch.stage == Watch::armed) return true;
     return false;
   }
-  /// Could this one?
+  /// Whether the given event can still happen.
   [[nodiscard]] bool watching(std::size_t event) const {
     return event < watches_.size() && watches_[event].stage == Watch::armed;
   }
-  /// Is any of them an extremum?
+  /// Whether any event is an extremum.
   [[nodiscard]] bool any_extremum() const;
-  /// A step has been taken to t_new, where the event functions and their heights are these. True if
-  /// find() has nothing to look for in it: then the step counts as looked at.
+  /// Takes the event functions and heights at t_new, the end of a step. Returns true if the step
+  /// contains nothing to locate; it then counts as searched, and find() is not needed.
   [[nodiscard]] bool quiet(double t_new, std::span<const double> values,
                            std::span<const double> heights);
   enum class Found {
     nothing,
-    located,  ///< the caller must repeat the step: `probe` has overwritten its result
-    within,   ///< but not where
+    located,  ///< the caller must repeat the step, because `probe` has overwritten its result
+    within,   ///< an event happened in the step, but is not located
   };
-  /// Have events happened in the step of length h from t to x_new at t_new? Then they are located,
-  /// with a probe. `known`: the event functions there, or empty if they are not known.
+  /// Locates, with a probe, the events of the step of length h from t to x_new at t_new. `known`:
+  /// the event functions at t_new, or empty if unknown.
   Found find(double t, double h, StateView x_new, double t_new, const Probe& probe,
              std::span<const double> known = {});
-  /// The regime has changed at x: events that this itself triggers happen now.
+  /// Handles a regime switch at x: events that the switch itself triggers happen now.
   void switched(StateView x, double t);
 
-  /// Those found so far, in order of time.
+  /// Events found so far, in order of time.
   [[nodiscard]] const std::vector<FoundEvent>& found() const { return found_; }
 
   void remember(DriverData& data) const;
@@ -66,40 +66,41 @@ class EventWatch {
   struct Watch {
     enum Stage { waiting, armed, fired };
     Stage stage = waiting;
-    double time = 0;        ///< armed: since when `value` is known; fired: when
-    double value = 0;       ///< of the event function then
-    double candidate = -1;  ///< of extrema: when the lowest so far was; negative: none yet
-    double height = 0;      ///< its
+    double time = 0;        ///< armed: time at which `value` was taken; fired: time of the event
+    double value = 0;       ///< event function at `time`
+    double candidate = -1;  ///< time of the lowest extremum candidate so far; negative: none
+    double height = 0;      ///< height of the candidate
   };
-  /// Most Systems have no more, and sweeps make many.
+  /// Most Systems have at most this many events; the limit avoids allocations, because sweeps
+  /// construct many of these objects.
   static constexpr std::size_t kMost = 4;
   using Values = std::span<const double>;
-  /// Those of the event functions; in one of two places, until that is next asked for.
+  /// Place of the event functions' values: each is overwritten when it is next asked for.
   enum class Place { now, there };
   [[nodiscard]] std::span<double> values(StateView x, double t, Place place);
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
-  /// Has its function, `value` by now, become positive?
+  /// Whether the event function, now `value`, has become positive.
   [[nodiscard]] bool rises(std::size_t event, double value) const;
-  /// Is there a candidate whose height falls again, the event function being `value` by now?
+  /// Whether a candidate exists whose height falls again, the event function now being `value`.
   [[nodiscard]] bool turns(std::size_t event, double value) const;
-  /// Has the height come far enough above that of a candidate?
+  /// Whether the height has risen far enough above the candidate's.
   [[nodiscard]] bool stands_out(std::size_t event, double height) const;
-  /// All is known of what happened until t.
+  /// Marks everything up to t as searched.
   void pass(double t, Values values);
-  /// Begins to watch at x; `values` are those of the event functions there.
+  /// Begins to watch at x, where the event functions have these values.
   void arm(std::size_t event, StateView x, double time, Values values);
-  /// The event function has become positive at x.
+  /// Handles an event function that has become positive at x.
   void cross(std::size_t event, StateView x, double time, Values values);
-  /// The event happened at `when`; it is known at x.
+  /// Records the event at time `when`, detected at x.
   void fire(std::size_t event, double when, StateView x, double time, Values values);
-  /// Has it proved to stand out?
+  /// Makes the candidate an event if it stands out.
   void confirm(std::size_t event, StateView x, double time, Values values);
   [[nodiscard]] double locate(std::size_t event, double t, double h, double value_new,
                               const Probe& probe);
-  /// Does the candidate stand out at the top between there and here? The height may be too low
-  /// again at the step's end.
+  /// Checks the candidate against the height's maximum between the two places, because the height
+  /// may be too low again at the end of the step.
   void look_at_top(std::size_t event, double t, double h, double value_new, const Probe& probe);
-  /// Parts of the step next to each other between which the event function changes its sign.
+  /// Neighbouring fractions of the step between which the event function changes its sign.
   [[nodiscard]] std::pair<double, double> bracket(std::size_t event, double t, double h,
                                                   double value_new, const Probe& probe);
 
@@ -108,7 +109,7 @@ class EventWatch {
   boost::container::small_vector<double, kMost> prominence_;
   boost::container::small_vector<Watch, kMost> watches_;
   std::vector<FoundEvent> found_;
-  boost::container::small_vector<double, 2 * kMost> values_;  ///< of both places
+  boost::container::small_vector<double, 2 * kMost> values_;  ///< values at both places
 };
 
 }  // namespace popflow

@@ -26,8 +26,8 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Dense output holds three more states. Where these are larger, there is no room to spare, and
-// events, of which there are few, are located by steps.
+// Dense output needs three more states. For larger states that memory is better spared: the few
+// events are located by shorter steps.
 constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
 
 }  // namespace
@@ -44,9 +44,9 @@ struct FlowDriver::Internals {
   Capability<Switching> switching;
   bool has_stages;
   std::vector<double> switch_values;
-  State between;                 ///< a point of a step
-  std::optional<bool> extended;  ///< has the last trial dense output? Unless not asked
-  PartialSteps partial;          ///< within the last trial
+  State between;                 ///< state within a step
+  std::optional<bool> extended;  ///< whether the last trial has dense output; empty until asked
+  PartialSteps partial;          ///< states within the last trial step
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -72,7 +72,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       {},
       {}});
   const double longest = options_.max_step.value_or(can.longest_step);
-  // Blocks with steps of their own know nothing of each other's errors.
+  // Blocks with their own steps do not know each other's errors.
   const FlowMethod& method = flow_method(options_.method);
   const bool blocks = method.has_blocks && options_.error_norm == ErrorNorm::largest;
   if (blocks && NormalisedDopri5::suits(system))
@@ -142,22 +142,22 @@ Outcome FlowDriver::advance_to(double target) {
   }
   if (control.length <= 0 && target > t) {
     in_->rhs(x_, x_new_, t);
-    // By the first target beyond the start, not by the end: a run that is extended later has the
-    // steps of the longer one.
+    // Scaled by the first target after the start, not by the end: a run that is extended later must
+    // take the same steps as a longer run.
     const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t);
     control.length = first.length;
     if (first.cautious) control.bounds.cautious_since = t;
   }
   const bool adaptive = in_->stepper->adaptive();
-  bool repeats = false;  // a trial step that was not taken
+  bool repeats = false;  // whether a trial step was not taken and will be repeated
   control.retry = false;
   control.finite = true;
 
   while (t < target) {
-    // First, so that what has ended ends as it would have without a signal.
+    // Checked first, so that a run that is over ends as it would without a signal.
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return too_many_steps(options_.max_steps, t, at_time(t));
-    // Not between a trial step and its repetition, which share data that a restart does not keep.
+    // Not between a trial step and its repetition: they share data that a checkpoint does not hold.
     if (!repeats && options_.hooks.interrupted && options_.hooks.interrupted())
       return interrupted_at(t, at_time(t));
     if (adaptive && control.length < smallest_step(t, control.jumps)) {
@@ -183,7 +183,7 @@ Outcome FlowDriver::advance_to(double target) {
       control.update(false, trial, h, there);
       continue;
     }
-    if (!to_switch_ && find_switch(h, t_new, target)) continue;  // with a step that ends there
+    if (!to_switch_ && find_switch(h, t_new, target)) continue;  // step ends there
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
 
     in_->stepper->accept();
@@ -226,12 +226,12 @@ bool FlowDriver::rhs_is_finite() {
 }
 
 void FlowDriver::begin_stage(double target) {
-  // The last step of a stage is a good first one of the next, unless the slope vanishes there. This
-  // look at the slope is not counted: no step uses it.
+  // The last step of a stage is a good first step of the next one, unless the slope vanishes there.
+  // This evaluation of the slope is not counted, because no step uses it.
   in_->rhs.system().rhs(view(), time(), x_new_);
   const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - time());
   if (!first.cautious || at_rest()) return;
-  // So close to the target there is nothing to be seen on the way.
+  // This close to the target, no event can be seen on the way.
   if (first.length < 2 * smallest_step(time())) return;
   in_->control.length = std::min(in_->control.length, first.length);
   in_->control.bounds.cautious_since = time();
@@ -244,23 +244,23 @@ bool FlowDriver::steady(double h) {
 }
 
 double FlowDriver::tighten_near_noise_floor(double norm, double h) {
-  // In the end the step size of an explicit method is limited by stability, at about 3 over the
-  // fastest rate, and the state fluctuates within the tolerances: the right-hand side then never
-  // falls below the tolerances times the fastest rate. So near that level they are tightened; at
-  // the stability limit this costs next to nothing.
+  // Near a steady state, stability limits the step of an explicit method to about 3 over the
+  // fastest rate, and the state fluctuates within the tolerances: the right-hand side never falls
+  // below the tolerances times the fastest rate. The tolerances are therefore tightened near that
+  // level; at the stability limit this costs next to nothing.
   Tolerance& tolerance = in_->tolerance;
-  // An entry by itself may err by the root of their number, where only their mean square counts.
+  // A norm of the mean square lets a single entry err by the root of the number of entries.
   const double alone = options_.error_norm == ErrorNorm::rms ? std::sqrt(x_.size()) : 1;
   const double size = scaled_norm(workers_, tolerance, x_);
   const double error = alone * (options_.rtol * size + options_.atol);
   const double noise = 3 * error / h;
   constexpr double kNear = 100;
-  constexpr double kTightest = 64 * kEpsilon;  // errors below are rounding
+  constexpr double kTightest = 64 * kEpsilon;  // smaller errors are rounding
   const double least = std::min(1.0, kTightest / options_.rtol);
   tolerance.tighten(norm < kNear * noise
                         ? std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, least))
                         : 1);
-  // The state itself is known to kTightest of its size, and the right-hand side to that times the
+  // The state is known to kTightest of its size, and the right-hand side to kTightest times the
   // fastest rate: at least 1, and 3/h where stability limits the step.
   return std::max(least * noise, kTightest * size);
 }
@@ -351,8 +351,8 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
   if (after >= 0) return false;
   const double before = lowest(view(), now());
   if (before <= 0) {
-    // The regime was over before the step: the step has length zero. It counts as a step, so that a
-    // System that switches for ever ends at the step limit.
+    // The regime was over before the step, so the step has length zero. It counts as a step, so
+    // that a System that switches forever ends at the step limit.
     ++counts_.rejected;
     switch_now(target);
     return true;
@@ -364,7 +364,8 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
       return lowest(within(part, h), now() + part * h);
     };
     end = bracketed_root(on_extension, 0, 1, before, after).second;
-    // The step to be taken must end beyond the surface, and the extension errs: a little further.
+    // The step must end beyond the surface, but the dense output has an error: aim slightly
+    // further.
     constexpr int kTrials = 4;
     double left = by_steps(end);
     for (int trial = 0; trial < kTrials && left > 0 && end < 1; ++trial) {
@@ -375,7 +376,7 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
   } else {
     end = bracketed_root(by_steps, 0, 1, before, after).second;
   }
-  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // no tiny step just before a target
+  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // avoids a tiny step just before a target
   in_->stepper->reset();
   return true;
 }
@@ -391,7 +392,7 @@ void FlowDriver::switch_now(double target) {
 // ---- resuming
 
 DriverData FlowDriver::data() const {
-  // At a target the stepper restarts in an uninterrupted run, too.
+  // An uninterrupted run restarts its stepper at a target, too.
   const std::int64_t repeated = inside_interval_ ? in_->stepper->known_evaluations() : 0;
   DriverData data;
   in_->steadiness.remember(data);

@@ -14,17 +14,17 @@ namespace popflow {
 
 class FlowLanes::Group {
  public:
-  /// For at most that many flows, which are added one by one before any is moved.
+  /// Holds up to a given number of flows, which are all added before any of them moves.
   Group(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm, std::size_t flows,
         std::function<bool()> interrupted);
   [[nodiscard]] bool takes(const LaneFormulas& formulas, const FlowMethod& method,
                            ErrorNorm norm) const {
     return formulas_ == formulas && &method_ == &method && norm_ == norm;
   }
-  /// Returns the flow's number.
+  /// Adds a flow and returns its number.
   std::size_t add(Flow flow, const Capabilities& can);
   void advance(std::span<const double> targets);
-  /// Of one flow alone.
+  /// Advances one flow on its own.
   void advance_one(std::size_t flow, double target);
   [[nodiscard]] Trajectory& flow(std::size_t i) { return queue_.flows[i]; }
 
@@ -37,13 +37,13 @@ class FlowLanes::Group {
   const FlowMethod& method_;
   const ErrorNorm norm_;
   LaneQueue queue_;
-  std::optional<LaneBank> bank_;  ///< once all flows have been added
+  std::optional<LaneBank> bank_;  ///< set once all flows are added
 };
 
 FlowLanes::Group::Group(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm,
                         std::size_t flows, std::function<bool()> interrupted)
     : interrupted_(std::move(interrupted)), formulas_(formulas), method_(method), norm_(norm) {
-  queue_.flows.reserve(flows);  // drivers point to them
+  queue_.flows.reserve(flows);  // reserved, because drivers point to the elements
 }
 
 std::size_t FlowLanes::Group::add(Flow flow, const Capabilities& can) {

@@ -10,29 +10,29 @@
 
 namespace popflow {
 
-/// Are flows by this method integrated in lanes, where there are any? Those that may stop early,
-/// when steady or stuck, are not.
+/// Whether flows by this method are integrated in lanes, if the System has lanes. Flows that may
+/// stop early (steady or stuck) are not.
 bool flow_lanes_take(const std::string& method, bool may_stop_early);
-/// Can flows of this System be, by this method?
+/// Whether flows of this System can be integrated in lanes by this method.
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
 
-/// Any number of flows, each with a System and options of its own, integrated side by side with
-/// those of the same LaneFormulas and method; a lane whose flow has arrived takes the next. A
-/// flow's result depends on nothing but the flow itself.
+/// Integrates any number of flows, each with its own System and options, in SIMD lanes. Flows with
+/// the same LaneFormulas and method share a batch; when a flow reaches its target, its lane takes
+/// the next one. The result of a flow does not depend on the other flows.
 class FlowLanes {
  public:
   struct Flow {
     const System* system;
     FlowDriver::Options options;
   };
-  /// `interrupted` is asked every so often.
+  /// `interrupted` is called from time to time.
   FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted);
   ~FlowLanes();
 
-  /// Moves each flow that has not ended to its target; its driver's advance() to the same target
-  /// then says how it ended.
+  /// Advances each flow that has not ended to its target. Its driver's advance() to the same target
+  /// then reports how the flow ended.
   void advance(std::span<const double> targets);
-  /// Of all flows, in order. A driver that is advanced further moves its flow alone.
+  /// Drivers of all flows, in order. Advancing a driver further moves its flow alone.
   [[nodiscard]] std::vector<std::unique_ptr<Driver>> drivers() const;
 
  private:
@@ -42,7 +42,7 @@ class FlowLanes {
     std::size_t group, number;
   };
   std::vector<std::shared_ptr<Group>> groups_;
-  std::vector<Place> places_;  ///< of each flow
+  std::vector<Place> places_;  ///< place of each flow
 };
 
 }  // namespace popflow

@@ -10,8 +10,7 @@
 
 namespace popflow {
 
-/// The polynomial through values at nodes, as many as `most` of them, in Newton's form. The nodes
-/// must outlive it.
+/// Interpolating polynomial in Newton's form, for at most `most` nodes. The nodes must outlive it.
 template <std::size_t most>
 class Interpolant {
  public:
@@ -30,8 +29,8 @@ class Interpolant {
     return sum;
   }
 
-  /// How far a root there is from that of the polynomial of one degree less, through all nodes but
-  /// the first or the last, whichever is further away.
+  /// Error estimate for a root: its distance from the root of the polynomial of one degree less,
+  /// through all nodes but the first or the last, whichever is larger.
   [[nodiscard]] double doubt_of_root(double root) const {
     const std::size_t last = nodes_.size() - 1;
     const bool without_first = root - nodes_.front() > nodes_.back() - root;
@@ -42,7 +41,7 @@ class Interpolant {
 
  private:
   std::span<const double> nodes_;
-  std::array<double, most> divided_;  ///< differences, as many as nodes
+  std::array<double, most> divided_;  ///< divided differences, one per node
 };
 
 }  // namespace popflow

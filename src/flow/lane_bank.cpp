@@ -56,7 +56,7 @@ void LaneBank::fill(std::size_t lane) {
   while (next < queue_.end && !queue_.flows[next].under_way()) ++next;
   in_lane_[lane] = next < queue_.end ? next++ : kNone;
   if (in_lane_[lane] == kNone) {
-    pace_.idle(lane, steps_.h);  // computes on, from what is there, to no effect
+    pace_.idle(lane, steps_.h);  // an idle lane keeps computing on old values, to no effect
     return;
   }
   ++moving_;
@@ -110,7 +110,7 @@ void LaneBank::begin_fresh() {
 void LaneBank::leave() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (in_lane_[lane] == kNone) continue;
-    --flow_in(lane).counts.evaluations;  // the slope here, counted again where the flow goes on
+    --flow_in(lane).counts.evaluations;  // counted again if the flow goes on
     leave(lane);
   }
 }
@@ -156,7 +156,7 @@ void LaneBank::replace() {
     if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
     if (!arrived && !flow.ended) continue;
     leave(lane);
-    // The slope at the end, which nothing uses.
+    // The slope at the end, which is not used.
     if (arrived && !steps_.first_same_as_last()) --flow.counts.evaluations;
     flow.inside = !arrived;
     fill(lane);
@@ -209,7 +209,7 @@ void LaneBank::look_within(std::size_t lane) {
   steps_.read_stages(lane, within_.slopes);
   within_.begin(*flow.system, flow.tolerance, flow.control.jumps, t, h);
   const auto probe = [this](double part) { return within_.at(part); };
-  // Without extrema the step's begin has not been looked at: nothing had happened until there.
+  // Without extrema the start of the step was not searched, but nothing had happened before it.
   if (!queue_.extrema) flow.events.find(t, h, {within_.x, {}}, t, probe);
   const std::span<const double> known = std::span(known_).first(queue_.extrema ? queue_.events : 0);
   while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe, known) ==

@@ -27,7 +27,7 @@ class PaceRows {
             .retry = is(LanePace::retry),
             .finite = is(LanePace::finite)};
   }
-  /// But for what a step does not change.
+  /// Writes all fields that a step changes.
   void set(const StepControl<Number>& control) {
     rows_[LanePace::t] = control.at.t;
     rows_[LanePace::beside] = control.at.beside;
@@ -40,7 +40,7 @@ class PaceRows {
   Number* rows_;
 };
 
-/// True if any flow must be looked at.
+/// Returns true if any flow needs attention.
 template <class Number>
 bool judge_lanes(const Number& error, const Number& factor, const Number& seen, Number& h,
                  PaceRows<Number> rows) {

@@ -9,20 +9,20 @@
 
 namespace popflow {
 
-/// StepControl of the flows in all lanes: most steps are taken without a look at any one of them.
+/// StepControl of the flows in all lanes. Most steps are taken without examining any single flow.
 class LanePace {
  public:
   enum Row : std::size_t {
     busy,    ///< 1 where a flow is under way, 0 elsewhere
-    t,       ///< below the target
-    beside,  ///< of FineTime
+    t,       ///< time, always below the target
+    beside,  ///< rounding remainder, of FineTime
     target,
     length,          ///< of StepControl
     longest,         ///< of StepBounds
     cautious_since,  ///< of StepBounds
     retry,           ///< of StepControl: 1 or 0
     finite,          ///< of StepControl: 1 or 0
-    jumps,           ///< of StepControl: 1 or 0
+    jumps,           ///< steps, counted since begin()
     steps_left,
     accepted,  ///< steps, since begin()
     rejected,
@@ -62,7 +62,8 @@ class LanePace {
   /// has reached the target, or in which something happened, whose step was not finite, or that may
   /// not go on.
   bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
-  /// May the lane's flow take one step more? Not after too many, nor one that is too short.
+  /// Whether the lane's flow may take another step: neither the number of steps nor the smallest
+  /// step is exceeded.
   [[nodiscard]] bool may_go_on(std::size_t lane) const;
 
  private:

@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-// Larger states, of which there is one copy more than memory may hold, are not looked into.
+// Larger states are not examined: memory may not hold another copy.
 constexpr std::size_t kMostEntries = 1 << 20;
 constexpr int kDoublings = 24;
 
@@ -34,8 +34,8 @@ std::string blamed_entry(const System& system, StateView x, double t, double h) 
     system.rhs(x, t, slope);
     if (const auto entry = first_non_finite(slope))
       return blame(system, *entry, slope[*entry], "there");
-    // Entries that others depend on are not finite first: they show in the shortest step that goes
-    // too far.
+    // Entries that other entries depend on become non-finite first, so look at the shortest step
+    // that goes too far.
     for (int doubling = 0; doubling < kDoublings; ++doubling, h *= 2) {
       for (std::size_t i = 0; i < x.size(); ++i) beyond[i] = x[i] + h * slope[i];
       if (first_non_finite(beyond)) return "";

@@ -10,8 +10,8 @@
 namespace popflow {
 
 namespace {
-// An attempt that ends this near to the time asked for, as a part of it, is moved there: by the
-// midpoint rule, which errs by the third power.
+// An attempt that ends this close to the requested time, as a fraction of the attempt, is moved
+// there by the midpoint rule, whose error is of third order.
 constexpr double kNear = 1e-4;
 }  // namespace
 
@@ -34,7 +34,7 @@ void NormalisedDopri5::reset() {
 double NormalisedDopri5::stretch_for(double h, double rate) {
   const double length = h / rate;
   if (longest_ > 0 && length > longest_) return longest_;
-  // The rate as it changes at first.
+  // Initial relative change of the rate.
   const double change = blocks_.rate_after(length) / rate - 1;
   const double slowed = change > -0.5 && std::isfinite(change) ? std::sqrt(1 + 2 * change) : 1;
   return 2 * length / (1 + slowed);
@@ -47,7 +47,7 @@ Trial NormalisedDopri5::attempt(const State& x, double t, double h, State& x_new
   const BlockSteps::Limits limits = {far.most, smallest_step(t) / rate};
   for (double length = stretch_for(h, rate);;) {
     const BlockSteps::Stretch stretch = blocks_.follow(x, 0, length, limits, x_new);
-    if (std::isfinite(stretch.followed)) {  // not all that way
+    if (std::isfinite(stretch.followed)) {  // stopped before the end
       const double shorter = std::max(0.1 * length, 0.8 * stretch.followed);
       if (!stretch.finite || shorter * rate < smallest_step(t))
         return {false, stretch.finite, h * (shorter / length)};
@@ -66,7 +66,7 @@ Trial NormalisedDopri5::attempt(const State& x, double t, double h, State& x_new
       gone = h;
     }
     time_passages(t, length);
-    // No more than a bound: the next attempt finds its length by its blocks' steps.
+    // This is only a bound: the next attempt takes its length from the blocks' steps.
     const double faster = std::max(1.0, blocks_.rate_at_end() / rate);
     return {true, true, 2 * faster * faster * rate * longest_, gone};
   }

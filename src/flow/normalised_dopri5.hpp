@@ -8,16 +8,16 @@
 
 namespace popflow {
 
-/// The same for a state whose entries affect each other through one sum alone, by which all their
-/// rates are divided (Separable::normalised): they do not affect each other in the time that goes
-/// by without the division, and what all of them have grown by tells how late it is. Attempts that
-/// would lead beyond the time that is asked for are made again to end there; others end where they
-/// do.
+/// BlockDopri5 for a state whose entries affect each other only through one sum that divides all
+/// rates (Separable::normalised). In the rescaled time without the division, the entries are
+/// independent; the growth of their sum gives the flow time. An attempt that would pass the
+/// requested time is repeated to end there; all others end where their stretch of rescaled time
+/// ends.
 class NormalisedDopri5 : public Stepper {
  public:
   static bool suits(const System& system);
 
-  /// All must outlive it.
+  /// All arguments must outlive the stepper.
   NormalisedDopri5(Rhs& rhs, const System& system, const Tolerance& tolerance, Workers& workers,
                    const EventWatch& events, const Passages& passages);
 
@@ -27,23 +27,23 @@ class NormalisedDopri5 : public Stepper {
   [[nodiscard]] bool divisible() const override { return most_steps_ > 1; }
   void accept() override { blocks_.accept(); }
   void reset() override;
-  // As BlockDopri5 does.
+  // Same as BlockDopri5.
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
   [[nodiscard]] const std::vector<Passed>* passed() const override { return &blocks_.passed(); }
 
  private:
-  /// The length, in own time, of a stretch to try in which h goes by, or about it, or less; `rate`
-  /// is that at its begin.
+  /// Length, in rescaled time, of a stretch that covers a flow time of about h or less; `rate` is
+  /// the rate at its start.
   [[nodiscard]] double stretch_for(double h, double rate);
-  /// Turns the own times of passages, in a stretch of this length from t, into times.
+  /// Converts the rescaled times of passages, in a stretch of this length from t, to flow times.
   void time_passages(double t, double length);
 
   Workers& workers_;
   OwnTime clock_;
   BlockSteps blocks_;
   const EventWatch& events_;
-  double longest_ = 0;  ///< stretch that the blocks' steps suggest next; 0: they do not
-  int most_steps_ = 0;  ///< of any block in the last attempt
+  double longest_ = 0;  ///< stretch that the blocks' step sizes suggest next; 0: no suggestion
+  int most_steps_ = 0;  ///< largest number of steps of any block in the last attempt
 };
 
 }  // namespace popflow

@@ -47,14 +47,14 @@ double OwnTime::when_gone(double h, double end) const {
   return low + 0.5 * (high - low);
 }
 
-// ---- a table of it
+// ---- table of flow times
 
 namespace {
 constexpr double kPerStep = 3;
 constexpr size_t kDegree = 5;
 }  // namespace
 
-/// Each next place is nearer by a third of the shortest step that any block takes there.
+/// Spacing of places: a third of the shortest step that any block takes there.
 std::vector<double> OwnTime::places(double end) const {
   std::vector<size_t> current(blocks_.size());
   std::vector<double> places = {0};
@@ -67,7 +67,7 @@ std::vector<double> OwnTime::places(double end) const {
       shortest = std::min(shortest, steps[step].length);
     }
     tau += shortest / kPerStep;
-    if (end - tau < 0.5 * shortest / kPerStep) break;  // not two almost at one place
+    if (end - tau < 0.5 * shortest / kPerStep) break;  // avoids two places that almost coincide
     places.push_back(tau);
   }
   while (places.size() < kDegree) places.push_back(0.5 * (places.back() + end));
@@ -82,7 +82,7 @@ OwnTime::Table::Table(const OwnTime& clock, double end, Workers& workers)
 }
 
 double OwnTime::Table::gone(double tau) const {
-  // The places around it, as many before as behind where there are.
+  // Neighbouring places, as many before as behind where they exist.
   const auto behind =
       static_cast<size_t>(std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
   constexpr size_t kNodes = kDegree + 1;

@@ -9,30 +9,31 @@
 
 namespace popflow {
 
-/// A clock of blocks that follow their slopes in a time of their own, of which t is known by what
-/// all of them together have grown by: dt = sum of all slopes * d(own time). A stretch of own time
-/// begins at 0.
+/// Maps the blocks' rescaled time to the flow time t, which follows from the growth of the sum of
+/// all entries: dt = sum of all slopes * d(rescaled time). A stretch of rescaled time begins at 0.
 class OwnTime {
  public:
-  /// A step that a block took.
+  /// Step taken by a block.
   struct Step {
-    double begin = 0, length = 0;                  ///< own time
+    double begin = 0, length = 0;                  ///< in rescaled time
     std::array<double, dopri5::kStages> slopes{};  ///< sums over the block's entries
   };
 
-  /// A stretch of so many blocks begins.
+  /// Begins a stretch of this many blocks.
   void begin(std::size_t blocks);
-  /// The block that has this number takes a step. Blocks may do so on threads of their own.
+  /// Adds a step of the block with this number. Different threads may add steps of different
+  /// blocks.
   void add(std::size_t block, const Step& step);
 
-  /// By how much t has grown after own time `tau`: by the continuous extension of the blocks'
-  /// steps, of order four.
+  /// Flow time elapsed after the rescaled time `tau`, from the fourth-order dense output of the
+  /// blocks' steps.
   [[nodiscard]] double gone(double tau) const;
-  /// The own time, up to `end`, at which t has grown by h, no more than it has by then.
+  /// Rescaled time, up to `end`, at which the elapsed flow time is h. The elapsed time at `end`
+  /// must be at least h.
   [[nodiscard]] double when_gone(double h, double end) const;
 
-  /// The same as gone() for many times, none of which lies far behind the stretch's `end`: by
-  /// polynomials of degree five between places of which every step of a block holds a few.
+  /// Tabulates gone() for many times, none of which lies far beyond the stretch's `end`:
+  /// polynomials of degree five between places so close that each step of a block holds a few.
   class Table {
    public:
     Table(const OwnTime& clock, double end, Workers& workers);
@@ -43,7 +44,7 @@ class OwnTime {
   };
 
  private:
-  /// And by how much the block's sum grew in it, and before.
+  /// A step, the growth of the block's sum within the step, and the growth before it.
   struct Taken : Step {
     double growth = 0, grown = 0;
   };

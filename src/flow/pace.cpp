@@ -20,7 +20,7 @@ double Pace::steps_to(double end) const {
   const double last = times_[kBlocks] - times_[kBlocks - 1];
   const double growth = math::pow(last / first, 1.0 / (kBlocks - 1));
   double blocks = (end - times_.back()) / last;
-  // The sum of last growth^i over the blocks to come is the time to the end.
+  // Sum of the geometric series last * growth^i over the remaining blocks: the time to the end.
   if (growth > 1) blocks = math::log1p(blocks * (growth - 1) / growth) / math::log(growth);
   return blocks * static_cast<double>(kBlock);
 }

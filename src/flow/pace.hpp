@@ -8,25 +8,25 @@
 
 namespace popflow {
 
-/// How far the accepted steps of a flow lead, to tell in time that its end is out of reach: where
-/// an explicit method meets a rate that never subsides, it would crawl for days.
+/// Estimates the number of steps that a flow still needs, so that a run whose end is out of reach
+/// stops early: an explicit method on a stiff problem would otherwise crawl for days.
 ///
-/// It looks back on 100 000 steps in five equal blocks. A stiff phase that a run passes takes
-/// fewer, or speeds up while it is left: the estimate lets the pace grow on as it has grown over
+/// The estimate uses the last 100 000 steps, in five equal blocks. Short stiff phases take fewer
+/// steps than that, or speed up as they end: the estimate extrapolates the growth of the pace over
 /// the blocks.
 class Pace {
  public:
-  /// A run starts at 0.
+  /// Begins a run at time 0.
   Pace() {
     times_.fill(-1);
     times_.back() = 0;
   }
 
-  /// The run is at t after `accepted` steps in all.
+  /// Records that the run is at t after `accepted` steps in all.
   void update(std::int64_t accepted, double t);
 
-  /// Has a block ended just now after which the end is more steps away than any run may take: than
-  /// `max_steps`, and than 1e8, the limit of a run without an opinion?
+  /// Whether a block has just ended after which the end is more than `max_steps` steps away, and
+  /// more than 1e8 (the default limit).
   [[nodiscard]] bool hopeless(std::int64_t accepted, double end, std::int64_t max_steps) const;
   /// "at the pace of the last 100000 steps the end is about 1e12 steps away".
   [[nodiscard]] std::string sentence(double end) const;
@@ -35,12 +35,12 @@ class Pace {
   void restore(const DriverData& data);
 
  private:
-  static constexpr std::int64_t kBlock = 20'000;  ///< steps
+  static constexpr std::int64_t kBlock = 20'000;  ///< number of steps
   static constexpr std::size_t kBlocks = 5;
-  /// Steps to the end; 0 until there are as many blocks.
+  /// Estimated steps to the end; 0 until enough blocks are complete.
   [[nodiscard]] double steps_to(double end) const;
 
-  /// Where the blocks begin and end, newest last; negative: not there yet.
+  /// Times at the block boundaries, newest last; negative if not reached yet.
   std::array<double, kBlocks + 1> times_{};
 };
 

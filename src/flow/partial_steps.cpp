@@ -39,7 +39,7 @@ void PartialSteps::take(Stepper& stepper, const State& x, double t, double h, bo
 }
 
 void PartialSteps::remember(double part, const State& x) {
-  // Most states that are asked for lie next to the last few.
+  // Most requested states are close to one of the last few.
   constexpr std::size_t kMostPlaces = 4;
   const auto after =
       std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.part > part; });

@@ -7,16 +7,16 @@
 
 namespace popflow {
 
-/// States within a step by shorter steps of the method from the same point, for steps that have no
-/// dense output. Methods of fixed order accept any fraction of an accepted step; one that starts at
-/// a low order (Bulirsch-Stoer) may need several steps for it, the fewer and cheaper the shorter
-/// the way is: so these go on from the nearest of the last few places.
+/// States within a step, computed by shorter steps of the method from the same point, for methods
+/// without dense output. A method of fixed order accepts any fraction of an accepted step. A method
+/// that starts at a low order (Bulirsch-Stoer) may need several steps, fewer and cheaper for a
+/// shorter way, so it continues from the nearest of the last few places.
 class PartialSteps {
  public:
-  /// Another step begins.
+  /// Begins another step.
   void begin() { places_.clear(); }
-  /// Writes to `out` the state after a fraction `part` of the step of length h from x at t. The
-  /// stepper's last attempt is then no longer that step.
+  /// Writes to `out` the state after the fraction `part` of the step of length h from x at t.
+  /// Overwrites the stepper's last attempt.
   void take(Stepper& stepper, const State& x, double t, double h, bool jumps, double part,
             State& out);
 

@@ -92,7 +92,7 @@ std::vector<std::size_t> Passages::passing() const {
 void Passages::locate(double t, double h, const std::function<StateView(double part)>& state_at) {
   constexpr std::size_t kNodes = kPassageNodes.size();
   const std::vector<std::size_t> passing = this->passing();
-  std::vector<double> values(passing.size() * kNodes);  // item by item
+  std::vector<double> values(passing.size() * kNodes);  // item-major
   const auto note = [&](std::size_t node, const std::vector<double>& all) {
     for (std::size_t k = 0; k < passing.size(); ++k) values[k * kNodes + node] = all[passing[k]];
   };
@@ -128,13 +128,13 @@ double Passages::begin_of_zeros(std::size_t item, double t, double h, double low
 
 namespace {
 
-/// The last term of a polynomial over half of a step is 2^8 times as small as that over all of it,
-/// unless it tells of rounding, or of the states' own errors.
+/// Halving the interval reduces the polynomial's last term by 2^8, unless the term is dominated by
+/// rounding or by errors of the states.
 constexpr double kSmallerByHalf = 8;
 constexpr int kMostHalvings = 6;
 
-/// A part of a step, and the items that pass in it: where they are among all, and in parts of the
-/// step how far the polynomial over twice this part may have been off.
+/// Part of a step with the items that pass in it: their indices among all items, and an estimate of
+/// the error of the polynomial over twice this part, as a fraction of the step.
 struct Stretch {
   double begin, end;
   int halvings;
@@ -151,7 +151,8 @@ void Passages::locate_closely(double t, double h, double error,
                               const std::function<StateView(double part)>& state_at) {
   constexpr std::size_t kNodes = kFinePassageNodes.size();
   const std::vector<std::size_t> passing = this->passing();
-  std::map<double, std::vector<double>> known;  // values of those, by the part of the step
+  // Values of the passing items, by fraction of the step.
+  std::map<double, std::vector<double>> known;
   const auto note = [&](double part, const std::vector<double>& all) {
     std::vector<double>& values = known[part];
     for (const std::size_t item : passing) values.push_back(all[item]);
@@ -161,7 +162,7 @@ void Passages::locate_closely(double t, double h, double error,
   Stretch whole = {0, 1, 0, {}};
   for (std::size_t k = 0; k < passing.size(); ++k)
     whole.items.push_back({k, std::numeric_limits<double>::infinity()});
-  std::vector<Stretch> stretches = {std::move(whole)};  // the last one is the first in time
+  std::vector<Stretch> stretches = {std::move(whole)};  // stack; the last one is the first in time
   std::array<double, kNodes> nodes;
   std::array<const std::vector<double>*, kNodes> known_there;
   std::array<double, kNodes> values;

@@ -12,72 +12,74 @@
 
 namespace popflow {
 
-/// The places in a step (0 to 1) at which a passage's function is known, to locate it.
+/// Fractions of a step at which a passage's function is evaluated to locate the passage.
 inline constexpr std::array<double, 5> kPassageNodes = {0, 0.25, 0.5, 0.75, 1};
-/// And in a longer one.
+/// Nodes for a longer step.
 inline constexpr std::array<double, 9> kFinePassageNodes = {0,     0.125, 0.25,  0.375, 0.5,
                                                             0.625, 0.75,  0.875, 1};
-/// Place where the values at `nodes` first become non-negative, by the polynomial through them; the
-/// last value is non-negative.
+/// Fraction at which the values at `nodes` first become non-negative, by the interpolating
+/// polynomial; the last value is non-negative.
 double first_root(std::span<const double> nodes, std::span<const double> values);
 
-/// Two neighbouring nodes between which the values come to exactly zero, and stay there at the next
-/// node, if there is one: a stretch of zeros may begin anywhere between the two, and the polynomial
-/// does not tell where.
+/// Two neighbouring nodes between which the values become exactly zero and stay zero at the
+/// following node, if any. The zeros may begin anywhere between the two, and the polynomial does
+/// not tell where.
 struct ZeroStretch {
-  std::size_t before, zero;  ///< numbers of the nodes
+  std::size_t before, zero;  ///< indices of the nodes
 };
 std::optional<ZeroStretch> zero_stretch(std::span<const double> values);
 
-/// First times at which many items each pass their level. Unlike events, which are located one by
-/// one by steps of the method itself, all that pass within one step are located together, on the
-/// polynomial of degree four through values at five points of the step; its error is of the order
-/// of the local error of a method of order five.
+/// First-passage times of many items, each with its own level. Events are located one by one with
+/// steps of the method itself; passages within one step are located together, on the polynomial of
+/// degree four through values at five points of the step. The error is of the order of the local
+/// error of a fifth-order method.
 class Passages {
  public:
-  /// `events`: the system's capability.
+  /// `events`: the System's capability.
   Passages(const System& system, Capability<Events> events);
 
-  /// At the start only those items have passed that are beyond their level there.
+  /// Starts a trajectory. Items that are beyond their level at x have passed.
   void start(StateView x, double t);
-  /// Resumes with times found earlier.
+  /// Resumes with the passage times found earlier.
   void restore(StateView x, double t, std::span<const double> times);
 
-  /// Has every item passed?
+  /// Whether every item has passed.
   [[nodiscard]] bool none_left() const { return left_ == 0; }
-  /// The trajectory moves to x_new. If items pass on the way, stays at the last point and returns
-  /// true: they must be located first.
+  /// Moves the trajectory to x_new. If items pass on the way, stays at the last point and returns
+  /// true; the items must be located before the next call.
   bool step_to(StateView x_new, double t_new);
-  /// Locates them within the step of length h from t, by their values at kPassageNodes; `state_at`
-  /// gives the state after a fraction of it.
+  /// Locates the passing items within the step of length h from t, from their values at
+  /// kPassageNodes. `state_at` returns the state after a fraction of the step.
   void locate(double t, double h, const std::function<StateView(double part)>& state_at);
-  /// The same for long steps, by the polynomials of degree eight through values at
-  /// kFinePassageNodes of the step, and of halves of it, and of their halves, until their last term
-  /// moves no time by more than `error` steps, or does not get smaller.
+  /// Locates the passing items within a long step, from polynomials of degree eight through the
+  /// values at kFinePassageNodes. The step is halved repeatedly until the last term moves no time
+  /// by more than `error` steps, or no longer decreases.
   void locate_closely(double t, double h, double error,
                       const std::function<StateView(double part)>& state_at);
 
-  /// Does both, for a step from x to x_new before which nothing has passed, of a trajectory that
-  /// has not been followed here: locate_closely() if there is an `error`, else locate().
+  /// Calls step_to() and locates the items, for a step from x to x_new of a trajectory that was not
+  /// followed by this object; nothing has passed before the step. Uses locate_closely() if `error`
+  /// is given, otherwise locate().
   void find(StateView x, double t, double h, StateView x_new, double t_new,
             const std::function<StateView(double part)>& state_at, std::optional<double> error);
 
-  /// Has this one?
+  /// Whether the item has passed.
   [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }
-  /// Takes down what the stepper has located by itself.
+  /// Records passages that the stepper has located itself.
   void note(std::span<const Passed> passed);
 
-  /// Of all items; NaN: not yet.
+  /// Passage times of all items; NaN if not passed.
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
 
  private:
   void count_left();
-  /// Place in a step of length h from t where the item's function comes to a stretch of zeros that
-  /// begins after `low`, where the function is `at_low`, and by `high`.
+  /// Fraction of the step of length h from t at which the item's function reaches a stretch of
+  /// zeros. The stretch begins after `low`, where the function is `at_low`, and no later than
+  /// `high`.
   [[nodiscard]] double begin_of_zeros(std::size_t item, double t, double h, double low,
                                       double at_low, double high,
                                       const std::function<StateView(double part)>& state_at);
-  /// Those that pass on the way to the point given to step_to().
+  /// Items that pass on the way to the point given to step_to().
   [[nodiscard]] std::vector<std::size_t> passing() const;
   Capability<Events> events_;
   std::vector<double> times_;

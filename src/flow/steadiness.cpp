@@ -17,8 +17,8 @@ bool Steadiness::update(double norm, double t, double floor) {
   if (norm <= last_) low_ = norm;
   last_ = norm;
   if (t < 1.5 * since_ || t < since_ + 10) return false;
-  // A plateau near a saddle is left at a growing rate; at a steady state the norm fluctuates by
-  // what the integrator's tolerances leave.
+  // Near a saddle the norm grows as the state leaves the plateau. At a steady state the norm only
+  // fluctuates, within the integrator's tolerances.
   constexpr double kGrowth = 1.5;
   if (norm > kGrowth * low_) return false;
   if (norm > kGrowth * first_) {

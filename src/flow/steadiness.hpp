@@ -4,15 +4,14 @@
 
 namespace popflow {
 
-/// Distinguishes a steady state from a plateau near a saddle by the norm of the right-hand side
-/// since it fell below the tolerance: it must stay there while t grows by half of itself and by at
-/// least 10, without growing.
+/// Distinguishes a steady state from a plateau near a saddle. The norm of the right-hand side must
+/// stay below the tolerance, without growing, while t grows by half of itself and by at least 10.
 class Steadiness {
  public:
   explicit Steadiness(double tolerance) : tolerance_(tolerance) {}
 
-  /// The norm is `norm` at t: is the state steady? `floor`: the norm that rounding of the state
-  /// leaves; a tolerance below it could never be met, so the floor then takes its place.
+  /// Takes the norm at t and returns whether the state is steady. `floor`: the norm that rounding
+  /// of the state leaves; it replaces a smaller tolerance, which could never be met.
   bool update(double norm, double t, double floor = 0);
 
   void remember(DriverData& data) const;
@@ -23,7 +22,7 @@ class Steadiness {
   double since_ = -1;  ///< negative: the norm is not below the tolerance
   double first_ = 0;
   double last_ = 0;
-  double low_ = 0;  ///< where its current rise began
+  double low_ = 0;  ///< norm where the current rise began
 };
 
 }  // namespace popflow

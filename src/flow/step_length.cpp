@@ -20,9 +20,9 @@ std::string at_time(double t) {
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
                      std::span<const double> dxdt, std::span<const double> regime,
                      double remaining) {
-  // A hundredth of the time scale of the state; from a zero state, the step whose fifth power is
-  // small in units of the tolerance, if it moves no entry by more than its natural scale: what is
-  // beyond would not be seen. Other wrong guesses cost a few rejections.
+  // A hundredth of the time scale of the state. From a zero state: the step whose fifth power is
+  // small in units of the tolerance, unless it moves an entry by more than its natural scale,
+  // because features beyond would be missed. Any other wrong guess costs only a few rejections.
   double size = 0;
   double speed = 0;
   tolerance.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
@@ -32,15 +32,15 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
       speed = std::max(speed, std::abs(dxdt[i]) / weight);
     }
   });
-  // The numbers of a regime count as entries of order 1: a System that has any is under way.
+  // A regime's numbers count as entries of order 1: a System with regimes is not at rest.
   for (const double number : regime)
     size =
         std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
   if (!std::isfinite(speed)) return {remaining};
-  // SciPy and Hairer's codes begin with 1e-6 (of whatever unit) from such a slope, and then let
-  // each step be ten times as long as the last.
+  // SciPy and Hairer's codes start from such a slope with 1e-6 (in any unit) and then let each step
+  // be ten times as long as the last.
   constexpr double kCautious = 1e-6;
-  constexpr double kDivisible = 1e-290;  // a shorter way leaves no room for a part of it
+  constexpr double kDivisible = 1e-290;  // a shorter interval cannot be divided
   if (remaining > kDivisible && !(speed * remaining > 1)) return {kCautious * remaining, true};
   if (!(speed > 0)) return {remaining};
   if (size > 1e-5) return {0.01 * size / speed};
@@ -50,7 +50,7 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                          std::span<const double> dxdt, double t) {
   // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
-  // at a kink or a jump it does not.
+  // at a kink or a jump neither happens.
   double outwards = 0;
   for (std::size_t i = 0; i < x.size(); ++i) outwards += x[i] * dxdt[i];
   const double own_time =
@@ -61,7 +61,7 @@ bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                        std::span<const double> dxdt, double t,
                        const std::optional<std::string>& blame) {
-  // A blow-up is within a few of the smallest steps, that is to the rounding of t.
+  // A blow-up is only a few of the smallest steps away: now, to the rounding of t.
   if (grows_without_bound(workers, tolerance, x, dxdt, t))
     return diverged_at(t, "the state grows without bound at " + at_time(t));
   if (blame) return diverged_at(t, "the trajectory became non-finite at " + at_time(t) + *blame);

@@ -15,26 +15,28 @@ namespace popflow {
 /// "t = 1.5", to ten digits.
 std::string at_time(double t);
 
-/// First step of a trajectory.
+/// Length of a trajectory's first step.
 struct FirstStep {
   double length = 0;
-  /// The slope vanishes: with it no entry would move by more than its tolerance up to the target.
-  /// Then it says nothing of the time scale, and the length is a small part of the way.
+  /// Whether the slope vanishes: up to the target it would move no entry by more than its
+  /// tolerance. The slope then says nothing about the time scale, and the step is a small part of
+  /// the way.
   bool cautious = false;
 };
 
-/// The first step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
+/// First step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
                      std::span<const double> dxdt, std::span<const double> regime,
                      double remaining);
 
-/// Has the state's own time shrunk to the rounding of t, with derivative `dxdt` outwards?
+/// Whether the state's own time scale has shrunk to the rounding of t, with derivative `dxdt`
+/// outwards.
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                          std::span<const double> dxdt, double t);
 
-/// Why steps from x, with derivative `dxdt`, have become smaller than that: the state grows without
-/// bound, or the right-hand side jumps. `blame`: unless the last step that was tried was finite,
-/// what is known of why not (flow/non_finite.hpp).
+/// Says why the steps from x, with derivative `dxdt`, became too small: either the state grows
+/// without bound or the right-hand side jumps. `blame`: the known cause if the last trial step was
+/// not finite (flow/non_finite.hpp).
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                        std::span<const double> dxdt, double t,
                        const std::optional<std::string>& blame);

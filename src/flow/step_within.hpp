@@ -11,37 +11,38 @@
 
 namespace popflow {
 
-/// States within a step that a flow took in a lane: by the dense output of the method, or by
-/// shorter steps of it where the step is too long for that, as FlowDriver has them.
+/// States within a step of a flow in a lane. Uses the method's dense output, or shorter steps where
+/// the step is too long for dense output, as FlowDriver does.
 class StepWithin {
  public:
-  /// `stages`: the slopes of a step; `ends_with_stage`: is the last of them that at its end?
+  /// `stages`: number of slopes of a step; `ends_with_stage`: whether the last stage is the slope
+  /// at the end of the step.
   StepWithin(const FlowMethod& method, std::size_t entries, std::size_t stages,
              bool ends_with_stage);
 
-  // The step, to be filled by the caller.
+  // Both ends of the step, filled by the caller.
   State x, x_new;
-  std::vector<State> slopes;  ///< of the stages
+  std::vector<State> slopes;  ///< slopes of the stages
 
-  /// Begins with the step of length h from t, when the above have been filled. The System and the
+  /// Begins with the step of length h from t, once the fields above are filled. The System and the
   /// tolerance must outlive its use.
   void begin(const System& system, const Tolerance& tolerance, bool jumps, double t, double h);
-  /// The state after a fraction of the step.
+  /// State after a fraction of the step.
   StateView at(double part);
   /// Degree of the dense output.
   [[nodiscard]] int degree() const { return dense_->degree(); }
 
  private:
   [[nodiscard]] DenseOutput::Step step() const;
-  /// The method for a trajectory alone.
+  /// The method of a single trajectory.
   Stepper& stepper();
 
   const FlowMethod& method_;
   bool ends_with_stage_;
   Workers alone_{1};
   std::unique_ptr<DenseOutput> dense_;
-  std::vector<State*> stages_;  ///< the states in `slopes`
-  State last_;                  ///< slope at x_new, unless a stage has it
+  std::vector<State*> stages_;  ///< pointers to `slopes`
+  State last_;                  ///< slope at x_new, if no stage provides it
   State between_;
   bool has_dense_output_ = false;
 
@@ -51,7 +52,7 @@ class StepWithin {
   double t_ = 0;
   double h_ = 0;
 
-  // For steps without dense output.
+  // For methods without dense output.
   Regime no_regime_;
   std::optional<Rhs> rhs_;
   std::unique_ptr<Stepper> stepper_;

@@ -11,7 +11,8 @@
 
 namespace popflow {
 
-/// A flow that moves in lanes, now and then: its state while it has none, and what was found.
+/// A flow that is integrated in lanes part of the time: its state while it has no lane, and the
+/// events found so far.
 struct Trajectory {
   Trajectory(const System& of, FlowDriver::Options how, const Capabilities& can)
       : system(&of),
@@ -37,14 +38,14 @@ struct Trajectory {
   EventWatch events;
   Passages passages;
   State x;
-  bool inside = false;  ///< an interval between targets
+  bool inside = false;  ///< within an interval between targets
   double target = 0;
   StepStatistics counts = {};
   IntervalSteps interval = {};
   Outcome outcome = {};
   bool ended = false;
 
-  /// Is it to move on?
+  /// Whether the flow has further to go.
   [[nodiscard]] bool under_way() const { return !ended && control.at.t < target; }
   void end(Outcome how) {
     outcome = std::move(how);

@@ -9,9 +9,9 @@
 
 namespace popflow {
 
-/// Events and first passages of a run with discrete steps: a level crossed during a step counts as
-/// crossed at its end, since noisy paths have no finer crossing to locate. An extremum that must
-/// stand out is where its height was lowest when it has risen by as much from there.
+/// Events and first passages of a run with discrete steps. A level crossed during a step counts as
+/// crossed at its end: noisy paths do not allow a finer location. An extremum with a prominence
+/// lies where its height was lowest, once the height has risen from there by the prominence.
 class Crossings {
  public:
   explicit Crossings(const System& system);
@@ -26,10 +26,11 @@ class Crossings {
 
  private:
   [[nodiscard]] bool armed(std::size_t event) const;
-  /// Is the height at t the lowest so far, or has it risen from the lowest far enough?
+  /// Takes the height at t: updates the lowest height, or records the event if the height has risen
+  /// far enough above it.
   void follow(std::size_t event, StateView x, double t);
   void add(std::size_t event, double when);
-  /// The lowest height so far of an event that is an extremum.
+  /// Lowest height so far of an event that is an extremum.
   struct Lowest {
     double time = -1;  ///< negative: none yet
     double height = 0;
@@ -39,10 +40,10 @@ class Crossings {
   std::vector<FoundEvent> events_;
   std::vector<double> passages_;
   std::vector<double> prominence_;
-  std::vector<std::optional<std::size_t>> after_;  ///< the event that must have happened before
+  std::vector<std::optional<std::size_t>> after_;  ///< event that must happen first
   std::vector<Lowest> lowest_;
   std::vector<double> values_, items_;
-  std::size_t left_ = 0;  ///< passages that have not happened
+  std::size_t left_ = 0;  ///< number of passages still to come
 };
 
 }  // namespace popflow

@@ -9,22 +9,22 @@
 
 namespace popflow {
 
-/// Steps after which a state of `size` numbers is checked for events, switches and non-finite
-/// entries. A check passes over the whole state, and a sampled step touches a small part of a large
-/// one, so a check after each of these steps would cost more than the steps.
+/// Number of steps between checks of a state of `size` numbers for events, switches and non-finite
+/// entries. A check reads the whole state, but a sampled step of a large state changes only a small
+/// part, so checking after every step would cost more than the steps.
 inline std::int64_t steps_between_checks(std::size_t size) {
   constexpr std::size_t kSmall = std::size_t{1} << 14;
   constexpr std::size_t kMost = 64;
   return static_cast<std::int64_t>(std::clamp<std::size_t>(size / kSmall, 1, kMost));
 }
 
-/// A copy of the last state that passed the check, for drivers that step in place.
+/// Copy of the last state that passed the check, for drivers that step in place.
 class GuardedState {
  public:
   GuardedState(Workers& workers, const State& start, const Regime& regime)
       : workers_(workers), good_(start), regime_(regime) {}
 
-  /// Does x, after `step` steps, hold numbers that a state may hold? Then it is kept.
+  /// Whether x, after `step` steps, is a valid state. If so, it is saved.
   bool good(const State& x, const Regime& regime, std::int64_t step) {
     if (!is_state(workers_, x)) return false;
     keep(x, regime, step);
@@ -38,7 +38,7 @@ class GuardedState {
     regime_ = regime;
     step_ = step;
   }
-  /// Writes the last good state and its regime, and returns its step.
+  /// Restores the last valid state and its regime, and returns its step.
   std::int64_t take_back(State& x, Regime& regime) const {
     x = good_;
     regime = regime_;

@@ -12,7 +12,7 @@ namespace {
 
 inline double not_negative(double x) { return x > 0 ? x : 0; }
 
-/// A NaN is no state either.
+/// 1 for an invalid entry: too large or NaN.
 inline int no_state(double x) { return std::abs(x) <= kLargestEntry ? 0 : 1; }
 
 POPFLOW_WIDEST bool step_one(double h, double scale, const double* f, const double* c,
@@ -35,7 +35,7 @@ POPFLOW_WIDEST bool step_two(double h, double scale, const double* f, const doub
     const double c11 = c[2 * kLanes + l];
     const double s = std::sqrt(not_negative(c00 * c11 - c10 * c10));
     const double t = std::sqrt(not_negative(c00 + c11 + 2 * s));
-    // Where C vanishes, so does its root; a C that is not finite leaves no state.
+    // Where C is zero, so is its root. A non-finite C gives an invalid state.
     const double by = t != 0 ? scale / t : 0;
     const double z0 = z[l];
     const double z1 = z[kLanes + l];
@@ -51,15 +51,16 @@ inline SymmetricRoot3 root_of(const double* c, std::size_t l) {
                             c[4 * kLanes + l], c[5 * kLanes + l]);
 }
 
-/// Does any lane's covariance have a third eigenvalue? Where none has, as in systems whose noise
-/// comes from two sources, half of the root is spared.
+/// Whether any lane's covariance has full rank. If none has, as in systems with two noise sources,
+/// half of the work for the root can be skipped.
 POPFLOW_WIDEST bool any_regular(const double* c) {
   int regular = 0;
   for (std::size_t l = 0; l < kLanes; ++l) regular |= root_of(c, l).i3 > 0 ? 1 : 0;
   return regular != 0;
 }
 
-// gcc gives up where it would have to tell too many arrays apart: hence __restrict.
+// `__restrict`, because gcc gives up vectorising when it must rule out aliasing among so many
+// arrays.
 template <bool Regular>
 inline __attribute__((always_inline)) bool step_by_root(double h, double scale,
                                                         const double* __restrict f,

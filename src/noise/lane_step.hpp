@@ -6,16 +6,16 @@
 
 namespace popflow {
 
-/// The largest state that has noise in lanes: the symmetric root of its covariance has a closed
-/// form.
+/// Largest state with noise in lanes. Up to this size the symmetric root of the covariance has a
+/// closed form.
 inline constexpr std::size_t kLargestNoisyLane = 3;
 
-/// x += h f + scale C^(1/2) z in every lane, with C given by its lower triangle, for 1 to 3
-/// entries. Returns whether all lanes of x still hold states (steppers/tolerance.hpp).
+/// Computes x += h f + scale C^(1/2) z in every lane, with C given by its lower triangle, for 1 to
+/// 3 entries. Returns whether all lanes of x still hold valid states (steppers/tolerance.hpp).
 bool step_lanes(std::size_t entries, double h, double scale, const double* f,
                 const double* covariance, const double* z, double* x);
 
-/// Is any of the `rows` values above or at 0 where the same place of `watched` is 1?
+/// Whether any of the `rows` values is non-negative where `watched` is 1.
 bool any_reached(std::size_t rows, const double* values, const double* watched);
 
 }  // namespace popflow

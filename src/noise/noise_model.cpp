@@ -28,7 +28,7 @@ void add_scaled(Workers& workers, double a, const State& x, State& y) {
   });
 }
 
-/// sum += a times the increments of the path's parts.
+/// sum += a times the increments of the parts of the path.
 void add_increments(Workers& workers, const SdeDriver::Options& options, const PathStep& step,
                     double a, State& normals, State& sum) {
   const double part = a * std::sqrt(step.h / static_cast<double>(step.parts));
@@ -39,10 +39,11 @@ void add_increments(Workers& workers, const SdeDriver::Options& options, const P
   }
 }
 
-/// part.write(), while as many numbers from `next` on come from memory, which normals leave idle.
+/// Calls part.write() while prefetching as many numbers from `next` on: generating normals leaves
+/// the memory idle.
 void write_while_fetching(const NormalPart& part, std::size_t first, std::span<double> out,
                           const double* next) {
-  constexpr std::size_t kPiece = 512;  // no more lines than can be on their way
+  constexpr std::size_t kPiece = 512;  // limits the number of cache lines in flight
   constexpr std::size_t kLine = 8;
   for (std::size_t begin = 0; begin < out.size(); begin += kPiece) {
     const std::size_t count = std::min(kPiece, out.size() - begin);
@@ -51,7 +52,8 @@ void write_while_fetching(const NormalPart& part, std::size_t first, std::span<d
   }
 }
 
-/// C = noise_scale^2 I in the flow's own coordinates, projected on the linear invariants.
+/// Covariance C = noise_scale^2 I in the flow's own coordinates, projected on the linear
+/// invariants.
 class Isotropic : public NoiseModel {
  public:
   Isotropic(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -85,7 +87,8 @@ class Isotropic : public NoiseModel {
     const bool in_memory = x.size() >= kStreamFrom;
     const Addend noise = [&](std::size_t begin, bool keeps_sum, std::span<double> out,
                              const double* next) -> Scaled {
-      // Summed while in the cache; all pieces but the first begin where a group of normals does.
+      // Summed while in the cache. Every piece after the first starts at the boundary of a group of
+      // normals.
       constexpr std::size_t kPiece = 1024;
       double sum = 0;
       for (std::size_t i = 0; i < out.size();) {
@@ -106,8 +109,8 @@ class Isotropic : public NoiseModel {
   }
 
   void add_with_area(StateView x, const PathStep& step, State& out, State& area) override {
-    // Over a part of length d, with increment w and an independent normal u:
-    // int (W(s) - W(begin)) ds = d/2 (w + sqrt(d/3) u); later parts start from the sum so far.
+    // Over a part of length d, with increment w and an independent normal u: int (W(s) - W(begin))
+    // ds = d/2 (w + sqrt(d/3) u). Later parts start from the sum of the earlier ones.
     sum_.resize(out.size());
     normals_.resize(out.size());
     areas_.resize(out.size());
@@ -128,7 +131,7 @@ class Isotropic : public NoiseModel {
   }
 
  private:
-  /// In a fixed order that leaves the additions of eight lanes independent.
+  /// A fixed order of summation that leaves the additions of eight lanes independent.
   static double sum_of(std::span<const double> x) {
     double lanes[8] = {};
     std::size_t i = 0;
@@ -151,11 +154,11 @@ class Isotropic : public NoiseModel {
   Capability<StepsInPlace> in_place_;
   Workers& workers_;
   SdeDriver::Options options_;
-  State normals_, sum_, areas_;  ///< empty until they are needed
+  State normals_, sum_, areas_;  ///< allocated when needed
 };
 
-/// What the models that sample share: M fresh samples for every interval of length eta, fixed
-/// within it, so that a path refined there keeps its covariance.
+/// Base of the models that sample: M fresh samples for every interval of length eta, fixed within
+/// the interval, so that refining a path keeps its covariance.
 class Sampling : public NoiseModel {
  public:
   Sampling(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -179,7 +182,7 @@ class Sampling : public NoiseModel {
   std::int64_t drawn_ = 0;
 };
 
-/// The covariance that the System knows, or its diagonal.
+/// Noise with the covariance that the System declares, or with its diagonal.
 class ExactNoise : public NoiseModel {
  public:
   ExactNoise(const System& system, Workers& workers, const SdeDriver::Options& options,
@@ -204,13 +207,14 @@ class ExactNoise : public NoiseModel {
       result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
       return;
     }
-    // The symmetric root: the covariance may be singular. A non-finite one gives non-finite noise,
-    // which the driver detects.
+    // Uses the symmetric root, because the covariance may be singular. A non-finite covariance
+    // gives non-finite noise, which the driver detects.
     if (!covariance_.allFinite()) {
       result += covariance_ * increment;
       return;
     }
-    // Matrices whose size the compiler knows take no memory, which would be most of the work.
+    // Matrices of compile-time size need no heap allocation, which would otherwise dominate the
+    // cost.
     if (size == 2) {
       result += symmetric_root(covariance_) * increment;
       return;
@@ -220,7 +224,8 @@ class ExactNoise : public NoiseModel {
       return;
     }
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
-    // Directions without noise have eigenvalues of rounding, whose roots would be noise of 1e-8.
+    // Directions without noise have eigenvalues at rounding level, whose roots would add noise of
+    // 1e-8.
     const Eigen::VectorXd& eigenvalues = solver.eigenvalues();
     const double rounding = 16 * static_cast<double>(size) *
                             std::numeric_limits<double>::epsilon() *
@@ -240,8 +245,8 @@ class ExactNoise : public NoiseModel {
   Eigen::MatrixXd covariance_;
 };
 
-/// The covariance of M sampled gradients, by the multiplier bootstrap:
-/// (M-1)^(-1/2) sum_i zeta_i (g_i - mean g) = (M-1)^(-1/2) sum_i (zeta_i - mean zeta) g_i.
+/// Covariance of M sampled gradients, by the multiplier bootstrap: (M-1)^(-1/2) sum_i zeta_i (g_i -
+/// mean g) = (M-1)^(-1/2) sum_i (zeta_i - mean zeta) g_i.
 class BatchNoise : public Sampling {
  public:
   BatchNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -285,8 +290,8 @@ class BatchNoise : public Sampling {
   std::vector<double> weights_, normals_;
 };
 
-/// The variances of M sampled gradients alone. Each sample's gradient is drawn by itself and formed
-/// in full: M passes over the state.
+/// Diagonal covariance: the variances of M sampled gradients. Each sample's full gradient is formed
+/// separately: M passes over the state.
 class DiagonalNoise : public Sampling {
  public:
   DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)

@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// One step of a Brownian path: from t over h, as a sum of `parts` increments, the first of which
-/// has the number `first` on the path.
+/// One step of a Brownian path: from t over h, as a sum of `parts` increments. `first` is the index
+/// of the first one on the path.
 struct PathStep {
   double t = 0;
   double h = 0;
@@ -19,48 +19,49 @@ struct PathStep {
   std::int64_t parts = 1;
 };
 
-/// The Gaussian noise of an SDE: a covariance C(x), and the source of its randomness.
+/// Gaussian noise of an SDE: a covariance C(x) and its source of randomness.
 class NoiseModel {
  public:
   virtual ~NoiseModel() = default;
   /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
   virtual void add(StateView x, const PathStep& step, State& out) = 0;
-  /// Moves x by h f(x) plus what add() would add, without another array of the state's size; false
-  /// (and nothing is done) where that is not possible.
+  /// Moves x by h f(x) plus the noise of add(), without another array of the state's size. Returns
+  /// false, and changes nothing, if the model cannot do that.
   virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/, const Regime& /*regime*/) {
     return false;
   }
-  /// Is C independent of x within a regime? Then the methods for additive noise apply.
+  /// Whether C is independent of x within a regime, so that the methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
-  /// Additive noise: as add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
+  /// For additive noise: does the work of add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds
+  /// to `area`.
   virtual void add_with_area(StateView x, const PathStep& step, State& out, State& area);
-  /// Per-sample gradients drawn so far.
+  /// Number of per-sample gradients drawn so far.
   [[nodiscard]] virtual std::int64_t samples() const { return 0; }
   virtual void set_samples(std::int64_t /*samples*/) {}
 };
 
-/// Why a System has no sampled model, by its own reason where it gives one.
+/// Says why the System has no sampled model, with the System's own reason if it gives one.
 std::string why_no_samples(const System& system);
 
-/// The model that the options name (noise/noise_models.hpp). Throws UsageError with the reason
-/// where the System does not allow it.
+/// Creates the model that the options name (noise/noise_models.hpp). Throws UsageError, with the
+/// reason, if the System does not allow the model.
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options);
 
 // The models themselves:
-/// By Covariance::covariance().
+/// Noise with the covariance from Covariance::covariance().
 std::unique_ptr<NoiseModel> make_exact_noise(const System& system, Workers& workers,
                                              const SdeDriver::Options& options);
-/// By its diagonal.
+/// Noise with the diagonal of that covariance.
 std::unique_ptr<NoiseModel> make_exact_diagonal_noise(const System& system, Workers& workers,
                                                       const SdeDriver::Options& options);
-/// By sampled gradients.
+/// Noise from sampled gradients.
 std::unique_ptr<NoiseModel> make_batch_noise(const System& system, Workers& workers,
                                              const SdeDriver::Options& options);
-/// By the variances of sampled gradients.
+/// Noise with the variances of sampled gradients.
 std::unique_ptr<NoiseModel> make_diagonal_noise(const System& system, Workers& workers,
                                                 const SdeDriver::Options& options);
-/// By a multiple of the identity.
+/// Noise with a multiple of the identity as its covariance.
 std::unique_ptr<NoiseModel> make_isotropic_noise(const System& system, Workers& workers,
                                                  const SdeDriver::Options& options);
 

@@ -10,31 +10,31 @@
 
 namespace popflow {
 
-/// A covariance of SDE noise: all that the program knows of it. A new one is a NoiseModel and a row
-/// in noise_models.cpp.
+/// Description of a covariance of SDE noise. A new one needs a NoiseModel and a row in
+/// noise_models.cpp.
 struct NoiseKind {
-  std::string_view name;     ///< as --noise takes it
-  std::string_view meaning;  ///< of help, after "covariance of sde's noise:"
-  /// Is it that of a sample's gradient? Then it is known, or estimated from --noise-samples; else
-  /// --noise-scale says how large it is.
+  std::string_view name;     ///< value of --noise
+  std::string_view meaning;  ///< for help, after "covariance of sde's noise:"
+  /// Whether the covariance is that of a sample's gradient. If so, it is known or estimated from
+  /// --noise-samples; otherwise --noise-scale sets its size.
   bool of_gradients = false;
-  /// Ensembles have SIMD lanes (noise/sde_lanes.hpp), where the System knows its covariance.
+  /// Whether ensembles have SIMD lanes (noise/sde_lanes.hpp) if the System declares its covariance.
   bool has_lanes = false;
-  /// By the System's own covariance; null where that has no part in it.
+  /// Creates the model that uses the System's own covariance; null if the model does not use one.
   std::unique_ptr<NoiseModel> (*make_exact)(const System& system, Workers& workers,
                                             const SdeDriver::Options& options) = nullptr;
-  /// Without it.
+  /// Creates the model without the System's covariance.
   std::unique_ptr<NoiseModel> (*make)(const System& system, Workers& workers,
                                       const SdeDriver::Options& options) = nullptr;
 };
 
-/// All of them. The first one is the default.
+/// All kinds; the first one is the default.
 std::span<const NoiseKind> noise_kinds();
 
-/// The one of this name. Throws UsageError with the names of all if there is none.
+/// The kind of this name. Throws UsageError with the allowed names if there is none.
 const NoiseKind& noise_kind(std::string_view name);
 
-/// Names of those that are, or are not, of gradients.
+/// Names of the kinds whose of_gradients is `are`.
 std::vector<std::string> noises_of_gradients(bool are);
 
 }  // namespace popflow

@@ -9,11 +9,11 @@ namespace popflow {
 
 namespace {
 constexpr std::size_t kGroup = 64;
-constexpr std::size_t kFirst = 16;  ///< of a group: from blocks of their own
+constexpr std::size_t kFirst = 16;  ///< normals of a group that have blocks of their own
 constexpr std::uint64_t kBlocksOfGroup = 16;
 
-// Minimax polynomials: 4 artanh(sqrt z) / sqrt z for z up to tan(pi/8)^4, and with z up to 1/4
-// sin(pi sqrt z) / sqrt z and cos(pi sqrt z). Their errors make a normal err by less than 1e-11.
+// Minimax polynomials: 4 artanh(sqrt z) / sqrt z for z up to tan(pi/8)^4, and for z up to 1/4
+// sin(pi sqrt z) / sqrt z and cos(pi sqrt z). Their errors change a normal by less than 1e-11.
 constexpr double kLog[] = {4,
                            1.3333333333475017,
                            0.7999999759467517,

@@ -36,13 +36,13 @@ class NormalPart {
   PhiloxKey key_;
 };
 
-/// The first `variables` normals, at most 8, of part `number` of kLanes runs of 32 bits each:
-/// element j of run l in out[j kLanes + l].
+/// Writes the first `variables` normals, at most 8, of part `number` of kLanes runs of 32 bits
+/// each: element j of run l goes to out[j kLanes + l].
 void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
                         std::uint64_t number, std::size_t variables, double* out,
                         InstructionSet set = InstructionSet::best);
 
-/// The first out.size() normals of a part, on all threads.
+/// Writes the first out.size() normals of a part, on all threads.
 void fill_normals(Workers& workers, std::uint64_t seed, std::uint32_t run, std::uint64_t number,
                   std::span<double> out);
 

@@ -9,8 +9,8 @@
 
 namespace popflow {
 
-// What drivers with noise ask of their settings, under the names of the options that set them: a
-// program of another's may set them to anything. All throw UsageError.
+// Checks of the settings of drivers with noise, with messages that name the command-line options:
+// another program may set any values. All throw UsageError.
 
 inline void require_positive(const std::string& option, double value) {
   if (!(value > 0) || !std::isfinite(value))

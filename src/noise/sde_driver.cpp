@@ -18,7 +18,7 @@ namespace popflow {
 
 namespace {
 
-/// Calls body(i) for the entries of a state, in loops that the compiler sees through.
+/// Calls body(i) for the entries of a state; inlined, so that the loops vectorise.
 template <class Body>
 void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
   in_stretches(workers, size, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -54,14 +54,14 @@ struct SdeDriver::Internals {
   std::unique_ptr<NoiseModel> noise;
   StepLoop loop;
   Capability<Proximal> proximal;
-  State f, f_other, move, other, penalty;  ///< empty until a step needs them
+  State f, f_other, move, other, penalty;  ///< allocated when a step needs them
 };
 
-/// Between two targets: equal steps, or increments of the path that are taken together.
+/// Steps between two targets: equal steps, or groups of increments of the path.
 struct SdeDriver::Pace {
   SdeDriver& driver;
   double target;
-  std::int64_t number;  ///< of increments in the interval
+  std::int64_t number;  ///< index of the next increment in the interval
   double h;
 
   [[nodiscard]] bool arrived() const { return driver.inside_ >= number; }
@@ -78,7 +78,7 @@ struct SdeDriver::Pace {
   [[nodiscard]] double time() const { return driver.t_; }
   [[nodiscard]] std::string where() const { return at_time(driver.t_); }
   void go_back(std::int64_t steps) const {
-    // The state is always checked at targets, so the last good step is in this interval.
+    // Targets always check the state, so the last valid step lies in this interval.
     const std::int64_t undone = driver.steps_ - steps;
     driver.steps_ -= undone;
     driver.inside_ -= undone;
@@ -126,8 +126,8 @@ void SdeDriver::drift(const State& x, double t, State& f) {
 }
 
 void SdeDriver::subtract_jacobian(double factor, State& v) {
-  // J v by a central difference along v, of a length at which neither the third derivative nor
-  // rounding matters (1e-10 and 1e-11 of J v for functions that change at the scale of the state).
+  // J v by a central difference along v. Its length keeps both the third derivative and rounding
+  // negligible (1e-10 and 1e-11 of J v for functions that vary at the scale of the state).
   const State& here = in_->loop.x;
   State& x = in_->other;
   double largest = 0;
@@ -189,10 +189,10 @@ void SdeDriver::step(double h, std::int64_t parts) {
     each([&](std::size_t i) { move[i] += h * (f[i] / 3 + 2 * f2[i] / 3); });
   } else if (options_.modified_equation == 2) {
     // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. A step of Euler and
-    // Maruyama does itself what the equation does for steps of h: (eta - h)/2 is left, and the
-    // error of the steps is of second order, too. What a proximal map adds is part of f and of v:
-    // where it balances the rest, nothing moves. The map below then takes what is corrected, and
-    // keeps what is at rest there, and what it projects on.
+    // Maruyama already contains the correction for steps of h, so (eta - h)/2 is left; the
+    // discretisation error is then of second order, too. The contribution of a proximal map is part
+    // of f and of v: where it balances the rest, nothing moves. The map below is then applied to
+    // the corrected state; it keeps entries at rest and projects the others.
     State& penalty = in_->penalty;
     const auto find_penalty = [&] {
       penalty.resize(x.size());

@@ -26,7 +26,7 @@ struct Run {
     system.start(x);
     crossings.update({x, {}}, 0);
   }
-  // As of the last target, or of where the run has ended.
+  // State at the last target, or at the end of the run.
   State x;
   SdePlace place;
   Crossings crossings;
@@ -35,13 +35,13 @@ struct Run {
   bool ended = false;
 };
 
-/// Up to kLanes runs of one System.
+/// Up to kLanes runs of one System, stepped together.
 class Group {
  public:
   Group(const System& system, const SdeDriver::Options& options,
         std::span<const std::uint32_t> numbers, std::vector<DriverHooks> hooks);
 
-  /// Moves all runs that have not ended, unless they are there.
+  /// Advances all runs that have not ended and are not yet at the target.
   void advance(double target);
   [[nodiscard]] Run& run(std::size_t lane) { return runs_[lane]; }
   void restore(Run& run, const SdePlace& place);
@@ -61,9 +61,9 @@ class Group {
   SdeDriver::Options options_;
   std::size_t entries_, events_;
   std::vector<Run> runs_;
-  std::array<std::uint64_t, kLanes> numbers_;  ///< of the runs; lanes without one repeat the first
+  std::array<std::uint64_t, kLanes> numbers_;  ///< lanes without a run repeat the first
   LaneRows of_, x_, before_, f_, covariance_, normals_, values_;
-  LaneRows watched_;  ///< 1 where an event of a run has not happened yet
+  LaneRows watched_;  ///< 1 where an event of a run is still to come
   SdePlace now_;
   double target_ = -1;
   bool restored_ = false;
@@ -107,7 +107,7 @@ void Group::restore(Run& run, const SdePlace& place) {
   run.place = now_ = place;
 }
 
-/// Fills a lane from its run. One without a run under way goes along with another's state.
+/// Loads a run into its lane. A lane without an active run gets a copy of another run's state.
 void Group::load(std::size_t lane) {
   std::size_t from = lane;
   if (lane >= runs_.size() || runs_[lane].ended)
@@ -180,7 +180,7 @@ void Group::step(double h, double scale) {
     take_out_diverged();
 }
 
-/// Runs whose step led to what is no state end before it.
+/// Ends the runs whose last step led to an invalid state, at the state before it.
 void Group::take_out_diverged() {
   for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
     Run& run = runs_[lane];
@@ -209,7 +209,7 @@ void Group::look_for_events() {
   }
 }
 
-/// One of the runs.
+/// Driver of one of the runs.
 class LaneDriver : public Driver {
  public:
   LaneDriver(std::shared_ptr<Group> group, std::size_t lane)
@@ -245,7 +245,7 @@ class LaneDriver : public Driver {
     return run_.outcome;
   }
 
-  /// As that of SdeDriver, so that a run in lanes and one alone can be resumed as either.
+  /// Same layout as SdeDriver's, so that a checkpoint can be resumed with or without lanes.
   [[nodiscard]] DriverData data() const {
     return run_.place.data(run_.place.steps, 0, run_.crossings);
   }
@@ -260,7 +260,8 @@ class LaneDriver : public Driver {
 bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   const Capabilities can = system.capabilities();
   const Capability<InLanes> lanes = can.in_lanes;
-  // Passages would be looked at only where an event may have happened.
+  // Systems with passages are excluded: they would be checked only where an event may have
+  // happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
          system.shape().passages.empty() && system.shape().state_size() <= kLargestNoisyLane &&
          sde_method(options.method).has_lanes() && noise_kind(options.noise).has_lanes &&

@@ -9,15 +9,15 @@
 
 namespace popflow {
 
-/// Can runs of this System step in lanes, with this noise and method? They take Euler and
-/// Maruyama's steps with the exact covariance.
+/// Whether runs of this System can step in SIMD lanes with these options: the method is
+/// Euler-Maruyama and the covariance exact.
 bool has_noisy_lanes(const System& system, const SdeDriver::Options& options);
 
-/// The drivers of up to kLanes runs that step side by side. What a run gives depends on its own
-/// number alone, not on which others step with it.
+/// Drivers of up to kLanes runs that step side by side. The result of a run depends on its own
+/// number alone, not on the other runs.
 ///
-/// All drivers must be advanced to a target before one is advanced to the next; the first to be
-/// advanced moves them all. Runs that resume together must stand at the same time.
+/// All drivers must reach one target before any is advanced to the next; the first call advances
+/// all of them. Runs that resume together must be at the same time.
 std::vector<std::unique_ptr<Driver>> noisy_lanes(const System& system,
                                                  const SdeDriver::Options& options,
                                                  std::span<const std::uint32_t> runs,

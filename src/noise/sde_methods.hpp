@@ -7,22 +7,22 @@
 
 namespace popflow {
 
-/// A method that integrates the population flow with Gaussian noise: all that the program knows of
-/// it. SdeDriver documents the methods' orders.
+/// Description of a method that integrates the population flow with Gaussian noise. SdeDriver
+/// documents the orders of the methods.
 struct SdeMethod {
-  /// One step of the state.
+  /// Scheme of one step.
   enum class Scheme {
-    euler,  ///< Euler and Maruyama's, which allows any noise
-    heun,   ///< the improved Euler drift
-    sra1,   ///< Roessler's (2010, table 6.3)
+    euler,  ///< Euler-Maruyama, which allows any noise
+    heun,   ///< improved Euler for the drift
+    sra1,   ///< Roessler (2010, table 6.3)
   };
-  std::string_view name;  ///< as --method takes it
+  std::string_view name;  ///< value of --method
   StepRule steps = StepRule::of_dt;
   Scheme scheme = Scheme::euler;
 
-  /// Schemes that are right only where the noise does not depend on the state.
+  /// Whether the scheme is correct only for noise that does not depend on the state.
   [[nodiscard]] bool needs_additive_noise() const { return scheme != Scheme::euler; }
-  /// Ensembles are integrated in SIMD lanes, too (noise/sde_lanes.hpp).
+  /// Whether ensembles are integrated in SIMD lanes, too (noise/sde_lanes.hpp).
   [[nodiscard]] bool has_lanes() const { return scheme == Scheme::euler; }
 };
 

@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// The equal steps, of at most dt, that fill a span of time.
+/// Equal steps, of at most dt, that fill a span of time.
 struct EqualSteps {
   EqualSteps(double span, double dt)
       : number(static_cast<std::int64_t>(std::ceil(span / dt * (1 - 1e-9)))),
@@ -17,15 +17,15 @@ struct EqualSteps {
   double length;
 };
 
-/// Where a run of mode sde is in its steps.
+/// Position of a run of mode sde in its steps.
 struct SdePlace {
   double t = 0;
-  double begin = 0;         ///< of the current interval between targets
-  std::int64_t inside = 0;  ///< steps taken in it
-  std::int64_t steps = 0;   ///< in all
+  double begin = 0;         ///< start of the current interval between targets
+  std::int64_t inside = 0;  ///< number of steps taken in the interval
+  std::int64_t steps = 0;   ///< number of steps in all
   IntervalSteps interval = {};
 
-  /// What must be remembered of a run: the same, whichever driver moves it.
+  /// Checkpoint data of a run: the same for every driver.
   [[nodiscard]] DriverData data(std::int64_t evaluations, std::int64_t samples,
                                 const Crossings& crossings) const {
     DriverData data;

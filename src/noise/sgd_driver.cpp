@@ -26,7 +26,7 @@ struct SgdDriver::Internals {
   std::vector<double> weights;
 };
 
-/// Steps of one length, counted from the start.
+/// Steps of equal length, counted from the start.
 struct SgdDriver::Pace {
   SgdDriver& driver;
   std::int64_t last;

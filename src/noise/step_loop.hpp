@@ -12,12 +12,11 @@
 
 namespace popflow {
 
-/// The loop that drivers with noise share: discrete steps up to a target, and after each, or every
-/// so often where the state is large, a check for events, switches and non-finite entries.
+/// Loop shared by the drivers with noise: discrete steps up to a target, with a check for events,
+/// switches and non-finite entries after each step, or less often if the state is large.
 class StepLoop {
  public:
-  /// At the System's start and time 0.
-  /// `max_steps` of 0 is no limit.
+  /// Starts at the System's start and time 0. A `max_steps` of 0 means no limit.
   StepLoop(const System& system, Workers& workers, DriverHooks hooks, std::int64_t max_steps)
       : x(start_of(system)),
         regime(regime_of(system)),
@@ -37,7 +36,7 @@ class StepLoop {
 
   [[nodiscard]] StateView view() const { return {x, regime}; }
 
-  /// Resumes from a state that `steps` steps have led to.
+  /// Resumes from a state after `steps` steps.
   void restore(State from, Regime in_regime, std::int64_t steps) {
     x = std::move(from);
     regime = std::move(in_regime);
@@ -45,24 +44,25 @@ class StepLoop {
     checked_ = true;
   }
 
-  /// Steps until the pace has arrived. A Pace counts a driver's steps:
-  ///   bool arrived()          at the target
+  /// Steps until the pace arrives at the target. A Pace counts the steps of a driver:
+  ///   bool arrived()          whether the target is reached
   ///   void rest()             nothing moves any more: skips to the target
-  ///   double step()           moves x, and gives the flow time that the step took
-  ///   int64_t steps()         taken in all
+  ///   double step()           moves x and returns the step's flow time
+  ///   int64_t steps()         total number of steps
   ///   double time()
   ///   string where()          the current time or step, in words
   ///   void go_back(steps)     rewinds the count to that many steps
-  ///   string diverged(steps)  the sentence for a state that was non-finite after so many steps
+  ///   string diverged(steps)  message for a state that became non-finite after so many steps
   template <class Pace>
   Outcome walk(Pace&& pace) {
-    good_number_ = interval.number;  // a walk ends, and so begins, where the state has been checked
+    // A walk begins and ends only where the state has been checked.
+    good_number_ = interval.number;
     while (!pace.arrived()) {
       if (switches_.at_rest(view())) {
         pace.rest();
         break;
       }
-      // A run that is interrupted right after a check resumes as if it had not been.
+      // Interrupted only right after a check, so that a resumed run matches an uninterrupted one.
       if (checked_ && hooks_.interrupted && hooks_.interrupted())
         return interrupted_at(pace.time(), pace.where());
       if (max_steps_ > 0 && pace.steps() >= max_steps_) {
@@ -85,7 +85,7 @@ class StepLoop {
   }
 
  private:
-  /// Back to the last good state.
+  /// Goes back to the last valid state.
   template <class Pace>
   Outcome diverged(Pace& pace) {
     const std::int64_t beyond = pace.steps();
@@ -109,8 +109,8 @@ class StepLoop {
   std::int64_t max_steps_;
   Switches switches_;
   GuardedState guard_;
-  std::int64_t good_number_ = 0;  ///< of the interval's steps, to the last state that was checked
-  bool checked_ = true;           ///< has the state been checked since the last step?
+  std::int64_t good_number_ = 0;  ///< number of the interval's step at the last valid state
+  bool checked_ = true;           ///< whether the state has been checked since the last step
 };
 
 }  // namespace popflow

@@ -8,15 +8,15 @@
 
 namespace popflow {
 
-/// The regimes of a run with discrete steps: the first step at whose end a switch function is not
-/// positive changes the regime there.
+/// Regimes of a run with discrete steps. The regime changes at the end of the first step after
+/// which a switch function is not positive.
 class Switches {
  public:
   explicit Switches(const System& system) : switching_(system.capabilities().switching) {
     if (switching_) values_.resize(switching_->switches());
   }
 
-  /// Changes the regime of the state at time t if it is over.
+  /// Updates the regime at time t if it is over.
   void update(State& x, Regime& regime, double t) {
     if (values_.empty()) return;
     switching_->switch_functions({x, regime}, t, values_);
@@ -25,7 +25,7 @@ class Switches {
     if (over) switching_->switch_regime(x, regime, t);
   }
 
-  /// Is the system at rest for good?
+  /// Whether the system is permanently at rest.
   [[nodiscard]] bool at_rest(StateView x) const { return switching_ && switching_->at_rest(x); }
 
  private:

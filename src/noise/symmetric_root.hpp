@@ -7,10 +7,10 @@
 
 namespace popflow {
 
-/// The symmetric root of a symmetric, positive semidefinite 2 x 2 matrix, which may be singular. By
+/// Symmetric root of a symmetric, positive semidefinite 2 x 2 matrix, which may be singular. By
 /// Cayley and Hamilton, R = (C + s I) / t with s = det R and t = tr R: s^2 = det C, t^2 = tr C + 2
-/// s. A determinant of rounding counts as 0, so that where there is no noise there is none of 1e-8;
-/// the error of R^2 is some roundings of tr C.
+/// s. A determinant at rounding level counts as 0; otherwise a direction without noise would get
+/// noise of 1e-8. The error of R^2 is a few roundings of tr C.
 inline Eigen::Matrix2d symmetric_root(const Eigen::Matrix2d& C) {
   const double product = C(0, 0) * C(1, 1);
   const double determinant = product - C(1, 0) * C(1, 0);
@@ -21,25 +21,26 @@ inline Eigen::Matrix2d symmetric_root(const Eigen::Matrix2d& C) {
   return (C + s * Eigen::Matrix2d::Identity()) / t;
 }
 
-/// The symmetric root R of a symmetric, positive semidefinite 3 x 3 matrix C, which may be
-/// singular. By Cayley and Hamilton, R (C + i2 I) = i1 C + i3 I with R's own invariants i1 = tr R,
-/// i2 and i3 = det R, so that R z = i1 z - (i1 i2 - i3) y where (C + i2 I) y = z. The invariants
-/// obey i1^2 = tr C + 2 i2, i2^2 = e2 + 2 i3 i1 and i3^2 = det C, where e2 is the sum of C's
-/// principal 2 x 2 minors. The error of R^2 is some roundings of tr C: eigenvalues below kRounding
-/// tr C, negative ones included, count as 0 or as that.
+/// Symmetric root R of a symmetric, positive semidefinite 3 x 3 matrix C, which may be singular. By
+/// Cayley and Hamilton, R (C + i2 I) = i1 C + i3 I with R's own invariants i1 = tr R, i2 and i3 =
+/// det R, so that R z = i1 z - (i1 i2 - i3) y where (C + i2 I) y = z. The invariants satisfy i1^2 =
+/// tr C + 2 i2, i2^2 = e2 + 2 i3 i1 and i3^2 = det C, where e2 is the sum of C's principal 2 x 2
+/// minors. The error of R^2 is a few roundings of tr C: eigenvalues below kRounding tr C, including
+/// negative ones, count as 0 or as kRounding tr C.
 ///
-/// Of numbers without branches, so that it serves one matrix as well as lanes of them.
+/// Branch-free, so that the same code serves single matrices and SIMD lanes.
 struct SymmetricRoot3 {
   static constexpr double kRounding = 64 * std::numeric_limits<double>::epsilon();
 
-  /// What is computed with is C over its trace.
+  /// C divided by its trace.
   double c00, c10, c11, c20, c21, c22;
-  double scale;  ///< the root of the trace
+  double scale;  ///< root of the trace of C
   double e2, i1, i2, i3;
 
-  /// Of C by its lower triangle, still without its third eigenvalue: complete where `i3` is 0.
+  /// Takes C by its lower triangle and leaves out the third eigenvalue. The result is complete if
+  /// `i3` is 0; otherwise call complete().
   static SymmetricRoot3 of(double c00, double c10, double c11, double c20, double c21, double c22) {
-    // A C that is not finite leaves no number.
+    // A non-finite C gives NaN.
     const double trace = c00 + c11 + c22;
     const double by = trace <= std::numeric_limits<double>::min() ? 0 : 1 / trace;
     SymmetricRoot3 r{};
@@ -59,8 +60,8 @@ struct SymmetricRoot3 {
     return r;
   }
 
-  /// Newton's method for i1, which has converged then: from where i3 is ignored, and exact where it
-  /// is 0, so that such a root has the same bits without.
+  /// Newton's method for i1, run to convergence. The starting value ignores i3 and is exact if i3
+  /// is 0, so that such a root has the same bits without this call.
   void complete() {
     for (int k = 0; k < 4; ++k) {
       const double second = std::sqrt(e2 + 2 * i3 * i1);
@@ -73,7 +74,7 @@ struct SymmetricRoot3 {
   struct Vector {
     double at0, at1, at2;
   };
-  /// a R z.
+  /// Returns a R z.
   [[nodiscard]] Vector times(double a, double z0, double z1, double z2) const {
     const double d0 = 1 / (c00 + i2);
     const double l10 = c10 * d0;
@@ -93,8 +94,8 @@ struct SymmetricRoot3 {
   }
 
  private:
-  /// By an elimination that begins with the largest entry of the diagonal, at least a third: it
-  /// keeps the product of small eigenvalues.
+  /// Elimination that begins with the largest diagonal entry, at least a third of the trace: this
+  /// keeps the product of small eigenvalues accurate.
   [[nodiscard]] double root_of_determinant() const {
     const bool first = c00 >= c11 && c00 >= c22;
     const bool second = c11 >= c22;

@@ -6,8 +6,8 @@
 
 namespace popflow {
 
-/// Two places next to each other, to 45 bits, between which a function changes its sign; it is
-/// `at_low` and `at_high`, of different signs, at the ends of where it is looked for.
+/// Brackets a sign change of a function to 45 bits: returns two neighbouring places. The function
+/// has the values `at_low` and `at_high`, of different signs, at the ends of the search interval.
 template <class Function>
 std::pair<double, double> bracketed_root(const Function& f, double low, double high, double at_low,
                                          double at_high) {
@@ -23,11 +23,11 @@ std::pair<double, double> bracketed_root(const Function& f, double low, double h
 template <class Function>
 std::pair<double, double> first_reached(const Function& f, double low, double high, double at_low,
                                         double at_high) {
-  // Zeros within a shorter way than this are those of rounding.
+  // Zeros over a shorter stretch are due to rounding.
   constexpr double kNext = 0x1p-30;
   if (at_high > 0) {
     const auto [before, after] = bracketed_root(f, low, high, at_low, at_high);
-    // Both are the same place only if the function is exactly zero there.
+    // Both places coincide only if the function is exactly zero there.
     if (before < after) return {before, after};
     high = after;
   }
@@ -36,7 +36,7 @@ std::pair<double, double> first_reached(const Function& f, double low, double hi
   if (!(next > low)) return {high, high};
   const double at_next = f(next);
   if (at_next < 0) return {high, high};
-  // Any positive number stands for the zeros of the stretch.
+  // Replaces the zeros of the stretch by any positive number.
   const auto not_zero = [&](double place) {
     const double value = f(place);
     return value == 0 ? -at_low : value;

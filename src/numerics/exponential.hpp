@@ -7,16 +7,16 @@
 
 namespace popflow {
 
-// Exponentials and logarithms for the loops in which runs spend their time: for numbers from which
-// normal numbers come, where their bits are those of math::exp(), math::expm1() and math::log().
+// Fast exponentials and logarithms for inner loops. For arguments whose results are normal numbers,
+// they have the same bits as math::exp(), math::expm1() and math::log().
 
 using SplitExponential = math::SplitExp<double>;
 
-// Arguments outside are moved to these ends, where 2^k is still a normal number.
+// Arguments outside are clamped to these limits, at which 2^k is still a normal number.
 inline constexpr double kLowestExponent = -708;
 inline constexpr double kHighestExponent = 709;
 
-/// x moved to the ends; keeps a NaN.
+/// Clamps x to the limits; keeps a NaN.
 inline double within_exponents(double x) {
   x = x < kLowestExponent ? kLowestExponent : x;
   return x > kHighestExponent ? kHighestExponent : x;
@@ -28,7 +28,7 @@ POPFLOW_MATH_INLINE math::Wide<lanes> within_exponents(const math::Wide<lanes>& 
   return if_less(high, above, high, above);
 }
 
-/// For any type of number of math/number.hpp. For kLowestExponent <= x <= kHighestExponent, or NaN.
+/// For any number type of math/number.hpp, with kLowestExponent <= x <= kHighestExponent, or NaN.
 template <class Number>
 inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential_within(
     const Number& x) {
@@ -41,9 +41,9 @@ inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential(c
   return split_exponential_within(Number(within_exponents(x)));
 }
 
-// For doubles, and for Packs.
+// ---- for doubles and Packs
 
-/// e^x for -708 <= x <= 709, and its value at the nearer end outside; NaN for NaN.
+/// e^x for -708 <= x <= 709, and its value at the nearer limit outside; NaN for NaN.
 inline double exponential(double x) { return split_exponential(x).value(); }
 template <math::NumberClass Pack>
 POPFLOW_MATH_INLINE Pack exponential(const Pack& x) {
@@ -51,7 +51,7 @@ POPFLOW_MATH_INLINE Pack exponential(const Pack& x) {
       [](const auto& part) POPFLOW_INLINED { return split_exponential(part).value(); }, x);
 }
 
-/// e^x - 1; the ends as above.
+/// e^x - 1; same limits.
 inline double exponential_m1(double x) { return split_exponential(x).less_one(); }
 template <math::NumberClass Pack>
 POPFLOW_MATH_INLINE Pack exponential_m1(const Pack& x) {
@@ -59,7 +59,7 @@ POPFLOW_MATH_INLINE Pack exponential_m1(const Pack& x) {
       [](const auto& part) POPFLOW_INLINED { return split_exponential(part).less_one(); }, x);
 }
 
-/// The logarithm of a normal positive number.
+/// Logarithm of a normal positive number.
 inline double logarithm(double x) { return math::log_of_normal(x); }
 template <math::NumberClass Pack>
 POPFLOW_MATH_INLINE Pack logarithm(const Pack& x) {

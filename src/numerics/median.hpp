@@ -7,7 +7,7 @@
 
 namespace popflow {
 
-/// The middle of the sorted numbers, of an even number the mean of the two; NaN of none.
+/// Median; for an even number of elements the mean of the middle two; NaN for an empty vector.
 inline double median(std::vector<double> numbers) {
   if (numbers.empty()) return std::nan("");
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);

@@ -5,17 +5,17 @@
 
 namespace popflow {
 
-/// A function's value at a place, and its derivative there.
+/// A function's value and derivative at a place.
 struct ValueAndSlope {
   double value, slope;
 };
 
-/// The root, to rounding, of a function between a and b, where its signs differ; `above` says
-/// whether it is positive at a. By Newton's steps from `start`, but where these would leave what is
-/// known to bracket the root. `f` gives ValueAndSlope.
+/// Root, to rounding, of a function between a and b, where its signs differ; `above` says whether
+/// the function is positive at a. Uses Newton's method from `start`, safeguarded by the bracket.
+/// `f` returns ValueAndSlope.
 template <class F>
 double newton_root(F&& f, double a, double b, bool above, double start) {
-  constexpr double kHalfOfDigits = 0x1p-40;  // the last step doubles them
+  constexpr double kHalfOfDigits = 0x1p-40;  // the last step doubles the number of correct digits
   double x = start;
   for (int i = 0; i < 200; ++i) {
     const ValueAndSlope at = f(x);

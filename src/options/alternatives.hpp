@@ -8,15 +8,15 @@
 
 namespace popflow::options {
 
-/// Where the command line chooses among alternatives, what a configuration file chose is as if it
-/// had not been given. Throws where one place gives two that exclude each other: UsageError for the
-/// command line, InputError for a file.
+/// Resolves alternatives: a choice on the command line discards the choice of the configuration
+/// file. Throws if one source gives two options that exclude each other: UsageError for the command
+/// line, InputError for a file.
 void choose_alternatives(const SystemInfo& system, Parameters& options, Parameters& own);
 
-/// Makes an option one that was not given.
+/// Resets an option to its default, as if it had not been given.
 void reset(Parameters& parameters, const std::string& name);
 
-/// Error about two exclusive options that were both given, and where each was.
+/// Error for two given options that exclude each other, with the source of each.
 UsageError exclusion(const Parameters& of_one, const std::string& one, const Parameters& of_other,
                      const std::string& other);
 

@@ -5,14 +5,14 @@
 
 namespace popflow::options {
 
-/// The parts of an axis of a sweep, [LABEL:]PARAMETER=VALUES.
+/// Parts of a sweep's axis, [LABEL:]PARAMETER=VALUES.
 struct AxisWords {
   std::optional<std::string> label;
   std::string parameter;
   std::string values;
 };
 
-/// Nothing where there is no '='.
+/// Splits an axis; returns nothing if there is no '='.
 std::optional<AxisWords> axis_words(const std::string& text);
 
 }  // namespace popflow::options

@@ -29,7 +29,7 @@ bool is_control(char character) {
          character == '\0' || character == 0x7f;
 }
 
-/// The inverse of config_quoted(); nothing if an escape makes no sense.
+/// The inverse of config_quoted(); returns nothing for an invalid escape.
 std::optional<std::string> unquoted(const std::string& value) {
   if (value.size() < 2 || value.front() != '"' || value.back() != '"') return value;
   const char* end = value.data() + value.size() - 1;
@@ -55,11 +55,12 @@ std::optional<std::string> unquoted(const std::string& value) {
   return plain;
 }
 
-/// One line by Boost's grammar of configuration files; nothing for a blank line or a comment.
+/// Parses one line by Boost's grammar of configuration files; returns nothing for a blank line or a
+/// comment.
 std::optional<po::option> parse_line(const std::string& line, const std::string& place) {
   std::istringstream stream(line);
   try {
-    // Line by line, because Boost's errors and results carry no line numbers.
+    // Line by line, because Boost's errors and results have no line numbers.
     const auto parsed = po::parse_config_file(stream, po::options_description(), true);
     const auto first = line.find_first_not_of(" \t\r\f");
     if (parsed.options.empty()) {
@@ -83,7 +84,7 @@ std::string read_config_file(const std::string& path) {
   errno = 0;
   TextInput stream(path);
   if (!stream) throw InputError(name + " can't be opened: " + std::strerror(errno));
-  // The size is not checked beforehand: pipes and devices have none.
+  // The size cannot be checked first: pipes and devices have none.
   std::string text(largest_file + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) throw InputError(name + " can't be read: " + std::strerror(errno));
@@ -125,7 +126,7 @@ std::vector<ConfigLine> config_lines(const std::string& text, const std::string&
 
 std::string system_in_config(const std::string& path) {
   std::error_code unknown;
-  // A pipe can be read once only, and its options are still to be read.
+  // A pipe can be read only once, and its options are read later.
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown) &&
       !std::filesystem::is_directory(path, unknown))
     throw UsageError("the configuration " + path +

@@ -10,11 +10,11 @@ namespace popflow::options {
 struct ConfigLine {
   std::string key;
   std::string value;
-  std::string place;  ///< "run.cfg, line 3", as an error names it
+  std::string place;  ///< place in error messages: "run.cfg, line 3"
 };
 
-/// The contents of a configuration file. Throws InputError if it is missing, a directory,
-/// unreadable, not text or too large to be meant.
+/// Reads a configuration file. Throws InputError if the file is missing, a directory, unreadable,
+/// not text, or implausibly large.
 std::string read_config_file(const std::string& path);
 
 /// Splits the text of a configuration file, called `name` in errors, into its keys and values.
@@ -25,13 +25,13 @@ std::vector<ConfigLine> config_lines(
     const std::string& text, const std::string& name,
     const std::function<bool(const std::string&)>& may_repeat = {});
 
-/// The key by which a configuration says what system it is for.
+/// Key that names the system of a configuration.
 inline constexpr const char* system_key = "system";
 
-/// The system that a configuration file is for; empty if it doesn't say.
+/// The system that a configuration file names; empty if it names none.
 std::string system_in_config(const std::string& path);
 
-/// A value as config_lines() reads it back: quoted where it must be.
+/// Formats a value so that config_lines() reads it back: quoted if necessary.
 std::string config_quoted(const std::string& value);
 
 }  // namespace popflow::options

@@ -22,7 +22,7 @@ namespace popflow {
 
 namespace {
 
-/// What files hold of every system: coordinates, what is known of each run, groups, and attributes.
+/// Names that the files of every system contain: coordinates, data of each run, groups, attributes.
 constexpr std::array kTaken = {"accepted_steps",
                                "cell",
                                "comparison",
@@ -98,7 +98,8 @@ class Description {
     throw SystemError("the system " + info_.name + ": " + sentence);
   }
 
-  /// Letters, digits and `others`, not one of these first.
+  /// Whether the name consists of letters, digits and `others`, and does not start with one of
+  /// `others`.
   static bool is_word(const std::string& name, std::string_view others) {
     const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
     return !name.empty() && plain(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -132,7 +133,7 @@ class Description {
       wrong("its flag '" + own.name + "' is on by default, and nothing would turn it off");
   }
 
-  /// What it says of when it has an effect.
+  /// Checks the conditions under which an option has an effect.
   void require_conditions(const Parameter& own) const {
     for (const std::string& mode : own.modes)
       if (mode != "flow" && mode != "sde" && mode != "sgd")
@@ -154,7 +155,7 @@ class Description {
             " and at most " + shortest(own.range.high));
   }
 
-  /// All that may stand in one group of a file.
+  /// Checks all names that share one group of a file.
   void require_data() const {
     std::set<std::string> names(kTaken.begin(), kTaken.end());
     const auto claim = [&](const std::string& what, const auto& values) {
@@ -209,9 +210,9 @@ class Description {
     }
   }
 
-  /// What stands in lists of words.
+  /// Checks the entries of lists of words.
   void require_words() const {
-    constexpr std::size_t kLongestOutcome = 16;  // the room in a run's file
+    constexpr std::size_t kLongestOutcome = 16;  // the length reserved in a run's file
     std::set<std::string> outcomes = {"undecided"}, stages;
     for (const OutcomeInfo& outcome : info_.outcomes) {
       if (!is_word(outcome.word, "-_") || outcome.word.size() > kLongestOutcome)
@@ -226,7 +227,7 @@ class Description {
               "'; stages are different words of letters, digits, '-' and '_'");
   }
 
-  /// The names that its figures show.
+  /// Checks the names that the system's figures show.
   void require_figures() const {
     std::set<std::string> names = {"outcome", "over", "at", "when", "by", "beside"};
     const auto add = [&](const auto& values) {
@@ -268,12 +269,12 @@ class Description {
       require_setting("its rung '" + rung.word + "'", setting, own);
   }
 
-  /// What it is to be made with must be words of its options; `own` are any values of these.
+  /// The words of `setting` must be values of its options; `own` are parameters with any values.
   void require_setting(const std::string& what, const OptionSetting& setting,
                        Parameters& own) const {
     if (own.find(setting.option) == nullptr)
       wrong(what + " needs --" + setting.option + ", which is no option of it");
-    if (setting.word.empty()) return;  // any value
+    if (setting.word.empty()) return;  // allows any value
     try {
       own.set(setting.option, setting.word, Origin::command_line);
     } catch (const Error& error) {
@@ -364,14 +365,15 @@ void require_shape(const System& system) {
                   "events or passages", "Events");
   require_ability(shape.finals, bool(can.final_values), "final values", "FinalValues");
   require_ability(shape.stages, bool(can.stages), "stages", "Stages");
-  if (shape.stages && info.stages.empty()) wrong("its shape has stages, and its description none");
+  if (shape.stages && info.stages.empty())
+    wrong("its shape has stages, but its description has none");
   if (shape.finals && info.finals.empty())
-    wrong("its shape has final values, and its description none");
+    wrong("its shape has final values, but its description has none");
 }
 
 void require_rhs(const System& system) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  // A NaN that no arithmetic gives.
+  // A NaN that no arithmetic produces.
   constexpr auto kUnwritten = std::uint64_t{0x7ff8'5a5a'a5a5'5a5a};
   const std::size_t size = system.shape().state_size();
   if (size > kLargest) return;

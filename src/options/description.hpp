@@ -5,17 +5,17 @@
 
 namespace popflow {
 
-/// Throws SystemError, naming the system and what is wrong, where what it describes cannot be given
-/// on a command line or kept in files: names that are taken, twice there or hard to write, options
-/// without a value that they could take, and words that stand for nothing that it has.
+/// Throws SystemError, naming the system and the problem, if a description cannot be used on a
+/// command line or in files: names that are reserved, repeated or hard to type; options without a
+/// possible value; words that refer to nothing in the system.
 void require_description(const SystemInfo& info);
 
-/// Throws SystemError where a System's shape has a name that its description has not: what it
-/// stands for would be missing from files without a word.
+/// Throws SystemError if a name in a System's shape is missing from its description: the data would
+/// silently be missing from files.
 void require_shape(const System& system);
 
-/// Throws SystemError with the first entry of the state of which the right-hand side, at the start,
-/// says nothing. States that are too large to be copied are passed over.
+/// Throws SystemError, naming the first entry of the state to which the right-hand side writes
+/// nothing at the start. Skips states too large to copy.
 void require_rhs(const System& system);
 
 }  // namespace popflow

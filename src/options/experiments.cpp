@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first that there is of: beside this program, wherever its tree was moved; in the sources;
-/// where it was to be installed.
+/// The first existing folder: beside this program (which may have been moved), in the sources, or
+/// in the install prefix.
 fs::path folder() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);

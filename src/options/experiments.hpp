@@ -5,18 +5,18 @@
 
 namespace popflow::options {
 
-/// A configuration that comes along with the program.
+/// A configuration that is shipped with the program.
 struct ShippedExperiment {
   std::string name;
   std::string path;
 };
 
-/// All of them, by their names: those installed beside the program, else those of the sources that
-/// it was built from.
+/// All shipped experiments, sorted by name: those installed beside the program, otherwise those of
+/// the source tree.
 std::vector<ShippedExperiment> shipped_experiments();
 
-/// The file that --config names: a path, or the name of an experiment where no file has it.
-/// InputError, with the nearest name, where there is neither.
+/// The file that --config names: a path or, if no such file exists, the name of an experiment.
+/// Throws InputError, with the nearest name, if neither exists.
 std::string config_path(const std::string& named);
 
 }  // namespace popflow::options

@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-/// Rows of run_options() that another command has too.
+/// Rows of run_options() that another command shares.
 ParameterTable shared_options(const std::vector<std::string>& names) {
   const Parameters all(run_options());
   ParameterTable table;

@@ -4,7 +4,7 @@
 
 namespace popflow {
 
-// The options of commands that take a file.
+// Options of commands that take a file.
 
 ParameterTable resume_options();
 ParameterTable merge_options();

@@ -21,7 +21,7 @@ std::vector<InputFile> input_files(const RunConfig& config) {
 
 void refuse_input_as_output(const std::string& output, const std::vector<InputFile>& inputs,
                             const std::string& option) {
-  std::error_code unknown;  // the one that is not there is not read
+  std::error_code unknown;  // a missing file is not read
   for (const InputFile& input : inputs)
     if (std::filesystem::equivalent(input.path, output, unknown))
       throw UsageError("the output " + output + " is a file that " + input.reader +

@@ -7,16 +7,16 @@
 
 namespace popflow {
 
-/// A file that a command reads, and what reads it, as the user knows it: "--init-from".
+/// A file that a command reads, with its source as the user knows it: "--init-from".
 struct InputFile {
   std::string path, reader;
 };
 
-/// Input files that options name.
+/// Input files named by options.
 std::vector<InputFile> input_files(const RunConfig& config);
 
-/// Throws UsageError where a file that is to be written to is read: even with --force, since what
-/// has been replaced cannot be read again. `option` names what is written.
+/// Throws UsageError if an input file would also be the output, even with --force: once replaced,
+/// the input is lost. `option` names the output.
 void refuse_input_as_output(const std::string& output, const std::vector<InputFile>& inputs,
                             const std::string& option = "--output");
 

@@ -17,7 +17,7 @@
 namespace popflow {
 namespace {
 
-/// The table, options or own, that has the key; none if neither has.
+/// The parameters (common options or the system's own) that have the key; null if neither has.
 Parameters* owner(RunConfig& config, const std::string& key) {
   for (Parameters* parameters : {&config.options, &config.own}) {
     if (parameters->find(key) != nullptr) return parameters;
@@ -29,7 +29,7 @@ std::vector<const ParameterTable*> tables(const RunConfig& config) {
   return {&config.options.table(), &config.own.table()};
 }
 
-/// The option of that name which another command has; none if none has.
+/// The option of this name in another command; null if there is none.
 const Parameter* of_another_command(const std::string& key) {
   for (const ParameterTable* table :
        {&run_options(), &compare_options(), &sweep_options(), &verify_options()})
@@ -38,7 +38,7 @@ const Parameter* of_another_command(const std::string& key) {
   return nullptr;
 }
 
-/// Is a word that this command doesn't know one that `run` takes for the option?
+/// Whether `run` accepts the word as a value of the option, although this command does not.
 bool is_word_of_run(const std::string& key, const std::string& value) {
   const Parameter* row = of_another_command(key);
   return row != nullptr &&
@@ -63,7 +63,7 @@ std::string path_from(const std::filesystem::path& folder, const std::string& pa
   return relative ? (folder / path).lexically_normal().string() : path;
 }
 
-/// So are those along an axis, [LABEL:]PARAMETER=VALUES.
+/// Paths among an axis's values, [LABEL:]PARAMETER=VALUES, are relative to the same folder.
 std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
                       const std::string& axis) {
   const std::optional<options::AxisWords> words = options::axis_words(axis);
@@ -76,8 +76,8 @@ std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
   return axis.substr(0, axis.find('=') + 1) + text::join(paths, ",");
 }
 
-/// Sets one line of a configuration file. A value that repeats the default does not count as
-/// given: so the file of a resolved run, with defaults written out, causes no conflicts.
+/// Applies one line of a configuration file. A value that repeats the default does not count as
+/// given, so that the file of a resolved run, with defaults written out, causes no conflicts.
 void apply(RunConfig& config, const options::ConfigLine& line,
            const std::filesystem::path& folder) {
   if (line.key == options::system_key) return require_system(config, line);
@@ -116,7 +116,8 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
   };
   for (const auto& line : options::config_lines(text, name, may_repeat))
     apply(config, line, folder);
-  // The step of the flow's method: to 'compare', which has no --method, --dt is that of the noise.
+  // A step size for the flow's method is not that of `compare`, which has no --method: its --dt
+  // applies to the noise.
   const auto& over = config.passed_over;
   if (std::find(over.begin(), over.end(), "method") != over.end() &&
       config.options.origin("dt") == Origin::config) {
@@ -125,7 +126,7 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
   }
 }
 
-/// Resolves the mode's default method where none is given; refuses a method of another mode.
+/// Fills in the mode's default method if none is given; refuses a method of another mode.
 void complete_method(Parameters& options) {
   const std::string& mode = options.word("mode");
   const std::vector<std::string> of_mode = methods_of(mode);
@@ -174,14 +175,14 @@ void check_saves(const Parameters& options) {
   }
 }
 
-/// A part of an ensemble must be what it would be in the whole.
+/// Checks that a part of an ensemble is the same as within the whole.
 void check_part(const Parameters& options) {
   if (!options.given("first-run")) return;
   const std::string first = options.text("first-run");
   if (options.word("mode") == "flow")
     throw UsageError("--first-run " + first +
                      " is for ensembles, --mode sde and sgd; a flow is one run");
-  // The number of a run, 32 bits, is part of the key of its random numbers.
+  // The 32-bit number of a run is part of the key of its random numbers.
   constexpr std::int64_t kMostRuns = 4294967295;
   if (options.integer("first-run") + options.integer("runs") > kMostRuns)
     throw UsageError("--first-run " + first + " with --runs " + options.text("runs") +
@@ -201,12 +202,12 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
-/// Is the word among these, or is any?
+/// Whether the list contains the word; an empty list contains every word.
 bool lists(const std::vector<std::string>& words, const std::string& word) {
   return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Also where there is no such option.
+/// Returns true if the option does not exist.
 bool holds(const Condition& condition, const RunConfig& config) {
   for (const Parameters* parameters : {&config.options, &config.own}) {
     if (parameters->find(condition.option) == nullptr) continue;
@@ -216,14 +217,15 @@ bool holds(const Condition& condition, const RunConfig& config) {
   return true;
 }
 
-/// "unless --noise is batch or diagonal", "beside --problem": what leaves an option no effect.
+/// Describes a condition under which an option has no effect: "unless --noise is batch or
+/// diagonal", "beside --problem".
 std::string in_words(const Condition& condition) {
   if (condition.absent) return "beside --" + condition.option;
   return "unless --" + condition.option + " is " +
          (condition.words.empty() ? "given" : text::join(condition.words, " or "));
 }
 
-/// A file is written in pieces, here and there: it cannot go to a stream.
+/// The output cannot be a stream, because the file is written by random access.
 void check_output(const Parameters& options) {
   if (options.find("output") != nullptr && options.has("output") && options.word("output") == "-")
     throw UsageError(
@@ -243,15 +245,15 @@ std::string config_value(const Parameters& parameters, const Parameter& paramete
   }
 }
 
-/// Defaults, then the file that --config names, then the words, which may be those of `offered`
-/// alone.
+/// Resolves defaults, then the file that --config names, then the words, which may be restricted to
+/// `offered`.
 RunConfig resolved(const std::string& command, const SystemInfo& system,
                    const ParameterTable& options, const ParameterTable& offered,
                    const std::vector<std::string>& args) {
   RunConfig config{system.name, Parameters(options), Parameters(system.parameters), {}};
-  std::vector<std::string> wrong;  // all of it is told at once
+  std::vector<std::string> wrong;  // collected, to report all of them at once
   const options::Words words = options::tokenise(args, {&offered, &config.own.table()}, wrong);
-  // What follows an unknown option may be its value.
+  // A word after an unknown option may be its value.
   if (wrong.empty() && !words.positional.empty()) {
     throw UsageError("unexpected word '" + words.positional.front() + "' after " + command + " " +
                      system.name + "; options start with --");
@@ -315,7 +317,7 @@ RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>
 }
 
 RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args) {
-  // What verify has beside run's, then run's own.
+  // The options that verify has in addition to run's, then those of run.
   ParameterTable all = verify_options();
   for (const Parameter& row : run_options()) {
     const auto known = [&](const Parameter& other) { return other.name == row.name; };
@@ -366,7 +368,7 @@ std::vector<std::string> without_effect(const RunConfig& config,
   };
   std::string of_mode;
   std::vector<std::pair<std::string, std::string>>
-      of_others;  // conditions, and whom they keep idle
+      of_others;  // conditions, and the options that have no effect under them
   for (const Parameters* parameters : {options, &config.own}) {
     for (const Parameter& row : parameters->table()) {
       if (!parameters->given(row.name)) continue;
@@ -424,7 +426,7 @@ void fill_in_unknown(Parameters& options, const std::string& text) {
       options.resolve(option, held);
 }
 
-/// Name of a file's own configuration, for messages.
+/// Name, in messages, of the configuration stored in a file.
 std::string stored_in(const std::string& file) { return file + ": its stored configuration"; }
 
 }  // namespace

@@ -11,90 +11,91 @@
 
 namespace popflow {
 
-/// The configuration of one experiment: what the words of a command line and of a configuration
-/// file resolve to, and all that an experiment is made from.
+/// Configuration of one experiment, resolved from the words of a command line and a configuration
+/// file: everything from which the experiment is made.
 struct RunConfig {
   std::string system;        ///< the system's name
   Parameters options;        ///< run_options(), the same for every system
   Parameters own;            ///< the system's own parameters
-  std::string command_line;  ///< as a shell would take it, for the file's history
-  /// Keys of the configuration file that only another command has a use for.
+  std::string command_line;  ///< quoted for a shell, for the file's history
+  /// Keys of the configuration file that only another command uses.
   std::vector<std::string> passed_over = {};
-  /// Its axes, where others on the command line take their place.
+  /// Axes of the configuration file that the command line replaces.
   std::vector<std::string> replaced_axes = {};
 };
 
-/// The options of `popflow run` that every system shares, in the order in which help lists them.
+/// Options of `popflow run` that every system shares, in the order of the help.
 const ParameterTable& run_options();
 
-/// The options of `popflow compare`: those of `run` that make sense for all its rungs, and its own.
+/// Options of `popflow compare`: those of `run` that apply to all rungs, and its own.
 const ParameterTable& compare_options();
 
-/// The options of `popflow verify`: those of `run` that say what is verified, and its own.
+/// Options of `popflow verify`: those of `run` that determine what is verified, and its own.
 const ParameterTable& verify_options();
 
-/// The options of `popflow sweep`: all of `run`, and its own.
+/// Options of `popflow sweep`: all of `run`, and its own.
 const ParameterTable& sweep_options();
 
-/// --json of a command, which does what `meaning` says.
+/// The option --json of a command, with this description.
 Parameter json_option(const std::string& meaning);
 
-/// Can a sweep give this option of `run` other values from cell to cell? Not so where it changes no
-/// number of a run, or says how many runs or records there are. Options of systems all can.
+/// Whether a sweep may vary this option of `run`. Options that change no number of a run, or set
+/// the number of runs or records, may not be varied. All options of systems may.
 bool can_be_swept(std::string_view option);
 
-/// Does an option affect what is computed? Not so for output, force, config and the options of the
-/// screen, which a run's file does not keep.
+/// Whether an option affects the computation. False for output, force, config and the screen's
+/// options, which a run's file does not keep.
 bool describes_run(std::string_view option);
 
-/// Can an option decide a number that is computed? Of those that describe a run some only say how
-/// and where it is done, or which part of it.
+/// Whether an option can affect computed numbers. Some options that describe a run only set how and
+/// where it is computed, or which part of it.
 bool decides_numbers(std::string_view option);
 
-/// Throws UsageError where --quiet and --progress contradict each other.
+/// Throws UsageError if --quiet and --progress contradict each other.
 void check_screen(const Parameters& options);
 
 /// Resolves the words after `popflow run NAME`: defaults, then the file that --config names, then
-/// the words themselves. The file may be one that was written for another command. Throws
-/// UsageError for an unknown option or value on the command line and for options that exclude each
-/// other, InputError for anything wrong with the configuration file.
+/// the words themselves. The file may have been written for another command. Throws UsageError for
+/// unknown options or values on the command line and for options that exclude each other,
+/// InputError for errors in the configuration file.
 RunConfig parse_run(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// The words after `popflow compare NAME`, as parse_run() resolves its own.
+/// Resolves the words after `popflow compare NAME`, as parse_run() does.
 RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// The words after `popflow verify NAME`; the options hold all of `run` too.
+/// Resolves the words after `popflow verify NAME`; the options include all of `run`.
 RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// The words after `popflow sweep NAME`. What depends on swept values is settled cell by cell.
+/// Resolves the words after `popflow sweep NAME`. Whatever depends on swept values is resolved cell
+/// by cell.
 RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// Fills in the mode's default method, and refuses options that exclude each other, as parse_run()
-/// does in the end. Throws UsageError.
+/// Fills in the mode's default method and refuses options that exclude each other: the last step of
+/// parse_run(). Throws UsageError.
 void complete_run(Parameters& options);
 
-/// Sentences: which keys of the configuration file `command` has no use for, and which of its axes
-/// have been replaced.
+/// Sentences that name the keys of the configuration file that `command` does not use, and the
+/// replaced axes.
 std::vector<std::string> remarks_on_config(const RunConfig& config, const std::string& command);
 
-/// Has an option of a run's any effect in its mode, and with its method?
+/// Whether an option of a run has any effect with the run's mode and method.
 bool acts(const Parameter& option, const Parameters& options_of_run);
 
-/// Names the options that were given and have no effect in this mode, with this method, or where
-/// another option is what it is: a sentence each. Those that `varies` names may be anything.
+/// Names the given options that have no effect in this mode, with this method, or because of
+/// another option; one sentence each. Options named in `varies` may take any value.
 std::vector<std::string> without_effect(
     const RunConfig& config,
     const std::function<bool(const std::string&)>& varies = [](const auto&) { return false; });
 
-/// Every option as resolved, defaults included, as the text of a configuration file that reproduces
-/// the run bit for bit: `key = value` lines with absolute paths, without the options that don't
-/// describe the run.
+/// Formats every resolved option, including defaults, as a configuration file that reproduces the
+/// run bit for bit: `key = value` lines with absolute paths, without options that do not describe
+/// the run.
 std::string config_text(const RunConfig& config);
 
-/// Options that came later than the first files, and what held without them: files that do not have
-/// them were written before, and are the same as files that have this.
+/// Options that the first files did not have, and the values that applied then: a file without such
+/// an option means the same as a file with this value.
 const std::map<std::string, std::string>& before_there_was_a_choice();
-/// Reads config_text() back. Throws InputError, which names `file`, the file that holds the text.
+/// Reads config_text() back. Throws InputError, naming `file`, the file that holds the text.
 RunConfig from_config_text(const SystemInfo& system, const std::string& text,
                            const std::string& file);
 RunConfig compare_from_config_text(const SystemInfo& system, const std::string& text,

@@ -30,7 +30,7 @@ std::vector<std::string> all_methods() {
   return method_names([](const Method&) { return true; });
 }
 
-/// The field's words for modes.
+/// Words for modes used elsewhere in the field.
 std::vector<OtherWord> other_modes() {
   const std::string descent =
       "gradient descent on the population loss is --mode flow --method euler --dt ETA";
@@ -46,7 +46,7 @@ std::vector<OtherWord> other_modes() {
           {"langevin", "the flow with minibatch-like noise is --mode sde"}};
 }
 
-/// Methods of other programs, each with the nearest one of popflow's.
+/// Methods of other programs, each with the nearest method here.
 std::vector<OtherWord> other_methods() {
   const std::string fifth = "an adaptive pair of order five is dopri5";
   const std::string high = "an adaptive pair of order eight is verner8";
@@ -82,10 +82,10 @@ std::vector<std::string> meanings_of_noises() {
   return meanings;
 }
 
-/// What `compare` makes of an option of `run`.
+/// Changes that `compare` makes to an option of `run`.
 struct InCompare {
   bool offered = true;            ///< false: the rungs determine it
-  std::string default_text = {};  ///< instead of run's, where not empty
+  std::string default_text = {};  ///< replaces run's, if not empty
   std::string meaning = {};       ///< likewise
   std::string default_note = {};  ///< likewise
 };
@@ -452,7 +452,7 @@ const ParameterTable& compare_options() {
          .kind = Kind::real,
          .default_text = "0.95",
          .meaning = "level of intervals, bands and tests, whose p-values are multiples of 0.001",
-         // Beyond it no permutation test (statistics/resampling.hpp) could reject anything.
+         // At a higher level no permutation test (statistics/resampling.hpp) could reject anything.
          .range = {.low = 0.5, .high = 0.999}}};
     for (const auto& [of_run, here] : rows()) {
       if (!here.offered) continue;
@@ -460,7 +460,7 @@ const ParameterTable& compare_options() {
       if (!here.default_text.empty()) option.default_text = here.default_text;
       if (!here.meaning.empty()) option.meaning = here.meaning;
       if (!here.default_note.empty()) option.default_note = here.default_note;
-      if (option.name == "t-end") option.range = above_zero;  // what is compared has to move
+      if (option.name == "t-end") option.range = above_zero;  // a comparison needs some motion
       if (option.name == "learning-rate")
         option.where = {{.option = "learning-rates", .absent = true}};
       options.push_back(std::move(option));

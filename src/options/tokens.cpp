@@ -52,7 +52,7 @@ po::options_description describe(const std::vector<const ParameterTable*>& table
 std::vector<po::option> split(const std::vector<std::string>& args,
                               const po::options_description& description) {
   using namespace po::command_line_style;
-  // Everything but allow_guessing, so that --voc is not taken for --vocab-size.
+  // Everything but allow_guessing, so that --voc does not match --vocab-size.
   const int style = allow_long | long_allow_adjacent | long_allow_next | allow_short |
                     allow_dash_for_short | short_allow_adjacent | short_allow_next;
   try {
@@ -72,7 +72,7 @@ std::vector<po::option> split(const std::vector<std::string>& args,
 std::string unknown(const std::string& token, const std::vector<std::string>& names) {
   const std::string word = token.substr(0, token.find('='));
   const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-  // "-q" may be a parameter called q, or the first letter of another option.
+  // "-q" may mean a parameter called q, or the first letter of another option.
   std::vector<std::string> meant;
   for (const std::string& name : names)
     if (!word.starts_with("--") && bare.size() == 1 && name.starts_with(bare))
@@ -83,7 +83,7 @@ std::string unknown(const std::string& token, const std::vector<std::string>& na
                                   [&](const Parameter& row) { return row.name == bare; });
   if (of_run) return "unknown option " + word + ": 'run' has it, this command has not";
   std::vector<std::string> known = names;
-  known.emplace_back("help");  // of every command
+  known.emplace_back("help");  // valid for every command
   return "unknown option " + word + hint_for(bare, known, "--");
 }
 

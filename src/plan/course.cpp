@@ -15,7 +15,7 @@ UsageError too_many_steps(double end, double h) {
                     " steps of " + shortest(h) + "; there can be at most 2^53");
 }
 
-/// The end in whole steps of length `h`, at least one; and `asked`, the end before it was rounded.
+/// The end in whole steps of length `h`, at least one; `asked` is the end before rounding.
 struct WholeSteps {
   std::int64_t steps;
   double asked;

@@ -7,31 +7,29 @@
 
 namespace popflow {
 
-/// Where a run ends, and when it is recorded.
+/// End of a run, and the times at which it is recorded.
 struct Course {
   double end = 0;
-  std::int64_t steps = 0;  ///< where time is counted in steps, and else 0
+  std::int64_t steps = 0;  ///< number of steps if time is counted in steps, otherwise 0
   Schedule schedule = {};
   Spacing spacing = {};
-  /// The times of save-at, rounded to whole steps; empty where none is given.
+  /// The times of save-at, rounded to whole steps; empty if none are given.
   Schedule save_at = {};
 };
 
-/// As t-end, steps and the options of saves say; where there is no end among them, `default_end` is
-/// asked. Throws UsageError where they disagree.
+/// Resolves t-end, steps and the options for saves. Without an end among them, uses `default_end`.
+/// Throws UsageError if the options disagree.
 Course course_of(const Parameters& options, const ModePlan& mode,
                  const std::function<double()>& default_end);
 
-/// Where a flow ends that no option gives an end. Throws UsageError where that is not finite.
+/// End of a flow for which no option gives one. Throws UsageError if it is not finite.
 double default_end(const System& system);
 
-/// Says so if the end that was given is no whole number of steps; empty if it is, or none was
-/// given.
+/// Remark that the given end is not a whole number of steps; empty if it is, or if none was given.
 std::string said_of_rounded_end(const Parameters& given, const ModePlan& mode, double end);
 
-/// Throws UsageError if steps that are counted are too many to be. The steps of an sde are; so are
-/// those of the learning rate, each of which has samples of its own, where the noise is that of
-/// samples.
+/// Throws UsageError if the run has more steps than can be counted: the steps of an sde and, for
+/// sampled noise, those of the learning rate, because each has its own samples.
 void refuse_countless(const ModePlan& mode, double end, const System& system);
 
 }  // namespace popflow

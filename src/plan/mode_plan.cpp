@@ -8,7 +8,7 @@ namespace popflow {
 
 namespace {
 
-/// Noisy runs know how many steps they take, so they have no limit by default.
+/// Noisy runs have a known number of steps, so they have no limit by default.
 std::int64_t noisy_step_limit(const Parameters& o) {
   return o.given("max-steps") ? o.integer("max-steps") : 0;
 }

@@ -14,7 +14,7 @@ bool may_stop_early(const FlowPlan& flow) {
   return flow.driver.steady_tolerance || flow.driver.stop_when_stuck;
 }
 
-/// Are lanes taken, where `any` says whether there are some?
+/// Whether lanes are used; `any` says whether the system has them.
 bool takes_lanes(const Parameters& options, bool any, bool by_itself, const std::string& whose) {
   const std::string& kernel = options.word("kernel");
   if (kernel == "lanes" && !any)
@@ -43,7 +43,7 @@ void complete(SdePlan& sde, const Parameters& options, const System& system) {
                           "the noise of " + system.info().name + " with these options");
 }
 
-/// Bytes that the state fields of one save take.
+/// Bytes of the state fields of one save.
 double state_bytes(const System& system) {
   double numbers = 0;
   for (const FieldInfo& field : system.info().fields)

@@ -14,9 +14,9 @@ namespace popflow {
 
 namespace {
 
-// A time that misses the end by rounding alone is the end.
+// A time that misses the end only by rounding is set to the end.
 constexpr double kRounding = 1e-12;
-// Times and their copies, and at least one number of every observable for each.
+// A save holds the time, its copies, and at least one number per observable.
 constexpr double kNumbersOfSave = 8;
 
 Schedule linear(std::size_t saves, double t_end) {
@@ -27,8 +27,8 @@ Schedule linear(std::size_t saves, double t_end) {
   return times;
 }
 
-/// To 13 digits, so that 10 is 10 in every grid through it, and a longer grid of the same ratio is
-/// bit-for-bit identical.
+/// Rounded to 13 digits, so that 10 is exact in every grid that contains it, and a longer grid with
+/// the same ratio is bit-for-bit identical.
 double rounded(double time) {
   std::array<char, 32> text{};
   const auto [end, error] =
@@ -52,17 +52,16 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   return times;
 }
 
-/// So many times, between which there are numbers: not so where the end is near the least of them.
+/// Checks that the times increase: they do not if the end is near the smallest numbers.
 Schedule increasing(Schedule times, double t_end) {
   if (std::ranges::adjacent_find(times, std::greater_equal<>()) != times.end())
     throw UsageError("--saves " + std::to_string(times.size()) +
-                     ": there are not so many times to " + shortest(t_end) +
-                     " that a double can tell apart");
+                     ": doubles cannot represent so many different times up to " + shortest(t_end));
   return times;
 }
 
-/// The nearest whole steps; those that fall on one are merged. Where time is not counted in steps
-/// (`step` 0), the times.
+/// Rounds times to the nearest whole steps and merges duplicates. If time is not counted in steps
+/// (`step` 0), returns the times.
 Schedule rounded_to_steps(Schedule times, double step) {
   if (!(step > 0)) return times;
   for (double& time : times) time = std::round(time / step) * step;
@@ -77,11 +76,11 @@ void refuse_beyond(const Schedule& times, double t_end) {
                        shortest(t_end));
 }
 
-/// Not rounded to steps, but for what --save-at lists.
+/// Planned times; only those listed in --save-at are rounded to steps.
 Schedule planned(const Parameters& options, double t_end, double step) {
   if (t_end == 0) return {0};
   if (options.has("save-at")) {
-    // The end is rounded already.
+    // The end is already rounded.
     Schedule times = rounded_to_steps(options.reals("save-at"), step);
     refuse_beyond(times, t_end);
     if (times.empty() || times.back() < t_end) times.push_back(t_end);
@@ -149,7 +148,7 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
 
 void describe_schedule(const Schedule& schedule, double step, Parameters& options) {
   options.resolve("t-end", schedule.back());
-  options.unset("steps");  // they follow from it, and are recorded where the end is one of them
+  options.unset("steps");  // these follow from the end, and are recorded if the end is one of them
   if (step > 0)
     options.resolve("steps", static_cast<std::int64_t>(std::round(schedule.back() / step)));
   if (!options.has("save-at")) {

@@ -15,15 +15,15 @@ namespace popflow {
 
 namespace {
 
-// Dots of a character.
+// Dots per character.
 constexpr long kAcross = 2;
 constexpr long kDown = 4;
 
-/// The bit of a dot in a braille character (U+2800 and on), by row and column.
+/// Bit of each dot in a braille character (U+2800 and on), by row and column.
 constexpr std::uint8_t kBits[kDown][kAcross] = {
     {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 
-/// Does the locale write UTF-8? The first of these that is set decides.
+/// Whether the locale uses UTF-8. The first variable that is set decides.
 bool writes_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -60,7 +60,7 @@ Look Look::of_standard_output() {
 }
 
 std::size_t Look::field_rows(std::size_t most) const {
-  constexpr std::size_t kAround = 7;  // title, axis, its labels, legend, marks, and the prompt
+  constexpr std::size_t kAround = 7;  // title, axis, its labels, legend, marks, prompt
   constexpr std::size_t kFewest = 6;
   if (rows == 0 || most <= kFewest) return most;
   return std::clamp(rows - std::min(rows, kAround), kFewest, most);
@@ -110,7 +110,7 @@ void Canvas::line(double x0, double y0, double x1, double y1, int colour, Stroke
   if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(x1) || !std::isfinite(y1)) return;
   const double wide = static_cast<double>(columns_ * kAcross - 1);
   const double high = static_cast<double>(rows_ * kDown - 1);
-  // Bounded: a line that ends far outside would be drawn for ever.
+  // Limits the length, because a line far outside the field would take forever to draw.
   const double length = std::min(1e5, std::max(std::abs(x1 - x0) * wide, std::abs(y1 - y0) * high));
   const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(length)));
   for (std::size_t i = 0; i < steps; ++i) {

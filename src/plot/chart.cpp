@@ -11,10 +11,10 @@ namespace popflow {
 
 namespace {
 
-/// Marks of lines where there is no braille.
+/// Marks of lines without braille.
 constexpr std::string_view kMarks = "*+ox#%@";
 
-/// The colour of what happened, beside the lines.
+/// Colour of event marks, distinct from the lines.
 constexpr int kGrey = 244;
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -47,10 +47,10 @@ std::string stroke_sample(const Line& line, const Look& look) {
   return "";
 }
 
-/// Largest relative change of a conserved quantity, whose digits then tell nothing.
+/// Relative change below which a quantity counts as conserved; its digits are only rounding.
 constexpr double kRounding = 1e-9;
 
-/// How far apart numbers are, relative to the largest.
+/// Range of the numbers, relative to the largest magnitude.
 double spread_of(const std::vector<double>& values) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double value : values) {
@@ -62,7 +62,7 @@ double spread_of(const std::vector<double>& values) {
   return low < high ? (high - low) / size : 0;
 }
 
-/// The line below the field, with its ticks, and their labels below it.
+/// The axis line below the field with its ticks, and the labels below.
 std::string x_axis(const Chart& chart, std::size_t columns, std::size_t left, const Look& look) {
   const std::vector<Tick> ticks = chart.x.ticks(columns / 12);
   const auto column_of = [&](const Tick& tick) {
@@ -76,7 +76,7 @@ std::string x_axis(const Chart& chart, std::size_t columns, std::size_t left, co
   const std::size_t width = left + 2 + columns;
   std::string labels(left + 2, ' ');
   for (const Tick& tick : ticks) {
-    // In the middle below its tick, if there is room.
+    // Centred below its tick, if there is room.
     const std::size_t centre = left + 2 + column_of(tick);
     const std::size_t wanted = centre - std::min(centre, tick.label.size() / 2);
     const std::size_t begin = std::min(wanted, width - std::min(width, tick.label.size()));
@@ -93,7 +93,8 @@ std::string x_axis(const Chart& chart, std::size_t columns, std::size_t left, co
   return line + "\n" + labels + "\n";
 }
 
-/// The named lines with samples of their strokes, in as many rows as the terminal's width asks for.
+/// Names of the lines with samples of their strokes, in as many rows as the terminal's width
+/// requires.
 std::string legend_of(const Chart& chart, std::size_t indent, const Look& look) {
   constexpr std::size_t kGap = 3;
   std::string legend;

@@ -22,12 +22,12 @@ namespace popflow {
 
 namespace {
 
-// Folders in which the package may be: the checkout's, and where it is installed.
+// Folders that may hold the package: the checkout's, and the installed one.
 #ifndef POPFLOW_PYTHON_PATH
 #define POPFLOW_PYTHON_PATH ""
 #endif
 
-/// Program for Python: runs the package, or prints what is missing.
+/// Python program: runs the package, or reports in one sentence what is missing.
 constexpr const char* kProgram = R"(
 import signal
 import sys
@@ -50,7 +50,7 @@ except ImportError as missing:
 sys.exit(run(sys.argv[1:]))
 )";
 
-/// POPFLOW_PYTHON, else the system's own, to which Debian's packages belong, else the first in
+/// POPFLOW_PYTHON, otherwise the system's own (which has Debian's packages), otherwise the first in
 /// PATH.
 std::string python() {
   const char* chosen = std::getenv("POPFLOW_PYTHON");
@@ -59,7 +59,7 @@ std::string python() {
   return access(kSystems, X_OK) == 0 ? kSystems : "python3";
 }
 
-/// The environment, with these folders in PYTHONPATH behind the user's own.
+/// The environment, with these folders appended to the user's PYTHONPATH.
 std::vector<std::string> environment() {
   std::vector<std::string> variables;
   std::string path;
@@ -84,8 +84,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-/// Waits for the child's end and returns its status. Every signal that would end this program goes
-/// to the child, which removes what it has not finished.
+/// Waits for the child and returns its status. Every signal that would end this program is
+/// forwarded to the child, which removes its unfinished output.
 int wait_for(pid_t child) {
   constexpr std::chrono::milliseconds kPause(5);
   int status = 0;

@@ -8,17 +8,17 @@
 
 namespace popflow {
 
-/// A figure for a paper, which the Python package makes with matplotlib.
+/// A publication figure, made by the Python package with matplotlib.
 struct FigureOptions {
   std::string file;
   PictureOptions what = {};
-  std::string output;                      ///< .pdf, .svg or .png; replaced if it is there
-  std::optional<std::string> style = {};   ///< of matplotlib
-  std::optional<std::string> script = {};  ///< where to write the script that makes the figure
+  std::string output;                      ///< .pdf, .svg or .png; an existing file is replaced
+  std::optional<std::string> style = {};   ///< matplotlib style
+  std::optional<std::string> script = {};  ///< path for a script that makes the figure
 };
 
-/// Runs Python (POPFLOW_PYTHON, else the system's) with the package that belongs to this program.
-/// Throws UsageError where there is no Python; what it lacks else, it says itself.
+/// Runs Python (POPFLOW_PYTHON, otherwise the system's) with the package that belongs to this
+/// program. Throws UsageError if there is no Python; Python itself reports missing packages.
 ExitCode make_figure(const FigureOptions& options);
 
 }  // namespace popflow

@@ -13,23 +13,23 @@ namespace popflow {
 namespace {
 
 constexpr std::size_t kMostRows = 24;
-constexpr std::size_t kLargest = 2;  ///< columns of a place
+constexpr std::size_t kLargest = 2;  ///< columns per cell
 
-/// From dark to light, evenly (much like viridis), as numbers of a terminal's 256 colours.
+/// A uniform ramp from dark to light (similar to viridis), as numbers of a terminal's 256 colours.
 constexpr std::array<int, 11> kRamp = {54, 55, 61, 67, 66, 72, 71, 77, 113, 149, 226};
 
-/// Which of n things stands at place i of `count`.
+/// Index of the item, among n, to show at place i of `count`.
 std::size_t sampled(std::size_t i, std::size_t count, std::size_t n) {
-  if (count >= n) return i / (count / n);  // each of them is drawn as often
+  if (count >= n) return i / (count / n);  // each item is repeated equally often
   return count == 1 ? 0 : (i * (n - 1) + (count - 1) / 2) / (count - 1);
 }
 
-/// Key of a map: a colour and a character for each value.
+/// Maps values to a colour and a character.
 class Key {
  public:
   Key(const HeatMap& map, const Look& look)
       : map_(map), look_(look), scale_(scale_of(map.values, map.logarithmic)) {
-    // Initials, where they differ; else letters in turn.
+    // Initials if they differ, otherwise letters in turn.
     for (const std::string& word : map.words) initials_ += word.empty() ? '?' : word[0];
     for (std::size_t i = 0; i < initials_.size(); ++i)
       if (initials_.find(initials_[i]) != i) initials_[i] = static_cast<char>('A' + i % 26);
@@ -47,7 +47,7 @@ class Key {
     if (look_.unicode) return kShades[level(value, kShades.size())];
     return {kPlain[level(value, kPlain.size())]};
   }
-  /// Line that says what colours and characters mean.
+  /// Legend in one line.
   [[nodiscard]] std::string legend() const {
     std::vector<std::string> parts;
     if (map_.words.empty()) {
@@ -89,7 +89,7 @@ class Key {
     const double place = scale_.place(value) * static_cast<double>(levels);
     return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(levels - 1)));
   }
-  /// In colours a block says it; words keep their initials, for those who see none.
+  /// In colour a block suffices; words keep their initials for readers who cannot see the colours.
   [[nodiscard]] std::string block(double value) const {
     const bool solid = look_.colour && look_.unicode && map_.words.empty();
     return coloured(solid ? "█" : character(value), colour(value), look_);
@@ -101,7 +101,7 @@ class Key {
   std::string initials_;
 };
 
-/// Two places, one above the other, in one character.
+/// Two cells, one above the other, in one character.
 std::string two_places(int above, int below) {
   const auto code = [](int colour, int base) {
     return colour < 0 ? std::to_string(base + 9)
@@ -110,7 +110,7 @@ std::string two_places(int above, int below) {
   return "\033[" + code(above, 30) + ";" + code(below, 40) + "m▀\033[0m";
 }
 
-/// Labels below the columns at which they stand, as many as there is room for.
+/// Labels below their columns, as many as fit.
 std::string across_labels(const HeatMap& map, std::size_t columns, std::size_t left) {
   std::string labels(left, ' ');
   for (std::size_t i = 0; i < columns; ++i) {
@@ -134,7 +134,7 @@ std::string drawn(const HeatMap& map, const Look& look) {
   left = std::min<std::size_t>(left, 20) + 1;
   const bool halves = look.unicode && look.colour;
   const std::size_t room = look.columns - std::min(look.columns - 20, left + 4);
-  // Few places are drawn larger.
+  // A small map is enlarged.
   const std::size_t columns =
       across < room ? across * std::min<std::size_t>(room / across, kLargest) : room;
   const std::size_t most_rows = look.field_rows(kMostRows);

@@ -7,22 +7,22 @@
 
 namespace popflow {
 
-/// An axis of a map: what it is called, and its values as text.
+/// An axis of a map: its name, and its values as text.
 struct MapAxis {
   std::string name;
   std::vector<std::string> labels;
 };
 
-/// A number, or a word, at each place of a grid.
+/// A number or a word at each point of a grid.
 struct HeatMap {
   std::string title;
-  MapAxis down, across;            ///< `down` grows upwards, as the axis of a figure
-  std::vector<double> values;      ///< by `down`, then `across`; NaN where there is none
-  std::vector<std::string> words;  ///< what values 0, 1, ... stand for; none: they are numbers
-  bool logarithmic = false;        ///< of numbers
+  MapAxis down, across;            ///< `down` grows upwards, like the axis of a figure
+  std::vector<double> values;      ///< by `down`, then `across`; NaN: no value
+  std::vector<std::string> words;  ///< meanings of the values 0, 1, ...; empty: numbers
+  bool logarithmic = false;        ///< for numbers
 };
 
-/// Colours where the look has them; else shades, or the words' initials.
+/// Draws the map in colours if the look has them, otherwise in shades or the words' initials.
 std::string drawn(const HeatMap& map, const Look& look);
 
 }  // namespace popflow

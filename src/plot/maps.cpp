@@ -21,7 +21,7 @@ namespace popflow {
 
 namespace {
 
-/// An axis of cells: numbers, or words alone.
+/// An axis of cells: numbers, or words only.
 struct Along {
   std::string name;
   std::vector<double> numbers;
@@ -30,7 +30,7 @@ struct Along {
   [[nodiscard]] MapAxis of_map() const { return {name, labels}; }
 };
 
-/// One number for each cell, from all of its runs; cells in their order.
+/// Values of several cells, joined in the order of the cells.
 std::vector<double> of_cells(const SweepValues& values, std::size_t cells) {
   const std::size_t each = values.size() / cells;
   std::vector<double> together(cells);
@@ -59,7 +59,7 @@ Along along(const Axis& axis) {
   return result;
 }
 
-/// A dimension of a file's variables; without a coordinate, its places.
+/// A dimension of a file's variables; without a coordinate, its indices.
 Along along(const DataFile& file, const std::string& dimension, std::size_t size) {
   Along result{dimension, {}, {}};
   if (!file.has_dataset(dimension)) {
@@ -80,7 +80,7 @@ bool without_number(const std::vector<double>& numbers) {
   return std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-/// Lines over an axis of numbers; over words, a row each.
+/// Lines over an axis of numbers; one row each over an axis of words.
 std::string over_one_axis(const DataFile& file, const Along& axis, const std::string& name,
                           const SweepValues& values, const std::vector<double>& numbers,
                           const PictureOptions& options, bool several, const Look& look) {
@@ -96,7 +96,7 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
   }
   const bool log_x = options.logarithmic('x', asks_for_logarithm(x) || spaced_by_factors(x));
   const bool log_y = options.logarithmic('y', asks_for_logarithm(numbers));
-  // Sampled and listed values need not be in order.
+  // Sampled and listed values need not be sorted.
   std::vector<std::size_t> order(x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
@@ -110,7 +110,7 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
   return drawn(chart, look);
 }
 
-/// Which of the axes a picture shows, in their order: the two longest of those with several values.
+/// The axes that a picture shows, in order: the two longest of those with several values.
 std::vector<std::size_t> shown_of(const std::vector<Along>& axes) {
   const auto size = [&](std::size_t axis) { return axes[axis].labels.size(); };
   std::vector<std::size_t> shown;
@@ -124,7 +124,7 @@ std::vector<std::size_t> shown_of(const std::vector<Along>& axes) {
   return shown;
 }
 
-/// A map over two axes, with the others where `place` says.
+/// A map over two axes, with the others fixed at `place`.
 std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t>& shown,
                    std::vector<std::size_t> place, const std::string& title,
                    const SweepValues& values, const std::vector<double>& numbers,
@@ -143,8 +143,8 @@ std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t
                look);
 }
 
-/// A variable of cells over their axes: a line, or a map for each of some values of those that the
-/// map does not show.
+/// A variable of cells over their axes: a line, or maps at some values of the axes that a map does
+/// not show.
 std::string over_axes(const DataFile& file, const std::vector<Along>& axes, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   std::size_t cells = 1;
@@ -208,7 +208,8 @@ std::vector<std::string> series_of_cells(const DataFile& file, const Cells& cell
   return names;
 }
 
-/// A variable over time, a line for each of some cells, of several runs their medians.
+/// A variable over time, with a line for each of some cells; several runs are shown by their
+/// median.
 std::string over_time(const DataFile& file, const Along& axis, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   constexpr std::size_t kMostLines = 7;
@@ -244,7 +245,7 @@ std::string over_time(const DataFile& file, const Along& axis, const std::string
   return drawn(chart_of(title, "flow time t", std::move(lines), options, in_decades(places)), look);
 }
 
-/// Default of a sweep with series: its first observable that has a number.
+/// The default of a sweep with series: its first observable that has a number.
 std::vector<std::string> first_of(const DataFile& file, const std::vector<std::string>& series) {
   for (const std::string& name :
        text::split_words(file.text_attribute("", "observables").value_or("")))

@@ -33,7 +33,7 @@ struct Compared {
     return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return group + "/" + name; }
-  /// Values of a rung or a pair along time.
+  /// A row of a variable over time, for a rung or a pair.
   [[nodiscard]] std::vector<double> row(const std::string& name, std::size_t i) const {
     const std::vector<double> all = file.read(path(name)).values;
     if ((i + 1) * time.size() > all.size())
@@ -42,7 +42,7 @@ struct Compared {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * time.size());
     return {begin, begin + static_cast<std::ptrdiff_t>(time.size())};
   }
-  /// The words that a variable's numbers stand for.
+  /// Words of a variable's codes.
   [[nodiscard]] std::vector<std::string> words(const std::string& name) const {
     const std::vector<std::string> meanings =
         text::split_words(file.text_attribute(path(name), "flag_meanings").value_or(""));
@@ -66,7 +66,8 @@ std::string chart_of_means(const Compared& compared, const std::string& name,
                look);
 }
 
-/// Against SGD, or else the last rung: rungs agree where the whole band lies within the margin.
+/// Differences to SGD or, without SGD, to the last rung. Rungs agree where the whole band lies
+/// within the margin.
 std::string chart_of_differences(const Compared& compared, const std::string& name,
                                  const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;
@@ -109,7 +110,8 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
       look);
 }
 
-/// Ratios of geometric means to the first rung of each pair with SGD, or else the last rung.
+/// Ratios of geometric means between the first rung of each pair and SGD or, without SGD, the last
+/// rung.
 std::string chart_of_ratios(const Compared& compared, const std::string& name,
                             const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;

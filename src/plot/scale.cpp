@@ -9,7 +9,7 @@ namespace popflow {
 
 namespace {
 
-/// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
+/// Smallest number of the form 1, 2 or 5 times a power of ten that is at least `step`.
 double round_step(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -17,7 +17,7 @@ double round_step(double step) {
   return 10 * power;
 }
 
-/// With as many digits as tell it from its neighbours at such steps, at least six.
+/// Formats a label with enough digits to tell it from its neighbours at this step, at least six.
 std::string label(double value, double step) {
   const double digits = 1 + std::floor(std::log10(std::abs(value) / step) + 1e-9);
   std::ostringstream text;
@@ -26,14 +26,14 @@ std::string label(double value, double step) {
   return text.str();
 }
 
-/// Range of the finite values, and the rounding of the largest in size.
+/// Range of the finite values, and the rounding error of the largest magnitude.
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   double rounding = 0;
 };
 
-/// `positive`: of the values above the rounding alone.
+/// `positive`: only of values above the rounding error.
 Extent extent_of(const std::vector<double>& values, bool positive) {
   Extent extent;
   for (const double value : values)
@@ -76,7 +76,7 @@ std::vector<Tick> Scale::ticks(std::size_t most) const {
     if (at >= -1e-9 && at <= 1 + 1e-9) ticks.push_back({at, label(value, step)});
   };
   if (logarithmic_ && high_ - low_ >= 1) {
-    // Whole decades, or every so manieth of them.
+    // Whole decades, or every n-th of them.
     const double step = std::max(1.0, std::ceil(wanted - 1e-9));
     for (double decade = std::ceil(low_ / step - 1e-9) * step; decade <= high_ + 1e-9;
          decade += step)
@@ -108,7 +108,7 @@ bool spaced_by_factors(std::vector<double> places) {
   if (places.size() < kFewest || !(places.front() > 0) ||
       places.back() < kLeastRange * places.front())
     return false;
-  // Their relative scatter is compared: of equal ways it is 0, of equal factors that of the others.
+  // Compares relative scatters: 0 for equal differences, or for equal ratios.
   const auto scatter = [&](auto step) {
     double sum = 0, squares = 0;
     for (std::size_t i = 1; i < places.size(); ++i) {

@@ -5,41 +5,43 @@
 
 namespace popflow {
 
-/// A mark on an axis.
+/// A tick on an axis.
 struct Tick {
-  double place = 0;  ///< from 0 to 1 along it
+  double place = 0;  ///< position along the axis, from 0 to 1
   std::string label;
 };
 
-/// Where numbers are along an axis, linear or logarithmic.
+/// Maps numbers to positions along an axis, linear or logarithmic.
 class Scale {
  public:
-  /// From `low` to `high`; equal ones are moved apart. A logarithmic one needs both above 0, and
-  /// has no place for values up to `floor`.
+  /// From `low` to `high`; equal ends are moved apart. A logarithmic scale needs both above 0, and
+  /// gives no position to values up to `floor`.
   Scale(double low, double high, bool logarithmic, double floor = 0);
 
-  /// From 0 to 1 along the axis; outside of that beyond its ends, NaN where the axis has no place.
+  /// Position from 0 to 1 along the axis; outside that range beyond the ends, NaN for values
+  /// without a position.
   [[nodiscard]] double place(double value) const;
   [[nodiscard]] bool logarithmic() const { return logarithmic_; }
-  /// At round numbers, at most so many (but never none).
+  /// Ticks at round numbers: at most `most`, but at least one.
   [[nodiscard]] std::vector<Tick> ticks(std::size_t most) const;
 
  private:
   [[nodiscard]] double coordinate(double value) const;
   bool logarithmic_;
-  double low_, high_;  ///< logarithms, where it is logarithmic
+  double low_, high_;  ///< logarithms if the scale is logarithmic
   double floor_;
 };
 
-/// Do numbers spread over so much that only a logarithm shows all of them? They must be above 0;
-/// those within the rounding of the largest do not count.
+/// Whether the numbers spread so widely that only a logarithmic axis shows all of them. They must
+/// be above 0; numbers within the rounding of the largest are ignored.
 bool asks_for_logarithm(const std::vector<double>& values);
 
-/// Were the places chosen equally far apart in their logarithm? Four at least, all above 0.
+/// Whether the places were chosen at equal ratios. Needs at least four places, all above 0.
 bool spaced_by_factors(std::vector<double> places);
 
-/// The scale that has all finite values on it. A logarithmic one has those above the rounding of
-/// the largest in size: what lies below is no data. Where no value is above 0 the scale is linear.
+/// A scale for all finite values. A logarithmic scale only covers values above the rounding of the
+/// largest magnitude, because smaller ones are not data. If no value is above 0, the scale is
+/// linear.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);
 
 }  // namespace popflow

@@ -16,10 +16,10 @@ namespace popflow {
 
 namespace {
 
-/// Sparklines of observables that have no chart of their own.
+/// Width of the sparklines for observables without a chart.
 constexpr std::size_t kSparkline = 30;
 
-/// Numbers recorded along the saves, of every run that did not diverge, up to its last save.
+/// Values recorded at the saves, of every run that did not diverge, as far as it got.
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
@@ -48,12 +48,12 @@ class Recorded {
     return done_.empty() ? 0 : *std::max_element(done_.begin(), done_.end());
   }
 
-  /// A variable at the saves of one run.
+  /// Values of a variable at the saves of one run.
   [[nodiscard]] std::vector<double> of_run(const std::vector<double>& all, std::size_t run) const {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * time_.size());
     return {begin, begin + static_cast<std::ptrdiff_t>(done_[run])};
   }
-  /// The number at a share `part` (0 to 1) of the sorted runs, save by save.
+  /// Quantile `part` (0 to 1) over the runs, at each save.
   [[nodiscard]] std::vector<double> quantile(const std::vector<double>& all, double part) const {
     std::vector<double> quantiles;
     for (std::size_t save = 0; save < longest(); ++save) {
@@ -81,7 +81,7 @@ class Recorded {
 
  private:
   const DataFile& file_;
-  std::size_t runs_ = 0;  // none yet: `time` alone is read
+  std::size_t runs_ = 0;  // zero until known: only `time` has been read
   bool ensemble_ = false;
   std::size_t diverged_ = 0;
   std::vector<double> time_;
@@ -92,7 +92,7 @@ std::vector<std::string> observables_of(const DataFile& file, const std::string&
   return text::split_words(file.text_attribute(group, "observables").value_or(""));
 }
 
-/// Variables with one number a save (and run): observables, and single numbers of the state.
+/// Variables with one number per save (and run): observables, and scalars of the state.
 std::vector<std::string> along_time(const DataFile& file) {
   std::vector<std::string> names;
   for (const std::string& name : file.members("/")) {
@@ -122,7 +122,7 @@ std::vector<double> all_of(const std::vector<Line>& lines, bool of_x) {
   return all;
 }
 
-/// Marks of events, one for each kind: at the median time in an ensemble.
+/// Events, each kind once; for an ensemble at the median of its times.
 std::vector<Mark> marks_of(const DataFile& file) {
   if (!file.has_dataset("events/kind") || !file.has_dataset("events/time")) return {};
   const std::vector<std::string> words =
@@ -174,7 +174,7 @@ std::string chart_of_run(const DataFile& file, const Recorded& recorded, const s
   return drawn(chart, look);
 }
 
-/// All observables that have no chart, a line each.
+/// All observables without a chart, one per line.
 std::string sparklines(const Recorded& recorded, const std::vector<std::string>& names,
                        const std::vector<std::string>& charted, const Look& look) {
   std::vector<std::vector<std::string>> rows;

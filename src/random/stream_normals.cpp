@@ -12,10 +12,11 @@
 namespace popflow {
 namespace {
 
-/// Pairs of normals that are made together.
+/// Number of pairs of normals computed together.
 constexpr std::size_t kPairs = 32;
 
-/// Box and Muller's pairs, of a block of two words of 64 bits each: r cos and r sin of 2 pi u.
+/// Box and Muller's transform: a block of two 64-bit words gives the pair r cos and r sin of 2 pi
+/// u.
 POPFLOW_WIDEST void make_pairs(const std::uint64_t* __restrict__ words, double* __restrict__ out) {
   for (std::size_t i = 0; i < kPairs; ++i) {
     const double r = std::sqrt(-2 * logarithm(uniform_of(words[2 * i])));

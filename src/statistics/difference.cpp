@@ -15,32 +15,32 @@ namespace {
 /// One of the two groups at one time.
 struct Part {
   double runs = 0;
-  double variance = 0;  ///< of its mean
+  double variance = 0;  ///< variance of its mean
   double skewness = 0;
 };
 
-/// By how many standard errors the band must be wider because the skewness of laws is known as well
-/// as samples tell it. Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times that of
-/// the mean (Johnson 1978; Hall 1992), q the Gaussian quantile. A standard error of a sample's is
-/// about sqrt(6/(n - 3)) (1 + 2 |sample's|), and more where its square is larger than chance makes
-/// it: heavy tails hide from samples. Skewness that both groups share cancels as far as their parts
-/// of the variance and their numbers of runs are equal.
+/// Widening of the band, in standard errors, for the uncertainty of the skewness estimated from the
+/// samples. Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times the skewness of the
+/// mean (Johnson 1978; Hall 1992), where q is the Gaussian quantile. The standard error of a sample
+/// skewness is about sqrt(6/(n - 3)) (1 + 2 |sample skewness|), and more if its square exceeds what
+/// chance explains: samples hide heavy tails. Skewness common to both groups cancels as far as
+/// their shares of the variance and their numbers of runs are equal.
 double allowance(const Part& first, const Part& second, double level) {
   const double variance = first.variance + second.variance;
   if (!(variance > 0)) return 0;
-  const auto share = [&](const Part& part) {  // of a skewness of 1, in that of the difference
+  const auto share = [&](const Part& part) {  // of a unit skewness, in that of the difference
     return part.variance > 0 ? std::pow(part.variance / variance, 1.5) / std::sqrt(part.runs) : 0;
   };
   const double s1 = share(first), s2 = share(second);
   const Part& main = s1 > s2 ? first : second;
-  const double chance = 6 / std::max(1.0, main.runs - 3);  // variance of a Gaussian sample's
+  const double chance = 6 / std::max(1.0, main.runs - 3);  // variance for a Gaussian sample
   const double more = std::max(0.0, main.skewness * main.skewness - chance);
   const double unknown = std::sqrt(chance) * (1 + 2 * std::abs(main.skewness) + 3 * more);
   const double q = student_quantile(level, kUnbounded);
   return (2 * q * q + 1) / 6 * unknown * std::abs(s1 - s2);
 }
 
-/// Mean over time of what the bootstrap's quantile, at that time by itself, exceeds `quantile` by.
+/// Mean over time of the amount by which the bootstrap's pointwise quantile exceeds `quantile`.
 double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double quantile) {
   double sum = 0, times = 0;
   for (std::size_t t = 0; t < z.size(); ++t) {
@@ -51,24 +51,24 @@ double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double
   return times > 0 ? sum / times : 0;
 }
 
-/// Half-widths for all times, in standard errors, and the p-value that belongs to the first.
+/// Half-widths over all times, in standard errors, and the p-value that belongs to the first.
 struct Reach {
   double width = 0;
-  double gaussian = 0;  ///< for laws that are known to be Gaussian
+  double gaussian = 0;  ///< half-width for Gaussian distributions
   double p_value = 1;
 };
 
-/// The smaller of two: the bootstrap's quantile of the largest z over time; and that of Gaussian
-/// paths, and beyond it what the bootstrap's exceeds Student's by at one time. Draws of a few runs
-/// hold few different ones, which at one time or another hardly scatter: the first is up to twice
-/// as large as need be. Skewness moves a quantile q by 2 q^2 + 1 times as much (allowance()): from
-/// that of one time to that of all the excess grows so. `beyond` is the largest |z| without its
-/// allowance.
+/// The smaller of two estimates: the bootstrap's quantile of the largest z over time; and the
+/// quantile of Gaussian paths plus the excess of the bootstrap over Student's t at a single time.
+/// Resampling a few runs gives few distinct draws, some of which hardly scatter at one time or
+/// another, so the first estimate is up to twice too large. Skewness moves a quantile q by an
+/// amount proportional to 2 q^2 + 1 (allowance()), which scales the excess from a single time to
+/// all times. `beyond` is the largest |z| without its allowance.
 Reach reach(const Extremes& redrawn, const Course& course, const std::vector<double>& z,
             double beyond, double level) {
   const double gaussian = course.quantile(level), once = student_quantile(level, course.degrees);
   const double part = mean_excess(redrawn, z, once) / (2 * once * once + 1);
-  // The Gaussian quantile x that together with its excess is as large as `beyond`.
+  // Gaussian quantile x that, together with its excess, equals `beyond`.
   double x = beyond;
   if (part > 0) {
     const double room = std::max(0.0, beyond - part);
@@ -89,7 +89,7 @@ Difference difference(const Paths& first, const Paths& second, double level, std
   const std::size_t times = first.times;
   d.exact = first.exact && second.exact;
   d.nothing = times > 0;
-  std::vector<double> wider;  // of the band, in standard errors
+  std::vector<double> wider;  // allowance of the band, in standard errors
   double size = 0;
   for (const Paths* paths : {&first, &second})
     for (const double mean : means_of(*paths))
@@ -127,7 +127,7 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     observed = std::max(observed, std::abs(d.z[t]));
     beyond_allowance = std::max(beyond_allowance, std::abs(d.z[t]) - wider[t]);
   }
-  // Half-widths in standard errors: with the allowance, and without.
+  // Half-widths in standard errors, with and without the allowance.
   Reach own;
   double least = 0;
   if (first.exact || second.exact) {
@@ -159,9 +159,9 @@ Difference difference(const Paths& first, const Paths& second, double level, std
         p_value_of(observed, split_maxima(from_pooled, first.runs, second.runs, seed, workers));
     least = student_quantile(level, static_cast<double>(std::min(first.runs, second.runs)) - 1);
     if (first.runs != second.runs) {
-      // Where fewer runs scatter more, a split of all would make the error too small.
+      // If the smaller group scatters more, a permutation test underestimates the error.
       d.p_value = std::max(d.p_value, own.p_value);
-      // A few runs tell little of the tail of a law that the many show.
+      // A few runs say little about the tail of a distribution that the larger group shows.
       least = std::max(least, reach_of(DrawnFrom::pooled).width);
     }
   }

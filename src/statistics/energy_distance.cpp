@@ -22,7 +22,7 @@ EnergyDistance energy_distance(std::span<const double> first, std::span<const do
   std::sort(order.begin(), order.end(),
             [&](std::size_t i, std::size_t j) { return all[i] < all[j]; });
   std::vector<std::size_t> rank(n);
-  std::vector<double> gap(n, 0);  // from the k-th smallest to the next
+  std::vector<double> gap(n, 0);  // distance from the k-th smallest to the next
   for (std::size_t k = 0; k < n; ++k) {
     rank[order[k]] = k;
     if (k + 1 < n) gap[k] = all[order[k + 1]] - all[order[k]];

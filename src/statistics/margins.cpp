@@ -43,7 +43,7 @@ Verdict verdict(const Intervals& intervals, double difference, double margin, do
   const Interval agreeing = intervals(level_of_agreement), telling = intervals(level);
   if (agreeing.low >= -margin && agreeing.high <= margin) return {Verdict::Kind::agree};
   if (telling.low > margin || telling.high < -margin) return {Verdict::Kind::differ};
-  // Intervals shrink as the root of the number of runs.
+  // The width of intervals scales as one over the root of the number of runs.
   const double size = std::abs(difference);
   const Interval& at = size < margin ? agreeing : telling;
   const double width = size < margin    ? std::max(at.high - difference, difference - at.low)

@@ -18,8 +18,8 @@ double median_of_sorted(const std::vector<double>& values) {
   return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
-/// The largest k for which the k-th smallest of n values exceeds the median with at most this
-/// probability; 0: there is none.
+/// Largest k for which the k-th smallest of n values exceeds the median with at most this
+/// probability; 0 if there is none.
 std::size_t rank_below_median(std::size_t n, double tail) {
   const boost::math::binomial_distribution<> below(static_cast<double>(n), 0.5);
   std::size_t low = 0, high = n / 2 + 1;
@@ -81,7 +81,7 @@ Interval paired_median_difference(const std::vector<std::pair<double, double>>& 
     std::sort(first.begin(), first.end());
     std::sort(second.begin(), second.end());
     const double apart = median_of_sorted(second) - median_of_sorted(first);
-    // Two infinite medians tell nothing of their difference.
+    // The difference of two infinite medians is unknown.
     highs.push_back(std::isnan(apart) ? kUnbounded : apart);
     lows.push_back(std::isnan(apart) ? kUnbounded : -apart);
   }

@@ -4,14 +4,15 @@
 
 namespace popflow {
 
-/// Where there is nothing to be estimated.
+/// Marks a missing estimate.
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-/// The end of an interval that has none.
+/// An unbounded end of an interval.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-/// Rounding error of an exactly kept invariant after many steps, in numbers of order 1.
+/// Rounding error that an exactly conserved invariant accumulates over many steps, for numbers of
+/// order 1.
 inline constexpr double kKept = 1e-12;
-/// And of any two numbers that are equal but for rounding, relative to them.
+/// Relative difference of two numbers that are equal up to rounding.
 inline constexpr double kRounding = kKept;
 
 }  // namespace popflow

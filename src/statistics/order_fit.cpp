@@ -24,26 +24,26 @@ Estimate minus(const Estimate& first, const Estimate& second) {
 
 namespace {
 
-constexpr double kLow = -2, kHigh = 8, kStep = 0.02;  // orders that are tried
-constexpr double kTrust = 0.99;                       // probability with which a model holds
+constexpr double kLow = -2, kHigh = 8, kStep = 0.02;  // range and spacing of the orders tried
+constexpr double kTrust = 0.99;                       // probability with which a model is accepted
 
 double chi_squared_quantile(double degrees, double p) {
   return boost::math::quantile(boost::math::chi_squared(degrees), p);
 }
 
-/// Errors at the rates x, in units of the largest, with their standard errors.
+/// Errors at the rates x, relative to the largest error, with their standard errors.
 struct Weighted {
   std::vector<double> rate, value, width;
 };
 
-/// c x^p (1 + b x), its coefficients, and how well it fits.
+/// Coefficients of c x^p (1 + b x), and the quality of the fit.
 struct Terms {
   double leading = 0, next = 0;  ///< c and b
   double misfit = kUnbounded;    ///< chi^2
   double unsure = kUnbounded;    ///< variance of b
 };
 
-/// The best fit at order p for a given b.
+/// Best fit at order p for a given b.
 Terms fitted(const Weighted& of, double p, double next) {
   double ff = 0, fy = 0;
   const auto model = [&](std::size_t i) {
@@ -62,11 +62,11 @@ Terms fitted(const Weighted& of, double p, double next) {
   return terms;
 }
 
-/// The best fit at order p.
+/// Best fit at order p.
 Terms fitted(const Weighted& of, double p) {
-  constexpr double kLeast = -0.5, kMost = 1;  // the sum is half to twice the leading term
-  constexpr double kDependent = 1e-12;        // columns of the least squares
-  // Gram and Schmidt: normal equations would lose what errors of unlike widths tell.
+  constexpr double kLeast = -0.5, kMost = 1;  // keeps the sum within half to twice the leading term
+  constexpr double kDependent = 1e-12;        // smaller: dependent columns
+  // Gram-Schmidt: normal equations would lose accuracy when the errors have very different widths.
   const std::size_t n = of.rate.size();
   std::vector<double> first(n), rest(n);
   double f = 0, fs = 0, s = 0;
@@ -97,11 +97,11 @@ Terms fitted(const Weighted& of, double p) {
   return terms;
 }
 
-/// The best fit at order p, a third term allowed for: of the size that b^2 has, beyond what chance
-/// makes of b^2. A large b is taken for less likely: with it errors of any order could be fitted.
+/// Best fit at order p with a third term, of the size of b^2 beyond what chance adds to b^2. A
+/// large b is penalised, because with it errors of any order could be fitted.
 Terms fitted_with_rest(const Weighted& of, double p) {
-  constexpr double kAlike = 1e-3;  // errors that are known better tell of b alike
-  constexpr double kUsual = 0.4;   // standard deviation of b
+  constexpr double kAlike = 1e-3;  // more accurate errors determine b equally well
+  constexpr double kUsual = 0.4;   // prior standard deviation of b
   const std::size_t n = of.rate.size();
   Weighted wider = of;
   for (std::size_t i = 0; i < n; ++i)
@@ -115,7 +115,7 @@ Terms fitted_with_rest(const Weighted& of, double p) {
   return terms;
 }
 
-/// The order of the least misfit, to many digits: errors may be known as well.
+/// Order of the smallest misfit, to many digits, because the errors may be equally accurate.
 template <class Misfit>
 double best_order(const Misfit& misfit) {
   double best = kLow, least = kUnbounded;
@@ -129,12 +129,12 @@ double best_order(const Misfit& misfit) {
   return misfit(refined) < least ? refined : best;
 }
 
-/// The end of the interval from `inside` towards the end of what is tried.
+/// End of the interval, searched from `inside` towards the end of the range.
 template <class Inside>
 double end_of_interval(const Inside& inside, double from, double step) {
   double last = from, outside = from;
   bool open = true;
-  // The outermost order that is inside: a profile may have several valleys.
+  // Finds the outermost order inside, because a profile may have several valleys.
   for (double p = from + step; p > kLow - kStep && p < kHigh + kStep; p += step) {
     if (inside(p)) {
       last = p;
@@ -152,7 +152,7 @@ double end_of_interval(const Inside& inside, double from, double step) {
   return last;
 }
 
-/// Are there errors of either sign that are no chance?
+/// Whether significant errors of both signs exist.
 bool changes_sign(const Weighted& of) {
   const double q = student_quantile(kTrust, kUnbounded);
   bool above = false, below = false;
@@ -166,7 +166,7 @@ bool changes_sign(const Weighted& of) {
 }  // namespace
 
 OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error, double level) {
-  constexpr double kExact = 1e-6;  // of the largest error: how well any is known
+  constexpr double kExact = 1e-6;  // relative to the largest error: accuracy of the best one
   OrderFit fit;
   fit.order = fit.low = fit.high = fit.coefficient = kNoNumber;
   const std::size_t n = eta.size();
@@ -182,7 +182,7 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
     of.value.push_back(error[i].value);
     const double width = error[i].error * student_quantile(level, error[i].degrees) /
                          student_quantile(level, kUnbounded);
-    // Not std::max, which would hide a standard error that is not known.
+    // Not std::max, which would hide an unknown (NaN) standard error.
     of.width.push_back(width < kExact * largest ? kExact * largest : width);
     const double z = of.value[i] / of.width[i];
     signal += z * z;
@@ -199,7 +199,7 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   };
   const double alone = best_order(misfit_alone);
   const bool is_single = holds(misfit_alone(alone), 2);
-  // Where a single power fits, the next term is lost in the errors, and so is what comes after it.
+  // If a single power fits, the next term is hidden by the errors, and so are the later ones.
   const auto fitted_at = [&](double p) {
     return is_single ? fitted(of, p) : fitted_with_rest(of, p);
   };
@@ -211,8 +211,8 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   const double bound = least + chi_squared_quantile(1, level);
   const auto inside = [&](double p) { return misfit(p) <= bound; };
   const double order = is_single && inside(alone) ? alone : best;
-  // The best power at an end of where it is looked for is none: all errors but the largest are
-  // chance, say, and there is but a lowest one.
+  // A best power at either end of the search range is no result, for example when all errors but
+  // the largest are chance.
   if (order > kLow + kStep && order < kHigh - kStep) {
     fit.order = order;
     const Terms terms = order == alone ? fitted(of, order, 0) : fitted_at(order);

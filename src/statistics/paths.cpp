@@ -18,7 +18,7 @@ Paths finite_runs(const Paths& paths, std::size_t times) {
 
 Summary summary(const Paths& paths, std::size_t time) {
   Summary s;
-  // Relative to the first of them, so that those of identical runs are exact.
+  // Relative to the first value, so that the sums of identical runs are exact.
   double origin = 0, sum = 0;
   for (std::size_t run = 0; run < paths.runs; ++run) {
     const double x = paths.at(run, time);

@@ -7,7 +7,7 @@
 
 namespace popflow {
 
-/// One observable along several runs of one rung.
+/// One observable over time, for several runs of one rung.
 struct Paths {
   std::size_t runs = 0;
   std::size_t times = 0;
@@ -19,20 +19,21 @@ struct Paths {
   }
 };
 
-/// The rows of those runs that are finite at all of the first `times` times.
+/// Rows of the runs that are finite at all of the first `times` times.
 Paths finite_runs(const Paths& paths, std::size_t times);
 
-/// Moments of the finite values at one time.
+/// Number, mean and variance of the finite values at one time.
 struct Summary {
   double number = 0;
   double mean = kNoNumber;
-  double variance = kNoNumber;  ///< n - 1
+  double variance = kNoNumber;  ///< with divisor n - 1
   double skewness = 0;
   double kurtosis = 3;
 };
-/// Bit-for-bit identical runs have zero variance and exactly their value as mean.
+/// Summarises one time. Bit-for-bit identical runs have zero variance and exactly their value as
+/// the mean.
 Summary summary(const Paths& paths, std::size_t time);
-/// The means at all times.
+/// Means at all times.
 std::vector<double> means_of(const Paths& paths);
 
 }  // namespace popflow

@@ -12,7 +12,7 @@ namespace popflow {
 
 namespace {
 
-/// Sums and sums of squares over the chosen rows, at `times` times from `start` on.
+/// Adds up values and squares over the chosen rows, at `times` times from `start` on.
 void add_rows(const Centred& data, std::span<const std::size_t> rows, std::size_t start,
               std::size_t times, std::vector<double>& sum, std::vector<double>& squares) {
   sum.assign(times, 0);
@@ -28,7 +28,7 @@ void add_rows(const Centred& data, std::span<const std::size_t> rows, std::size_
 
 /// Sums and sums of squares over all rows.
 struct Totals {
-  std::vector<std::size_t> rows;  ///< their numbers
+  std::vector<std::size_t> rows;  ///< indices of the rows
   std::vector<double> sum, squares;
 
   Totals(const Centred& data, std::size_t number) : rows(number) {
@@ -37,12 +37,12 @@ struct Totals {
   }
 };
 
-/// The squared standard error of a group's mean, from its sums.
+/// Squared standard error of a group's mean, from its sums.
 double variance_of_mean(double n, double sum, double squares) {
   return std::max(0.0, squares - sum * (sum / n)) / (n - 1) / n;
 }
 
-/// |difference of means| / standard error from two groups' sums; 0 where nothing varies.
+/// |difference of means| / standard error from the sums of two groups; 0 where nothing varies.
 double studentised(double n1, double sum1, double squares1, double n2, double sum2,
                    double squares2) {
   const double error =
@@ -83,8 +83,8 @@ std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_
 
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
                           double level, std::uint64_t seed, Workers& workers) {
-  constexpr double kAlike = 1e-12;      // of the variance of the rows
-  constexpr std::size_t kBlock = 1000;  // times, so that the draws' z of a block take 16 MB
+  constexpr double kAlike = 1e-12;      // relative to the variance of the rows
+  constexpr std::size_t kBlock = 1000;  // times; the draws' z of a block take 16 MB
   const std::size_t rows = n1 + n2;
   const Totals all(data, rows);
   const bool pooled = from == DrawnFrom::pooled;

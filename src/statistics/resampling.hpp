@@ -9,58 +9,59 @@
 
 namespace popflow {
 
-/// Random splits of a permutation test: p-values are multiples of 1/1000.
+/// Number of random splits of a permutation test: p-values are multiples of 1/1000.
 inline constexpr std::size_t kPermutations = 999;
 
-/// Rows of several runs at all times, without their mean.
+/// Rows of several runs at all times, with the mean subtracted.
 struct Centred {
   std::size_t times = 0;
   std::vector<double> rows;
 };
 
-/// Times at which z is NaN are left at 0, where nothing varies.
+/// Appends the centred rows of `from`. Times at which z is NaN are set to 0, so that nothing varies
+/// there.
 void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
             const std::vector<double>& z);
 
-/// The largest |z| over time of every random split of the rows into groups of n1 and n2.
+/// Largest |z| over time for every random split of the rows into groups of n1 and n2.
 std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                  std::uint64_t seed, Workers& workers);
 
-/// Draws of the bootstrap: its tests take the less likely of two sides, each of which counts twice.
-/// So p-values are multiples of 1/1000 here, too.
+/// Number of draws of the bootstrap. Its tests double the p-value of the likelier side, so that
+/// p-values are multiples of 1/1000 here, too.
 inline constexpr std::size_t kRedraws = 1999;
 
-/// The largest z and the largest -z over time of every draw.
+/// Largest z and largest -z over time, for every draw.
 struct Extremes {
   std::vector<double> high, low;
-  /// At each time by itself: the wider one-sided quantile of z and -z, as of half_width().
+  /// Pointwise quantile at each time: the larger one-sided quantile of z and -z, as in
+  /// half_width().
   std::vector<double> of_each;
 };
 
 /// Rows from which the bootstrap draws each of two groups.
 enum class DrawnFrom {
-  own,     ///< its own rows
-  pooled,  ///< all rows: right for groups of one law, however few rows one of them has
+  own,     ///< the group's own rows
+  pooled,  ///< all rows: correct if both groups have one distribution, even if one is small
 };
 
-/// The extremes of n1 rows drawn anew, with repetition, for the first n1, and of n2 rows for the
-/// rest (n2 = 0: of the former alone). Infinite where draws are so alike that they scatter not at
-/// all, but the rows do.
+/// Extremes of n1 rows drawn with replacement for the first n1 rows, and n2 rows for the rest (n2 =
+/// 0: only the first group). Infinite if a draw has no scatter although the rows do.
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
                           double level, std::uint64_t seed, Workers& workers);
 
-/// The least half-width of an interval, in standard errors, that each side leaves with probability
-/// (1 - level)/2 at most: the wider of the two one-sided quantiles. Skewed laws have unlike sides,
-/// and the quantile of |z| would give all of the error to one of them.
+/// Smallest half-width of an interval, in standard errors, that z exceeds on each side with
+/// probability at most (1 - level)/2: the larger one-sided quantile. The quantile of |z| would give
+/// a skewed distribution's whole error to one side.
 double half_width(const Extremes& extremes, double level);
 /// The p-value that belongs to half_width(): twice that of the likelier side.
 double two_sided_p_value(double observed, const Extremes& extremes);
 
-/// The p-value of a value that was observed, beside those that were drawn. It counts among them, so
-/// that the p-value is never 0. Values that differ by rounding alone count as equal.
+/// p-value of an observed value among the drawn ones. The observed value is counted as well, so
+/// that the p-value is never 0. Values that differ only by rounding count as equal.
 double p_value_of(double observed, const std::vector<double>& maxima);
 
-/// The quantile of draws, which stays on the safe side if they are few.
+/// Quantile of draws, rounded to the conservative side if there are few.
 double quantile_of(std::vector<double> values, double level);
 
 }  // namespace popflow

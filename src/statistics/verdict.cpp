@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-/// Would the verdict be reached with the band of Gaussian laws?
+/// Whether the band for Gaussian distributions would decide.
 bool would_decide(const Difference& d, double margin) {
   bool within = true, beyond = false;
   for (std::size_t t = 0; t < d.gaussian_band.size(); ++t) {
@@ -35,14 +35,14 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   Verdict v;
   if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
   bool within = true, beyond = false, outside = false;
-  // Few runs may have one value by chance: of a quantity that jumps, say.
+  // Few runs may have equal values by chance, for example those of a quantity that jumps.
   const bool believed = d.exact || runs >= least_without_scatter(level);
   bool scatters = false, beyond_by_scatter = false;
-  // How many runs would decide, by how much smaller errors would have to be.
+  // Number of runs that would decide, from the factor by which errors would have to shrink.
   double for_agree = 0, for_differ = kUnbounded;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
-    const double width = d.band[t] + d.error[t];  // by one error more than half the time is enough
+    const double width = d.band[t] + d.error[t];  // one error, at over half of the times, suffices
     if (!(size + d.band[t] <= margin)) within = false;
     if (size - d.band[t] > margin) {
       beyond = true;
@@ -73,8 +73,8 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
                : would_decide(d, margin)              ? Verdict::Reason::skewness
                                                       : Verdict::Reason::margin;
     double needed = outside ? for_differ : for_agree;
-    if (runs < least && !std::isfinite(needed)) needed = 0;  // bands without an end
-    if (runs < 2) needed = kNoNumber;  // one run alone does not tell how runs scatter
+    if (runs < least && !std::isfinite(needed)) needed = 0;  // unbounded bands
+    if (runs < 2) needed = kNoNumber;  // a single run does not show the scatter
     v.runs_needed = std::isfinite(needed)
                         ? std::max({std::ceil(needed * (1 - 1e-9)), static_cast<double>(runs) + 1,
                                     static_cast<double>(least)})
@@ -86,9 +86,9 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
 bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
 
 double smallest_p_value(double m, double n) {
-  // As often all that are drawn are one and the same run, on either side of the mean.
+  // The extreme draws repeat a single run on either side of the mean, with this probability.
   if (m == 0) return std::pow(n, 1 - n);
-  // The halves of as many runs each are as far apart as before when they change places.
+  // Exchanging two groups of equal size gives the same distance.
   const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);
   return std::exp(std::log(m == n ? 2.0 : 1.0) - splits);
 }
@@ -104,7 +104,7 @@ std::size_t least_runs(bool against_exact, double level) {
 }
 
 std::size_t least_without_scatter(double level) {
-  constexpr double kShare = 0.1;  // of runs with another value
+  constexpr double kShare = 0.1;  // fraction of runs with another value
   return static_cast<std::size_t>(std::ceil(std::log((1 - level) / 2) / std::log1p(-kShare)));
 }
 

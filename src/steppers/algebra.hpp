@@ -11,18 +11,18 @@
 
 namespace popflow {
 
-/// Takes the place of odeint's array of error estimates: instead of storing one error per entry
-/// (and reading it again for the norm), the pass that computes the errors keeps what they come to
-/// in units of the tolerance, so a step makes no more passes over memory than its tableau needs.
+/// Replaces odeint's array of error estimates. The pass that computes the errors reduces them to
+/// their norm in units of the tolerance, instead of storing one error per entry and reading it
+/// again. A step therefore makes no more passes over memory than its tableau needs.
 struct StepError {
   const Tolerance& tolerance;
   const State& x;
   const State& x_new;
-  double value = 0;  ///< accepted if at most 1; NaN or infinite if anything was not finite
+  double value = 0;  ///< error norm: accepted if at most 1; NaN or infinite if not finite
 };
 
-/// odeint's algebra over States on all threads. Its operations treat every entry alone, so the
-/// result does not depend on the threads.
+/// odeint's algebra over States, on all threads. Its operations are entry-wise, so the result does
+/// not depend on the number of threads.
 class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
  public:
   explicit ThreadedAlgebra(Workers& workers) : workers_(&workers) {}
@@ -30,7 +30,7 @@ class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
   /// Computes op(s1, ..., sN) for all entries; `all` refers to s1, ..., sN and op.
   template <class... A>
   void each(std::tuple<A...> all) const {
-    constexpr std::size_t inputs = sizeof...(A) - 2;  // besides the first state and the operation
+    constexpr std::size_t inputs = sizeof...(A) - 2;  // all but the output and the operation
     auto& out = std::get<0>(all);
     const auto& op = std::get<sizeof...(A) - 1>(all);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -54,7 +54,7 @@ class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
     });
   }
 
-  // By way of a piece that stays in the first-level cache, to spare the read for ownership.
+  // Works through a buffer in the first-level cache, which spares the read for ownership.
   template <class Op, class... In>
   static void stretch_streaming(Op op, double* out, std::size_t begin, std::size_t end,
                                 const In*... in) {
@@ -68,10 +68,11 @@ class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
     finish_stores();
   }
 
-  // Its own function with plain pointers, which the compiler vectorises. `out` may be one of `in`.
+  // A separate function with plain pointers, which the compiler vectorises. `out` may be one of
+  // `in`.
   template <class Op, class... In>
   static void stretch(Op op, double* out, std::size_t begin, std::size_t end, const In*... in) {
-#ifndef __clang__  // which knows no such hint, and may warn of one it can't follow
+#ifndef __clang__  // clang does not know this hint and may warn about one that it cannot follow
 #pragma GCC ivdep
 #endif
     for (std::size_t i = begin; i < end; ++i) op(out[i], in[i]...);

@@ -16,8 +16,8 @@ namespace {
 
 namespace odeint = boost::numeric::odeint;
 
-/// The error norms of the orders that the current attempt has tried, from the second order on.
-/// Odeint makes its algebra itself and keeps the norms; an attempt stays on one thread.
+/// Error norms of the orders tried in the current attempt, from the second order on. Global,
+/// because odeint constructs its algebra itself; an attempt stays on one thread.
 thread_local std::vector<double> errors_of_orders;
 
 struct LargestAlgebra : odeint::range_algebra {
@@ -26,7 +26,7 @@ struct LargestAlgebra : odeint::range_algebra {
   }
 };
 
-/// Its "largest" of all errors is the root of their mean square.
+/// Replaces the maximum of all errors by their root mean square.
 struct MeanSquareAlgebra : odeint::range_algebra {
   static double norm_inf(const State& errors) {
     const double squares =
@@ -35,9 +35,9 @@ struct MeanSquareAlgebra : odeint::range_algebra {
   }
 };
 
-/// Error that is left after the last order, if orders go on to approach each other as the last two
-/// did. Order k's estimate is the last difference of its row of the extrapolation table; that to
-/// the order before is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6, ...). Where
+/// Error that is left after the last order, if the orders continue to converge at the last rate.
+/// The estimate of order k is the last difference of its row of the extrapolation table; the
+/// previous order's is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6, ...). If the
 /// orders converge slowly, because the step is long for the flow, the estimate alone is far too
 /// small.
 double error_left() {
@@ -53,8 +53,8 @@ double error_left() {
   return ratio < 1 ? last * ratio / (1 - ratio) : std::numeric_limits<double>::infinity();
 }
 
-/// odeint's Bulirsch-Stoer: extrapolation of variable order. It knows one absolute tolerance for
-/// all entries, so it works on entries in units of their natural scale. The algebra has the norm.
+/// odeint's Bulirsch-Stoer: extrapolation of variable order. It has a single absolute tolerance, so
+/// it works on entries scaled by their natural scale. The algebra defines the norm.
 template <class Algebra>
 class BulirschStoer : public Stepper {
  public:
@@ -87,16 +87,16 @@ class BulirschStoer : public Stepper {
     const bool accepted =
         method_.try_step(std::ref(scaled_rhs), y_, dydt_, time, y_new_, next) == odeint::success;
     rescale(y_new_, x_new, 1);
-    // Its test for acceptance does not see a NaN.
+    // Odeint's test for acceptance does not detect a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, kAfterNonFinite * h};
-    constexpr double kMost = 0.1;  // the ratio is a rough one
+    constexpr double kMost = 0.1;  // the ratio is only a rough estimate
     if (const double left = error_left(); accepted && left > kMost) {
       const auto order = static_cast<int>(2 * errors_of_orders.size() + 1);
       method_.reset();
       return {false, true, h * std::min(0.7, step_factor(left / kMost, order))};
     }
-    // Where its estimates of different orders disagree it asks for the same step over and over.
+    // If its estimates of different orders disagree, odeint asks for the same step forever.
     if (!accepted && next == h) next = 0.5 * h;
     return {accepted, true, next};
   }
@@ -107,7 +107,7 @@ class BulirschStoer : public Stepper {
     method_.reset();
   }
   [[nodiscard]] std::int64_t known_evaluations() const override { return known_ ? 1 : 0; }
-  // Its order and its memory of rejections are private.
+  // The order and the record of rejections are private to odeint.
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
 
  private:
@@ -129,7 +129,7 @@ class BulirschStoer : public Stepper {
   Rhs& rhs_;
   const Tolerance& tolerance_;
   Workers& workers_;
-  double factor_ = 1;  // of the tolerances that method_ was made with
+  double factor_ = 1;  // factor of the tolerances with which method_ was made
   Method method_;
   State y_, y_new_, dydt_, x_;
   bool known_ = false;

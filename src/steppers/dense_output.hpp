@@ -15,13 +15,14 @@
 namespace popflow {
 
 /// Dense output of a method: the state anywhere within a step, as accurate as the step itself.
-/// Trajectories alone and in lanes share the one that the method's row in the table makes.
+/// Single trajectories and SIMD lanes use the same dense output, made by the method's row in the
+/// table.
 class DenseOutput {
  public:
-  /// The right-hand side of the flow whose step it is.
+  /// Right-hand side of the flow.
   using Slope = std::function<void(const State& x, State& dxdt, double t)>;
 
-  /// A step of length h from x at t to x_new. All must outlive its use.
+  /// A step of length h from x at t to x_new. All references must outlive its use.
   struct Step {
     const State& x;
     double t;
@@ -44,28 +45,28 @@ class DenseOutput {
   [[nodiscard]] virtual int degree() const = 0;
 };
 
-/// A method's own interpolant of lower order: the state after a fraction of a step is
-/// x + h sum_i weights[i] slopes[stages[i]].
+/// A method's own interpolant, of lower order: the state after a fraction of a step is x + h sum_i
+/// weights[i] slopes[stages[i]].
 struct Interpolant6 {
   std::array<std::size_t, 6> stages;
   std::array<double, 6> (*weights)(double part);
 };
 
-/// A polynomial of degree five through slopes at kQuinticPlaces. Their states come from the
-/// method's own interpolant, or from Hermite's cubic if there is none. An interpolant that errs by
-/// h^p makes a polynomial that errs by h^(p+1), since slopes weigh h times (Enright, Jackson,
-/// Norsett, Thomsen 1986).
+/// Dense output from the polynomial of degree five through slopes at kQuinticPlaces. The states for
+/// these slopes come from the method's own interpolant, or from Hermite's cubic if there is none.
+/// An interpolant with an error of h^p gives a polynomial with an error of h^(p+1), because slopes
+/// enter with a factor h (Enright, Jackson, Norsett, Thomsen 1986).
 std::unique_ptr<DenseOutput> make_quintic_output(Workers& workers,
                                                  std::optional<Interpolant6> own = {});
 
-/// The stages of a method whose slopes are at kSepticPlaces and err by h^5.
+/// Stages of a method whose slopes lie at kSepticPlaces and have an error of h^5.
 using SepticStages = std::array<std::size_t, kSepticPlaces.size()>;
 
-/// A polynomial of degree seven through slopes at kSepticPlaces, for long steps of high order. From
-/// slopes of low order (of the method's stages, or on Hermite's cubic) it comes by sweeps: each
-/// evaluates the slopes again, at states that the polynomial gives, which then errs by one more
-/// power of the step (as above). The sweeps end when the next one would change no state by more
-/// than a step may err.
+/// Dense output from the polynomial of degree seven through slopes at kSepticPlaces, for long steps
+/// of high order. It starts from slopes of low order (from the method's stages or Hermite's cubic)
+/// and iterates: each sweep re-evaluates the slopes at the polynomial's states, which gains one
+/// order (as above). The sweeps end when the next one would change no state by more than the
+/// tolerance of a step.
 std::unique_ptr<DenseOutput> make_septic_output(Workers& workers,
                                                 std::optional<SepticStages> stages = {});
 

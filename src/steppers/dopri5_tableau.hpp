@@ -10,8 +10,8 @@ inline constexpr std::size_t kStages = 7;
 /// Order of the local error of the embedded solution, which controls the step size: h^5.
 inline constexpr int kErrorOrder = 5;
 
-/// Weights of the slopes that lead to the next stage. The last row is the solution, whose slope is
-/// the next step's first.
+/// Weights of the slopes for the next stage. The last row is the solution, whose slope is the first
+/// of the next step.
 inline constexpr double kTableau[kStages - 1][kStages - 1] = {
     {1.0 / 5},
     {3.0 / 40, 9.0 / 40},
@@ -19,14 +19,14 @@ inline constexpr double kTableau[kStages - 1][kStages - 1] = {
     {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
     {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
     {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
-/// When each stage is, as a fraction of the step.
+/// Times of the stages, as fractions of the step.
 inline constexpr double kTimes[kStages] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
-/// Weights of the slopes in the estimate of the error, of order h^5.
+/// Weights of the slopes in the error estimate, of order h^5.
 inline constexpr double kError[kStages] = {
     71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
-/// The method's own continuous extension, of order four: the state after a fraction of a step of
-/// length h from x to x_new, given its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
+/// The method's own dense output, of order four: the state after a fraction of a step of length h
+/// from x to x_new, from its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
 inline double between(double x, double x_new, double h, const std::array<double, kStages>& slopes,
                       double part) {
   constexpr double kDense[kStages] = {-12715105075.0 / 11282082432,  0,
@@ -42,15 +42,15 @@ inline double between(double x, double x_new, double h, const std::array<double,
          part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
 }
 
-// Odeint's interpolant, of order four as well and one degree more, by weights of the slopes. In the
-// middle of the step both are the same.
+// ---- Odeint's interpolant: of order four as well and one degree higher, as weights of the slopes.
+// ---- In the middle of the step both agree.
 
-/// Stages whose slopes it has.
+/// Stages whose slopes the interpolant uses.
 inline constexpr std::array<std::size_t, 6> kInterpolantStages = {0, 2, 3, 4, 5, 6};
-/// Their weights at a fraction of the step, rounded as those of Odeint's dense output are.
+/// Weights at a fraction of the step, rounded like those of Odeint's dense output.
 inline std::array<double, 6> interpolant_weights(double part) {
   struct Term {
-    double weight;  ///< in the solution
+    double weight;  ///< weight in the solution
     double factor, constant, slope, divisor;
   };
   constexpr Term kTerms[] = {{35.0 / 384, -5, 2558722523, 31403016, 11282082432},

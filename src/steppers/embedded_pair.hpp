@@ -12,7 +12,7 @@
 
 namespace popflow {
 
-/// One trajectory by an embedded Runge-Kutta pair of Odeint's (odeint_pairs.hpp).
+/// Stepper of a single trajectory by one of Odeint's embedded Runge-Kutta pairs (odeint_pairs.hpp).
 template <class Method>
 class EmbeddedPair : public Stepper {
  public:
@@ -30,7 +30,7 @@ class EmbeddedPair : public Stepper {
     if (!first_known_) rhs_(x, first_, t);
     first_known_ = true;
     last_known_ = Method::kFirstSameAsLast;
-    // Odeint keeps its stages to itself, but shows here where their slopes are.
+    // Odeint keeps its stages private, but these calls reveal the arrays of their slopes.
     std::size_t stage = 0;
     stages_[stage++] = &first_;
     const auto slope = [&](const State& at, State& dxdt, double time) {
@@ -76,13 +76,13 @@ class EmbeddedPair : public Stepper {
   const Tolerance& tolerance_;
   typename Method::template Stepper<State, double, ThreadedAlgebra> method_;
   State first_, last_;                               ///< slopes at the ends of the last attempt
-  bool first_known_ = false;                         ///< first_ is the slope at x
-  bool last_known_ = false;                          ///< last_ is the slope at x_new
+  bool first_known_ = false;                         ///< whether first_ is the slope at x
+  bool last_known_ = false;                          ///< whether last_ is the slope at x_new
   std::array<State*, Method::kStages> stages_ = {};  ///< slopes of the last attempt
   std::unique_ptr<DenseOutput> dense_;
 };
 
-/// For the table of methods (flow_methods.hpp).
+/// Factory for the table of methods (flow_methods.hpp).
 template <class Method>
 std::unique_ptr<Stepper> make_pair_stepper(Rhs& rhs, const Tolerance& tolerance, Workers& workers) {
   return std::make_unique<EmbeddedPair<Method>>(rhs, tolerance, workers);

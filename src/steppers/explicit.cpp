@@ -18,7 +18,7 @@ template <template <class, class, class, class, class, class, class> class Metho
 using Of =
     Method<State, double, State, double, ThreadedAlgebra, Operations, odeint::initially_resizer>;
 
-/// A method of fixed step: euler, rk4.
+/// A method of fixed step size: euler, rk4.
 template <class Method>
 class FixedStep : public Stepper {
  public:
@@ -65,7 +65,7 @@ class RungeKutta4 : public FixedStep<Of<odeint::runge_kutta4>> {
   std::unique_ptr<DenseOutput> dense_;
 };
 
-/// Euler's method. A part of its step lies on the line between the step's ends.
+/// Euler's method. Its dense output is the line between the step's ends.
 class Euler : public FixedStep<Of<odeint::euler>> {
  public:
   using FixedStep::FixedStep;
@@ -83,14 +83,14 @@ class Euler : public FixedStep<Of<odeint::euler>> {
   }
 };
 
-/// Euler's method where the System takes its step in one pass over memory.
+/// Euler's method for a System that takes the step in one pass over memory.
 class FusedEuler : public Euler {
  public:
   FusedEuler(Rhs& rhs, Workers& workers) : Euler(rhs, workers), event_functions_(rhs.events()) {}
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     const double bound = rhs_.euler_step(x, t, h, x_new, event_functions_);
-    // Only where the bound does not tell is the new state read once more.
+    // Reads the new state once more only if the bound is inconclusive.
     const bool finite = bound <= kLargestEntry || is_state(workers_, x_new);
     return {finite, finite, h};
   }

@@ -6,14 +6,14 @@
 
 namespace popflow {
 
-/// The weights of a polynomial over a step (0 to 1), made of the states at its two ends and the
-/// slopes at the ends and at points within: value(part) = (1 - end) x(0) + end x(1) +
-/// h sum_i slopes[i] f_i, the slopes in order of time.
+/// Weights of a polynomial over a step (0 to 1), from the states at its ends and the slopes at the
+/// ends and at inner points: value(part) = (1 - end) x(0) + end x(1) + h sum_i slopes[i] f_i, with
+/// the slopes in order of time.
 template <std::size_t kSlopes>
 struct ExtensionWeights {
   double end = 0;
   std::array<double, kSlopes> slopes = {};
-  /// The state there, by an entry's two ends and all slopes.
+  /// State, from an entry's values at both ends and all slopes.
   [[nodiscard]] double state(double x, double x_new, double h,
                              const std::array<double, kSlopes>& f) const {
     double sum = slopes[0] * f[0];
@@ -22,17 +22,18 @@ struct ExtensionWeights {
   }
 };
 
-/// These weights as functions of the fraction of the step. The degree of the polynomial is three
-/// more than there are points within.
+/// The weights as functions of the fraction of the step. The polynomial's degree is the number of
+/// inner points plus three.
 template <std::size_t kInner>
 class Extension {
  public:
   static constexpr std::size_t kSlopes = kInner + 2;
 
-  /// By where the inner slopes are.
+  /// `inner`: places of the inner slopes.
   constexpr explicit Extension(const std::array<double, kInner>& inner) {
-    // The derivative is the polynomial through the slopes, plus a multiple of the one of the next
-    // degree that is zero at their places, so that the integral comes to the state at the end.
+    // The derivative is the polynomial through the slopes, plus a multiple of the next-degree
+    // polynomial that vanishes at their places. The multiple makes the integral reach the state at
+    // the end.
     std::array<double, kSlopes> place = {};
     std::copy(inner.begin(), inner.end(), place.begin() + 1);
     place.back() = 1;
@@ -58,7 +59,7 @@ class Extension {
     return weights;
   }
 
-  /// The weights of the slope there: slope(part) = end (x(1) - x(0))/h + sum_i slopes[i] f_i.
+  /// Weights of the slope at a fraction: slope(part) = end (x(1) - x(0))/h + sum_i slopes[i] f_i.
   [[nodiscard]] constexpr ExtensionWeights<kSlopes> slope_at(double part) const {
     ExtensionWeights<kSlopes> weights;
     weights.end = slope(end_, part);
@@ -68,9 +69,9 @@ class Extension {
 
  private:
   using Derivative = std::array<double, kSlopes + 1>;  ///< coefficients from part^0 on
-  using Weight = std::array<double, kSlopes + 1>;      ///< from part^1 on
+  using Weight = std::array<double, kSlopes + 1>;      ///< coefficients from part^1 on
 
-  /// The product with (part - root)/divisor.
+  /// Product with (part - root)/divisor.
   static constexpr Derivative times(const Derivative& of, double root, double divisor) {
     Derivative product = {};
     for (std::size_t n = 0; n < of.size(); ++n)
@@ -98,13 +99,13 @@ class Extension {
   std::array<Weight, kSlopes> slopes_ = {};
 };
 
-/// Where the polynomial of degree five takes its inner slopes: near the ends the extensions from
-/// which they come (dopri5's own, Hermite's cubic) err least.
+/// Places of the inner slopes of the polynomial of degree five: near the ends, where the
+/// interpolants that supply the states (dopri5's own, Hermite's cubic) are most accurate.
 inline constexpr std::array<double, 2> kQuinticPlaces = {0.2, 0.8};
 inline constexpr Extension<2> kQuintic(kQuinticPlaces);
 
-/// And that of degree seven: where stages of fehlberg78 are. (The one of them that is missing, 1/2,
-/// would make the slopes alone give the state at the end, so that it would tell nothing new.)
+/// Places for the polynomial of degree seven: stages of fehlberg78. (With the remaining one, 1/2,
+/// the slopes alone would determine the state at the end, so it would add no information.)
 inline constexpr std::array<double, 4> kSepticPlaces = {1.0 / 6, 1.0 / 3, 2.0 / 3, 5.0 / 6};
 inline constexpr Extension<4> kSeptic(kSepticPlaces);
 

@@ -15,7 +15,7 @@ namespace popflow {
 
 namespace {
 
-constexpr double kOfDriver = 2;  // states: x and a trial of the next one
+constexpr double kOfDriver = 2;  // number of states: x and a trial of the next one
 
 // clang-format off
 constexpr std::array kMethods = {
@@ -26,16 +26,16 @@ constexpr std::array kMethods = {
                .make_dense_output = Dopri5::dense_output},
     FlowMethod{.name = "fehlberg78", .order = 8,
                .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
-               .dense_output_states = 7,  // slopes at the end and at four points, one anew, a point
+               .dense_output_states = 7,  // slopes at the end and at five points, a point
                .make = make_pair_stepper<Fehlberg78>, .make_lanes = make_lane_pair<Fehlberg78>,
                .make_dense_output = Fehlberg78::dense_output},
     FlowMethod{.name = "verner8", .order = 8,
                .states = [](double) { return kOfDriver + 14; },  // k1..k13 and a trial point
-               .dense_output_states = 7,  // as fehlberg78
+               .dense_output_states = 7,  // same as fehlberg78
                .make = make_pair_stepper<Verner8>, .make_lanes = make_lane_pair<Verner8>,
                .make_dense_output = Verner8::dense_output},
     FlowMethod{.name = "bulirsch_stoer",
-               .states = [](double) { return kOfDriver + 18; },  // extrapolation table, scaled copies
+               .states = [](double) { return kOfDriver + 18; },  // extrapolation table, copies
                .dense_output_states = 4,
                .make = make_bulirsch_stoer},
     FlowMethod{.name = "rosenbrock4", .order = 4, .needs_jacobian = true,

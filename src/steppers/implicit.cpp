@@ -12,7 +12,7 @@ namespace {
 // The embedded solution is of order 3.
 constexpr int kErrorOrder = 4;
 
-/// Rosenbrock 4(3), for stiff problems of low dimension: one LU factorisation a step.
+/// Rosenbrock 4(3), for stiff problems of low dimension: one LU factorisation per step.
 class Implicit : public Stepper {
  public:
   Implicit(Rhs& rhs, const Tolerance& tolerance, Workers& workers)

@@ -45,14 +45,14 @@ struct resize_impl<popflow::LaneRows, popflow::LaneRows> {
 
 namespace popflow {
 
-/// Takes the place of odeint's array of error estimates, as StepError does for one trajectory: the
-/// pass that computes the errors keeps their norm in each lane.
+/// Replaces odeint's array of error estimates, as StepError does for a single trajectory: the pass
+/// that computes the errors reduces them to a norm in each lane.
 struct LaneError {
-  const LaneRows& tolerance;  ///< as LaneStepper has it
+  const LaneRows& tolerance;  ///< laid out as in LaneStepper
   const LaneRows& x;
   const LaneRows& x_new;
   ErrorNorm norm;
-  LaneRows& value;  ///< one row; NaN or infinite where anything was not finite
+  LaneRows& value;  ///< one row; NaN or infinite where any value was not finite
 };
 
 /// odeint's algebra over states in lanes.
@@ -88,7 +88,7 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
     Number worst = 0;
     for (std::size_t i = 0; i < of.x.rows(); ++i) {
       const Number here = in_units(of, i, op, in...);
-      // Either may be NaN, and stays so.
+      // A NaN in either argument must persist.
       worst = max(worst, here) + 0 * here;
     }
     return worst;
@@ -102,7 +102,7 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
     }
     return sqrt(sum / static_cast<double>(of.x.rows()));
   }
-  /// The error of entry i in units of the tolerance; NaN where the new state is not finite.
+  /// Error of entry i in units of the tolerance; NaN if the new state is not finite.
   template <class Op, class... In>
   static Number in_units(const LaneError& of, std::size_t i, const Op& op, const In*... in) {
     constexpr double kOverflows = std::numeric_limits<double>::max() / kLargestEntry;
@@ -112,13 +112,14 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
     const Number& relative = tolerance[of.x.rows()];
     const Number after = abs(of.x_new.packs<width>()[i]);
     const Number larger = max(after, abs(of.x.packs<width>()[i]));
-    // The last term is 0, or NaN.
+    // The last term is 0, or NaN if a value is not finite.
     return abs(error) / (tolerance[i] + relative * larger) + 0 * (kOverflows * after);
   }
 };
 
-/// An embedded Runge-Kutta pair of Odeint's (odeint_pairs.hpp) in lanes: over rows of Packs, with a
-/// step length in each lane. All that a step calls is compiled for vectors of `width` numbers.
+/// One of Odeint's embedded Runge-Kutta pairs (odeint_pairs.hpp) in lanes: over rows of Packs, with
+/// its own step length in each lane. All functions that a step calls are compiled for vectors of
+/// `width` numbers.
 template <class Method, std::size_t width>
 class LanePair : public LaneStepper {
  public:
@@ -135,7 +136,7 @@ class LanePair : public LaneStepper {
 
   void accept(const double* accepted) override {
     x.take(accepted, x_new);
-    // Where a step was rejected, the slope at x is computed once more, with the same bits.
+    // After a rejected step, the slope at x is computed again, with the same bits.
     if constexpr (Method::kFirstSameAsLast)
       slope_.take(accepted, last_);
     else
@@ -156,7 +157,7 @@ class LanePair : public LaneStepper {
   void step() {
     std::size_t stage = 0;
     stages_[stage++] = &slope_;
-    // Odeint keeps its stages to itself, but shows here where their slopes are.
+    // Odeint keeps its stages private, but these calls reveal the arrays of their slopes.
     const auto slope = [&](const LaneRows& at, LaneRows& dxdt, const Number& /*t*/) {
       stages_[stage++] = &dxdt;
       flow(at, dxdt);
@@ -176,7 +177,7 @@ class LanePair : public LaneStepper {
   std::array<const LaneRows*, Method::kStages> stages_ = {};  ///< slopes of the last attempt
 };
 
-/// For the table of methods (flow_methods.hpp).
+/// Factory for the table of methods (flow_methods.hpp).
 template <class Method>
 std::unique_ptr<LaneStepper> make_lane_pair(const LaneFormulas& formulas, ErrorNorm norm) {
   switch (lane_width()) {

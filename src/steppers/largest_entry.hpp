@@ -2,8 +2,8 @@
 
 namespace popflow {
 
-/// A state with an entry beyond this counts as non-finite: losses are products of four entries, and
-/// the last ones recorded should be finite.
+/// Bound on the entries of a state; larger ones count as non-finite. Losses are products of four
+/// entries, and the last recorded loss should be finite.
 constexpr double kLargestEntry = 1e70;
 
 }  // namespace popflow

@@ -4,8 +4,8 @@
 
 namespace popflow {
 
-/// Hands the calls that odeint makes of an algebra to one function of `Algebra`: each(all), where
-/// `all` is a tuple of references to s1, ..., sN and the operation.
+/// Forwards odeint's calls of an algebra to one function of `Algebra`: each(all), where `all` is a
+/// tuple of references to s1, ..., sN and the operation.
 template <class Algebra>
 class OdeintAlgebra {
  public:

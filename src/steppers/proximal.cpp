@@ -11,7 +11,7 @@ namespace {
 
 class Splitting : public Stepper {
  public:
-  /// `longest`: of the smooth method's steps, where it is adaptive.
+  /// `longest`: longest step of the smooth method, if adaptive.
   Splitting(std::unique_ptr<Stepper> smooth, const Proximal& term, const Regime& regime,
             double longest)
       : smooth_(std::move(smooth)), term_(term), regime_(regime), longest_(longest) {}
@@ -82,7 +82,8 @@ class AdaptiveSplitting : public Stepper {
   }
 
  private:
-  /// Between one step and two, in tolerances; not finite if anything is not.
+  /// Difference between one step and two half steps, in units of the tolerance; not finite if any
+  /// value is not.
   [[nodiscard]] double difference(const State& x, const State& x_new) const {
     return error_of_step(workers_, tolerance_, x, x_new,
                          [&, this](std::size_t i) { return x_new[i] - whole_[i]; });

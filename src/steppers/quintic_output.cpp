@@ -32,7 +32,7 @@ class QuinticOutput : public DenseOutput {
   [[nodiscard]] int degree() const override { return 5; }
 
  private:
-  /// Writes the state of the method's own interpolant, `time` after the step's begin.
+  /// Writes the state of the method's own interpolant, at `time` after the start of the step.
   void interpolate(const Step& step, double time, State& out) const {
     using Sum = boost::numeric::odeint::default_operations::scale_sum7<double>;
     const double h = step.h;

@@ -6,12 +6,12 @@
 
 namespace popflow {
 
-/// odeint's rosenbrock4 behind plain pointers: it uses uBLAS, which Boost 1.74 does not
-/// compile as C++20, so its source is C++17 and no other header of the project reaches it.
+/// odeint's rosenbrock4 behind plain pointers. It uses uBLAS, which does not compile as C++20 in
+/// Boost 1.74, so its source is C++17 and includes no other header of the project.
 class Rosenbrock4 {
  public:
   using Derivative = std::function<void(const double* x, double* dxdt, double t)>;
-  /// Row-major Jacobian and explicit time derivative.
+  /// Computes the row-major Jacobian and the explicit time derivative.
   using Jacobian = std::function<void(const double* x, double* j, double t, double* dfdt)>;
 
   Rosenbrock4(std::size_t size, Derivative derivative, Jacobian jacobian);
@@ -19,7 +19,8 @@ class Rosenbrock4 {
   Rosenbrock4(const Rosenbrock4&) = delete;
   Rosenbrock4& operator=(const Rosenbrock4&) = delete;
 
-  /// One step of length h from (t, x): its result, and its error estimate entry by entry.
+  /// Takes one step of length h from (t, x): writes its result and the error estimate of each
+  /// entry.
   void step(const double* x, double t, double h, double* x_new, double* error);
 
  private:

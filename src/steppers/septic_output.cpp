@@ -13,14 +13,14 @@ namespace {
 using Operations = boost::numeric::odeint::default_operations;
 
 constexpr std::size_t kPlaces = kSepticPlaces.size();
-/// More would cost as much as to locate by steps.
+/// More sweeps would cost as much as locating by steps.
 constexpr int kMostSweeps = 6;
-// In tolerances: what the next sweep may change, and what the polynomial may lack, which does not
-// add up from step to step.
+// In units of the tolerance: allowed change by the next sweep, and allowed truncation error of the
+// polynomial. Neither accumulates from step to step.
 constexpr double kEnough = 0.25;
 constexpr double kMostTruncation = 2;
 
-/// The largest weight that an inner slope has anywhere in the step.
+/// Largest weight of an inner slope anywhere in the step.
 constexpr double largest_weight(std::size_t inner) {
   double largest = 0;
   for (int i = 1; i < 64; ++i) {
@@ -32,16 +32,16 @@ constexpr double largest_weight(std::size_t inner) {
 constexpr std::array<double, kPlaces> kLargestWeights = {largest_weight(0), largest_weight(1),
                                                          largest_weight(2), largest_weight(3)};
 
-/// The first term that the polynomial lacks is zero at both ends, and its slope at all places and,
-/// by symmetry, in the middle. So the slope that the polynomial has between two places, against the
-/// one that belongs to its state there, tells of that term.
+/// The polynomial's first missing term is zero at both ends, and its slope is zero at all places
+/// and, by symmetry, in the middle. The difference between the polynomial's slope and the
+/// right-hand side at its state, between two places, therefore estimates that term.
 constexpr double kCheck = 1.0 / 12;
 constexpr double slope_of_first_lacking(double part) {
   double slope = (part - 0.5) * part * (part - 1);
   for (const double place : kSepticPlaces) slope *= part - place;
   return slope;
 }
-/// The largest value of that term for a unit of its slope at kCheck.
+/// Largest value of the missing term for a unit slope at kCheck.
 constexpr double largest_lacking() {
   constexpr int kPieces = 600;
   double value = 0;
@@ -93,10 +93,11 @@ class SepticOutput : public DenseOutput {
       slope(scratch, inner_[i], step.t + part * step.h);
     }
   }
-  /// False if the sweeps do not lead to the tolerance, or the polynomial errs by more.
+  /// Returns false if the sweeps do not converge to the tolerance, or the polynomial's error
+  /// exceeds it.
   bool refine(const Step& step, const Slope& slope, const Tolerance& tolerance, State& scratch);
-  /// The most that the polynomial changes anywhere if a slope changes from a to b, times `weight`,
-  /// in units of the tolerance.
+  /// Largest change of the polynomial anywhere if a slope changes from a to b, times `weight`, in
+  /// units of the tolerance.
   [[nodiscard]] double change(const Step& step, const Tolerance& tolerance, double weight,
                               const State& a, const State& b) const;
   [[nodiscard]] double truncation(const Step& step, const Slope& slope, const Tolerance& tolerance,
@@ -122,7 +123,7 @@ bool SepticOutput::refine(const Step& step, const Slope& slope, const Tolerance&
       inner_[i].swap(slope_);
     }
     if (!std::isfinite(changed)) return false;
-    // An estimate of the change by the next sweep.
+    // Estimates the change by the next sweep.
     const double ratio = sweep > 1 && changed < before ? changed / before : 1;
     if (changed * ratio <= kEnough)
       return truncation(step, slope, tolerance, scratch) <= kMostTruncation;

@@ -6,8 +6,8 @@
 #include "popflow/math.hpp"
 #include "popflow/pack.hpp"
 
-// The step-size controller's answer to the error of a step. A number is a double for one trajectory
-// and a Pack for many in lanes (flow/step_control.hpp has the rest of the controller).
+// Step-size factor from the error of a step. A number is a double for one trajectory and a Pack for
+// many in lanes (flow/step_control.hpp has the rest of the controller).
 
 namespace popflow {
 
@@ -15,29 +15,30 @@ namespace popflow {
 template <class Number>
 concept StepNumber = std::is_same_v<Number, double> || math::NumberClass<Number>;
 
-/// The outcome of a comparison of numbers: bool, or a mask.
+/// Result of comparing numbers: bool, or a mask.
 template <StepNumber Number>
 using Truth = decltype(Number() < Number());
 
-/// Step length after a NaN or an infinity, relative to the last: such a step gives no estimate of
-/// how much too long it was.
+/// Step length after a NaN or an infinity, relative to the last: such a step does not show how much
+/// too long it was.
 inline constexpr double kAfterNonFinite = 0.1;
 
-/// x^y in lanes within some 1e-15, computed as fast as it can be.
+/// x^y in lanes to about 1e-15, as fast as possible.
 template <std::size_t width>
 BasicPack<width> quick_power(const BasicPack<width>& x, double y) {
   return math::exp(y * math::log(x));
 }
 inline double quick_power(double x, double y) { return math::pow(x, y); }
 
-/// The factor by which a step size may grow or shrink, for an error in tolerances of a method whose
-/// local error is of order h^order.
+/// Factor by which a step size may grow or shrink, for an error in units of the tolerance and a
+/// method whose local error is of order h^order.
 template <StepNumber Number>
 Number step_factor(const Number& error, int order) {
   constexpr double kSafety = 0.9;
   constexpr double kShrink = 0.2;
   constexpr double kGrow = 5;
-  // At these errors the factor has long been at its bounds. Comparisons with NaN choose the first.
+  // Clamps the error to where the factor is at its bounds. Comparisons with NaN choose the first
+  // branch.
   constexpr double kLeast = 1e-30;
   constexpr double kMost = 1e30;
   const Number within = math::min(Number(kMost), math::max(Number(kLeast), error));
@@ -50,17 +51,18 @@ Truth<Number> is_finite(const Number& x) {
   return math::abs(x) <= std::numeric_limits<double>::max();
 }
 
-/// The result of trying a step.
+/// Result of trying a step.
 template <StepNumber Number>
 struct BasicTrial {
   Truth<Number> accepted = {};
-  Truth<Number> finite = {};  ///< false: a NaN or an infinity turned up
-  Number next = 0;            ///< the step size to try next (adaptive methods)
-  /// How far the step led, where that is less than was asked (Stepper::falls_short).
+  Truth<Number> finite = {};  ///< false if a NaN or an infinity occurred
+  Number next = 0;            ///< step size to try next (adaptive methods)
+  /// Length of the step, if shorter than requested (Stepper::falls_short).
   double length = std::numeric_limits<double>::infinity();
 };
 
-/// Judges a step of length h by its error, in units of the tolerance, and by step_factor() of that.
+/// Judges a step of length h by its error, in units of the tolerance, and the step_factor() of
+/// that.
 template <StepNumber Number>
 BasicTrial<Number> judge(const Number& error, const Number& h, const Number& factor) {
   const Truth<Number> finite = is_finite(error);

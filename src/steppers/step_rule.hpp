@@ -2,10 +2,10 @@
 
 namespace popflow {
 
-/// The rule by which a method takes the length of its steps.
+/// Source of a method's step size.
 enum class StepRule {
   adaptive,       ///< a step-size controller with an error estimate
-  fixed,          ///< --dt, which must be given
+  fixed,          ///< --dt, which is required
   of_dt,          ///< --dt, which has a default
   learning_rate,  ///< the learning rate
 };

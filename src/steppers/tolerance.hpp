@@ -16,9 +16,9 @@
 
 namespace popflow {
 
-/// How accurate a step must be. The error of entry i counts in units of atol * scale_i + rtol *
-/// |x_i|, with the natural scale of the block that holds it; a step is accepted if the norm of
-/// these is at most 1.
+/// Required accuracy of a step. The error of entry i is measured in units of atol * scale_i + rtol
+/// * |x_i|, with the natural scale of its block; a step is accepted if the norm of these errors is
+/// at most 1.
 class Tolerance {
  public:
   Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol,
@@ -34,7 +34,7 @@ class Tolerance {
   [[nodiscard]] double rtol() const { return factor_ * rtol_; }
   [[nodiscard]] double atol() const { return factor_ * atol_; }
   [[nodiscard]] ErrorNorm norm() const { return norm_; }
-  /// Both tolerances are `factor` times the requested ones, from now on.
+  /// Multiplies both requested tolerances by `factor` from now on.
   void tighten(double factor) { factor_ = factor; }
   [[nodiscard]] double factor() const { return factor_; }
   [[nodiscard]] std::size_t size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
@@ -57,10 +57,10 @@ class Tolerance {
   double rtol_, atol_;
   ErrorNorm norm_;
   double factor_ = 1;
-  boost::container::small_vector<Piece, 4> pieces_;  ///< sweeps make many
+  boost::container::small_vector<Piece, 4> pieces_;  ///< small, because sweeps construct many
 };
 
-/// Elements a task works on: small enough to balance, large enough to be worth a thread.
+/// Number of elements per task: small enough to balance, large enough to be worth a thread.
 constexpr std::size_t kTaskElements = std::size_t{1} << 14;
 
 /// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns their number.
@@ -81,8 +81,8 @@ std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
 /// Largest |value(i)| over [begin, end); NaN as soon as one value is NaN or infinite.
 template <class Of>
 double largest(std::size_t begin, std::size_t end, Of&& value) {
-  // Several let the compiler vectorise a maximum whose order does not matter; 0 * value is NaN for
-  // every value that is not finite, and 0 otherwise.
+  // Several partial maxima let the compiler vectorise. 0 * value is NaN for every value that is not
+  // finite, and 0 otherwise.
   constexpr std::size_t kTogether = 8;
   double high[kTogether] = {};
   double poison[kTogether] = {};
@@ -109,7 +109,7 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
 /// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one square is.
 template <class Of>
 double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
-  constexpr std::size_t kTogether = 8;  // of a fixed order, which the compiler may vectorise
+  constexpr std::size_t kTogether = 8;  // fixed order; vectorises
   double sums[kTogether] = {};
   std::size_t i = begin;
   for (; i + kTogether <= end; i += kTogether) {
@@ -127,10 +127,10 @@ double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
   return all;
 }
 
-/// The larger of two; NaN if one is.
+/// Maximum of two numbers; NaN if either is NaN.
 inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
 
-/// of(begin, end) over subranges of [0, n) on all threads, put together by `join`, in order.
+/// Reduces of(begin, end) over subranges of [0, n) on all threads with `join`, in order.
 template <class Of, class Join>
 double join_stretches(Workers& workers, std::size_t n, Of&& of, Join&& join) {
   if (n <= kTaskElements) return n > 0 ? of(std::size_t{0}, n) : 0;
@@ -143,14 +143,14 @@ double join_stretches(Workers& workers, std::size_t n, Of&& of, Join&& join) {
   return all;
 }
 
-/// Largest of(begin, end) over subranges of [0, n) on all threads; NaN as soon as one is NaN.
+/// Maximum of of(begin, end) over subranges of [0, n) on all threads; NaN if any is NaN.
 template <class Of>
 double largest_of_stretches(Workers& workers, std::size_t n, Of&& of) {
   return join_stretches(workers, n, of, larger);
 }
 
-/// The norm of the errors of a step from x to x_new, in units of the tolerance. NaN or infinite if
-/// anything is not finite, or if a square overflows. `error(i)` is that of entry i.
+/// Error norm of a step from x to x_new, in units of the tolerance. NaN or infinite if any value is
+/// not finite, or if a square overflows. `error(i)` is the error of entry i.
 template <class Error>
 double error_of_step(Workers& workers, const Tolerance& tolerance, const State& x,
                      const State& x_new, Error error) {
@@ -167,7 +167,7 @@ double error_of_step(Workers& workers, const Tolerance& tolerance, const State& 
              0 * (kOverflows * after);
     };
   };
-  // Joins what `of` gives for the parts of a stretch that share a scale.
+  // Joins the results of `of` for the parts of a range that share a scale.
   const auto over = [&](auto&& of, auto&& join) {
     return join_stretches(
         workers, x.size(),
@@ -209,12 +209,12 @@ inline double largest_entry(Workers& workers, std::span<const double> x) {
   });
 }
 
-/// Is every entry finite?
+/// Whether every entry is finite.
 inline bool all_finite(Workers& workers, std::span<const double> x) {
   return std::isfinite(largest_entry(workers, x));
 }
 
-/// Is every entry finite and within the bound on states?
+/// Whether every entry is finite and within the bound on states.
 inline bool is_state(Workers& workers, std::span<const double> x) {
   return largest_entry(workers, x) <= kLargestEntry;
 }

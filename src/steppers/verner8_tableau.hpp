@@ -9,7 +9,7 @@
 #include "steppers/dense_output.hpp"
 
 /// Verner's efficient pair of orders 8(7) with 13 stages (Verner 2010, Numerical Algorithms 53,
-/// 383-396), as Odeint's generic Runge-Kutta steppers take it. Exact rational numbers, rounded;
+/// 383-396), in the form of Odeint's generic Runge-Kutta steppers. Exact rational numbers, rounded;
 /// tests/steppers/verner8_test.cpp checks the conditions of both orders.
 namespace popflow::verner8 {
 
@@ -43,17 +43,17 @@ inline const auto kCoefficients =
                  8.43050498176491, 114.20100103783314, -0.9637271342145479, -5.0348840888021895,
                  5.958130824002923, 0, 0}});
 
-/// Weights of the slopes, of order 8.
+/// Weights of the slopes for order 8.
 inline constexpr Row<13> kWeights = {
     {0.04427989419007951, 0, 0, 0, 0, 0.3541049391724449, 0.2479692154956438, -15.694202038838084,
      25.084064965558564, -31.738367786260277, 22.938283273988784, -0.2361324633071542, 0}};
-/// Less those of order 7, by which the error is estimated.
+/// Weights of the error estimate: order 8 minus order 7.
 inline constexpr Row<13> kErrorWeights = {
     {-3.2721039010281375e-05, 0, 0, 0, 0, -0.0005046250618777704, 0.0001211723589784759,
      -20.142336771313868, 5.2371785994398286, -8.156744408794658, 22.938283273988784,
      -0.2361324633071542, 0.36016794372897754}};
 
-/// Where the stages are in the step.
+/// Times of the stages, as fractions of the step.
 inline constexpr Row<13> kPlaces = {{0, 0.05, 0.1065625, 0.15984375, 0.39, 0.465, 0.155, 0.943,
                                      0.901802041735857, 0.909, 0.94, 1.0, 1.0}};
 
@@ -61,7 +61,7 @@ inline constexpr Row<13> kPlaces = {{0, 0.05, 0.1065625, 0.15984375, 0.39, 0.465
 
 namespace popflow {
 
-/// The pair as embedded_pair.hpp and lane_pair.hpp take it.
+/// The pair in the form of embedded_pair.hpp and lane_pair.hpp.
 struct Verner8 {
   template <class State, class Time, class Algebra>
   using Stepper = boost::numeric::odeint::explicit_error_generic_rk<

@@ -18,7 +18,7 @@
 namespace popflow {
 namespace {
 
-// Seconds. A bar moves smoothly; a log file is not flooded.
+// Seconds between updates: often enough for a smooth bar, rarely enough for a log file.
 constexpr double bar_delay = 0.5;
 constexpr double bar_interval = 0.1;
 constexpr double line_delay = 10;
@@ -47,7 +47,7 @@ std::string bar(double fraction) {
 }  // namespace
 
 bool error_stream_takes_colours() {
-  // NO_COLOR counts when it is there and not empty (no-color.org).
+  // NO_COLOR applies if it is set and not empty (no-color.org).
   const char* no_colour = std::getenv("NO_COLOR");
   return isatty(STDERR_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
 }
@@ -120,7 +120,8 @@ void Screen::progress(double fraction, const std::string& note) {
   const double elapsed = time - begun_;
   if (!due(elapsed)) return;
   shown_ = time;
-  // At the pace since the beginning, of which a resumed work had some done before.
+  // Extrapolates the pace since the start of this process; resumed work does not count what was
+  // done before.
   const std::optional<double> left =
       done > before_ ? std::optional<double>(elapsed * (1 - done) / (done - before_))
                      : std::nullopt;

@@ -6,44 +6,44 @@
 
 namespace popflow {
 
-/// Output to the user while the program works: results on one stream (standard output), messages,
-/// warnings and progress on another (standard error). Not for use by several threads at once.
+/// The program's output to the user: results on one stream (standard output); messages, warnings
+/// and progress on another (standard error). Not thread-safe.
 class Screen {
  public:
-  /// When progress is shown.
+  /// When and how progress is shown.
   enum class Progress {
-    automatic,  ///< if the work takes long: a bar on a terminal, else a plain line now and then
-    always,     ///< from the start; off a terminal a plain line a second
-    json,       ///< from the start, for programs: an object a line, of messages as well
+    automatic,  ///< for long work: a bar on a terminal, otherwise a plain line now and then
+    always,     ///< from the start; without a terminal a plain line per second
+    json,       ///< from the start, for programs: one JSON object per line, for messages as well
     never,
   };
 
   struct Options {
-    std::string program = "popflow";  ///< how the user calls the program
-    bool quiet = false;               ///< warnings alone: no messages, progress or results
+    std::string program = "popflow";  ///< name by which the user calls the program
+    bool quiet = false;               ///< warnings only: no messages, progress or results
     Progress progress = Progress::automatic;
-    bool terminal = false;  ///< the messages' stream is a terminal
-    bool colour = false;    ///< the messages' stream takes colours
-    /// Seconds since any fixed moment; a steady clock if empty.
+    bool terminal = false;  ///< whether the messages' stream is a terminal
+    bool colour = false;    ///< whether the messages' stream supports colours
+    /// Returns seconds since any fixed moment; a steady clock if empty.
     std::function<double()> clock = {};
   };
 
-  /// Writes to nothing: for use as a library, and for tests.
+  /// Discards all output: for use as a library, and for tests.
   Screen() = default;
   /// The streams must outlive the Screen.
   Screen(std::ostream& results, std::ostream& messages, Options options);
-  /// Standard output and standard error, with a terminal's abilities as found.
+  /// A screen on standard output and standard error, with the terminal's properties.
   static Screen standard(const std::string& program, bool quiet, Progress progress);
 
-  /// A message.
+  /// Shows a message.
   void message(const std::string& text);
-  /// A sentence that the user should not miss; shown also when quiet.
+  /// Shows a warning, even when quiet.
   void warning(const std::string& text);
-  /// The result; one or more lines.
+  /// Shows a result of one or more lines.
   void result(const std::string& text);
 
-  /// To be called often: `fraction` of the work is done (0 to 1); `note` describes the position.
-  /// Shows something only when it is time for it.
+  /// Reports that `fraction` of the work is done (0 to 1); `note` describes the position. To be
+  /// called often: limits the rate of updates itself.
   void progress(double fraction, const std::string& note);
   /// Removes the bar; the next progress() begins new work.
   void progress_done();
@@ -61,13 +61,13 @@ class Screen {
   std::ostream* results_ = nullptr;
   std::ostream* messages_ = nullptr;
   Options options_;
-  double begun_ = -1;  ///< when the current work began; negative: none
-  double before_ = 0;  ///< the share of it that was done then
-  double shown_ = -1;  ///< when progress was last shown; negative: not yet
-  bool bar_ = false;   ///< a bar is on the terminal's last line
+  double begun_ = -1;  ///< start of the current work; negative: none
+  double before_ = 0;  ///< fraction that was done at the start
+  double shown_ = -1;  ///< when progress was last shown; negative: never
+  bool bar_ = false;   ///< whether a bar is on the terminal's last line
 };
 
-/// Does standard error take colours? Only on a terminal, and not under NO_COLOR.
+/// Whether standard error supports colours: only on a terminal without NO_COLOR.
 bool error_stream_takes_colours();
 
 }  // namespace popflow

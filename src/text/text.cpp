@@ -20,7 +20,7 @@ std::string formatted(const char* format, double value) {
   return buffer.data();
 }
 
-/// The width of each column but the last; 0 where it is empty in every row.
+/// Width of each column but the last; 0 if the column is empty in every row.
 std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -35,7 +35,7 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  // Every byte but the continuation bytes of UTF-8 begins a character.
+  // Every byte except UTF-8 continuation bytes begins a character.
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
 }
@@ -50,7 +50,7 @@ std::string counted(const std::vector<std::uint64_t>& counts,
 
 namespace {
 
-/// The number of backslashes from `at` on.
+/// Number of backslashes from `at` on.
 std::size_t backslashes(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of('\\', at), text.size()) - at;
 }
@@ -216,7 +216,7 @@ std::string digits(double value, int number) {
 std::string with_error(double value, double error) {
   if (!std::isfinite(value)) return "-";
   if (!(error > 0) || !std::isfinite(error)) return rounded(value);
-  // The place of the error's second digit; at most 12 digits of the value.
+  // Decimal place of the error's second digit; at most 12 digits of the value.
   const int place = static_cast<int>(std::floor(std::log10(error))) - 1;
   const double magnitude = std::max(std::abs(value), error);
   const int first = static_cast<int>(std::floor(std::log10(magnitude)));
@@ -240,7 +240,7 @@ std::string hexadecimal(std::uint64_t number) {
 }
 
 std::string duration(double seconds) {
-  // Beyond this the number of seconds is of no use and might overflow.
+  // Longer durations are of no use and might overflow.
   constexpr double longest = 1e9;
   if (!(seconds < longest)) return "very long";
   const auto total = static_cast<long>(std::lround(std::max(seconds, 0.0)));

@@ -9,13 +9,13 @@
 
 namespace popflow::text {
 
-/// Columns that pages of text are wrapped to.
+/// Width to which pages of text are wrapped.
 inline constexpr std::size_t page_width = 90;
 
-/// Characters on the screen, not bytes: the papers' symbols are UTF-8.
+/// Width in characters, not bytes: the papers' symbols are UTF-8.
 std::size_t display_width(std::string_view text);
 
-/// A blank at which no line is broken, as between a name and its value.
+/// A blank at which lines are not broken, for example between a name and its value.
 inline constexpr char kHeld = '\x1f';
 
 /// Breaks `text` at blanks into lines of at most `width` characters (longer words are not broken).
@@ -24,30 +24,30 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 /// A paragraph, wrapped, each line after `indent` blanks.
 std::string paragraph(std::string_view text, std::size_t indent = 0);
 
-/// Rows in aligned columns, two blanks between them, the last column wrapped. Columns that are
+/// Rows in aligned columns, two blanks between them, with the last column wrapped. Columns that are
 /// empty in every row are left out.
 std::string columns(const std::vector<std::vector<std::string>>& rows, std::size_t indent = 2);
 
 /// `words` joined by `separator`.
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 
-/// "a, b or c": the words among which a user may choose.
+/// "a, b or c": a list of alternatives.
 std::string one_of(const std::vector<std::string>& words);
 
-/// "3 complete, 1 missing": those of `words` that are counted at all.
+/// "3 complete, 1 missing": those of `words` with a positive count.
 std::string counted(const std::vector<std::uint64_t>& counts,
                     const std::vector<std::string>& words);
 
-/// The parts of `text` between separators; one after a backslash separates nothing. Of backslashes
-/// before a separator or the end two stand for one, so that a part may end with one; others are
-/// themselves.
+/// Splits `text` at separators, except after a backslash. Before a separator or the end, two
+/// backslashes stand for one, so that a part may end with a backslash; other backslashes are
+/// literal.
 std::vector<std::string> split(std::string_view text, char separator);
-/// `part`, for split() to find whole.
+/// Escapes `part`, so that split() keeps it whole.
 std::string escaped(std::string_view part, char separator);
 
-/// The parts of `text` between blanks.
+/// Splits `text` at blanks.
 std::vector<std::string> split_words(std::string_view text);
-/// The lines of a text, without their ends.
+/// Splits a text into lines, without their ends.
 std::vector<std::string> lines(const std::string& text);
 
 /// The placeholder of an option's value: N, X, WORD, FILE, TEXT, X,Y,...; empty for a flag.
@@ -59,26 +59,26 @@ std::string option_form(const Parameter& parameter);
 /// Allowed values of a parameter: "at least 2", "a, b".
 std::string allowed_values(const Parameter& parameter);
 
-/// The default as help shows it; empty where there is nothing to show.
+/// The default as help shows it; empty if there is nothing to show.
 std::string shown_default(const Parameter& parameter);
 
-/// A number for people: six digits.
+/// Formats a number for people, to six digits.
 std::string rounded(double value);
 
-/// A number of so many digits.
+/// Formats a number to `number` digits.
 std::string digits(double value, int number = 3);
 
-/// "0.4318 ± 0.0012": the error to two digits, the value to the same place. Without an error the
-/// value alone, "-" where there is none.
+/// "0.4318 ± 0.0012": the error to two digits, the value to the same decimal place. Without an
+/// error the value alone; "-" without a value.
 std::string with_error(double value, double error);
 
-/// Sixteen digits, for a hash.
+/// Sixteen hexadecimal digits, for a hash.
 std::string hexadecimal(std::uint64_t number);
 
 /// Seconds as 0:07, 12:34 or 1:02:03.
 std::string duration(double seconds);
 
-/// Seconds as measured: 0.0123 s, 12.3 s, 1234 s.
+/// Formats a measured time in seconds: 0.0123 s, 12.3 s, 1234 s.
 std::string measured(double seconds);
 
 }  // namespace popflow::text

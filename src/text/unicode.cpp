@@ -13,8 +13,8 @@ constexpr char32_t kSoftHyphen = 0xAD;
 constexpr char32_t kCyrillicShortI = 0x439;
 constexpr char32_t kCyrillicShortU = 0x45E;
 
-/// A longer run of marks is cut: sorting the marks takes time that grows with the square of their
-/// number. Unicode's Stream-Safe Text Format allows 30.
+/// Longer runs of marks are split, because sorting the marks takes quadratic time. Unicode's
+/// Stream-Safe Text Format allows 30.
 constexpr std::size_t kLongestCluster = 128;
 
 utf8proc_category_t category(char32_t c) {
@@ -45,7 +45,7 @@ bool is_invisible(char32_t c) { return is_between(c, UTF8PROC_CATEGORY_CC, UTF8P
 
 char32_t base_letter(char32_t c) {
   if (c == kCyrillicShortI || c == kCyrillicShortU) return c;
-  std::array<utf8proc_int32_t, 8> parts{};  // a canonical decomposition has 4 at most
+  std::array<utf8proc_int32_t, 8> parts{};  // a canonical decomposition has at most 4 code points
   constexpr auto kOptions =
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE | UTF8PROC_STRIPMARK);
   const utf8proc_ssize_t count =
@@ -65,7 +65,7 @@ void append_utf8(std::string& text, char32_t c) {
 std::u32string_view Folding::take(char32_t c) {
   folded_.clear();
   if (c == kSoftHyphen) return folded_;
-  // Characters combine within a grapheme cluster alone.
+  // Characters combine only within a grapheme cluster.
   const bool complete =
       !cluster_.empty() && (cluster_.size() >= kLongestCluster ||
                             utf8proc_grapheme_break(static_cast<utf8proc_int32_t>(cluster_.back()),
@@ -82,14 +82,13 @@ std::u32string_view Folding::finish() {
 }
 
 void Folding::fold() {
-  if (cluster_.size() == 1 && cluster_[0] < 0x80) {  // for speed alone
+  if (cluster_.size() == 1 && cluster_[0] < 0x80) {  // fast path
     const char32_t c = cluster_[0];
     folded_.push_back(c >= U'A' && c <= U'Z' ? c + (U'a' - U'A') : c);
     cluster_.clear();
     return;
   }
-  // Marks are put in their order before folding: U+0345 folds to a letter, which later marks would
-  // go to.
+  // Marks are sorted before folding: U+0345 folds to a letter, to which later marks would attach.
   bytes_.clear();
   for (const char32_t c : cluster_) append_utf8(bytes_, c);
   decompose(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE);
@@ -104,7 +103,7 @@ void Folding::fold() {
   cluster_.clear();
 }
 
-/// The code points of `bytes_`, decomposed, into `points_`.
+/// Decomposes `bytes_` into code points, in `points_`.
 void Folding::decompose(int options) {
   points_.resize(4 * bytes_.size());
   for (;;) {

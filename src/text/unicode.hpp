@@ -6,27 +6,28 @@
 
 namespace popflow::text {
 
-/// White space: Unicode's property White_Space.
+/// Whether c is white space: Unicode's property White_Space.
 [[nodiscard]] bool is_space(char32_t c);
 
-/// A letter of any alphabet: Unicode's category L.
+/// Whether c is a letter of any alphabet: category L.
 [[nodiscard]] bool is_letter(char32_t c);
 
-/// A combining mark, such as an accent of its own or a dependent vowel sign: category M.
+/// Whether c is a combining mark, such as a separate accent or a dependent vowel sign: category M.
 [[nodiscard]] bool is_mark(char32_t c);
 
-/// A digit or another number, such as a half or a Roman numeral: category N.
+/// Whether c is a digit or another number, such as a half or a Roman numeral: category N.
 [[nodiscard]] bool is_number(char32_t c);
 
-/// A joiner inside words: U+200C (zero-width non-joiner) or U+200D (zero-width joiner).
+/// Whether c is a joiner inside words: U+200C (zero-width non-joiner) or U+200D (zero-width
+/// joiner).
 [[nodiscard]] bool is_joiner(char32_t c);
 
-/// A control or format character, which shows nothing by itself: categories Cc and Cf.
+/// Whether c is a control or format character, which is invisible by itself: categories Cc and Cf.
 [[nodiscard]] bool is_invisible(char32_t c);
 
-/// The letter without its marks: e for U+00E9 (e with acute). A character that does not come apart
+/// The letter without its marks: e for U+00E9 (e with acute). A character that does not decompose
 /// into one letter and marks is its own base. So are the Cyrillic short i (U+0439) and short u
-/// (U+045E): they are consonants, although Unicode takes them for the vowels with a breve.
+/// (U+045E): they are consonants, although Unicode decomposes them into vowels with a breve.
 [[nodiscard]] char32_t base_letter(char32_t c);
 
 /// Appends a code point in UTF-8.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
 
-/// Room for any name of ours, and for a few lines of the terminal.
+/// Enough for any name in this program, and for a few lines of the terminal.
 constexpr std::size_t kQuotedBytes = 200;
 
 /// Length in bytes of the well-formed UTF-8 character at the start of `text`; 0 if there is none.
@@ -22,15 +22,16 @@ std::size_t character_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF show in the second byte.
+  // The second byte reveals overlong forms, surrogates, and code points beyond U+10FFFF.
   const unsigned char second = byte(1);
   const bool forbidden = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
                          (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
   return forbidden ? 0 : length;
 }
 
-/// Is the well-formed character a control character: below U+0020, U+007F to U+009F, or one that
-/// turns lines or the direction of writing (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)?
+/// Whether the well-formed character is a control character: below U+0020, U+007F to U+009F, or one
+/// that breaks lines or changes the direction of writing (U+200E, U+200F, U+2028 to U+202E, U+2066
+/// to U+2069).
 bool is_control(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
@@ -43,7 +44,7 @@ bool is_control(std::string_view character) {
   return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
-/// `text` with every character that is malformed, or that `keep` refuses, replaced.
+/// Replaces every character of `text` that is malformed or refused by `keep`.
 template <class Keep>
 std::string filtered(std::string_view text, Keep keep) {
   std::string valid;
@@ -80,7 +81,7 @@ std::string in_line(std::string_view text) {
 }
 
 std::string in_sentence(std::string_view words) {
-  // Only the kept part is examined; a character cut in two shows as replaced.
+  // Bytes beyond the limit need no check; a character cut by it is shown as replaced.
   const std::string line = in_line(words.substr(0, kQuotedBytes));
   return words.size() <= kQuotedBytes ? line : line + "...";
 }

@@ -6,22 +6,22 @@
 
 namespace popflow::text {
 
-/// `text` with every byte that is not part of valid UTF-8 (and every NUL) replaced by U+FFFD: one
-/// stray byte, from a file name in another encoding, would make some readers refuse the file.
+/// `text` with every byte that is not part of valid UTF-8 (and every NUL) replaced by U+FFFD. A
+/// single stray byte, such as from a file name in another encoding, would make some readers refuse
+/// the file.
 [[nodiscard]] std::string as_utf8(std::string_view text);
 
-/// The longest beginning of the valid UTF-8 `text` with at most `bytes` bytes and no cut character.
+/// Longest prefix of the valid UTF-8 `text` with at most `bytes` bytes and no cut character.
 [[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t bytes);
 
-/// `text`, which somebody else wrote, as it may go to a terminal: valid UTF-8 in which control
-/// characters other than newline and tab are replaced by U+FFFD.
+/// Makes untrusted `text` safe for a terminal: valid UTF-8 in which control characters other than
+/// newline and tab are replaced by U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// Printable text in one line: newlines and tabs are replaced, too.
+/// Like printable(), but in one line: newlines and tabs are replaced, too.
 [[nodiscard]] std::string in_line(std::string_view text);
 
-/// A name or a few words that somebody else wrote, within a sentence: printable, in one line, cut
-/// if it is long.
+/// Makes an untrusted name or phrase fit for a sentence: printable, in one line, cut if long.
 [[nodiscard]] std::string in_sentence(std::string_view words);
 
 }  // namespace popflow::text

@@ -1,4 +1,4 @@
-// Generates the program's documents from its tables: generate_docs FOLDER.
+// Generates the program's documents from its tables. Usage: generate_docs FOLDER.
 
 #include <exception>
 #include <filesystem>

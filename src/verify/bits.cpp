@@ -1,5 +1,5 @@
-// What must be the same to the bit: with any number of threads, after resuming, from a file of the
-// problem.
+// Checks of bit-for-bit reproducibility: with any number of threads, after resuming, and from a
+// problem file.
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ namespace popflow::verification {
 
 namespace {
 
-/// Counts what differs, and remembers the first.
+/// Counts the differences and remembers the first one.
 class Differences {
  public:
   void same(bool equal, const std::string& what) {
@@ -44,14 +44,14 @@ class Differences {
 };
 
 bool same_observables(std::vector<double> a, std::vector<double> b) {
-  // The sign and the digits of a NaN say nothing.
+  // The sign and the payload of a NaN are ignored.
   for (std::vector<double>* values : {&a, &b})
     for (double& value : *values)
       if (std::isnan(value)) value = 0.25;
   return same_bits(a, b);
 }
 
-/// Steps of the configured method, for a bounded stretch.
+/// Driver with the configured method, and a bounded stretch of time.
 struct Stretch {
   State x;
   Regime regime;
@@ -78,11 +78,11 @@ struct Stretch {
   }
 };
 
-/// Advances a driver by way of save times, some of which it may have passed.
+/// Advances a driver through save times, some of which it may have passed.
 class Journey {
  public:
   Journey(double end, int saves) : end_(end), saves_(saves) {}
-  /// Returns how it ended.
+  /// Advances to the end and returns how the run ended.
   Outcome::Kind go_on(Driver& driver) {
     Outcome::Kind kind = Outcome::Kind::reached;
     while (next_ <= saves_ && kind == Outcome::Kind::reached) {
@@ -98,9 +98,9 @@ class Journey {
   int next_ = 1;
 };
 
-/// Drives afresh, cuts and restores: the number of places where the end has other bits. Drivers
-/// need not ask after every step whether they are interrupted, but each time they are told to
-/// advance: a run of few steps is cut at its save times.
+/// Runs afresh, interrupts and restores; returns the number of interruptions after which the end
+/// differs in any bit. Drivers need not check for an interrupt after every step, but do so in each
+/// call of advance(): a run of few steps is interrupted at its save times.
 template <class Make>
 void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Differences& found) {
   const std::unique_ptr<Driver> whole = make(DriverHooks{});
@@ -115,7 +115,7 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
     self = begun.get();
     Journey journey(end, cuts);
     if (journey.go_on(*begun) != Outcome::Kind::interrupted)
-      continue;  // its last stretch is longer
+      continue;  // the restored run has a longer last stretch
     const ResumePoint point = begun->resume_point();
     const std::int64_t cut = begun->statistics().accepted;
     any = any || cut > 0;
@@ -128,7 +128,7 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
   if (expected.counts.accepted >= cuts) found.same(any, what + " could not be cut");
 }
 
-/// An empty folder that goes with all that is in it.
+/// Temporary folder, removed with its contents.
 class Folder {
  public:
   Folder() {
@@ -167,7 +167,7 @@ Checks check_threads(const Subject& subject) {
     const Outcome::Kind kind = driver->advance(run.end).kind;
     return Stretch(*driver, kind);
   };
-  // As an ensemble computes them: at the same time, with one System, which must keep nothing.
+  // As in an ensemble: concurrently and with one System, which must not keep any state.
   constexpr std::uint32_t kRuns = 12;
   const auto ensemble = [&](const System& system, const NoisyRun& run, Workers& workers) {
     std::vector<std::optional<Stretch>> ends(kRuns);

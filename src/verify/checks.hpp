@@ -8,7 +8,7 @@
 
 namespace popflow::verification {
 
-/// The larger of what was measured in parts of what is allowed, over many places.
+/// Largest ratio of a measured value to its allowed value, over many places.
 class Worst {
  public:
   void add(double measured, double allowed, const std::string& where) {
@@ -23,7 +23,7 @@ class Worst {
   }
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] const std::string& where() const { return where_; }
-  /// What the worst place makes of a check.
+  /// The check's result at the worst place.
   [[nodiscard]] Check check(const std::string& name, const std::string& note) const {
     return {name,      part_ <= 1 ? Check::Verdict::ok : Check::Verdict::fails,
             measured_, allowed_,
@@ -45,7 +45,7 @@ inline Check skipped(const std::string& name, const std::string& why) {
 
 using Checks = std::vector<Check>;
 
-// Each gives its rows; none where nothing is declared that it could check.
+// Each function returns its rows: none if the system declares nothing that it checks.
 Checks check_finite(const Subject& subject);
 Checks check_observables(const Subject& subject);
 Checks check_gradient(const Subject& subject);

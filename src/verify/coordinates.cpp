@@ -1,5 +1,4 @@
-// The same flow in other coordinates: those in which nothing is reduced, and those that noise
-// moves.
+// Compares the flow in different coordinates: without reduction, and those in which noise acts.
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +16,8 @@ namespace {
 constexpr std::size_t kLargest = 200'000;
 constexpr std::size_t kThoroughLargest = 5'000'000;
 
-/// Times at which flows are compared: early ones, that any state can be followed to, and the
-/// points' own.
+/// Times at which flows are compared: early ones, which any flow can reach, and the times of the
+/// points.
 std::vector<double> times_of(const Subject& subject) {
   std::vector<double> times = {0.2 * subject.window(), subject.window()};
   for (const Point& point : subject.points()) times.push_back(point.t);
@@ -26,7 +25,8 @@ std::vector<double> times_of(const Subject& subject) {
   return times;
 }
 
-/// Observables of a flow at these times; fewer if a bounded number of steps does not get there.
+/// Observables of a flow at these times; fewer if a bounded number of steps does not reach them
+/// all.
 std::vector<std::vector<double>> along(const Subject& subject, const System& system,
                                        const std::vector<double>& times, double rtol) {
   FlowDriver::Options options = subject.flow_options();
@@ -47,7 +47,7 @@ std::vector<std::vector<double>> along(const Subject& subject, const System& sys
   return values;
 }
 
-/// The largest relative difference of an observable, and how many of the times were reached.
+/// Largest relative difference of an observable, and the number of times reached.
 std::pair<Worst, std::size_t> difference(const Subject& subject, const System& other, double rtol) {
   const std::vector<double> at = times_of(subject);
   const auto here = along(subject, subject.system(), at, rtol),
@@ -61,7 +61,8 @@ std::pair<Worst, std::size_t> difference(const Subject& subject, const System& o
       for (const double value : {here[k][i], there[k][i]})
         if (!std::isnan(value)) size = std::max(size, std::abs(value));
     for (std::size_t k = 0; k < times; ++k) {
-      // What one knows and the other does not is no difference; nor is what is rounding.
+      // Values that only one of the two knows are not compared, nor are differences at rounding
+      // level.
       if (std::isnan(here[k][i]) || std::isnan(there[k][i])) continue;
       worst.add(std::abs(here[k][i] - there[k][i]) / std::max(size, 1e-3), 1e-6,
                 infos[i].name + " at t = " + digits(at[k]));
@@ -73,14 +74,15 @@ std::pair<Worst, std::size_t> difference(const Subject& subject, const System& o
 Check compare(const Subject& subject, const System& other, const std::string& name,
               const std::string& what) {
   const auto [worst, times] = difference(subject, other, 1e-11);
-  if (times < 2) return skipped(name, "the steps of " + what + " are too many");
-  if (!worst.any()) return skipped(name, "there is no observable that both have");
+  if (times < 2) return skipped(name, what + " needs too many steps");
+  if (!worst.any()) return skipped(name, "the two have no observable in common");
   const double end = times_of(subject)[times - 1];
   const std::string note = "relative difference of an observable from " + what +
                            " up to t = " + digits(end) + "; most: " + worst.where();
   Check check = worst.check(name, note);
   if (check.verdict == Check::Verdict::ok || !subject.no_tolerance().empty()) return check;
-  // An observable that magnifies the integrator's error: the difference goes with the tolerance.
+  // An observable may magnify the integrator's error; the difference then shrinks with the
+  // tolerance.
   const Check loose = difference(subject, other, 1e-9).first.check(name, "");
   check.note += ", at rtol 1e-11; " + digits(loose.measured) + " at 1e-9";
   if (check.measured <= 0.1 * loose.measured) check.verdict = Check::Verdict::ok;
@@ -109,7 +111,7 @@ Checks check_reduction(const Subject& subject) {
     full = subject.make(config, subject.workers());
   } catch (const UsageError& error) {
     return {skipped(name, error.what())};
-  } catch (const InputError& error) {  // a start that was recorded in these coordinates alone
+  } catch (const InputError& error) {  // a recorded start that exists only in these coordinates
     return {skipped(name, error.what())};
   }
   const std::size_t n = full->system->shape().state_size();

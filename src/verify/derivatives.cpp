@@ -1,9 +1,9 @@
-// Declared derivatives against central differences of order four,
+// Compares declared derivatives with central differences of order four,
 //
 //   (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h,
 //
-// at several steps h, of which the best counts: a right derivative agrees at some step between
-// those that are too long for the formula and those too short for rounding, a wrong one at none.
+// for several steps h, of which the best counts. A correct derivative agrees for some step between
+// those too long for the formula and those dominated by rounding; a wrong one agrees for none.
 
 #include <Eigen/Core>
 #include <array>
@@ -19,13 +19,13 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
-constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // in parts of an entry's size
+constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // relative to an entry's size
 constexpr double kAllowed = 1e-6;                                   // relative
-constexpr double kTells = 0.01;           // an error that may be larger tells nothing
-constexpr std::size_t kAllEntries = 200;  // states up to this size: every entry by itself
+constexpr double kTells = 0.01;           // a larger error bound is inconclusive
+constexpr std::size_t kAllEntries = 200;  // up to this state size, every entry is checked
 constexpr std::size_t kJacobian = 400;
 
-/// Is an error found, or would it have been?
+/// Whether the comparison is conclusive: an error was found, or would have been.
 bool tells(double error, double allowed) { return error > allowed || allowed <= kTells; }
 
 Vector random_vector(RandomStream& random, std::size_t n) {
@@ -38,7 +38,7 @@ double largest(const Vector& v) {
   return verification::largest({v.data(), static_cast<std::size_t>(v.size())});
 }
 
-/// The size of each entry: its block's scale, or its own where that is larger.
+/// Size of each entry: its block's scale, or its own magnitude if larger.
 Vector sizes(const System& system, const State& x) {
   Vector size(static_cast<Eigen::Index>(x.size()));
   Eigen::Index i = 0;
@@ -48,10 +48,10 @@ Vector sizes(const System& system, const State& x) {
   return size;
 }
 
-/// Errors of derivatives, from which places where all is rounding are kept apart.
+/// Errors of derivatives. Places where rounding dominates are kept separate.
 class Findings {
  public:
-  /// `of`: what the derivatives are of, in words.
+  /// `of`: names the derivatives in messages.
   explicit Findings(std::string of) : of_(std::move(of)) {}
   void add(double error, double allowed, const std::string& where) {
     if (tells(error, allowed))
@@ -76,7 +76,8 @@ class Findings {
 
 class Loss {
  public:
-  /// With it the right-hand side `f` of the same state is looked at in other last digits.
+  /// Also evaluates the right-hand side `f` with the state's last digits changed, to measure
+  /// rounding.
   Loss(const System& system, const Point& at, const std::vector<double>& f, std::uint64_t seed)
       : flow_(system.capabilities().gradient_flow),
         at_(at),
@@ -85,8 +86,8 @@ class Loss {
     const auto flow = Vector::Map(f.data(), rhs_rounding_.size());
     const double here = flow_->loss(at.view(), at.t);
     rounding_ = kRounding * std::max(magnitude(here), 1e-3);
-    // Terms of the loss may cancel, as at the minimum of a difference. Several times, since digits
-    // may change by chance as if nothing did.
+    // Terms of the loss may cancel, as at the minimum of a difference. Repeated, because a single
+    // change of digits may have no effect by chance.
     constexpr std::uint64_t kTimes = 8;
     for (std::uint64_t k = 0; k < kTimes; ++k) {
       const Point near = shaken(at, seed + k);
@@ -96,9 +97,9 @@ class Loss {
           (Vector::Map(other.data(), rhs_rounding_.size()) - flow).cwiseAbs());
     }
   }
-  /// By how much the state's last digits change the right-hand side's entries.
+  /// Change of the right-hand side's entries when the state's last digits change.
   [[nodiscard]] const Vector& rhs_rounding() const { return rhs_rounding_; }
-  /// The derivative along v by steps of h v, and what rounding does to it.
+  /// Derivative along v from steps h v, and its rounding error.
   struct Slope {
     double value, rounding;
   };
@@ -106,7 +107,7 @@ class Loss {
     const double near = value(h * v) - value(-h * v), far = value(2 * h * v) - value(-2 * h * v);
     return {(8 * near - far) / (12 * h), rounding_ / h};
   }
-  /// The same along one axis.
+  /// Derivative along one axis.
   Slope along(std::size_t i, double h) {
     const auto at = [&](double step) {
       const double before = moved_[i];
@@ -138,7 +139,7 @@ class Loss {
   Vector rhs_rounding_;
 };
 
-/// Every entry, block by block.
+/// Compares every entry, block by block.
 void compare_entries(const System& system, const Point& at, std::uint64_t seed,
                      RandomStream& random, Findings& worst) {
   const std::size_t n = at.x.size();
@@ -179,8 +180,8 @@ void compare_entries(const System& system, const Point& at, std::uint64_t seed,
     worst.add(best[b], allowed[b], blocks[b].name + " at " + at.where);
 }
 
-/// Random directions u in each block: <rhs, u> = -<M grad L, u> = -dL along M u, where M, the
-/// preconditioner, is symmetric. False where it is not.
+/// Compares random directions u in each block: <rhs, u> = -<M grad L, u> = -dL along M u, where the
+/// preconditioner M is symmetric. Returns false if M is not.
 bool compare_directions(const System& system, const Point& at, std::uint64_t seed,
                         RandomStream& random, std::size_t directions, Findings& worst) {
   const std::size_t n = at.x.size();
@@ -253,7 +254,7 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
                             (entries ? "every entry" : "random directions")));
 }
 
-/// A state's Jacobian held against differences of the right-hand side.
+/// Compares a state's Jacobian with differences of the right-hand side.
 class JacobianAt {
  public:
   JacobianAt(const Subject& subject, const Point& at)
@@ -269,7 +270,7 @@ class JacobianAt {
     const auto jacobian = system_.capabilities().jacobian;
     stated_.setZero();
     jacobian->jacobian(at.view(), at.t, stated_, in_time_);
-    // Columns far below the others are differences of rounding.
+    // Columns far smaller than the others consist of rounding.
     smallest_ = 1e-3 * stated_.cwiseAbs().maxCoeff();
     Eigen::MatrixXd elsewhere = Eigen::MatrixXd::Zero(stated_.rows(), stated_.cols());
     std::vector<double> ignored(n_);
@@ -281,13 +282,13 @@ class JacobianAt {
       rhs_rounding_ = std::max(rhs_rounding_, magnitude(f_near[i] - f_[i]));
   }
 
-  /// Adds the columns and the explicit derivative by the time.
+  /// Adds the columns and the explicit time derivative.
   void add(Findings& worst) {
     std::vector<Column> columns;
     for (std::size_t i = 0; i < n_; ++i) {
       const auto e = static_cast<Eigen::Index>(i);
-      // An entry that the regime holds in place: states with another value are not of the regime,
-      // so there is no derivative along it.
+      // An entry that the regime holds fixed: states with another value are not in the regime, so
+      // the derivative along the entry does not exist.
       const bool held =
           !at_.regime.empty() && f_[i] == 0 && stated_.row(e).isZero(0) && stated_.col(e).isZero(0);
       columns.push_back(held ? Column{0, kAllowed, false} : column(i));
@@ -296,8 +297,8 @@ class JacobianAt {
     std::size_t i = 0;
     for (const StateBlock& block : system_.shape().blocks)
       for (std::size_t k = 0; k < block.size; ++k, ++i) {
-        // Where the right-hand side has a kink there is no derivative along this entry; none is
-        // needed where no other entry moves it and it is at rest itself, so that it stays there.
+        // At a kink of the right-hand side the derivative along this entry does not exist. None is
+        // needed if the entry is at rest and no other entry moves it, because it then stays there.
         if (columns[i].kink && !moves_[i] && f_[i] == 0) continue;
         worst.add(columns[i].error, columns[i].allowed,
                   "the column of " + block.name + "[" + std::to_string(k) + "] at " + at_.where);
@@ -306,20 +307,21 @@ class JacobianAt {
   }
 
  private:
-  /// The relative error of a column, at the best step, and how large it may be there: rounding of
-  /// the right-hand side is all that differences know of columns that are far smaller than it. What
-  /// the last digits of the state change, in the right-hand side (whose terms may cancel, as near a
-  /// state of rest) or in the column, is known no better than by them.
+  /// Relative error of a column at the best step, and the allowed error there. Differences cannot
+  /// resolve columns far below the rounding of the right-hand side. The effect of changing the
+  /// state's last digits, on the right-hand side (whose terms may cancel, as near a state of rest)
+  /// or on the column, bounds the accuracy of both.
   struct Column {
     double error, allowed;
-    bool kink;  ///< slopes on either side differ
+    bool kink;  ///< the one-sided slopes differ
   };
 
   Column column(std::size_t i) {
     const auto e = static_cast<Eigen::Index>(i);
     const Vector still = moved(i, 0);
     Column best = {INFINITY, kAllowed, false};
-    // A slope far below what it is on the way is next to nothing, like a column far below others.
+    // A slope far smaller than those along the way counts as zero, like a column far below the
+    // others.
     double smallest = smallest_;
     Vector bend_before = Vector::Constant(still.size(), INFINITY);
     for (const double step : kSteps) {
@@ -336,8 +338,8 @@ class JacobianAt {
       const double rounding = std::max(kRounding * most, rhs_rounding_) / h;
       const double can_be = kAllowed + (rounding + column_rounding_[e]) / unit;
       if (error / can_be < best.error / best.allowed) best = {error, can_be, best.kink};
-      // By how much the slopes of each entry differ: as the step where there is a second
-      // derivative.
+      // Difference of the one-sided slopes of each entry; proportional to the step if a second
+      // derivative exists.
       const Vector bend = (forth + back - 2 * still).cwiseAbs() / h;
       best.kink = best.kink ||
                   ((bend.array() > 0.5 * bend_before.array()) && (bend.array() > rounding)).any();
@@ -346,7 +348,7 @@ class JacobianAt {
     return best;
   }
 
-  /// The right-hand side with one entry moved; takes down which others are then in motion.
+  /// Right-hand side with one entry moved. Records which other entries are then in motion.
   Vector moved(std::size_t i, double step) {
     State y = at_.x;
     y[i] += step;
@@ -373,7 +375,7 @@ class JacobianAt {
       const double most = difference.cwiseAbs().maxCoeff();
       const double unit = std::max(most, 1e-3 * verification::largest(f_));
       const double error = largest(Vector(stated - difference)) / (unit > 0 ? unit : 1);
-      // A right-hand side without the time has no rounding either.
+      // A right-hand side that does not depend on the time has no rounding from it.
       const double can_be =
           kAllowed + (most > 0 ? kRounding * verification::largest(f_) / h / unit : 0);
       if (error / can_be >= best / allowed) continue;
@@ -392,7 +394,7 @@ class JacobianAt {
   Vector size_;
   Eigen::RowVectorXd column_rounding_;
   double rhs_rounding_ = 0, smallest_ = 0;
-  std::vector<bool> moves_;  ///< entries that are moved where another one has another value
+  std::vector<bool> moves_;  ///< entries that move when another entry changes
 };
 
 }  // namespace
@@ -432,15 +434,15 @@ Checks check_parts(const Subject& subject) {
   const System& system = subject.system();
   const Capability<Separable> separable = system.capabilities().separable;
   if (!separable) return {};
-  constexpr double kOfTheWhole = 1e-12;  // sums may be rounded in another order
-  constexpr std::size_t kPlaces = 7;     // of a part
+  constexpr double kOfTheWhole = 1e-12;  // sums may be rounded in a different order
+  constexpr std::size_t kPlaces = 7;     // per part
   const std::size_t n = subject.size();
   const std::span<const std::size_t> order = separable->part_order();
   const std::size_t passing = passage_items(system.info(), system.shape());
   Worst worst;
   std::vector<double> whole(n), parts(n), x(kPlaces), values(passing);
   std::vector<double> passages;
-  passages.resize(passing / n * kPlaces);  // gcc 14 warns of a constructor that takes this
+  passages.resize(passing / n * kPlaces);  // gcc 14 warns about a constructor call here
   for (const Point& point : subject.points()) {
     system.rhs(point.view(), point.t, whole);
     if (passing > 0) system.capabilities().events->passage_functions(point.view(), point.t, values);

@@ -1,5 +1,5 @@
-// Whether all that the other checks compare is finite, so that a NaN has its name and its place
-// before it spoils what is made of it.
+// Checks that all values used by the other checks are finite, so that a NaN is reported with its
+// name and place before it spoils derived results.
 
 #include <cmath>
 
@@ -9,8 +9,8 @@ namespace popflow::verification {
 
 namespace {
 
-/// "x is NaN", of the first of these numbers that is not finite; empty: all are. Numbers that start
-/// as NaN may just not be `written`.
+/// "x is NaN", for the first of these numbers that is not finite; empty if all are. Numbers preset
+/// to NaN may simply not have been `written`.
 template <class Name>
 std::string not_finite(std::span<const double> values, Name&& name, bool written = true) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -21,7 +21,7 @@ std::string not_finite(std::span<const double> values, Name&& name, bool written
   return "";
 }
 
-/// What is not finite at a state, or throws there; empty: nothing.
+/// Describes a non-finite value or an exception at a state; empty if there is none.
 std::string not_finite_at(const System& system, const Point& at) {
   const Capabilities can = system.capabilities();
   const auto entry = [&](std::size_t i) { return system.shape().name_of_entry(i); };
@@ -75,7 +75,7 @@ Checks check_finite(const Subject& subject) {
     check.verdict = Check::Verdict::fails;
     check.note += "; first: " + faults.front();
   }
-  if (!subject.moves()) check.note += "; nothing else can be looked at";
+  if (!subject.moves()) check.note += "; nothing else can be checked";
   return {check};
 }
 

@@ -1,5 +1,5 @@
-// The formulas for many trajectories side by side against the System's own functions, at as many
-// different states as there are lanes.
+// Compares the formulas for SIMD lanes with the System's own functions, at as many different states
+// as there are lanes.
 
 #include <Eigen/Core>
 #include <cmath>
@@ -13,14 +13,14 @@ namespace popflow::verification {
 
 namespace {
 
-// Sums may be rounded in another order, and exponentials come from another formula; where terms
-// cancel, what the state's last digits change is allowed beside.
+// Sums may be rounded in a different order, and exponentials use another formula. Where terms
+// cancel, the effect of the state's last digits is allowed in addition.
 constexpr double kAlike = 1e-12;
 
-/// The points, then states around them, one for each lane.
+/// The points, followed by states around them, one per lane.
 std::vector<Point> side_by_side(const System& system, const std::vector<Point>& points,
                                 std::uint64_t seed) {
-  constexpr double kAround = 0.1;  // of an entry's size
+  constexpr double kAround = 0.1;  // relative to an entry's size
   RandomStream random(seed, Purpose::check, 7);
   std::vector<Point> states;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -35,7 +35,7 @@ std::vector<Point> side_by_side(const System& system, const std::vector<Point>& 
   return states;
 }
 
-/// Rows for a formula to write to, between others that it must leave alone.
+/// Rows for a formula to write to, between guard rows that it must leave alone.
 class GuardedRows {
  public:
   explicit GuardedRows(std::size_t rows) : rows_(rows), all_(rows + 2 * kGuards) {
@@ -46,7 +46,7 @@ class GuardedRows {
   [[nodiscard]] double at(std::size_t row, std::size_t lane) const {
     return all_.at(kGuards + row, lane);
   }
-  /// What is wrong with what was written; empty: nothing.
+  /// Describes what is wrong with the rows; empty if nothing.
   [[nodiscard]] std::string fault() const {
     for (std::size_t row = 0; row < rows_ + 2 * kGuards; ++row) {
       const bool guard = row < kGuards || row >= kGuards + rows_;
@@ -65,7 +65,7 @@ class GuardedRows {
   LaneRows all_;
 };
 
-/// The lanes of one System, filled with states.
+/// Lanes of one System, filled with states.
 class FilledLanes {
  public:
   FilledLanes(const System& system, const std::vector<Point>& points, std::uint64_t seed)
@@ -76,16 +76,17 @@ class FilledLanes {
         of_(formulas_.sizes.parameters),
         x_(system.shape().state_size()) {}
 
-  /// Compares all formulas. What is wrong with their form; empty: nothing.
+  /// Compares all formulas. Returns what is wrong with their form; empty if nothing.
   std::string compare(Worst& worst) {
     const Shape& shape = system_.shape();
     const Capability<Events> watched = system_.capabilities().events;
     const std::size_t n = shape.state_size(), events = watched ? shape.events.size() : 0;
     const std::size_t passages = watched ? passage_items(system_.info(), shape) : 0;
     if (std::string wrong = fill(); !wrong.empty()) return wrong;
-    if (formulas_.flow == nullptr) return "there is no formula of the flow";
-    if (formulas_.events == nullptr && events > 0) return "there is no formula of the events";
-    if (formulas_.passages == nullptr && passages > 0) return "there is no formula of the passages";
+    if (formulas_.flow == nullptr) return "the formula of the flow is missing";
+    if (formulas_.events == nullptr && events > 0) return "the formula of the events is missing";
+    if (formulas_.passages == nullptr && passages > 0)
+      return "the formula of the passages is missing";
 
     const Alone flow = [&](const Point& at, std::span<double> values) {
       system_.rhs(at.view(), at.t, values);
@@ -99,7 +100,7 @@ class FilledLanes {
         for (std::size_t i = events; i < values.size(); ++i)
           values[i] = watched->event_height(i - events, at.view(), at.t);
       };
-      // Of heights no more is asked than whether they stand out.
+      // Heights need only be accurate enough to tell whether they stand out.
       const Size size = [&](std::span<const double> values, std::size_t row) {
         const double own = of_itself(values, row);
         return row < events ? own : std::max(own, prominence[row - events]);
@@ -120,7 +121,7 @@ class FilledLanes {
 
  private:
   using Alone = std::function<void(const Point& at, std::span<double> values)>;
-  /// What the rounding of a row is in parts of.
+  /// Reference size to which the rounding of a row is relative.
   using Size = std::function<double(std::span<const double> values, std::size_t row)>;
   static double of_itself(std::span<const double> values, std::size_t row) {
     return std::abs(values[row]);
@@ -150,7 +151,7 @@ class FilledLanes {
 
   [[nodiscard]] std::size_t x_size() const { return system_.shape().state_size(); }
 
-  /// Of each event; 0 where it is no extremum.
+  /// Prominence of each event; 0 if the event is not an extremum.
   [[nodiscard]] std::vector<double> prominences() const {
     std::vector<double> found;
     for (const std::string& name : system_.shape().events)

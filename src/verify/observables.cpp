@@ -9,7 +9,7 @@ namespace popflow::verification {
 
 namespace {
 
-/// What is wrong with the numbers that `write` writes; empty: nothing.
+/// Describes what is wrong with the numbers that `write` writes; empty if nothing.
 template <class Write>
 std::string fault(const std::vector<std::string>& names, Write&& write) {
   constexpr std::size_t beyond = 8;
@@ -20,7 +20,7 @@ std::string fault(const std::vector<std::string>& names, Write&& write) {
     if (std::isinf(values[i])) return names[i] + " is infinite";
   }
   for (std::size_t i = names.size(); i < values.size(); ++i)
-    if (!is_untouched(values[i])) return "more is written than is declared";
+    if (!is_untouched(values[i])) return "more values are written than are declared";
   return "";
 }
 
@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
   return names;
 }
 
-/// An observable with a floor is never negative, but for what rounds to zero.
+/// An observable with a floor must not be negative, except by rounding.
 std::string fault_of_signs(const System& system, const Point& at) {
   const std::vector<double> values = observables_at(system, at);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -43,14 +43,15 @@ std::string fault_of_signs(const System& system, const Point& at) {
   return "";
 }
 
-/// What is wrong with the pieces of a recorded field, which may come from several threads.
+/// Describes what is wrong with the pieces of a recorded field, which may come from several
+/// threads.
 std::string fault_of_field(const System& system, const std::string& name, const Point& at) {
   const std::vector<FieldInfo>& infos = system.info().fields;
   const auto info = std::find_if(infos.begin(), infos.end(),
                                  [&](const FieldInfo& other) { return other.name == name; });
   if (info == infos.end()) return "the field " + name + " is not described";
   const std::size_t size = system.shape().size_of(info->dimensions);
-  std::vector<char> times(size, 0);  // that each number was handed out; 2: more than once
+  std::vector<char> times(size, 0);  // number of times each number was delivered, at most 2
   bool beyond = false;
   std::mutex mutex;
   system.field(name, at.view(), at.t, [&](std::size_t first, std::span<const double> values) {
@@ -68,7 +69,7 @@ std::string fault_of_field(const System& system, const std::string& name, const 
   return "";
 }
 
-/// What is wrong with the word for where a run has ended.
+/// Describes what is wrong with the outcome word of an ended run.
 std::string fault_of_outcome(const System& system, const Point& at) {
   const std::string word = system.capabilities().outcomes->outcome(at.view(), at.t);
   const std::vector<OutcomeInfo>& known = system.info().outcomes;
@@ -78,7 +79,7 @@ std::string fault_of_outcome(const System& system, const Point& at) {
   return declared ? "" : "the outcome \"" + word + "\" is not declared";
 }
 
-/// What is wrong with what the system tells of a state.
+/// Describes what is wrong with the system's output for a state.
 std::string fault_at(const System& system, const Point& at) {
   const Shape& shape = system.shape();
   const Capabilities can = system.capabilities();

@@ -1,4 +1,4 @@
-// The invariants that noise is projected onto against samples, which must keep them.
+// Checks that samples keep the invariants onto which the noise is projected.
 
 #include <cmath>
 
@@ -12,7 +12,7 @@ Checks check_projection(const Subject& subject) {
   const System& system = *noisy->system;
   const Capabilities can = system.capabilities();
   if (!can.noise_projection || !can.sampled) return {};
-  // Sums over a block may be rounded in another order; a block that samples do not move has the
+  // Sums over a block may be rounded in a different order; a block that samples do not move has the
   // rounding of the others.
   constexpr double kOfTheBlock = 1e-12;
   constexpr std::uint64_t kPairs = 20;
@@ -21,7 +21,7 @@ Checks check_projection(const Subject& subject) {
   std::vector<double> first(n), noise(n), projected(n);
   for (const Point& point : subject.noisy_points()) {
     for (std::uint64_t pair = 0; pair < kPairs; ++pair) {
-      // The difference of two samples is noise without the mean, which a bias may have moved.
+      // The difference of two samples is noise without the mean, which a bias may have changed.
       const SampleKey key{subject.options().seed, Purpose::check, 8, 2 * pair};
       const std::vector<double> one = {1}, difference = {1, -1};
       std::fill(first.begin(), first.end(), 0.0);

@@ -1,6 +1,6 @@
-// Samples against what they are declared to have for mean and covariance. Every statement is one of
-// many tests; their thresholds are such that one of all of a check's is passed by chance with
-// probability 1e-6 (Bonferroni), the seed being fixed.
+// Compares samples with their declared mean and covariance. Each comparison is one of many tests;
+// the thresholds are such that all tests of a check together fail by chance with probability at
+// most 1e-6 (Bonferroni). The seed is fixed.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -18,12 +18,12 @@ using Vector = Eigen::VectorXd;
 
 constexpr double kErrorRate = 1e-6;
 constexpr std::size_t kBatches = 400;
-constexpr std::size_t kAllEntries = 500;  // states up to this size: every entry by itself
-constexpr double kWork = 2e8;             // numbers that samples may touch at a state
-// Sums of rare large terms are not normal; projections see the entries that are such.
+constexpr std::size_t kAllEntries = 500;  // up to this state size, every entry is tested
+constexpr double kWork = 2e8;             // budget of numbers that samples may touch at a state
+// Sums of rare large terms are not normal; projections that contain such entries detect them.
 constexpr double kNormal = 6;  // kurtosis
 
-/// Means of batches of a vector's entries, with what tells how normal they are.
+/// Means over batches of a vector's entries, with a measure of how normal they are.
 class Moments {
  public:
   explicit Moments(Eigen::Index n)
@@ -73,10 +73,11 @@ Eigen::MatrixXd projections(const System& system, std::uint64_t seed) {
   return directions;
 }
 
-/// How far samples that are too rare to be among those drawn may move the mean of an entry, or
-/// along a direction within a block. The covariance bounds it where the system declares one: a
-/// share of the samples that moves the mean by d has a variance of d^2 over that share. Else it is
-/// taken to be the share of what the others move, each entry's preconditioner allowed for.
+/// Bound on how much samples too rare to have been drawn can move the mean of an entry, or along a
+/// direction within a block. If the system declares the covariance, it gives the bound: if a
+/// fraction p of the samples moves the mean by d, the variance is at least d^2 / p. Otherwise rare
+/// samples are assumed to move the state as much as the others, relative to each entry's
+/// preconditioner.
 class RareSamples {
  public:
   RareSamples(const System& system, const Point& point, double share, std::uint64_t seed)
@@ -93,7 +94,7 @@ class RareSamples {
     if (!can.gradient_flow) return;
     scale_.setZero();
     RandomStream random(seed, Purpose::check, 6);
-    constexpr int kTries = 3;  // signs may cancel in a projection
+    constexpr int kTries = 3;  // several, because signs may cancel in a projection
     for (int k = 0; k < kTries; ++k) {
       Vector signs(n);
       for (double& sign : signs) sign = random.normal() < 0 ? -1 : 1;
@@ -101,7 +102,7 @@ class RareSamples {
       scale_ = scale_.cwiseMax(signs.cwiseAbs());
     }
   }
-  /// What one sample adds.
+  /// Adds one sample.
   void add(const Vector& sample) {
     Eigen::Index i = 0;
     for (std::size_t b = 0; b < largest_.size(); ++b)
@@ -119,7 +120,7 @@ class RareSamples {
         most = std::max(most, std::abs(direction[i]) * largest_[b] * scale_[i]);
     return share_ * most;
   }
-  /// Does it take single samples to tell?
+  /// Whether the bound needs single samples.
   [[nodiscard]] bool looks_at_samples() const { return covariance_.size() == 0; }
 
   static constexpr Eigen::Index kMostOfMatrix = 50;
@@ -128,11 +129,11 @@ class RareSamples {
   double share_;
   const std::vector<StateBlock>& blocks_;
   Eigen::MatrixXd covariance_;
-  Vector scale_;                 ///< of each entry, by the preconditioner
-  std::vector<double> largest_;  ///< of each block, in units of its entries' scale
+  Vector scale_;                 ///< scale of each entry, from the preconditioner
+  std::vector<double> largest_;  ///< largest move of each block, in units of its entries' scale
 };
 
-/// Tests of one check, with those that nothing can be concluded from.
+/// Tests of one check, including inconclusive ones.
 class Tests {
  public:
   Tests(double allowed, std::size_t samples) : allowed_(allowed), samples_(samples) {}
@@ -144,7 +145,7 @@ class Tests {
     ++number_;
     ++open_;
   }
-  /// `what` is measured, of how many tests; `note` is what else there is to say.
+  /// `what`: the measured quantity, with the number of tests; `note`: further remarks.
   [[nodiscard]] Check check(const std::string& name, const std::string& what,
                             const std::string& note) const {
     const std::string number = std::to_string(number_), samples = std::to_string(samples_);
@@ -165,7 +166,7 @@ class Tests {
   Worst worst_;
 };
 
-/// `long_contexts`: samples that no bias is seen in may take long to draw.
+/// `long_contexts`: samples without visible bias may take long to draw.
 std::size_t samples_of(const Subject& subject, bool long_contexts) {
   const double usual = long_contexts ? 4'000 : 20'000;
   const double most = subject.options().thorough ? 10 * usual : usual;
@@ -175,14 +176,14 @@ std::size_t samples_of(const Subject& subject, bool long_contexts) {
   return static_cast<std::size_t>(number) / kBatches * kBatches;
 }
 
-/// The sampled model with contexts so long that the declared bias is not seen.
+/// The sampled model with contexts so long that the declared bias is negligible.
 Variant without_bias(const Subject& subject, const SamplingBias& bias, std::int64_t length) {
   RunConfig config = subject.noisy()->config;
   config.own.set(bias.length, std::to_string(length), Origin::command_line);
   return subject.make(config, subject.workers());
 }
 
-/// `note`: what else there is to say of the samples.
+/// `note`: further remarks about the samples.
 Check compare_means(const Subject& subject, const System& system, bool long_contexts,
                     const std::string& name, const std::string& note) {
   const Capability<Sampled> sampled = system.capabilities().sampled;
@@ -199,7 +200,7 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
       boost::math::students_t(static_cast<double>(kBatches - 1)), kErrorRate / (2 * tests)));
   const std::size_t samples = samples_of(subject, long_contexts), batch = samples / kBatches;
   const std::vector<double> weights(batch, 1.0 / static_cast<double>(batch));
-  // What happens with a larger probability is among the samples, but for the error rate.
+  // Events of larger probability are among the samples, except at the error rate.
   const double rarest = std::log(tests / kErrorRate) / static_cast<double>(samples);
   Tests made(allowed, samples);
   for (const Point& point : points) {
@@ -210,7 +211,7 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
     Vector v(length);
     for (std::uint64_t b = 0; b < kBatches; ++b) {
       const SampleKey key{subject.options().seed, Purpose::check, 3, batch * b};
-      v = -f;  // so that what is left is small next to its own rounding
+      v = -f;  // so that the remainder is small compared with its own rounding
       sampled->add_sampled(point.view(), point.t, key, weights, {v.data(), n});
       if (entries) of_entries.add(v);
       of_projections.add(directions.transpose() * v);
@@ -222,15 +223,15 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
       }
       subject.progress().still();
     }
-    // Rounding is of terms that may cancel in the right-hand side, too.
+    // Terms may also cancel in the right-hand side, so its rounding is measured.
     const std::vector<double> elsewhere = rhs_at(system, shaken(point, subject.options().seed));
     const Vector digits = (Eigen::Map<const Vector>(elsewhere.data(), length) - f).cwiseAbs();
     const double size = std::max(f.cwiseAbs().maxCoeff(), 1e-300);
     const auto look = [&](const Moments& moments, Eigen::Index i, double of, double rounding,
                           const Vector& direction, const std::string& what) {
       const double distance = std::abs(moments.mean(i)) - 1e-12 * of;
-      // What all samples move alike agrees to rounding, unless samples too rare to be among these
-      // move it: by as much as the flow moves the state, say.
+      // A quantity that all samples change alike must agree to rounding, unless samples too rare to
+      // be drawn change it, for example by as much as the flow moves the state.
       const bool still = moments.error(i) <= 1e-14 * of;
       const double chance = std::max(rare.along(direction), still ? rarest * of : 0.0);
       if (distance <= (still ? rounding : 0))
@@ -277,7 +278,7 @@ Checks check_samples(const Subject& subject) {
         "; at --" + bias.length + " " + std::to_string(length) + ", since " + bias.why);
   };
   const Check check = at(bias.enough);
-  // Where the attention is sharp it takes longer ones.
+  // Sharp attention needs longer contexts.
   constexpr std::int64_t kLonger = 16;
   return {check.verdict == Check::Verdict::fails ? at(kLonger * bias.enough) : check};
 }
@@ -320,8 +321,8 @@ Checks check_covariance(const Subject& subject) {
     const auto still = [&](Eigen::Index i) {
       return products.error(i) <= 1e-14 * c.cwiseAbs().maxCoeff();
     };
-    // An entry that all samples move alike, and that is said to vary more than that: samples which
-    // are too rare to be among them may vary it.
+    // An entry that all samples change alike although its declared variance is larger: samples too
+    // rare to be drawn may account for the variance.
     const auto waits = [&](Eigen::Index i) {
       const Eigen::Index diagonal = i * (length + 1);
       return still(diagonal) && products.mean(diagonal) <= c(i, i) + rounding &&

@@ -17,13 +17,13 @@ namespace popflow::verification {
 
 namespace {
 
-// Steps of the first look at the flow, at a loose tolerance; what follows at tight ones takes ten
-// times as many.
+// Steps of the first run along the flow, at a loose tolerance; later runs at tight tolerances take
+// ten times as many.
 constexpr std::int64_t kSteps = 300;
 constexpr std::int64_t kThoroughSteps = 4000;
 constexpr double kLooseTolerance = 1e-6;
 
-/// The configuration of the population flow, whatever its mode was.
+/// Configuration of the population flow, whatever the mode.
 RunConfig as_flow(RunConfig config) {
   Parameters& o = config.options;
   if (o.word("mode") == "flow") return config;
@@ -128,10 +128,10 @@ void Subject::follow_flow() {
     end_ = came_to;
     how_far_ = std::to_string(steps) + " steps of the flow, to t = " + digits(end_);
   } else if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow) {
-    // Towards a blow-up nothing holds to a tolerance.
+    // Towards a blow-up no tolerance holds.
     end_ = 0.5 * came_to;
     how_far_ = outcome.message;
-    // Fixed steps may be too long for a flow that is finite.
+    // Fixed steps may be too long even for a flow that stays finite.
     const Point last = point_of(*driver, "");
     if (outcome.kind == Outcome::Kind::diverged && !split &&
         !grows_without_bound(workers_, Tolerance(system().shape().blocks, look.rtol, look.atol),
@@ -143,12 +143,12 @@ void Subject::follow_flow() {
     }
   }
   moves_ = true;
-  // Half as long as the adaptive ones are: those may be as long as is stable.
+  // Half the adaptive step, which may be as long as stability allows.
   if (is_fixed(flow_options_.method) && !flow_options_.dt)
     flow_options_.dt = end_ / static_cast<double>(std::max<std::int64_t>(500, 2 * steps));
   window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
 
-  if (came_to == 0) return;  // it throws at once
+  if (came_to == 0) return;  // throws at once
   const std::vector<double> parts = options_.thorough
                                         ? std::vector<double>{0.01, 0.03, 0.1, 0.2, 0.3, 0.6, 1}
                                         : std::vector<double>{0.1, 0.3, 1};
@@ -170,7 +170,7 @@ void Subject::prepare_noise(const RunConfig& config) {
   } catch (const UsageError& error) {
     why_not_noisy_ = error.what();
     return;
-  } catch (const InputError& error) {  // a start that was recorded in other coordinates
+  } catch (const InputError& error) {  // a recorded start in other coordinates
     why_not_noisy_ = error.what();
     return;
   }
@@ -188,7 +188,7 @@ void Subject::prepare_noise(const RunConfig& config) {
     isotropic.options.resolve("noise-scale", 0.01);
     configs.push_back(isotropic);
   }
-  // Some twenty steps each, whatever the end.
+  // About twenty steps each, whatever the end.
   for (RunConfig& run : configs) {
     const ModePlan mode = mode_plan(run.options);
     const auto* sde = std::get_if<SdePlan>(&mode);
@@ -234,7 +234,7 @@ Point shaken(const Point& point, std::uint64_t seed) {
 }
 
 std::vector<double> rhs_at(const System& system, const Point& point) {
-  // What is not written stays NaN.
+  // Entries that are not written stay NaN.
   std::vector<double> dxdt(point.x.size(), std::nan(""));
   system.rhs(point.view(), point.t, dxdt);
   return dxdt;

@@ -19,24 +19,24 @@
 
 namespace popflow::verification {
 
-/// A state at which checks look.
+/// A state at which checks are made.
 struct Point {
   State x;
   Regime regime;
   double t = 0;
-  std::string where;  ///< in words
+  std::string where;  ///< place in words
 
   [[nodiscard]] StateView view() const { return {x, regime}; }
 };
 
-/// A system as a run of one mode would make it, with the configuration that it was made from.
+/// A system as created for a run of one mode, with its configuration.
 struct Variant {
   RunConfig config;
   std::unique_ptr<System> system;
 };
 
-/// What `call` throws, as a sentence; empty: nothing. That memory is short or a file cannot be
-/// written is no fault of a system's, and goes on.
+/// Message of an exception thrown by `call`; empty if none. Rethrows failures that are not the
+/// system's fault: lack of memory, or a file that cannot be written.
 template <class Call>
 std::string thrown_by(Call&& call) {
   try {
@@ -51,7 +51,7 @@ std::string thrown_by(Call&& call) {
   return "";
 }
 
-/// A run with noise, of some twenty steps.
+/// A run with noise, of about twenty steps.
 struct NoisyRun {
   RunConfig config;
   ModePlan mode;
@@ -61,7 +61,7 @@ struct NoisyRun {
   [[nodiscard]] std::string name() const;
 };
 
-/// What is verified: the system along its flow, and as noise moves it.
+/// The system under verification: along its flow, and as moved by noise.
 class Subject {
  public:
   Subject(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
@@ -71,45 +71,45 @@ class Subject {
   [[nodiscard]] const RunConfig& config() const { return flow_.config; }
   [[nodiscard]] const VerifyOptions& options() const { return options_; }
   [[nodiscard]] Workers& workers() const { return workers_; }
-  /// For checks that take long; the steps of flows tell it by themselves that they go on.
+  /// Progress, for checks that take long; flow integrations report on their own that they are still
+  /// running.
   [[nodiscard]] Progress& progress() const { return progress_; }
   [[nodiscard]] std::size_t size() const { return system().shape().state_size(); }
 
-  /// The time up to which flows are followed: the asked-for end, or as far as a bounded number of
-  /// steps leads.
+  /// End of the flows: the requested end, or as far as a bounded number of steps leads.
   [[nodiscard]] double end() const { return end_; }
-  /// A short stretch, of some thirty steps.
+  /// A short stretch of time, of about thirty steps.
   [[nodiscard]] double window() const { return window_; }
-  /// What was found wrong on the way along the flow and with noise: an exception, or an end at a
-  /// state that is not finite, with its place.
+  /// Faults found along the flow and with noise: an exception, or an end at a non-finite state,
+  /// with its place.
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   /// How far the flow was followed, in words.
   [[nodiscard]] const std::string& how_far() const { return how_far_; }
-  /// Does the flow get away from its start? Else nothing can be checked.
+  /// Whether the flow leaves its start. If not, nothing can be checked.
   [[nodiscard]] bool moves() const { return moves_; }
   /// The start and states along the flow.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
 
-  /// The system that a noisy run would move, and how the configuration would move it; null, with
-  /// why_not_noisy(), where it refuses noise.
+  /// The system that a noisy run would move, with its configuration; null, with why_not_noisy(), if
+  /// it refuses noise.
   [[nodiscard]] const Variant* noisy() const { return noisy_ ? &*noisy_ : nullptr; }
   [[nodiscard]] const std::string& why_not_noisy() const { return why_not_noisy_; }
-  /// Runs with noise that the noisy system allows.
+  /// Runs with noise that the noisy system supports.
   [[nodiscard]] const std::vector<NoisyRun>& noisy_runs() const { return noisy_runs_; }
-  /// The start and where noise has moved it.
+  /// The start and states to which noise has moved it.
   [[nodiscard]] const std::vector<Point>& noisy_points() const { return noisy_points_; }
 
-  /// The same configuration made again, with other options or threads.
+  /// Creates the system again with other options or threads.
   [[nodiscard]] Variant make(const RunConfig& config, Workers& workers) const;
 
-  /// As the configuration says, or with its steps controlled to `rtol` (atol a hundredth).
+  /// Options as configured, or with steps controlled to `rtol` (atol a hundredth of it).
   [[nodiscard]] FlowDriver::Options flow_options() const { return flow_options_; }
   [[nodiscard]] FlowDriver::Options tolerance(double rtol) const;
-  /// Why no tolerance makes the flow's error small; empty: it does.
+  /// Reason why no tolerance makes the flow's error small; empty if one does.
   [[nodiscard]] std::string no_tolerance() const;
 
  private:
-  /// Takes down what `call` throws, as a fault of `what`; true: nothing.
+  /// Records an exception thrown by `call` as a fault of `what`. Returns true if there was none.
   template <class Call>
   bool try_to(const std::string& what, Call&& call);
   void follow_flow();
@@ -132,25 +132,25 @@ class Subject {
   std::vector<Point> noisy_points_;
 };
 
-/// Where a system starts; NaN what it does not write.
+/// Start of a system; NaN where the system writes nothing.
 Point start_of(const System& system);
-/// Where a driver is.
+/// Current point of a driver.
 Point point_of(const Driver& driver, const std::string& where);
 
-/// What counts as rounding, relative.
+/// Relative size that counts as rounding.
 inline constexpr double kRounding = 100 * 2.2e-16;
-/// The point with the last digits of its state changed, this way and that: what differs there is
-/// known no better than by that much, as where terms of a right-hand side cancel.
+/// The point with the last digits of its state changed up or down. Values that differ there are
+/// known no better than by the difference, as where terms of a right-hand side cancel.
 Point shaken(const Point& point, std::uint64_t seed);
 
 std::vector<double> rhs_at(const System& system, const Point& point);
 std::vector<double> observables_at(const System& system, const Point& point);
 bool same_bits(std::span<const double> a, std::span<const double> b);
-/// |value|; infinite for NaN, so that no maximum passes it over.
+/// |value|; infinite for NaN, so that a maximum does not ignore it.
 double magnitude(double value);
 double largest(std::span<const double> x);
-/// The largest distance between states, block by block in parts of the block's size (its scale, or
-/// its largest entry).
+/// Largest distance between states, block by block, relative to the block's size (its scale or its
+/// largest entry).
 double relative_distance(const System& system, const State& a, const State& b);
 /// "3.2e-07".
 std::string digits(double value);

@@ -1,4 +1,4 @@
-// What integrators show: invariants, the exact solution, orders of convergence.
+// Checks of integrators: invariants, the exact solution, orders of convergence.
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@ namespace popflow::verification {
 namespace {
 
 constexpr double kTight = 1e-11;
-constexpr double kFloor = 1e-11;  // errors below are rounding's, and of no order
+constexpr double kFloor = 1e-11;  // smaller errors are rounding and show no order
 
-/// Where the flow leads up to `end`; nothing where it does not get there.
+/// Point that the flow reaches at `end`; empty if the flow does not get there.
 std::optional<Point> reached(const Subject& subject, const FlowDriver::Options& options,
                              double end) {
   FlowDriver driver(subject.system(), subject.workers(), options);
@@ -25,7 +25,7 @@ std::optional<Point> reached(const Subject& subject, const FlowDriver::Options& 
   return point_of(driver, "the end");
 }
 
-/// The flow at fixed steps, this many up to `end`.
+/// The flow with this many fixed steps up to `end`.
 std::optional<Point> in_steps(const Subject& subject, const std::string& method, double end,
                               int steps) {
   FlowDriver::Options options = subject.flow_options();
@@ -34,14 +34,14 @@ std::optional<Point> in_steps(const Subject& subject, const std::string& method,
   return reached(subject, options, end);
 }
 
-/// A solution that is exact but for rounding, up to `end`.
+/// Reference solution at `end`, exact up to rounding.
 std::optional<Point> reference(const Subject& subject, double end) {
   FlowDriver::Options options = subject.tolerance(1e-13);
   if (options.method == default_method("flow")) options.method = most_accurate_flow_method().name;
   return reached(subject, options, end);
 }
 
-/// The orders at which errors vanish along halved steps, pair by pair, of those above rounding.
+/// Observed orders between successive halvings of the step, from errors above rounding.
 std::vector<double> orders_of(const std::vector<double>& errors) {
   std::vector<double> orders;
   for (std::size_t i = 1; i < errors.size(); ++i)
@@ -50,8 +50,8 @@ std::vector<double> orders_of(const std::vector<double>& errors) {
   return orders;
 }
 
-/// An order is one if it stays: while steps are too long for the flow, or errors come to rounding,
-/// it changes from pair to pair, and says nothing against a method.
+/// An observed order counts only if it is stable. While steps are too long for the flow, or errors
+/// are near rounding, it changes from pair to pair and says nothing against the method.
 constexpr double kStays = 0.3;
 
 Check check_order(const std::string& name, double order_of_method, double accuracy,
@@ -65,7 +65,7 @@ Check check_order(const std::string& name, double order_of_method, double accura
   const std::vector<double> orders = orders_of(errors);
   const std::size_t n = orders.size();
   const bool high = n > 0 && orders.back() >= check.allowed;
-  // Errors this small may be the reference's own.
+  // Errors this small may come from the reference.
   const bool stays =
       n > 1 && errors.back() > 10 * kFloor && std::abs(orders[n - 1] - orders[n - 2]) <= kStays;
   if (high || stays) {
@@ -81,7 +81,7 @@ Check check_order(const std::string& name, double order_of_method, double accura
   return check;
 }
 
-/// The change of each invariant on the way to the end, relative to its size.
+/// Change of each invariant from start to end, relative to its size.
 std::vector<double> drifts(const Subject& subject, double rtol) {
   const System& system = subject.system();
   const SystemInfo& info = system.info();
@@ -114,11 +114,11 @@ bool changes_regime(const Subject& subject, double end) {
   return !same_bits(before, driver.regime());
 }
 
-/// Ends of the stretches over which steps of one length may show an order: the window, beginnings
-/// of it, and, where the flow is far faster at first, beginnings of its first steps.
+/// Ends of the stretches over which fixed steps may show an order: the window, initial parts of it,
+/// and, if the flow is much faster at first, initial parts of its first steps.
 std::vector<double> stretches(const Subject& subject) {
   constexpr int kFirst = 10;
-  constexpr double kShortest = 0.01;  // of the window
+  constexpr double kShortest = 0.01;  // relative to the window
   std::vector<double> ends;
   for (double part = 1; part > kShortest; part *= 0.5) ends.push_back(part * subject.window());
   FlowDriver::Options options = subject.tolerance(1e-8);
@@ -130,9 +130,9 @@ std::vector<double> stretches(const Subject& subject) {
   return ends;
 }
 
-/// The order of a method with fixed steps, over the longest stretch that shows it; and over an
-/// eighth of that, since errors along the flow are forgotten where it comes to rest. If no stretch
-/// shows it, what the shortest one shows.
+/// Order of a method with fixed steps, over the longest stretch that shows one, and over an eighth
+/// of it, because errors are forgotten where the flow comes to rest. If no stretch shows an order,
+/// returns the result of the shortest one.
 template <class Exact>
 std::optional<Check> fixed_order(const Subject& subject, const std::string& name,
                                  const std::string& method, Exact&& exact) {
@@ -153,7 +153,7 @@ std::optional<Check> fixed_order(const Subject& subject, const std::string& name
   for (const double end : stretches(subject)) {
     const std::vector<double> errors = errors_to(end);
     if (errors.empty()) continue;
-    // Over a shorter stretch all is rounding: nothing can be said beyond what was.
+    // Over a shorter stretch everything is rounding, so this result stands.
     if (check && errors.front() <= kFloor) break;
     const Check here = look(errors);
     if (here.verdict == Check::Verdict::ok) {
@@ -179,16 +179,16 @@ std::vector<Check> fixed_orders(const Subject& subject) {
   return checks;
 }
 
-/// The end over which a method's errors are measured. A step with a Jacobian factorises it, so a
-/// large system is followed over fewer steps.
+/// End over which a method's errors are measured. A step with a Jacobian factorises it, so a large
+/// system is integrated over fewer steps.
 double end_for(const Subject& subject, const FlowMethod& method) {
-  constexpr double kAtEase = 100;  // numbers
+  constexpr double kAtEase = 100;  // number of entries
   const double size = static_cast<double>(subject.size());
   if (!method.needs_jacobian || size <= kAtEase) return subject.window();
   return std::pow(kAtEase / size, 3) * subject.window();
 }
 
-/// A hundredth of the tolerance makes errors at least five times as small, down to rounding.
+/// A hundredth of the tolerance must reduce the error at least fivefold, down to rounding.
 bool falls(double before, double after) { return after <= 1e-8 || after <= 0.2 * before; }
 
 std::vector<Check> adaptive_errors(const Subject& subject) {
@@ -204,7 +204,7 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     const double end = end_for(subject, method);
     const std::optional<Point> exact = reference(subject, end);
     if (!exact) {
-      checks.push_back(skipped(name, "there is no reference: rtol 1e-13 is not reached"));
+      checks.push_back(skipped(name, "no reference solution: rtol 1e-13 cannot be reached"));
       continue;
     }
     const auto error_at = [&](double rtol) {
@@ -219,7 +219,8 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     Check check = worst.check(name, "relative error at rtol 1e-9; " + digits(loose) + " at 1e-5, " +
                                         digits(middle) + " at 1e-7");
     if (!falls(middle, tight)) {
-      // A lucky error before, or one that stays: the next hundredth tells.
+      // The earlier error may have been small by chance, or the error may not shrink: the next
+      // hundredth decides.
       const double tightest = error_at(1e-11);
       check.note += ", " + digits(tightest) + " at 1e-11";
       if (!falls(tight, tightest)) check.verdict = Check::Verdict::fails;
@@ -244,14 +245,14 @@ Checks check_invariants(const Subject& subject) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     const std::string name = "invariant " + names[k];
     if (!why.empty() || tight.empty() || loose.empty()) {
-      checks.push_back(skipped(name, why.empty() ? "the steps at rtol 1e-11 are too many" : why));
+      checks.push_back(skipped(name, why.empty() ? "rtol 1e-11 needs too many steps" : why));
       continue;
     }
     Worst worst;
     worst.add(tight[k], 1e-9, "");
     checks.push_back(worst.check(name, "relative drift to t = " + digits(subject.end()) +
                                            " at rtol 1e-11; " + digits(loose[k]) + " at 1e-9"));
-    // The integrator's own: it goes with the tolerance.
+    // The error is the integrator's own: it shrinks with the tolerance.
     if (tight[k] <= 0.1 * loose[k]) checks.back().verdict = Check::Verdict::ok;
   }
   return checks;
@@ -292,7 +293,7 @@ Checks check_methods(const Subject& subject) {
   if (changes_regime(subject, end))
     return {skipped(name, "the right-hand side jumps on the way, where methods have no order")};
   if (!reference(subject, end))
-    return {skipped(name, "there is no reference: rtol 1e-13 is not reached")};
+    return {skipped(name, "no reference solution: rtol 1e-13 cannot be reached")};
   Checks checks = fixed_orders(subject);
   const Checks adaptive = adaptive_errors(subject);
   checks.insert(checks.end(), adaptive.begin(), adaptive.end());
@@ -333,7 +334,7 @@ Checks check_descent(const Subject& subject) {
       const double eta = end / steps;
       const State descent = descend("gradient_descent", end, eta, eta, 1);
       first.push_back(relative_distance(system, descent, flow.state()));
-      // Solved with steps whose own error falls faster than what is measured.
+      // Solved with steps whose own error falls faster than the measured one.
       if (steps < 128)
         second.push_back(relative_distance(
             system, descent,
@@ -343,7 +344,7 @@ Checks check_descent(const Subject& subject) {
               check_order("gradient descent to the second modified equation", 2, 0.5, second)};
     if (checks[0].verdict == Check::Verdict::ok && checks[1].verdict == Check::Verdict::ok) break;
   }
-  if (checks.empty()) return {skipped(name, "there is no reference: rtol 1e-13 is not reached")};
+  if (checks.empty()) return {skipped(name, "no reference solution: rtol 1e-13 cannot be reached")};
   return checks;
 }
 

@@ -5,7 +5,7 @@
 
 namespace popflow::verification {
 
-/// A NaN that no arithmetic makes: what is still it has not been written.
+/// A NaN that no arithmetic produces: a value that still equals it has not been written.
 inline constexpr std::uint64_t kUntouched = 0x7ff8dead'beef0123;
 
 inline double untouched() {

@@ -56,7 +56,7 @@ std::string word_of(Check::Verdict verdict) {
   return verdict == Check::Verdict::fails ? "fails" : "skipped";
 }
 
-/// What fails stands out among the lines of a table.
+/// Failures stand out among the lines of a table.
 std::string shown(Check::Verdict verdict) {
   return verdict == Check::Verdict::fails ? "FAILS" : word_of(verdict);
 }
@@ -116,7 +116,7 @@ std::string verification_table(const std::vector<Check>& checks) {
 }
 
 std::string verification_json(const std::string& system, const std::vector<Check>& checks) {
-  using Json = nlohmann::ordered_json;  // members in the order in which they are written
+  using Json = nlohmann::ordered_json;  // keeps the members in order
   Json json = {{"system", system}, {"holds", holds(checks)}, {"checks", Json::array()}};
   for (const Check& check : checks)
     json["checks"].push_back({{"name", check.name},

@@ -14,40 +14,40 @@
 
 namespace popflow {
 
-/// One thing that a system declares of itself, held against what it does.
+/// Comparison of one declaration of a system with its behaviour.
 struct Check {
   enum class Verdict { ok, fails, skipped };
   std::string name;
   Verdict verdict = Verdict::skipped;
-  /// What was measured, in the terms of `note`; NaN where there is no number.
+  /// Measured value, in the terms of `note`; NaN if there is no number.
   double measured = std::numeric_limits<double>::quiet_NaN();
   double allowed = std::numeric_limits<double>::quiet_NaN();
-  bool at_least = false;  ///< `allowed` bounds from below (an order of convergence)
-  std::string note = {};  ///< what the number is, or why there is none
+  bool at_least = false;  ///< whether `allowed` is a lower bound (an order of convergence)
+  std::string note = {};  ///< meaning of the number, or why there is none
 };
 
 struct VerifyOptions {
   bool thorough = false;   ///< more states, more samples, all methods
-  std::uint64_t seed = 1;  ///< of samples and directions
-  /// Names of the checks that are made; empty: all.
+  std::uint64_t seed = 1;  ///< seed of samples and directions
+  /// Names of the checks to make; empty: all.
   std::vector<std::string> only = {};
-  /// Told how much is done, 0 to 1, and what is next.
+  /// Called with the fraction done (0 to 1) and what is next.
   std::function<void(double, const std::string&)> progress = {};
 };
 
-/// Makes the system that the configuration asks for and checks what it declares, at its start,
-/// along its flow and where noise has moved it. What it does not declare has no row.
+/// Creates the configured system and checks its declarations at its start, along its flow and where
+/// noise has moved it. Properties that the system does not declare have no row.
 std::vector<Check> verify(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                           const VerifyOptions& options = {});
 
-/// Did everything hold that was checked?
+/// Whether every check that was made holds.
 bool holds(const std::vector<Check>& checks);
-/// The checks as a table, a line each.
+/// Formats the checks as a table, one line each.
 std::string verification_table(const std::vector<Check>& checks);
-/// The same for other programs, the table included; null where there is no number.
+/// Formats the checks as JSON, including the table; null where there is no number.
 std::string verification_json(const std::string& system, const std::vector<Check>& checks);
 
-/// The command `verify`: success, or failed_check.
+/// The command `verify`: returns success or failed_check.
 ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 
 }  // namespace popflow

@@ -4,7 +4,7 @@ namespace popflow::scb::test {
 
 namespace {
 
-/// An index drawn with the given probabilities, whose sum is 1 up to rounding.
+/// Draws an index with the given probabilities, whose sum is 1 up to rounding.
 template <class Probabilities>
 Eigen::Index draw_index(const Probabilities& probability, RandomStream& random) {
   double left = random.uniform();
@@ -53,7 +53,7 @@ void BigramSampler::enumerate(const std::function<void(const Sample&, double)>& 
         visit(sample, of_context * problem_.mu[sample.query] * of_target);
       }
     }
-    // The next context, counting in base N.
+    // Next context, counting in base N.
     more = false;
     for (Eigen::Index& token : sample.context) {
       if (++token < N) {

@@ -16,28 +16,29 @@ struct Sample {
   Eigen::Index target = 0;
 };
 
-/// The model's loss on one sample, and its gradient. Columns of A other than the query's have none.
+/// Loss of the model on one sample, and its gradient. Columns of A other than the query's have zero
+/// gradient.
 struct SampleLoss {
   double loss = 0;       ///< 1/2 |e_y - V X a_k|^2
   Eigen::MatrixXd by_V;  ///< N x N
-  Eigen::VectorXd by_a;  ///< T, by the entries of a_k
+  Eigen::VectorXd by_a;  ///< T, with respect to the entries of a_k
 };
 
-/// Draws samples of a problem by the definition of its data, without any shortcut.
+/// Draws samples of a problem directly from the definition of its data.
 class BigramSampler {
  public:
   explicit BigramSampler(const Problem& problem);
 
   [[nodiscard]] Sample draw(RandomStream& random) const;
 
-  /// Calls `visit` for every sample there is, with its probability: N^(T+2) of them.
+  /// Calls `visit` for every possible sample, with its probability: N^(T+2) of them.
   void enumerate(const std::function<void(const Sample&, double probability)>& visit) const;
 
  private:
   const Problem& problem_;
 };
 
-/// Loss and gradient at V (N x N) and A (T x N), written down from the loss itself.
+/// Loss and gradient at V (N x N) and A (T x N), derived directly from the loss.
 SampleLoss sample_loss(const Sample& sample, const Eigen::MatrixXd& V, const Eigen::MatrixXd& A);
 
 }  // namespace popflow::scb::test

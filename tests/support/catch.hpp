@@ -1,6 +1,7 @@
 #pragma once
 
-// Catch2 2 is one header, and version 3 a library with many; which one is here, the build knows.
+// Catch2 2 consists of one header, version 3 of a library with many; the build defines which one is
+// installed.
 #ifdef POPFLOW_CATCH2_2
 #include <catch2/catch.hpp>
 #else
@@ -8,7 +9,7 @@
 #include <catch2/catch_all.hpp>
 #include <string>
 
-// Names of version 2, in which the tests are written.
+// Names of version 2, which the tests use.
 namespace Catch {
 
 using Matchers::EndsWith;

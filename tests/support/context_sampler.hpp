@@ -8,31 +8,31 @@
 
 namespace popflow::joma_joint::test {
 
-/// One sample of the data: a class, and the share of each token in a context of a given length.
+/// One sample of the data: a class, and the frequency of each token in a context of a given length.
 struct Sample {
   Eigen::Index of_class = 0;
   Eigen::VectorXd context;
 };
 
-/// The parameters that are trained, V as tokens x nodes.
+/// Trained parameters, with V as tokens x nodes.
 struct Parameters {
   Eigen::MatrixXd V;
   Eigen::VectorXd r, z;
 };
 
-/// The model's loss on one sample, and its gradient.
+/// Loss of the model on one sample, and its gradient.
 struct SampleLoss {
   double loss = 0;
   Parameters gradient;
 };
 
-/// Draws samples of a problem by the definition of its data, without any shortcut.
+/// Draws samples of a problem directly from the definition of its data.
 class ContextSampler {
  public:
   ContextSampler(const Problem& problem, int context_length);
 
   [[nodiscard]] Sample draw(RandomStream& random) const;
-  /// Calls `visit` for every sample there is, with its probability: multinomial contexts.
+  /// Calls `visit` for every possible sample, with its probability: multinomial contexts.
   void enumerate(const std::function<void(const Sample&, double probability)>& visit) const;
 
  private:
@@ -40,8 +40,8 @@ class ContextSampler {
   int length_;
 };
 
-/// Loss and gradient written down from the loss itself by the chain rule, with the attention's
-/// whole Jacobian.
+/// Loss and gradient derived directly from the loss by the chain rule, with the attention's whole
+/// Jacobian.
 SampleLoss sample_loss(const Sample& sample, const Parameters& at, const Variant& variant);
 
 }  // namespace popflow::joma_joint::test

@@ -13,9 +13,9 @@
 
 namespace popflow::test {
 
-/// A System of many entries from 0, for tests of blocks: each has a slope of its own, by rates over
-/// four decades in no order, and passes the same level. A test adds the event, and what makes the
-/// entries affect each other, if anything does.
+/// A System of many entries that start at 0, for tests of blocks. Each entry has its own slope,
+/// with rates over four decades in no order, and passes the same level. A test adds the event, and
+/// the interaction of the entries, if any.
 class Decades : public System, public Events, public Separable {
  public:
   struct Of {
@@ -23,7 +23,7 @@ class Decades : public System, public Events, public Separable {
     double slowest;  ///< rate
     double level;
     EventInfo event;
-    bool in_blocks;  ///< is it Separable?
+    bool in_blocks;  ///< whether it is Separable
   };
   explicit Decades(const Of& of) : level_(of.level), in_blocks_(of.in_blocks) {
     info_.name = "decades";

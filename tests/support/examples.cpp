@@ -17,7 +17,7 @@ std::string Example::text() const {
 
 namespace {
 
-/// Adds a file's examples; false if there is no such file.
+/// Adds a file's examples; returns false if there is no such file.
 bool read_examples(const std::string& system, const std::string& name,
                    std::vector<Example>& examples) {
   std::ifstream file(source_file("tests/dynamics/" + system + "/" + name));

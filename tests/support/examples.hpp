@@ -19,15 +19,15 @@ struct Example {
   [[nodiscard]] std::string text() const;
 };
 
-/// Those of all systems that ship with popflow; a system without any fails the test.
+/// Examples of all systems that ship with popflow; a system without any fails the test.
 std::vector<Example> examples();
-/// Those with a noisy mode, from the systems that have a tests/dynamics/NAME/noisy.txt.
+/// Examples with a noisy mode, from the systems that have a tests/dynamics/NAME/noisy.txt.
 std::vector<Example> noisy_examples();
 
-/// An example's system, with its options for the driver.
+/// System of an example, with its options for the driver.
 struct Built {
   explicit Built(const Example& example, unsigned threads = 1);
-  /// In the regime of the start.
+  /// View of x in the regime of the start.
   [[nodiscard]] StateView view(std::span<const double> x) const { return {x, regime}; }
   RunConfig config;
   Workers workers;

@@ -4,8 +4,8 @@
 
 namespace popflow::test {
 
-/// df/dh at h = 0 by the central formula of order four; exact but for rounding where f is a
-/// polynomial of degree four or less. f may return a number or a matrix.
+/// df/dh at h = 0 by the central formula of order four; exact up to rounding if f is a polynomial
+/// of degree at most four. f may return a number or a matrix.
 template <class F>
 auto derivative(F&& f, double h) {
   const auto near = (f(h) - f(-h)).eval();

@@ -1,5 +1,5 @@
-// The library keeps HDF5 from tidying up at the program's exit, where it crashes after a write that
-// failed. That takes effect before HDF5's first use alone, and some tests use HDF5 themselves.
+// The library disables HDF5's clean-up at exit, which crashes after a failed write. That must
+// happen before HDF5's first use, and some tests use HDF5 directly.
 
 #include <hdf5.h>
 

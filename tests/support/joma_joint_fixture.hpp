@@ -10,7 +10,7 @@
 #include "popflow/flow_driver.hpp"
 #include "support/context_sampler.hpp"
 
-/// Small problems with nothing symmetric about them, and states of them.
+/// Small asymmetric problems, and states of them.
 namespace popflow::joma_joint::test {
 
 Workers& pool();
@@ -19,16 +19,16 @@ Workers& pool();
 std::vector<Variant> all_variants();
 std::string describe(const Variant& variant);
 
-/// Random contexts with uneven class weights; V, r and z are normals times `size`, and to z is
-/// added `logit`.
+/// Random contexts with uneven class weights; V, r and z are normals times `size`, and `logit` is
+/// added to z.
 Problem uneven_problem(Eigen::Index tokens, Eigen::Index classes, Eigen::Index nodes, double size,
                        double logit, std::uint64_t seed);
 
 std::unique_ptr<JomaJoint> make_system(const Problem& problem, const Variant& variant);
 
-/// The state at other parameters.
+/// State for other parameters.
 Eigen::VectorXd state_at(const JomaJoint& system, const Parameters& at);
-/// The regime there: along the flow of a sharp relu the sides of all h, else none.
+/// Regime for these parameters: along the flow of a sharp relu the sides of all h, otherwise empty.
 Regime regime_at(const JomaJoint& system, const Parameters& at);
 /// The parts V, r, z of a state or of a velocity in full coordinates.
 Parameters parts(const JomaJoint& system, const Eigen::VectorXd& x);
@@ -40,7 +40,7 @@ Parameters start_of(const Problem& problem);
 Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, const Regime& regime = {});
 std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x,
                                       const Regime& regime = {});
-/// h_{k,c} (node, class) by its definition.
+/// h_{k,c} (node, class) from its definition.
 Eigen::MatrixXd hidden(const Problem& problem, const Parameters& at, const Variant& variant);
 
 /// A run of the flow up to `t`; throws if it ends before.

@@ -12,7 +12,7 @@
 
 namespace popflow::joma::test {
 
-/// The flow as its definition reads, on v itself (node, token), for comparison.
+/// The flow by its definition, on v itself (node, token), for comparison.
 struct Flow {
   bool target = false;
   std::string attention = "exp";
@@ -49,7 +49,7 @@ struct Flow {
   }
 };
 
-/// A System made from words, and the Flow that it should follow.
+/// A System made from words, and the Flow to which it must agree.
 struct Case : popflow::test::Built {
   explicit Case(std::vector<std::string> words, unsigned threads = 1)
       : Built({"joma", std::move(words)}, threads) {
@@ -76,7 +76,7 @@ struct Case : popflow::test::Built {
   Flow flow;
 };
 
-/// The leaves of a binary latent tree with symmetric edges, drawn from the root down by its
+/// Draws the leaves of a binary latent tree with symmetric edges from the root down, by its
 /// definition: a child differs from its parent with probability (1 - rho)/2.
 inline std::vector<bool> draw_leaves(int depth, double rho, RandomStream& random) {
   std::vector<bool> level = {random.uniform() < 0.5};

@@ -11,7 +11,7 @@ namespace popflow::test {
 
 using Subjects = std::vector<std::unique_ptr<Subject>>;
 
-/// The Systems' flows, to be integrated side by side.
+/// Flows of the Systems, to be integrated side by side.
 inline std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
                                              const FlowDriver::Options& options = {}) {
   std::vector<FlowLanes::Flow> flows;
@@ -19,7 +19,7 @@ inline std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
   return flows;
 }
 
-/// The state, to be compared bit by bit.
+/// State as numbers, to be compared bit by bit.
 inline std::vector<double> numbers(const Driver& driver) {
   return {driver.state().begin(), driver.state().end()};
 }

@@ -6,12 +6,12 @@
 
 namespace popflow::test {
 
-/// The words after `popflow run NAME`, for a system that ships with popflow.
+/// Parses the words after `popflow run NAME`, for a system that ships with popflow.
 inline RunConfig parse(const std::string& system, const std::vector<std::string>& words) {
   return parse_run(systems().info(system), words);
 }
 
-/// Makes the System that a configuration asks for, as an experiment would.
+/// Makes the System of a configuration, as an experiment would.
 inline Made make_system(const RunConfig& config, Workers& workers) {
   return popflow::make_system(config, systems(), workers);
 }

@@ -11,7 +11,7 @@
 
 namespace popflow::test {
 
-// gcc says by macros which sanitizer there is, clang when asked.
+// gcc defines macros for sanitizers, clang has a feature test.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define POPFLOW_SANITIZED
 #elif defined(__has_feature)
@@ -20,21 +20,22 @@ namespace popflow::test {
 #endif
 #endif
 
-/// How many of ten repetitions a Monte-Carlo test makes. The sanitizers look at what each does, and
-/// make it slow; the numbers of all are the release build's to check.
+/// Fraction, in tenths, of the repetitions that a Monte-Carlo test makes. Sanitizers check the
+/// behaviour of each repetition, and slow the test down; the statistics are left to the release
+/// build.
 #ifdef POPFLOW_SANITIZED
 inline constexpr int kOfTen = 1;
 #else
 inline constexpr int kOfTen = 10;
 #endif
 
-/// How many of `full` repetitions are made.
+/// Number of repetitions to make, out of `full`.
 template <class Count>
 constexpr Count repetitions(Count full) {
   return full / 10 * kOfTen;
 }
 
-/// Their standard errors, in units of those of all.
+/// Factor by which standard errors grow compared with all repetitions.
 inline const double kWiderErrors = std::sqrt(10.0 / kOfTen);
 
 /// Mean of independent draws of a vector, with the standard error of each component (Welford).
@@ -54,7 +55,7 @@ class SampleMean {
   [[nodiscard]] Eigen::VectorXd standard_error() const {
     return (squares_ / ((count_ - 1) * count_)).cwiseSqrt();
   }
-  /// The largest distance of a component from what is expected, in standard errors.
+  /// Largest distance of a component from its expected value, in standard errors.
   [[nodiscard]] double worst_z(const Eigen::VectorXd& expected) const {
     return (mean_ - expected).cwiseAbs().cwiseQuotient(standard_error()).maxCoeff();
   }
@@ -64,7 +65,7 @@ class SampleMean {
   Eigen::VectorXd mean_, squares_;
 };
 
-/// The weighted sum of the sampled gradients first, first + 1, ... of a stream of tests, at x.
+/// Weighted sum at x of the sampled gradients first, first + 1, ... of a stream for tests.
 inline Eigen::VectorXd sampled(const System& system, const Eigen::VectorXd& x, std::uint64_t first,
                                const std::vector<double>& weights) {
   Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());

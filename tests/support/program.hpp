@@ -18,7 +18,7 @@
 
 namespace popflow::test {
 
-/// How a program ended, and what it said.
+/// Result of a program: how it ended, and its output.
 struct Finished {
   int code = -1;   ///< exit code; -1 if a signal ended it
   int signal = 0;  ///< the signal that ended it; 0 if none
@@ -26,20 +26,21 @@ struct Finished {
   std::string err;
 };
 
-/// Where and with what a program runs.
+/// Environment in which a program runs.
 struct Surroundings {
   std::string folder = {};  ///< working folder; empty: this process's own
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to this process's
+                                                                      ///< environment
   std::string out = {};  ///< file for standard output instead of Finished::out
 };
 
-/// A program that is running. Its output goes to files, so that no full pipe can stop it.
+/// A running program. Its output goes to files, so that no full pipe can block it.
 class Program {
  public:
   Program(const std::string& binary, const std::vector<std::string>& args,
           const Surroundings& surroundings = {}) {
     const std::string out = surroundings.out.empty() ? scratch_.file("out") : surroundings.out;
-    // Made before the fork: a child of a process with threads may do little but exec.
+    // Prepared before the fork: the child of a multi-threaded process may do little except exec.
     std::vector<char*> words = {const_cast<char*>(binary.c_str())};
     for (const auto& arg : args) words.push_back(const_cast<char*>(arg.c_str()));
     words.push_back(nullptr);
@@ -66,7 +67,7 @@ class Program {
   void send(int signal_number) const { kill(process_, signal_number); }
   [[nodiscard]] pid_t process() const { return process_; }
 
-  /// Waits for the end.
+  /// Waits for the program to end.
   Finished wait() {
     int status = 0;
     waitpid(process_, &status, 0);
@@ -93,7 +94,7 @@ class Program {
   pid_t process_ = -1;
 };
 
-/// The program under test; nothing where the tests run without it.
+/// Path of the program under test; nothing if the tests run without it.
 inline std::optional<std::string> popflow_binary() {
   const char* path = std::getenv("POPFLOW_BINARY");
   if (path == nullptr || *path == '\0') return std::nullopt;

@@ -12,7 +12,7 @@
 #include "popflow/flow_driver.hpp"
 #include "popflow/random.hpp"
 
-/// Small problems with nothing symmetric about them, and states of them in any coordinates.
+/// Small asymmetric problems, and states of them in any coordinates.
 namespace popflow::scb::test {
 
 // ---- Problems and starts.
@@ -38,7 +38,7 @@ Eigen::MatrixXd start_value(const Problem& problem, From from, std::uint64_t see
 /// Q as a T x N matrix.
 Eigen::MatrixXd dense_Q(const Problem& problem);
 
-/// The numbers of the signal equations, by dense matrix algebra from their definitions.
+/// Constants of the signal equations, computed by dense matrix algebra from their definitions.
 struct SignalConstants {
   SignalConstants(const Problem& problem, const Eigen::MatrixXd& V0);
   double T = 0, K_P = 0, kappa = 0;
@@ -47,8 +47,8 @@ struct SignalConstants {
 
 // ---- Systems and their states.
 
-/// Eight variants: linear or softmax, either preconditioner, projected or not (which is no
-/// difference to softmax).
+/// Eight variants: linear or softmax, either preconditioner, projected or not (which makes no
+/// difference for softmax).
 std::vector<Variant> all_variants();
 std::string describe(const Variant& variant);
 std::string describe(Coordinates coordinates);
@@ -59,7 +59,7 @@ std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0,
                               const Training& training);
 
-// A state's numbers as Systems take them.
+// A state's numbers in the form that Systems take.
 inline std::span<const double> view(const Eigen::VectorXd& x) {
   return {x.data(), static_cast<std::size_t>(x.size())};
 }
@@ -71,7 +71,7 @@ Eigen::VectorXd start_of(const System& system);
 Eigen::VectorXd rhs(const System& system, const Eigen::VectorXd& x, double t = 0,
                     const Regime& regime = {});
 std::map<std::string, double> observe(const System& system, const Eigen::VectorXd& x, double t = 0);
-/// Does the system's shape name this invariant as one that holds?
+/// Whether the system's shape contains this invariant.
 bool has_invariant(const System& system, const std::string& observable);
 
 /// Two matrices, V (N x N) and A (T x N): a point, or a velocity.
@@ -79,14 +79,14 @@ struct Matrices {
   Eigen::MatrixXd V, A;
 };
 
-/// V and A from the recorded fields alone, whatever the coordinates.
+/// V and A from the recorded fields alone, in any coordinates.
 Matrices recorded(const Scb& system, const Eigen::VectorXd& x, double t = 0,
                   std::span<const double> regime = {});
 /// A recorded field as rows x columns.
 Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const Eigen::VectorXd& x,
                                double t, Eigen::Index rows, Eigen::Index columns,
                                std::span<const double> regime = {});
-/// The state of a system in full coordinates that has this V and A (with softmax: logits log A).
+/// State of a system in full coordinates that has this V and A (with softmax: logits log A).
 Eigen::VectorXd full_state(const Scb& full, const Matrices& point);
 /// d/dt of recorded() along the flow, by finite differences along the right-hand side.
 Matrices velocity(const Scb& system, const Eigen::VectorXd& x, double t = 0);
@@ -98,12 +98,12 @@ Eigen::VectorXd random_state(const Scb& system, double size, std::uint64_t seed)
 class Flow {
  public:
   explicit Flow(const System& system, FlowDriver::Options options = {});
-  /// Goes on to time t and returns the state there.
+  /// Advances to time t and returns the state there.
   Eigen::VectorXd to(double t);
   [[nodiscard]] double time() const { return driver_.time(); }
-  /// The state there, in its regime.
+  /// Current state, in its regime.
   [[nodiscard]] StateView view() const { return driver_.view(); }
-  /// When an event happened; NaN if it has not.
+  /// Time of an event; NaN if it has not happened.
   [[nodiscard]] double event(const std::string& name) const;
 
  private:

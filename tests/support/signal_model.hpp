@@ -7,8 +7,8 @@
 
 #include "support/scb_fixture.hpp"
 
-/// The signal equations integrated by a classical Runge-Kutta method of their own, with steps so
-/// small that only rounding is left: a reference independent of the program.
+/// Integrates the signal equations by an independent classical Runge-Kutta method, with steps so
+/// small that only rounding errors are left: a reference independent of the program.
 namespace popflow::scb::test {
 
 class SignalModel {
@@ -43,8 +43,8 @@ class SignalModel {
     return p;
   }
 
-  /// When, from time `from` on, a function of (signal_V, signal_A) first is not negative; steps of
-  /// h, then bisection of one step.
+  /// First time, from `from` on, at which a function of (signal_V, signal_A) is not negative; found
+  /// by steps of h, then by bisection of one step.
   [[nodiscard]] double first_time(const std::function<double(double, double)>& of_signals,
                                   double from, double h) const {
     const auto of = [&](const Point& p) { return of_signals(signal_V(p), p[2]); };

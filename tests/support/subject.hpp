@@ -11,7 +11,7 @@
 
 namespace popflow::test {
 
-/// A system made from the words after `popflow run NAME`, and what tests ask of it, as vectors.
+/// A system made from the words after `popflow run NAME`, with access to its results as vectors.
 struct Subject : Built {
   using Vector = Eigen::VectorXd;
 
@@ -51,7 +51,7 @@ struct Subject : Built {
   }
 };
 
-/// A subject's flow from its start up to `end`.
+/// Flow of a subject from its start up to `end`.
 struct FlowOf {
   FlowOf(Subject& of, double end, double rtol = 1e-11, double atol = 1e-13)
       : driver(*of.system, of.workers, {.rtol = rtol, .atol = atol}),

@@ -11,10 +11,10 @@ std::vector<Data> small_data() {
   return {
       {4, 3, 2, 0.15, 0.1, 0.1},  // the usual masking
       {4, 3, 2, 0.6, 0.3, 0.4},   // a heavy one
-      {3, 2, 1, 0.3, 0.2, 0.3},   // one topic a document
+      {3, 2, 1, 0.3, 0.2, 0.3},   // one topic per document
       {3, 2, 3, 0.3, 0.2, 0.3},   // all topics in every document
-      {4, 1, 2, 0.3, 0.2, 0.3},   // one word a topic
-      {1, 5, 1, 0.3, 0.2, 0.3},   // one topic at all
+      {4, 1, 2, 0.3, 0.2, 0.3},   // one word per topic
+      {1, 5, 1, 0.3, 0.2, 0.3},   // only one topic
       {4, 2, 2, 0.3, 0.0, 0.0},   // masks only
       {4, 2, 2, 0.3, 0.0, 0.5},   // nothing kept
       {4, 2, 2, 0.3, 0.6, 0.4},   // nothing masked
@@ -116,7 +116,7 @@ std::map<std::string, double> observe(const System& system, const std::vector<do
 
 namespace {
 
-/// Calls fill(i, j, entry) for every word pair, 1-based, with which of three kinds it is.
+/// Calls fill(i, j, entry) for every pair of words, 1-based, with the kind of the pair.
 template <class Entry>
 Eigen::MatrixXd by_kind(const Data& data, Entry same, Entry topic, Entry other) {
   const Eigen::Index v = data.words_per_topic;
@@ -148,7 +148,7 @@ Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit) {
 Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor) {
   const Eigen::Index v = data.words_per_topic;
   const Eigen::Index n = data.topics * v;
-  // Projections by their definition.
+  // Projections from their definition.
   Eigen::MatrixXd topic_means = Eigen::MatrixXd::Zero(n, n);
   for (Eigen::Index i = 0; i < n; ++i)
     for (Eigen::Index j = 0; j < n; ++j)

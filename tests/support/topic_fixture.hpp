@@ -12,18 +12,18 @@
 
 namespace popflow::topic::test {
 
-/// Small data in which every kind of position occurs, and the ends of every range.
+/// Small data sets with every kind of position, and the ends of every range.
 std::vector<Data> small_data();
 std::string describe(const Data& data);
 
-/// A system at a start with independent normal numbers of size `size` for its state.
+/// A system whose start consists of independent normal numbers of size `size`.
 std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, double size,
                                    std::uint64_t seed);
 /// A system that starts at the given numbers of start_fields().
 std::unique_ptr<Topic> make_at(const Data& data, const Variant& variant,
                                std::vector<double> fields);
 
-// The same of full matrices, with samples of `length` words.
+// ---- Full matrices, with samples of `length` words.
 
 std::unique_ptr<FullTopic> make_full(const Data& data, const Variant& variant, FullStart start,
                                      std::int64_t length = 40, unsigned threads = 1);
@@ -47,12 +47,12 @@ std::map<std::string, double> observe(const System& system, const std::vector<do
 Eigen::MatrixXd full_value(const Data& data, const Values<double>& W);
 Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit);
 Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor);
-/// The matrices that a state represents; the logits are the product of the full factors where there
-/// are any, the value matrix is E = W_E'W_E of the full W_E in embedding training.
+/// Matrices that a state represents. The logits are the product of the full factors, if there are
+/// any; in embedding training the value matrix is E = W_E'W_E with the full W_E.
 Matrices full(const Topic& system, const std::vector<double>& x);
 Matrices full(const FullTopic& system, const std::vector<double>& x);
-/// The velocity of a state of full matrices from the gradients with respect to W_V (or E) and
-/// Lambda: the derivatives by its entries, in its order, without the l2 term's.
+/// Velocity of a state of full matrices, from the gradients with respect to W_V (or E) and Lambda:
+/// the derivatives with respect to the state's entries, in their order, without the l2 term.
 std::vector<double> by_state(const FullTopic& system, const std::vector<double>& x,
                              const Matrices& by);
 

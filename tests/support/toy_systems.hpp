@@ -12,8 +12,8 @@
 
 namespace popflow::test {
 
-/// A System assembled from functions, for tests of drivers and steppers. The System lacks what is
-/// left empty.
+/// A System assembled from functions, for tests of drivers and steppers. The System lacks every
+/// capability that is left empty.
 struct Toy {
   using Function = std::function<void(StateView x, double t, std::span<double> out)>;
 
@@ -22,20 +22,20 @@ struct Toy {
   double scale = 1;  ///< natural size of all entries
   std::vector<EventInfo> events = {};
   Function event_functions = {};
-  /// Row-major d(dx_i/dt)/dx_j, then the explicit time derivative.
+  /// Row-major d(dx_i/dt)/dx_j, followed by the explicit time derivative.
   std::function<void(std::span<const double> x, double t, std::span<double> j,
                      std::span<double> time_derivative)>
       jacobian = {};
   std::function<void(std::span<double> x, double dt)> proximal = {};
   bool jumps = false;
-  bool estimates_error = false;  ///< of the proximal term's steps
-  std::size_t items = 0;         ///< of one passage
+  bool estimates_error = false;  ///< whether steps of the proximal term have an error estimate
+  std::size_t items = 0;         ///< number of items of one passage
   Function passage_functions = {};
   Regime regime = {};  ///< of the start
   std::size_t switches = 0;
   Function switch_functions = {};
   std::function<void(std::span<double> x, std::span<double> regime, double t)> switch_regime = {};
-  /// v_i of one sample, added with its weight.
+  /// Adds v_i of one sample with its weight.
   std::function<void(StateView x, RandomStream& random, double weight, std::span<double> out)>
       sample = {};
   std::function<double(StateView x, double t)> event_height = {};
@@ -99,7 +99,7 @@ class ToySystem : public System,
   double event_height(std::size_t /*event*/, StateView x, double t) const override {
     return toy_.event_height(x, t);
   }
-  /// As far off as it may be.
+  /// Returns the least accurate value that is allowed.
   double rough_event_height(std::size_t event, StateView x, double t, double low,
                             double high) const override {
     const double height = event_height(event, x, t);
@@ -132,7 +132,7 @@ class ToySystem : public System,
   Shape shape_;
 };
 
-/// One equation x' = f(x, t), with its Jacobian by a difference.
+/// One equation x' = f(x, t), with its Jacobian by finite differences.
 inline Toy one(double start, std::function<double(double x, double t)> f) {
   Toy toy;
   toy.start = {start};
@@ -173,8 +173,8 @@ inline Toy square(double start) {
   return one(start, [](double x, double) { return x * x; });
 }
 
-/// x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t, without bound at t = 1, but so slowly that
-/// x is still below 10 when 1 - t rounds to nothing.
+/// x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t, which blows up at t = 1, but so slowly that
+/// x is still below 10 when 1 - t rounds to zero.
 inline Toy slow_blow_up() {
   return one(0,
              [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });

@@ -6,13 +6,13 @@
 
 namespace popflow::math {
 
-/// `yes` if `condition` holds, else `no`: for a Pack, in each lane. Both are computed.
+/// `yes` if `condition` holds, else `no`; for a Pack, in each lane. Both arguments are evaluated.
 POPFLOW_MATH_INLINE double select(bool condition, double yes, double no) {
   return condition ? yes : no;
 }
 
-/// The smaller and the larger of two numbers, as std::min() and std::max() choose: `a` where the
-/// two are equal, or one is NaN.
+/// Smaller and larger of two numbers, with the choice of std::min() and std::max(): `a` if the two
+/// are equal, or one is NaN.
 POPFLOW_MATH_INLINE double min(double a, double b) { return b < a ? b : a; }
 POPFLOW_MATH_INLINE double max(double a, double b) { return a < b ? b : a; }
 
@@ -21,7 +21,7 @@ POPFLOW_MATH_INLINE double abs(double x) { return std::abs(x); }
 /// Whether a condition holds: for a Pack, in any lane.
 POPFLOW_MATH_INLINE bool any(bool condition) { return condition; }
 
-// Class types: by the functions that are found beside them.
+// Class types: functions found by argument-dependent lookup.
 namespace beside {
 void select() = delete;
 void min() = delete;

@@ -7,8 +7,8 @@
 
 namespace popflow::math {
 
-/// erf(x)/x - 1 for x^2 = z <= 1, minimax to 2^-62. The last two steps keep what their sums and
-/// products round.
+/// erf(x)/x - 1 for x^2 = z <= 1, minimax to 2^-62. The last two steps keep the rounding errors of
+/// their sums and products.
 inline TwoTerms<double> erf_factor(double z) {
   double sum = 5.960686654847133516e-11;
   sum = sum * z - 1.137495578977803502e-09;
@@ -26,7 +26,7 @@ inline TwoTerms<double> erf_factor(double z) {
   const TwoTerms<double> part = exact_product(slope.high, z);
   constexpr double kAtZero = 0.1283791670955125863;
   const double whole = kAtZero + part.high;
-  // The rounding of the sum, whichever of the two is larger (Knuth).
+  // Rounding error of the sum, whichever of the two is larger (Knuth).
   const double back = whole - kAtZero;
   const double left = (kAtZero - (whole - back)) + (part.high - back);
   return {whole, left + (part.low + (slope.low + inner.low) * z)};
@@ -37,7 +37,7 @@ inline double erfc_of_large(double x) {
   if (x > 27.3) return 0;
   struct Piece {
     double middle;
-    double left;              ///< of the last coefficient, beyond its double
+    double left;              ///< remainder of the last coefficient beyond its double
     double coefficients[14];  ///< highest first
   };
   static constexpr Piece kPieces[] = {
@@ -71,7 +71,7 @@ inline double erfc_of_large(double x) {
         0.9417586771220603, 0.04181813511888194}},
   };
   const Piece& piece = kPieces[x < 2 ? 0 : x < 4 ? 1 : x < 8 ? 2 : 3];
-  // 1/(x + 4), with what its sum and its quotient round.
+  // 1/(x + 4), with the rounding errors of its sum and its quotient.
   const double below = x + 4;
   const double below_left = x < 4 ? (4 - below) + x : (x - below) + 4;
   const double inverse = 1 / below;
@@ -79,7 +79,7 @@ inline double erfc_of_large(double x) {
   const double left = ((1 - back.high) - back.low) - inverse * below_left;
   const double t = (inverse - piece.middle) + inverse * left;
   double sum = 0;
-  double rise = 0;  // the terms of t
+  double rise = 0;  // polynomial in t
   for (const double coefficient : piece.coefficients) {
     rise = sum * t;
     sum = rise + coefficient;
@@ -94,7 +94,7 @@ inline double erfc_of_large(double x) {
 inline double erf(double x) {
   const double size = magnitude(x);
   if (size <= 1) {
-    // The smallest numbers would lose digits in the product.
+    // The product would lose digits of the smallest numbers.
     if (size < 0x1p-1000) return (x * 0x1p100 + x * 0x1p100 * 0.1283791670955125863) * 0x1p-100;
     const TwoTerms<double> factor = erf_factor(x * x);
     const TwoTerms<double> part = exact_product(x, factor.high);

@@ -6,14 +6,14 @@
 
 namespace popflow::math {
 
-/// e^x = power (1 + r + rest), r from log(3/4) to log(3/2). So the smallest 1 + r + rest is 3/4,
-/// and neither 1 + r + rest nor e^x - 1 loses digits.
+/// e^x = power (1 + r + rest), with r from log(3/4) to log(3/2). Because 1 + r + rest is at least
+/// 3/4, neither it nor e^x - 1 loses digits.
 template <class Number>
 struct SplitExp {
   Number power;
   Number r;
   Number rest;     ///< e^r - 1 - r
-  Number rounded;  ///< to be added to r: what its rounding has left out
+  Number rounded;  ///< rounding error of r, to be added to r
 
   /// e^x
   [[nodiscard]] POPFLOW_MATH_INLINE Number value() const { return power + power * (r + rest); }
@@ -23,7 +23,7 @@ struct SplitExp {
   }
 };
 
-/// For |x| so small that 2^k is a normal number, if `power` is used. `shifted` becomes kRound + k.
+/// For |x| so small that 2^k is a normal number, if `power` is used. Sets `shifted` to kRound + k.
 template <class Number>
 POPFLOW_MATH_INLINE SplitExp<Number> split_exp(const Number& x, Number& shifted) {
   constexpr double kLog2e = 0x1.71547652b82fep0;
@@ -36,8 +36,8 @@ POPFLOW_MATH_INLINE SplitExp<Number> split_exp(const Number& x, Number& shifted)
   const Number low = k * kLn2Low;
   const Number r = high - low;
   const Number r2 = r * r;
-  // (e^r - 1 - r)/r^2, minimax to 2^-61 of e^r - 1. Even and odd powers apart for the shorter
-  // chain.
+  // (e^r - 1 - r)/r^2, minimax to 2^-61 of e^r - 1. Even and odd powers are separate to shorten the
+  // dependency chain.
   Number even = r2 * 2.208554207896740395e-09 + 2.755452927091976817e-07;
   Number odd = r2 * 2.507194525611331573e-08 + 2.75573238892654086e-06;
   even = even * r2 + 2.480158970008876669e-05;
@@ -65,12 +65,12 @@ POPFLOW_MATH_INLINE Number expm1_of(const Number& x) {
   y = if_less(710.0, y, Number(710.0), y);
   Number shifted;
   const SplitExp<Number> split = split_exp(y, shifted);
-  // 2^1024 is no number, but half of it is.
+  // 2^1024 overflows, but half of it does not.
   const Number half = power_of_two(shifted - 1.0);
   const Number part = half * (split.r + (split.rest + split.rounded));
-  // The smaller two first: `half - 0.5` is exact up to 2^52 only.
+  // Adds the two smaller terms first: `half - 0.5` is exact only up to 2^52.
   const Number value = if_less(x, 30.0, part + (half - 0.5), (part - 0.5) + half) * 2.0;
-  // Half of the smallest numbers would lose their last digit.
+  // Halving the smallest numbers would lose their last digit.
   return with_sign(if_less(magnitude(x), 0x1p-54, magnitude(x), magnitude(value)), x);
 }
 
@@ -91,8 +91,8 @@ POPFLOW_MATH_INLINE Exponentials<Number> exponentials_of(const Number& x) {
 POPFLOW_MATH_INLINE double exp(double x) { return exp_of(x); }
 /// e^x - 1 within 1 unit in the last place.
 POPFLOW_MATH_INLINE double expm1(double x) { return expm1_of(x); }
-/// exp(x) and expm1(x) for x <= 0, at the cost of one: the same bits down to -704, and below -708
-/// the values there.
+/// exp(x) and expm1(x) for x <= 0, at the cost of one function: the same bits down to -704, and
+/// below -708 the values at -708.
 POPFLOW_MATH_INLINE Exponentials<double> exponentials(double x) { return exponentials_of(x); }
 
 }  // namespace popflow::math

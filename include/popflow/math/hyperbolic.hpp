@@ -10,7 +10,7 @@ namespace popflow::math {
 template <class Number>
 POPFLOW_MATH_INLINE Number tanh_of(const Number& x) {
   const Number size = magnitude(x);
-  // Near 0 x + x z (...), the minimax polynomial to 2^-60.
+  // Near 0: x + x z (...), the minimax polynomial to 2^-60.
   const Number z = x * x;
   Number factor = z * -1.952096175068702028e-05 + 8.335995664653851503e-05;
   factor = factor * z - 0.000233412645183078384;
@@ -23,8 +23,8 @@ POPFLOW_MATH_INLINE Number tanh_of(const Number& x) {
   factor = factor * z + 0.1333333333332683279;
   factor = factor * z - 0.3333333333333329818;
   const Number near = size + size * (z * factor);
-  // Further out 1 - 2/(1 + e^2|x|), which is 1 beyond 20, with what the sum and the difference
-  // round.
+  // Further out: 1 - 2/(1 + e^2|x|), which is 1 beyond 20, with the rounding errors of the sum and
+  // the difference.
   const Number twice = if_less(20.0, size, Number(40.0), size + size);
   Number shifted;
   const SplitExp<Number> split = split_exp(twice, shifted);
@@ -49,7 +49,7 @@ POPFLOW_MATH_INLINE double tanh(double x) { return tanh_of(x); }
 /// sinh(x), within 3 units in the last place.
 inline double sinh(double x) {
   const double size = magnitude(x);
-  if (size > 40) {  // half of e^x, which may overflow before its half does
+  if (size > 40) {  // e^x / 2 without overflow of e^x
     const double root = exp(0.5 * size);
     return with_sign(0.5 * root * root, x);
   }

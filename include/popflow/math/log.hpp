@@ -12,7 +12,8 @@ struct TwoTerms {
   Number high, low;
 };
 
-/// log(2^k (1 + f + by)) for f from sqrt(1/2) - 1 to sqrt(2) - 1 and |by| of its rounding.
+/// log(2^k (1 + f + by)) for f from sqrt(1/2) - 1 to sqrt(2) - 1, where |by| is a rounding error of
+/// f.
 template <class Number>
 POPFLOW_MATH_INLINE TwoTerms<Number> log_terms(const Number& k, const Number& f, const Number& by) {
   constexpr double kLn2High = 0x1.62e42feep-1;  // its low bits are 0: k * kLn2High is exact
@@ -42,7 +43,7 @@ POPFLOW_MATH_INLINE Number log_of_normal(const Number& x) {
   return terms.high + terms.low;
 }
 
-/// `value` for 0 < x < infinity; else the logarithm's limits, or NaN.
+/// `value` for 0 < x < infinity; otherwise the logarithm's limits, or NaN.
 template <class Number>
 POPFLOW_MATH_INLINE Number log_with_limits(const Number& x, const Number& value) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

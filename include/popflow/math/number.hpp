@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Small operations on which the elementary functions stand, alike for a double and for SIMD lanes:
-/// no branches, no table, and nothing that depends on the processor. All functions here are inlined
-/// into their caller, so that each is compiled for the caller's instruction set.
+/// Basic operations of the elementary functions, the same for a double and for SIMD lanes: no
+/// branches, no tables, and no dependence on the processor. All functions here are inlined into
+/// their caller, so that each is compiled for the caller's instruction set.
 #define POPFLOW_MATH_INLINE inline __attribute__((always_inline))
-/// As much for a lambda, after its parameters.
+/// Same, for a lambda; stands after its parameters.
 #define POPFLOW_INLINED __attribute__((always_inline))
 
 namespace popflow::math {
 
-/// Doubles side by side in a vector of the compiler's. A class of its own: a bare vector as an
-/// argument or result would have another calling convention with each instruction set.
+/// Doubles side by side in a vector type of the compiler. A separate class, because a bare vector
+/// as an argument or result has a different calling convention for each instruction set.
 template <std::size_t lanes>
 class Wide {
  public:
@@ -45,8 +45,8 @@ class Wide {
     return Wide(a.of < b.of ? yes.of : no.of);
   }
 
-  // All bits are set where a condition holds, and none where it does not. With AVX-512 conditions
-  // are no vectors: gcc takes them apart, unless each chooses between two numbers at once.
+  // Masks with all bits set where a condition holds, and none elsewhere. With AVX-512, conditions
+  // are not vectors: gcc splits them unless each one chooses between two numbers at once.
   friend POPFLOW_MATH_INLINE Wide where_less(const Wide& a, const Wide& b) {
     if constexpr (lanes > 4) return Wide(a.of < b.of ? all_bits().of : Vector{});
     return from(a.of < b.of);
@@ -110,7 +110,7 @@ class Wide {
   static POPFLOW_MATH_INLINE Wide from(const Bits& bits) { return Wide((Vector)bits); }
 };
 
-/// `yes` where a < b, else `no`; also where a or b is NaN.
+/// `yes` if a < b, otherwise `no`, including for NaN.
 POPFLOW_MATH_INLINE double if_less(double a, double b, double yes, double no) {
   return a < b ? yes : no;
 }
@@ -124,17 +124,17 @@ POPFLOW_MATH_INLINE double with_sign(double size, double x) {
                                (std::bit_cast<std::uint64_t>(x) & (std::uint64_t{1} << 63)));
 }
 
-/// Adding this number to one below 2^51 rounds it to a whole number, which is then in the lowest
-/// bits.
+/// Adding this to a number below 2^51 rounds the number to a whole number, which is then in the
+/// lowest bits.
 inline constexpr double kRound = 0x1.8p52;
 
-/// 2^k for a whole number k in the lowest bits, where that is a normal number.
+/// 2^k for a whole number k in the lowest bits, if that is a normal number.
 POPFLOW_MATH_INLINE double power_of_two(double shifted) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) << 52;
   return std::bit_cast<double>(bits + 0x3ff0000000000000);
 }
-/// 2^i and 2^j with i + j = k and j - i = 0 or 1: so also results that are no normal numbers are
-/// rounded once.
+/// 2^i and 2^j with i + j = k and j - i = 0 or 1, so that subnormal results, too, are rounded only
+/// once.
 POPFLOW_MATH_INLINE double lower_half_power(double shifted) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) >> 1;
   return std::bit_cast<double>((bits << 52) + 0x3ff0000000000000);
@@ -172,8 +172,7 @@ inline constexpr bool is_wide = false;
 template <std::size_t lanes>
 inline constexpr bool is_wide<Wide<lanes>> = true;
 
-/// Numbers that are classes, such as a Pack: their functions are friends of theirs, found by their
-/// arguments.
+/// Number classes such as a Pack: their functions are friends, found by argument-dependent lookup.
 template <class N>
 concept NumberClass = std::is_class_v<N> && !is_wide<N>;
 

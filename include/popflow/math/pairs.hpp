@@ -2,7 +2,7 @@
 
 #include "popflow/math/log.hpp"
 
-// Numbers of twice as many digits: sums of two doubles.
+// Numbers with twice as many digits: sums of two doubles.
 namespace popflow::math {
 
 /// a + b, exactly, for |a| >= |b| or a = 0.
@@ -11,7 +11,7 @@ inline TwoTerms<double> ordered_sum(double a, double b) {
   return {sum, (a - sum) + b};
 }
 
-/// a b, exactly where nothing overflows or underflows (by halves of the factors, Dekker 1971).
+/// a b, exactly unless it overflows or underflows (by splitting the factors, Dekker 1971).
 inline TwoTerms<double> exact_product(double a, double b) {
   constexpr double kHalves = 0x1p27 + 1;
   const double a_large = a * kHalves - (a * kHalves - a);
@@ -24,7 +24,7 @@ inline TwoTerms<double> exact_product(double a, double b) {
   return {product, left};
 }
 
-/// To about 100 bits of the larger.
+/// Sum to about 100 bits of the larger argument.
 inline TwoTerms<double> sum(const TwoTerms<double>& a, const TwoTerms<double>& b) {
   const double high = a.high + b.high;
   const double of_b = high - a.high;
@@ -32,7 +32,7 @@ inline TwoTerms<double> sum(const TwoTerms<double>& a, const TwoTerms<double>& b
   return ordered_sum(high, left + (a.low + b.low));
 }
 
-/// To about 100 bits.
+/// Product to about 100 bits.
 inline TwoTerms<double> product(const TwoTerms<double>& a, const TwoTerms<double>& b) {
   const TwoTerms<double> both = exact_product(a.high, b.high);
   return {both.high, both.low + (a.high * b.low + a.low * b.high)};

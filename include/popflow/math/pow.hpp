@@ -9,7 +9,7 @@
 
 namespace popflow::math {
 
-/// log(x) for 0 < x < infinity, to 2^-66 of itself.
+/// log(x) for 0 < x < infinity, with a relative error of 2^-66.
 inline TwoTerms<double> log_in_two(double x) {
   constexpr double kLn2High = 0x1.62e42feep-1;  // its low bits are 0: k * kLn2High is exact
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
@@ -41,7 +41,7 @@ inline TwoTerms<double> log_in_two(double x) {
   return ordered_sum(all.high, all.low + (of_f.low + k * kLn2Low));
 }
 
-/// e^(x.high + x.low) times a factor; what is no normal number is rounded last.
+/// e^(x.high + x.low) times a factor; a subnormal result is rounded only once, at the end.
 inline double exp_of_two(const TwoTerms<double>& x, double factor = 1) {
   if (!(x.high > -746)) return 0;
   if (!(x.high < 710)) return std::numeric_limits<double>::infinity();
@@ -66,12 +66,12 @@ inline double pow(double x, double y) {
   const bool all_even = magnitude(y) >= 0x1p53;
   const bool whole = all_even || y == static_cast<double>(static_cast<std::int64_t>(y));
   const bool odd = !all_even && whole && static_cast<std::int64_t>(y) % 2 != 0;
-  const double sign = odd ? x : 0.0;  // whose sign bit the power has
+  const double sign = odd ? x : 0.0;  // provides the sign bit of the power
   if (size == 0) return with_sign(y < 0 ? kInfinity : 0, sign);
   if (size == kInfinity) return with_sign(y < 0 ? 0 : kInfinity, sign);
   if (x < 0 && !whole) return std::numeric_limits<double>::quiet_NaN();
   if (size == 1) return with_sign(1, sign);
-  // With larger ones all powers overflow or vanish.
+  // With a larger exponent all powers overflow or vanish.
   const double exponent = y > 0x1p64 ? 0x1p64 : y < -0x1p64 ? -0x1p64 : y;
   const TwoTerms<double> logarithm = log_in_two(size);
   TwoTerms<double> in_all = exact_product(exponent, logarithm.high);
@@ -79,7 +79,7 @@ inline double pow(double x, double y) {
   return with_sign(exp_of_two(in_all), sign);
 }
 
-/// The root of x^2 + y^2 within 1 unit in the last place, without overflow or underflow on the way.
+/// sqrt(x^2 + y^2) within 1 unit in the last place, without intermediate overflow or underflow.
 inline double hypot(double x, double y) {
   const double a = magnitude(x), b = magnitude(y);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -12,10 +12,10 @@ struct CosineAndSine {
   double cosine, sine;
 };
 
-/// Cosine and sine of u turns, 2 pi u, for |u| < 2^49: within 1e-16. Free of branches, so that
-/// loops vectorise.
+/// Cosine and sine of u turns, 2 pi u, for |u| < 2^49: within 1e-16. Branch-free, so that loops
+/// vectorise.
 POPFLOW_MATH_INLINE CosineAndSine of_turn(double u) {
-  // The turn is a number of quarters and at most an eighth on either side, exactly.
+  // Splits the turn exactly into a number of quarters and at most an eighth on either side.
   const double shifted = 4 * u + kRound;
   const double x = 2 * std::numbers::pi * (u - 0.25 * (shifted - kRound));
   const std::uint64_t quarter = std::bit_cast<std::uint64_t>(shifted);
@@ -37,7 +37,7 @@ POPFLOW_MATH_INLINE CosineAndSine of_turn(double u) {
   c = c * z - 1.0 / 720;
   c = c * z + 1.0 / 24;
   const double cosine = 1 - (0.5 * z - z * z * c);
-  // A quarter turn on, the cosine is minus the sine, and the sine the cosine.
+  // After a quarter turn, the cosine is minus the sine, and the sine the cosine.
   const bool odd = (quarter & 1) != 0;
   const std::uint64_t sign_of_sine = (quarter & 2) << 62;
   const std::uint64_t sign_of_cosine = ((quarter + 1) & 2) << 62;
