@@ -145,8 +145,12 @@ struct StoredFile::Impl {
     spec.attributes = attributes(reader, path);
     for (const std::string& member : reader.members(path)) {
       const std::string name = join(path, member);
-      if (!known.contains(name)) continue;
       const H5O_type_t type = reader.type_at(name);
+      if (!known.contains(name) && type == H5O_TYPE_DATASET)
+        throw InputError("'" + file + "': '" + text::in_sentence(name) +
+                         "' is a second name of a dataset (a link to it); a copy would lose one of "
+                         "the two: remove one of them, or let it be a dataset of its own");
+      if (!known.contains(name)) continue;
       if (type == H5O_TYPE_GROUP) {
         spec.groups.push_back(group(reader, name, file));
         continue;
