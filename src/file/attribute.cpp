@@ -69,6 +69,9 @@ struct Creator {
   void operator()(const std::vector<double>& values) const {
     create(object, attribute.name, H5T_IEEE_F64LE, row(values.size()), values.data());
   }
+  void operator()(const std::vector<std::int64_t>& values) const {
+    create(object, attribute.name, H5T_STD_I64LE, row(values.size()), values.data());
+  }
   void operator()(const std::vector<std::int8_t>& values) const {
     create(object, attribute.name, H5T_STD_I8LE, row(values.size()), values.data());
   }

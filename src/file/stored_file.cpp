@@ -74,12 +74,12 @@ std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
     }
     std::vector<decltype(number)> numbers(static_cast<std::size_t>(open.count));
     check(H5Aread(open.id, open.type, numbers.data()));
-    if constexpr (!std::is_same_v<decltype(number), std::int64_t>) attribute.value = numbers;
+    attribute.value = std::move(numbers);
     return attribute;
   };
   if (check(H5Tequal(open.type, H5T_IEEE_F64LE)) > 0) return read(double{});
   if (check(H5Tequal(open.type, H5T_STD_I8LE)) > 0) return read(std::int8_t{});
-  if (scalar && check(H5Tequal(open.type, H5T_STD_I64LE)) > 0) return read(std::int64_t{});
+  if (check(H5Tequal(open.type, H5T_STD_I64LE)) > 0) return read(std::int64_t{});
   return std::nullopt;
 }
 

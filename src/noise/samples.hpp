@@ -2,12 +2,18 @@
 
 #include <cstdint>
 
+#include "popflow/system.hpp"
+
 namespace popflow {
 
-/// Numbers that the memory has of each sample of a minibatch: its weight, its normals, and what
-/// Systems keep of it, which was measured to be 126 bytes (scb) to 189 (joma-joint) with the
-/// shortest contexts.
-inline constexpr double kNumbersOfSample = 24;
+/// Doubles that the memory needs for each sample of a minibatch, at most: its weight, its normals,
+/// and what Systems keep of it whatever their sizes (measured with the shortest contexts: 126 bytes
+/// in scb, 189 in joma-joint); beyond that what the System itself says.
+inline double numbers_of_sample(const System& system) {
+  constexpr double kWhateverTheSizes = 24;
+  const Capability<Sampled> sampled = system.capabilities().sampled;
+  return kWhateverTheSizes + (sampled ? sampled->numbers_of_sample() : 0);
+}
 
 /// Largest l of SVAG that is offered: steps of eta/l, so that more would not end.
 inline constexpr std::int64_t kMostSvag = 1'000'000;
