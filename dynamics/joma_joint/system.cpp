@@ -280,6 +280,15 @@ void JomaJoint::add_sampled(StateView x, double /*t*/, const SampleKey& key,
   sampler().add(full_point(x), key, weights, {out.data(), r, r + K_});
 }
 
+double JomaJoint::numbers_of_sample() const {
+  const std::int64_t length = variant_.context_length;
+  const auto M = static_cast<double>(M_), K = static_cast<double>(K_);
+  // A row of X and half of B, the context itself, and four numbers a node.
+  if (ContextLaw::dense(M_, length)) return 2.5 * M + 4 * K;
+  // Of each distinct token: itself, its share and its value, and its place among those of all.
+  return 4 * std::min(static_cast<double>(length), M) + K;
+}
+
 bool JomaJoint::steps_at_once() const {
   return variant_.attention == AttentionKind::softmax &&
          variant_.activation == Activation::identity &&

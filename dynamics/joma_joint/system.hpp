@@ -68,6 +68,7 @@ class JomaJoint : public System,
   void switch_regime(std::span<double> x, std::span<double> regime, double t) const override;
   void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override;
+  [[nodiscard]] double numbers_of_sample() const override;
   bool step_sampled(std::span<double> x, double t, double h, const SampleKey& key,
                     std::span<const double> weights) const override;
   void project_noise(StateView x, std::span<double> noise) const override;

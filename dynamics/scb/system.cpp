@@ -397,6 +397,12 @@ void Scb::add_sampled(StateView x, double t, const SampleKey& key, std::span<con
               out.data() + value_size_);
 }
 
+double Scb::numbers_of_sample() const {
+  // Four columns of N numbers, and two bytes for each token of the sequence.
+  return 4 * static_cast<double>(problem_.vocabulary()) +
+         static_cast<double>(problem_.Q.context_length) / 4;
+}
+
 void Scb::project_noise(StateView x, std::span<double> noise) const {
   if (at_rest(x)) {
     std::fill(noise.begin(), noise.end(), 0.0);

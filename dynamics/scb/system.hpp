@@ -80,6 +80,7 @@ class Scb : public System,
 
   void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override;
+  [[nodiscard]] double numbers_of_sample() const override;
   void project_noise(StateView x, std::span<double> noise) const override;
   void step_in_place(std::span<double> x, std::span<const double> regime, double t, double h,
                      const Addend& addend) const override;

@@ -109,6 +109,9 @@ class Sampled {
   /// the limit that the flow takes). Sample i comes from key.stream(i). `out` may be x itself.
   virtual void add_sampled(StateView x, double t, const SampleKey& key,
                            std::span<const double> weights, std::span<double> out) const = 0;
+  /// Doubles that the memory needs for each sample of a batch, at most, where that grows with the
+  /// System's sizes: for the longest context, say. A few numbers of each sample are counted anyway.
+  [[nodiscard]] virtual double numbers_of_sample() const { return 0; }
 };
 
 /// Takes a step along the flow and along samples at once, where this is faster than one after the

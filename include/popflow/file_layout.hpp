@@ -13,7 +13,7 @@ namespace popflow {
 struct Attribute {
   std::string name;
   std::variant<std::string, double, std::int64_t, std::int8_t, std::vector<double>,
-               std::vector<std::int8_t>>
+               std::vector<std::int8_t>, std::vector<std::int64_t>>
       value;
   std::size_t reserved = 0;
 };

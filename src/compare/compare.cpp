@@ -17,6 +17,7 @@
 #include "engine/interrupt.hpp"
 #include "engine/specs.hpp"
 #include "engine/status.hpp"
+#include "file/axes.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
@@ -191,8 +192,7 @@ std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
 }
 
 bool is_done(const DataFile& group) {
-  const std::string status = group.text_attribute("", "status").value_or("");
-  return status != "running" && status != "interrupted";
+  return !is_unfinished(group.text_attribute("", "status").value_or(""));
 }
 
 /// Whether a rung ended before everything that is compared was recorded.
@@ -286,8 +286,10 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
         group.sync();
       }
       Ranks alone;
-      const Ending ending = run_all(experiment, group, goes_on, progress,
-                                    is_shared(rung, recorded) ? ranks : alone, first);
+      const Ending ending = recording_failure(group, [&] {
+        return run_all(experiment, group, goes_on, progress,
+                       is_shared(rung, recorded) ? ranks : alone, first);
+      });
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) {
         dismiss(ranks);  // a rung of one rank may have been
@@ -358,12 +360,13 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
 
 ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<RecordedRung>& before,
                 const Provenance& provenance, Ranks& ranks, Workers& workers, Screen& screen) {
-  const Outcome runs = run_rungs(plan, file, before, ranks, screen);
-  Outcome outcome = runs;
-  if (outcome.kind != Outcome::Kind::interrupted) {
+  Outcome runs, outcome;
+  recording_failure(file, [&] {
+    outcome = runs = run_rungs(plan, file, before, ranks, screen);
+    if (outcome.kind == Outcome::Kind::interrupted) return;
     file.sync();
     outcome = compare_runs(plan, file, workers);
-  }
+  });
   screen.progress_done();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   const bool cut = outcome.kind == Outcome::Kind::interrupted;
@@ -559,7 +562,11 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   const auto plan = on_all(ranks, [&] {
     auto made = blaming_file(
         path, [&] { return std::make_unique<ComparisonPlan>(*configured, catalogue, *workers); });
-    if (file) file->require(made->layout());
+    if (file) {
+      const GroupSpec layout = made->layout();
+      file->require(layout);
+      require_axes(DataFile(path), layout);
+    }
     if (configured->options.has("init-from")) require_same_starts(*made, path);
     recorded = recorded_rungs_of(*made, path);
     return made;

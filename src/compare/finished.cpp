@@ -8,6 +8,7 @@
 #include "compare/report.hpp"
 #include "compare/rungs.hpp"
 #include "engine/interrupt.hpp"
+#include "engine/made_of_files.hpp"
 #include "engine/specs.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
@@ -74,12 +75,11 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
     rungs->compare(comparison_options(options), file, workers, screen);
-    file.sync();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
     file.set_attributes(
         {{"provenance", "ended", timestamp()}, {"provenance", "wall_time", wall.count()}});
-    look_for_signals();
-    file.publish(options.flag("force"));
+    publish_readable(file, options.flag("force"),
+                     [](const DataFile& whole) { (void)describe_comparison(whole); });
   });
   if (interrupted) return *interrupted;
   screen.result(describe_comparison(DataFile(path)));

@@ -1,8 +1,6 @@
 #include "compare/finished_file.hpp"
 
 #include "compare/rungs.hpp"
-#include "plan/mode_plan.hpp"
-#include "popflow/error.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -32,6 +30,15 @@ bool fits_rung(const std::string& word, const RunConfig& config, const SystemInf
     return gd == (word == "gd") && (gd || options.integer("modified-equation") == order);
   }
   return mode == "sgd" && options.integer("svag") == std::max<std::int64_t>(1, svag_of(word));
+}
+
+/// Is the option one of a reduction, or of those that make a rung what it is?
+bool makes_rung(const Parameter& parameter, const SystemInfo& system) {
+  const auto names = [&](const OptionSetting& setting) { return setting.option == parameter.name; };
+  return std::any_of(system.unreduced.begin(), system.unreduced.end(), names) ||
+         std::any_of(system.rungs.begin(), system.rungs.end(), [&](const RungInfo& rung) {
+           return std::any_of(rung.settings.begin(), rung.settings.end(), names);
+         });
 }
 
 }  // namespace
@@ -65,20 +72,49 @@ void require_rung(const FinishedFile& file, const RunConfig& config, const Syste
                    settings_of_rung(file.word, system) + "; it " + its);
 }
 
-bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& system) {
-  const auto names = [&](const OptionSetting& setting) { return setting.option == parameter.name; };
-  if (parameter.makes_problem) return true;
-  if (std::any_of(system.unreduced.begin(), system.unreduced.end(), names)) return true;
-  return std::any_of(system.rungs.begin(), system.rungs.end(), [&](const RungInfo& rung) {
-    return std::any_of(rung.settings.begin(), rung.settings.end(), names);
-  });
+InputError differ(const FinishedFile& first, const FinishedFile& other, const std::string& what,
+                  const std::string& ours, const std::string& its, const std::string& same) {
+  const auto shown = [](const std::string& value) { return value.empty() ? "none" : value; };
+  return InputError("the files differ in " + what + ": " + shown(its) + " in " + other.name() +
+                    ", " + shown(ours) + " in " + first.name() +
+                    "; what is compared has the same " + same);
 }
 
-std::string said_of_shared_numbers(const FinishedFile& first, const FinishedFile& second,
-                                   const std::string& seed) {
-  return first.name() + " and " + second.name() + " have the same --seed, " + seed +
-         ": their runs share random numbers, and tests that take them for independent are not "
-         "exact";
+void require_same_options(const RungOptions& first, const RungOptions& other,
+                          const SystemInfo& system) {
+  constexpr const char* kStart = "problem and start";
+  const bool sweeps = static_cast<bool>(first.sweeps);
+  const auto check = [&](const Parameters& ours, const Parameters& its, const std::string& name,
+                         const std::string& same) {
+    if (sweeps && first.sweeps(name)) return;
+    if (ours.text(name) != its.text(name))
+      throw differ(first.of, other.of, "--" + name, ours.text(name), its.text(name), same);
+  };
+  const Parameters &ours = first.config.options, &its = other.config.options;
+  for (const Parameter& parameter : first.config.own.table()) {
+    const bool free = parameter.makes_problem ? !sweeps : makes_rung(parameter, system);
+    if (!free && acts(parameter, ours) && acts(parameter, its))
+      check(first.config.own, other.config.own, parameter.name, kStart);
+  }
+  for (const char* name : {"problem", "problem-seed", "init-from"})
+    if (sweeps || std::string(name) != "problem") check(ours, its, name, kStart);
+  if (first.exact() || other.exact()) return;
+  for (const char* name : {"learning-rate", "batch-size"}) check(ours, its, name, name);
+}
+
+std::string said_of_shared_numbers(const std::vector<RungOptions>& rungs,
+                                   const std::function<bool(std::size_t, std::size_t)>& share) {
+  for (std::size_t j = 0; j < rungs.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i) {
+      const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
+      if (rungs[i].exact() || rungs[j].exact() || a.word("mode") != b.word("mode") || !share(i, j))
+        continue;
+      return rungs[i].of.name() + " and " + rungs[j].of.name() + " have the same --seed, " +
+             a.text("seed") +
+             ": their runs share random numbers, and tests that take them for independent are not "
+             "exact";
+    }
+  return "";
 }
 
 }  // namespace popflow

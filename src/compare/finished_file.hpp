@@ -1,10 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "options/run_config.hpp"
+#include "plan/mode_plan.hpp"
+#include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system_info.hpp"
 
@@ -25,13 +28,29 @@ std::vector<FinishedFile> finished_files(const std::string& text);
 /// Throws InputError unless the file's runs, which have these options, match its rung's word.
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
 
-/// Whether rungs may differ in this option of the system: reductions, which are exact, and options
-/// that make the rung. Differences in the options that made the problem show in the problem itself.
-bool may_differ_between_rungs(const Parameter& parameter, const SystemInfo& system);
+/// The error where the files of two rungs differ in `what`, which must be the same.
+InputError differ(const FinishedFile& first, const FinishedFile& other, const std::string& what,
+                  const std::string& ours, const std::string& its, const std::string& same);
 
-/// Warning that two rungs share their random numbers.
-std::string said_of_shared_numbers(const FinishedFile& first, const FinishedFile& second,
-                                   const std::string& seed);
+/// The options of a rung's runs; in a sweep those that it does not sweep.
+struct RungOptions {
+  const FinishedFile& of;
+  const RunConfig& config;
+  std::function<bool(const std::string& option)> sweeps = {};  ///< none of a run
+
+  [[nodiscard]] bool exact() const { return !has_noise(config.options); }
+};
+
+/// Throws InputError unless two rungs have the same problem and start, and the same noise where
+/// both have noise, by their options. Rungs may differ in reductions, which are exact, and in what
+/// makes the rung. The problem of runs shows in their files, whatever it was made from.
+void require_same_options(const RungOptions& first, const RungOptions& other,
+                          const SystemInfo& system);
+
+/// A sentence for the first two rungs, of noisy runs of one mode and seed, that share their random
+/// numbers, as `share` says of two of them; empty if none do.
+std::string said_of_shared_numbers(const std::vector<RungOptions>& rungs,
+                                   const std::function<bool(std::size_t, std::size_t)>& share);
 
 template <class Value>
 std::vector<const Value*> pointers_to(const std::vector<Value>& values) {

@@ -8,6 +8,7 @@
 #include "compare/rungs.hpp"
 #include "compare/when.hpp"
 #include "engine/interrupt.hpp"
+#include "engine/made_of_files.hpp"
 #include "engine/specs.hpp"
 #include "engine/status.hpp"
 #include "file/copy_numbers.hpp"
@@ -30,7 +31,8 @@ struct FinishedRung {
   std::vector<double> times;
   std::size_t runs = 1;
 
-  [[nodiscard]] bool exact() const { return !has_noise(config.options); }
+  [[nodiscard]] RungOptions options() const { return {file, config}; }
+  [[nodiscard]] bool exact() const { return options().exact(); }
   [[nodiscard]] std::string group() const { return rung_group(file.word); }
 };
 
@@ -48,44 +50,16 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
     return make_schedule(options, options.real("t-end"), step_length(mode_plan(options)));
   });
   const std::string status = file.text_attribute("", "status").value_or("");
-  if (status == status_word(Status::running) || status == status_word(Status::interrupted))
-    throw InputError(finished.path + " is not finished (" + status +
-                     "); 'resume' ends what was interrupted or killed");
+  if (is_unfinished(status))
+    throw InputError(finished.path + " is not finished (" + status + "); 'resume' goes on with it");
   if (file.has_dataset("run")) rung.runs = file.length("run");
   const SystemInfo& system = catalogue.info(rung.config.system);
   require_rung(finished, rung.config, system);
+  require_complete(StoredFile(finished.path));
   return rung;
 }
 
 // ---- checks that the files belong together
-
-InputError differ(const FinishedRung& first, const FinishedRung& other, const std::string& what,
-                  const std::string& ours, const std::string& its, const std::string& same) {
-  return InputError("the files differ in " + what + ": " + its + " in " + other.file.name() + ", " +
-                    ours + " in " + first.file.name() + "; what is compared has the same " + same);
-}
-
-std::string shown(const std::string& value) { return value.empty() ? "none" : value; }
-
-void require_same_start(const FinishedRung& first, const FinishedRung& other,
-                        const SystemInfo& system) {
-  for (const Parameter& parameter : first.config.own.table()) {
-    if (may_differ_between_rungs(parameter, system)) continue;
-    if (!acts(parameter, first.config.options) || !acts(parameter, other.config.options)) continue;
-    const std::string ours = first.config.own.text(parameter.name),
-                      its = other.config.own.text(parameter.name);
-    if (ours != its)
-      throw differ(first, other, "--" + parameter.name, shown(ours), shown(its),
-                   "problem and start");
-  }
-  for (const char* option : {"problem-seed", "init-from"}) {
-    const std::string ours = first.config.options.text(option),
-                      its = other.config.options.text(option);
-    if (ours != its)
-      throw differ(first, other, std::string("--") + option, shown(ours), shown(its),
-                   "problem and start");
-  }
-}
 
 void require_same_problem(const FinishedRung& first, const FinishedRung& other) {
   const StoredFile a(first.file.path), b(other.file.path);
@@ -105,37 +79,27 @@ void require_same_problem(const FinishedRung& first, const FinishedRung& other) 
 }
 
 void require_same_times(const FinishedRung& first, const FinishedRung& other) {
+  constexpr const char* kTimes = "times (--save-at, or --saves and --t-end)";
   if (first.times.size() != other.times.size())
-    throw differ(first, other, "their number of save times", std::to_string(first.times.size()),
-                 std::to_string(other.times.size()), "times (--save-at, or --saves and --t-end)");
+    throw differ(first.file, other.file, "their number of save times",
+                 std::to_string(first.times.size()), std::to_string(other.times.size()), kTimes);
   for (std::size_t i = 0; i < first.times.size(); ++i)
     if (!(std::abs(first.times[i] - other.times[i]) <= kSameTime * std::abs(first.times.back())))
-      throw differ(first, other, "save time " + std::to_string(i), shortest(first.times[i]),
-                   shortest(other.times[i]), "times (--save-at, or --saves and --t-end)");
+      throw differ(first.file, other.file, "save time " + std::to_string(i),
+                   shortest(first.times[i]), shortest(other.times[i]), kTimes);
 }
 
-void require_same_noise(const FinishedRung& first, const FinishedRung& other) {
-  for (const char* option : {"learning-rate", "batch-size"}) {
-    const std::string ours = first.config.options.text(option),
-                      its = other.config.options.text(option);
-    if (ours != its) throw differ(first, other, std::string("--") + option, ours, its, option);
-  }
-}
-
-/// Warns of runs with the same seed and number: runs of one kind then share their random numbers.
+/// Runs with the same seed and number share their random numbers.
 std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
-  for (std::size_t j = 0; j < rungs.size(); ++j)
-    for (std::size_t i = 0; i < j; ++i) {
-      const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
-      if (rungs[i].exact() || a.word("mode") != b.word("mode") ||
-          a.integer("seed") != b.integer("seed"))
-        continue;
-      const std::int64_t from = std::max(a.integer("first-run"), b.integer("first-run"));
-      const std::int64_t to = std::min(a.integer("first-run") + a.integer("runs"),
-                                       b.integer("first-run") + b.integer("runs"));
-      if (from < to) return said_of_shared_numbers(rungs[i].file, rungs[j].file, a.text("seed"));
-    }
-  return "";
+  std::vector<RungOptions> all;
+  for (const FinishedRung& rung : rungs) all.push_back(rung.options());
+  return said_of_shared_numbers(all, [&](std::size_t i, std::size_t j) {
+    const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
+    const std::int64_t from = std::max(a.integer("first-run"), b.integer("first-run"));
+    const std::int64_t to = std::min(a.integer("first-run") + a.integer("runs"),
+                                     b.integer("first-run") + b.integer("runs"));
+    return a.integer("seed") == b.integer("seed") && from < to;
+  });
 }
 
 std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
@@ -147,12 +111,12 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
   const SystemInfo& system = catalogue.info(first.config.system);
   for (const FinishedRung& other : rungs)
     if (other.config.system != first.config.system)
-      throw differ(first, other, "the system", first.config.system, other.config.system, "system");
+      throw differ(first.file, other.file, "the system", first.config.system, other.config.system,
+                   "system");
   for (const FinishedRung& other : rungs) {
-    if (!other.exact()) require_same_noise(noisy_one(rungs), other);
     require_same_times(first, other);
-    require_same_start(first, other, system);
-    require_same_start(noisy_one(rungs), other, system);
+    require_same_options(first.options(), other.options(), system);
+    require_same_options(noisy_one(rungs).options(), other.options(), system);
     if (&other != &first) require_same_problem(first, other);
   }
   return rungs;

@@ -36,6 +36,9 @@ struct SweptRung {
   std::size_t runs = 1;
   std::size_t saves = 0;
 
+  [[nodiscard]] RungOptions options() const {
+    return {of, cells->base(), [this](const std::string& option) { return cells->sweeps(option); }};
+  }
   [[nodiscard]] bool exact() const { return !cells->noisy(); }
   [[nodiscard]] std::string name() const { return of.name(); }
 };
@@ -74,37 +77,14 @@ void require_same_axes(const SweptRung& first, const SweptRung& other) {
                      first.name() + " has " + std::to_string(first.saves));
 }
 
-/// Requires the same problem, start and noise, except where swept.
-void require_same_options(const SweptRung& first, const SweptRung& other,
-                          const SystemInfo& system) {
-  const auto check = [&](const Parameters& ours, const Parameters& its, const std::string& name) {
-    if (!first.cells->sweeps(name) && ours.text(name) != its.text(name))
-      throw InputError(other.name() + " has --" + name + " " + its.text(name) + ", " +
-                       first.name() + " has " + ours.text(name) +
-                       "; what is compared has the same problem, start and noise");
-  };
-  const RunConfig &ours = first.cells->base(), &its = other.cells->base();
-  for (const Parameter& parameter : ours.own.table())
-    if (acts(parameter, ours.options) && acts(parameter, its.options) &&
-        (!may_differ_between_rungs(parameter, system) || parameter.makes_problem))
-      check(ours.own, its.own, parameter.name);
-  for (const char* name : {"problem", "problem-seed", "init-from"})
-    check(ours.options, its.options, name);
-  if (first.exact() || other.exact()) return;
-  for (const char* name : {"learning-rate", "batch-size"}) check(ours.options, its.options, name);
-}
-
-/// Warns of cells with the same seed: cells of one kind then share their random numbers.
+/// Cells with the same seed share their random numbers.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
-  for (std::size_t j = 0; j < rungs.size(); ++j)
-    for (std::size_t i = 0; i < j; ++i) {
-      const Parameters& a = rungs[i].cells->base().options;
-      const Parameters& b = rungs[j].cells->base().options;
-      if (rungs[i].exact() || rungs[j].exact() || a.word("mode") != b.word("mode")) continue;
-      if (a.integer("seed") == b.integer("seed") || rungs[i].cells->sweeps("seed"))
-        return said_of_shared_numbers(rungs[i].of, rungs[j].of, a.text("seed"));
-    }
-  return "";
+  std::vector<RungOptions> all;
+  for (const SweptRung& rung : rungs) all.push_back(rung.options());
+  return said_of_shared_numbers(all, [&](std::size_t i, std::size_t j) {
+    const Parameters &a = all[i].config.options, &b = all[j].config.options;
+    return a.integer("seed") == b.integer("seed") || rungs[i].cells->sweeps("seed");
+  });
 }
 
 /// Indices of a cell on the axes, which are the leading indices in the file.
@@ -347,12 +327,12 @@ std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& 
   for (const FinishedFile& file : files) rungs.push_back(look_at(file, catalogue, system));
   for (const SweptRung& other : rungs)
     if (other.cells->sweep().system != name)
-      throw InputError(other.name() + " is a sweep of " + other.cells->sweep().system + ", " +
-                       rungs.front().name() + " of " + name);
+      throw differ(rungs.front().of, other.of, "the system", name, other.cells->sweep().system,
+                   "system");
   for (const SweptRung& other : rungs) {
     require_same_axes(rungs.front(), other);
-    require_same_options(rungs.front(), other, system);
-    require_same_options(noisy_one(rungs), other, system);
+    require_same_options(rungs.front().options(), other.options(), system);
+    require_same_options(noisy_one(rungs).options(), other.options(), system);
   }
   return std::make_unique<Sweeps>(std::move(rungs), system);
 }

@@ -22,7 +22,8 @@ VariableSpec words_of_rows(const std::string& name, const std::string& meaning,
                            const std::vector<std::string>& words,
                            std::vector<std::int64_t> values) {
   VariableSpec v = variable(name, {"statement"}, meaning, NumberType::int64);
-  v.attributes.push_back({"flag_meanings", joined(words)});
+  for (Attribute& attribute : flag_attributes(words, 0, v.type))
+    v.attributes.push_back(std::move(attribute));
   v.data = std::move(values);
   return v;
 }

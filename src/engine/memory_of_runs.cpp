@@ -32,7 +32,7 @@ double numbers_of_states(const System& system, const ModePlan& mode, std::size_t
 
 double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs) {
   return numbers_of_states(system, mode, runs) +
-         kNumbersOfSample * samples_of(system, mode) * static_cast<double>(runs);
+         numbers_of_sample(system) * samples_of(system, mode) * static_cast<double>(runs);
 }
 
 }  // namespace popflow

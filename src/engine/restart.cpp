@@ -190,6 +190,44 @@ Restart RestartReader::read_state(std::size_t run, Slots which) const {
   return std::move(slot->restart);
 }
 
+void require_intact_slots(const StoredFile& file) {
+  if (find_group(file.layout(), "restart") == nullptr) return;
+  const std::size_t slots = file.size("restart/checksum");
+  const std::vector<double> times = file.reals("restart/slot_time", slots);
+  const auto integers = [&](const char* name) { return file.integers(name, slots); };
+  const std::vector<std::int64_t> saves = integers("restart/saves"),
+                                  ended = integers("restart/ended"),
+                                  sequence = integers("restart/sequence"),
+                                  sums = integers("restart/checksum");
+  const auto numbers = [&](const char* name, std::size_t slot) {
+    std::vector<double> of_slot(file.size(name) / slots);
+    file.read(name, slot * of_slot.size(), of_slot.size(), of_slot.data());
+    return of_slot;
+  };
+  const GroupSpec& restart = *find_group(file.layout(), "restart");
+  const bool has_regime =
+      std::any_of(restart.variables.begin(), restart.variables.end(),
+                  [](const VariableSpec& variable) { return variable.name == "regime"; });
+  const auto is_intact = [&](std::size_t slot) {
+    const std::vector<double> regime =
+        has_regime ? numbers("restart/regime", slot) : std::vector<double>();
+    return checksum(numbers("restart/state", slot), regime, numbers("restart/driver", slot),
+                    times[slot], saves[slot], ended[slot], sequence[slot]) == sums[slot];
+  };
+  for (std::size_t first = 0; first + kSlots <= slots; first += kSlots) {
+    bool any = false, intact = false;
+    for (std::size_t slot = first; slot < first + kSlots && !intact; ++slot) {
+      if (sequence[slot] < 0) continue;
+      any = true;
+      intact = is_intact(slot);
+    }
+    if (any && !intact)
+      throw InputError("'" + file.path() + "' is damaged: of run " +
+                       std::to_string(first / kSlots) +
+                       " in it no restart data is intact (by their checksums)");
+  }
+}
+
 Spacing read_spacing(const DataFile& file) {
   const std::optional<std::string> kind = file.text_attribute("restart", "spacing");
   const std::optional<double> step = file.number_attribute("restart", "spacing_step");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "file/stored_file.hpp"
 #include "file/trajectory_group.hpp"
 #include "plan/schedule.hpp"
 #include "popflow/data_file.hpp"
@@ -85,6 +86,10 @@ class RestartReader {
   std::vector<double> times_;
   std::vector<std::int64_t> saves_, ended_, sequence_, sums_;
 };
+
+/// Throws InputError where a file has slots of a run, and none of them is intact. Knows nothing of
+/// its System.
+void require_intact_slots(const StoredFile& file);
 
 /// How the schedule of a file's run continues beyond its end.
 Spacing read_spacing(const DataFile& file);

@@ -54,15 +54,23 @@ DimensionSpec places(std::string name, std::size_t size, const std::string& long
   return d;
 }
 
-std::vector<Attribute> flag_attributes(const std::vector<std::string>& words, std::int8_t first) {
-  std::vector<std::int8_t> values(words.size());
-  std::iota(values.begin(), values.end(), first);
-  return {{"flag_values", values}, {"flag_meanings", joined(words)}};
+std::vector<Attribute> flag_attributes(const std::vector<std::string>& words, std::int8_t first,
+                                       NumberType type) {
+  const auto attributes = [&]<class Number>(Number from) -> std::vector<Attribute> {
+    std::vector<Number> values(words.size());
+    std::iota(values.begin(), values.end(), from);
+    return {{"flag_values", values}, {"flag_meanings", joined(words)}};
+  };
+  return type == NumberType::int8 ? attributes(first) : attributes(std::int64_t{first});
 }
 
 VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
                    const std::string& long_name, const std::vector<std::string>& words,
                    std::int8_t first) {
+  if (words.size() + static_cast<std::size_t>(first) > kMostSmallFlags)
+    throw SystemError("the system has " + std::to_string(words.size()) + " words for '" + name +
+                      "' (" + words.front() + ", ...); there may be at most " +
+                      std::to_string(kMostSmallFlags - static_cast<std::size_t>(first)));
   VariableSpec v = variable(name, std::move(dimensions), long_name, NumberType::int8);
   for (Attribute& attribute : flag_attributes(words, first))
     v.attributes.push_back(std::move(attribute));

@@ -21,13 +21,16 @@ DimensionSpec axis(std::string name, std::vector<double> values, const std::stri
 /// A dimension whose places are counted.
 DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
                      DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index);
-/// Small whole numbers that stand for words, from `first` on.
+/// Small whole numbers that stand for words, from `first` on. SystemError for too many words, which
+/// are a System's.
 VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
                    const std::string& long_name, const std::vector<std::string>& words,
                    std::int8_t first = 0);
-/// The attributes by which readers find the words.
-std::vector<Attribute> flag_attributes(const std::vector<std::string>& words,
-                                       std::int8_t first = 0);
+/// Words that an int8 counts.
+inline constexpr std::size_t kMostSmallFlags = 127;
+/// The attributes by which readers find the words of a variable of whole numbers.
+std::vector<Attribute> flag_attributes(const std::vector<std::string>& words, std::int8_t first = 0,
+                                       NumberType type = NumberType::int8);
 /// The names with blanks between them.
 std::string joined(const std::vector<std::string>& names);
 

@@ -10,9 +10,10 @@ namespace popflow {
 
 namespace {
 
-constexpr std::array kWords = {"missing",   "complete", "steady", "diverged", "step_limit",
-                               "underflow", "refused",  "stuck",  "running",  "interrupted"};
-static_assert(kWords.size() == static_cast<std::size_t>(Status::interrupted) + 1);
+constexpr std::array kWords = {"missing",    "complete",    "steady",  "diverged",
+                               "step_limit", "underflow",   "refused", "stuck",
+                               "running",    "interrupted", "failed"};
+static_assert(kWords.size() == static_cast<std::size_t>(Status::failed) + 1);
 constexpr std::size_t kWordsOfRuns = static_cast<std::size_t>(Status::stuck) + 1;
 
 }  // namespace
@@ -23,6 +24,11 @@ std::optional<Status> status_of_word(const std::string& word) {
   const auto* const found = std::find(kWords.begin(), kWords.end(), word);
   if (found == kWords.end()) return std::nullopt;
   return static_cast<Status>(found - kWords.begin());
+}
+
+bool is_unfinished(const std::string& word) {
+  const std::optional<Status> status = status_of_word(word);
+  return status && *status >= Status::running;
 }
 
 const std::vector<std::string>& run_status_words() {

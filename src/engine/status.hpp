@@ -23,7 +23,8 @@ enum class Status {
   stuck,
   // For whole files alone, as words of their attribute `status`.
   running,
-  interrupted
+  interrupted,
+  failed  ///< an exception ended it, of its System for instance
 };
 
 /// The word of a status: the attribute `status` of a file.
@@ -32,6 +33,9 @@ std::string status_word(Status status);
 std::optional<Status> status_of_word(const std::string& word);
 /// The words of single runs and cells, in the order of their flag values: the variable `status`.
 const std::vector<std::string>& run_status_words();
+
+/// Has a file with this attribute `status` more to compute, which 'resume' would?
+bool is_unfinished(const std::string& word);
 
 Status status_of(Outcome::Kind kind);
 /// Outcome of a run with a status that a file records; interrupted if the run has not ended.

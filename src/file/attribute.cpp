@@ -69,6 +69,9 @@ struct Creator {
   void operator()(const std::vector<double>& values) const {
     create(object, attribute.name, H5T_IEEE_F64LE, row(values.size()), values.data());
   }
+  void operator()(const std::vector<std::int64_t>& values) const {
+    create(object, attribute.name, H5T_STD_I64LE, row(values.size()), values.data());
+  }
   void operator()(const std::vector<std::int8_t>& values) const {
     create(object, attribute.name, H5T_STD_I8LE, row(values.size()), values.data());
   }
@@ -151,8 +154,8 @@ bool make_fixed(hid_t file, const Change& change) {
   const bool there = check(H5Aexists(owner, change.name.c_str())) > 0;
   if (there && (is_fixed(owner, change) || must_stay_variable(owner, change))) return false;
   if (there && H5Adelete(owner, change.name.c_str()) < 0) {
-    throw Failure("the attribute '" + change.name +
-                  "', which another program wrote, cannot be replaced: " + failure().what());
+    throw Failure(std::string("another program wrote it, and it cannot be replaced: ") +
+                  failure().what());
   }
   Attribute attribute{change.name, {}, kNewText};
   std::visit([&](const auto& value) { attribute.value = value; }, change.value);

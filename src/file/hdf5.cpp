@@ -21,6 +21,7 @@ std::recursive_mutex& mutex() {
 struct Reason {
   std::string text;
   bool memory = false;
+  bool system = false;
 };
 
 /// Keeps the innermost entry of the error stack, and prefers one that quotes the system's reason.
@@ -34,6 +35,7 @@ herr_t collect(unsigned /*depth*/, const H5E_error2_t* entry, void* data) {
   if (const auto mark = description.find(kMark); mark != std::string_view::npos) {
     const std::string_view rest = description.substr(mark + kMark.size());
     reason.text = rest.substr(0, rest.find('\''));
+    reason.system = true;
     return 1;
   }
   if (reason.text.empty()) reason.text = description;
@@ -95,7 +97,7 @@ Failure failure() {
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
   // The library quotes names from the file.
   return Failure(reason.text.empty() ? "unknown HDF5 error" : text::in_sentence(reason.text),
-                 reason.memory);
+                 reason.memory, reason.system);
 }
 
 Handle creation_access() { return access_with(H5F_LIBVER_V18, H5F_LIBVER_V18); }

@@ -16,9 +16,11 @@ namespace popflow::hdf5 {
 
 /// A call of the library failed; what() is its innermost reason ("No space left on device").
 struct Failure : std::runtime_error {
-  explicit Failure(const std::string& reason, bool of_memory = false)
-      : std::runtime_error(reason), memory(of_memory) {}
+  explicit Failure(const std::string& reason, bool of_memory = false, bool of_system = false)
+      : std::runtime_error(reason), memory(of_memory), system(of_system) {}
   bool memory;  ///< there was not enough of it
+  bool
+      system;  ///< the system refused something; if neither, the file is not what the library knows
 };
 
 /// To be held around every use of the library, which is not thread-safe. The first call silences

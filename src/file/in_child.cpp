@@ -17,6 +17,7 @@
 #include <exception>
 
 #include "file/hdf5.hpp"
+#include "popflow/error.hpp"
 
 namespace popflow::hdf5 {
 
@@ -40,6 +41,7 @@ constexpr rlim_t kMemory = rlim_t{384} << 20;
 // The first byte that the child sends.
 constexpr char kDone = '+';
 constexpr char kRefused = '-';
+constexpr char kRefusedInput = '<';
 
 void limit(decltype(RLIMIT_CORE) resource, rlim_t value) {
   rlimit now{};
@@ -65,9 +67,10 @@ rlim_t memory_now() {
          static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Makes a process that has just been forked one that dies alone and in silence.
-void isolate() {
+/// Makes a process that `parent` has just forked one that dies alone and in silence.
+void isolate(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it died before that: no signal tells of it any more
   // A crash is for the parent to tell of, not for whoever (a test's framework) listens for it.
   for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU}) {
     signal(fatal, SIG_DFL);
@@ -95,11 +98,13 @@ void isolate() {
   H5set_free_list_limits(0, 0, 0, 0, 0, 0);
 }
 
-[[noreturn]] void be_child(int answer, const std::function<void()>& work) {
-  isolate();
+[[noreturn]] void be_child(pid_t parent, int answer, const std::function<void()>& work) {
+  isolate(parent);
   std::string said(1, kDone);
   try {
     work();
+  } catch (const InputError& refusal) {
+    said = kRefusedInput + std::string(refusal.what());
   } catch (const std::exception& refusal) {
     said = kRefused + std::string(refusal.what());
   } catch (...) {
@@ -130,7 +135,9 @@ bool listen(int descriptor, Clock::duration patience, std::string& said) {
 
 Ended judge(const std::string& said, bool ended, int status, const rusage& used) {
   if (said.starts_with(kDone)) return {Ended::How::done, ""};
-  if (said.starts_with(kRefused)) return {Ended::How::refused, said.substr(1)};
+  for (const char refused : {kRefused, kRefusedInput})
+    if (said.starts_with(refused))
+      return {Ended::How::refused, said.substr(1), refused == kRefusedInput};
   if (!ended) {
     const bool worked = used.ru_utime.tv_sec + used.ru_stime.tv_sec > 0;
     return {worked ? Ended::How::overtime : Ended::How::not_begun, ""};
@@ -151,10 +158,11 @@ double processor_time(pid_t process) {
 Ended try_in_child(const std::function<void()>& work, bool soon) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);  // the process may have few descriptors
-    be_child(ends[1], work);
+    be_child(parent, ends[1], work);
   }
   close(ends[1]);
   std::string said;

@@ -16,6 +16,7 @@ struct Ended {
   };
   How how = How::not_begun;
   std::string sentence;
+  bool of_input = false;  ///< an InputError said it
 };
 
 /// Does `work` in a child process, where HDF5 may crash, and waits for it. The child says and

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 namespace popflow {
 
@@ -29,20 +31,38 @@ OutputError in_use(const std::string& path) {
   return cannot_write(path, "another process is writing it");
 }
 
+/// Is a file held, as `is_held` says, by more than what is left of a process that was killed? Its
+/// child, if it had one at that moment, dies with it, but somewhat later, and until then the file
+/// is open.
+template <class IsHeld>
+bool stays_held(IsHeld is_held) {
+  using namespace std::chrono_literals;
+  const auto end = std::chrono::steady_clock::now() + 1s;
+  while (is_held()) {
+    if (std::chrono::steady_clock::now() > end) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
 }  // namespace
 
 void claim(int descriptor, const std::string& path) {
-  struct flock whole = whole_file();
-  if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return;
-  // On file systems without locks there is nothing to check.
-  if (errno == EAGAIN || errno == EACCES) throw in_use(path);
+  const bool held = stays_held([&] {
+    struct flock whole = whole_file();
+    // On file systems without locks there is nothing to check.
+    return fcntl(descriptor, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES);
+  });
+  if (held) throw in_use(path);
 }
 
 void require_unclaimed(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return;  // writing it will say why
-  struct flock whole = whole_file();
-  const bool held = fcntl(descriptor, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  const bool held = stays_held([&] {
+    struct flock whole = whole_file();
+    return fcntl(descriptor, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  });
   close(descriptor);
   if (held) throw in_use(path);
 }

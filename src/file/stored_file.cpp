@@ -74,12 +74,12 @@ std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
     }
     std::vector<decltype(number)> numbers(static_cast<std::size_t>(open.count));
     check(H5Aread(open.id, open.type, numbers.data()));
-    if constexpr (!std::is_same_v<decltype(number), std::int64_t>) attribute.value = numbers;
+    attribute.value = std::move(numbers);
     return attribute;
   };
   if (check(H5Tequal(open.type, H5T_IEEE_F64LE)) > 0) return read(double{});
   if (check(H5Tequal(open.type, H5T_STD_I8LE)) > 0) return read(std::int8_t{});
-  if (scalar && check(H5Tequal(open.type, H5T_STD_I64LE)) > 0) return read(std::int64_t{});
+  if (check(H5Tequal(open.type, H5T_STD_I64LE)) > 0) return read(std::int64_t{});
   return std::nullopt;
 }
 
@@ -145,8 +145,12 @@ struct StoredFile::Impl {
     spec.attributes = attributes(reader, path);
     for (const std::string& member : reader.members(path)) {
       const std::string name = join(path, member);
-      if (!known.contains(name)) continue;
       const H5O_type_t type = reader.type_at(name);
+      if (!known.contains(name) && type == H5O_TYPE_DATASET)
+        throw InputError("'" + file + "': '" + text::in_sentence(name) +
+                         "' is a second name of a dataset (a link to it); a copy would lose one of "
+                         "the two: remove one of them, or let it be a dataset of its own");
+      if (!known.contains(name)) continue;
       if (type == H5O_TYPE_GROUP) {
         spec.groups.push_back(group(reader, name, file));
         continue;

@@ -28,11 +28,13 @@ double attribute_bytes(const std::vector<Attribute>& attributes) {
   double bytes = 0;
   for (const Attribute& attribute : attributes) {
     bytes += kAttributeBytes + static_cast<double>(attribute.reserved);
-    if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-      bytes += static_cast<double>(text->size());
-    } else if (const auto* values = std::get_if<std::vector<double>>(&attribute.value)) {
-      bytes += 8.0 * static_cast<double>(values->size());
-    }
+    std::visit(
+        [&]<class Value>(const Value& value) {
+          // What a number takes is counted already.
+          if constexpr (requires { value.size(); })
+            bytes += static_cast<double>(value.size() * sizeof(typename Value::value_type));
+        },
+        attribute.value);
   }
   return bytes;
 }

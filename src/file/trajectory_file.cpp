@@ -43,20 +43,34 @@ Handle open_for_changes(const std::string& name, int descriptor) {
   struct stat its {};
   if (fstat(descriptor, &ours) != 0 || fstat(*static_cast<const int*>(opened), &its) != 0 ||
       ours.st_dev != its.st_dev || ours.st_ino != its.st_ino) {
-    throw hdf5::Failure(kReplaced);
+    throw hdf5::Failure(kReplaced, false, true);
   }
   return file;
+}
+
+/// Names the attribute that `action` is about where the file is at fault for its failure.
+template <class Action>
+void about(const TrajectoryFile::AttributeChange& change, Action action) {
+  try {
+    action();
+  } catch (const hdf5::Failure& failure) {
+    if (failure.memory || failure.system) throw;
+    throw hdf5::Failure("the attribute '" + change.name +
+                        (change.group.empty() ? "'" : "' of '" + change.group + "'") +
+                        " cannot be read or changed: " + failure.what());
+  }
 }
 
 /// Rewrites attributes. What other programs made of them is mended first, and is in the file before
 /// the rest begins.
 void change_attributes(hid_t file, const std::vector<TrajectoryFile::AttributeChange>& changes) {
   bool mended = false;
-  for (const auto& change : changes) mended = hdf5::make_fixed(file, change) || mended;
+  for (const auto& change : changes)
+    about(change, [&] { mended = hdf5::make_fixed(file, change) || mended; });
   if (mended) check(H5Fflush(file, H5F_SCOPE_LOCAL));
   std::vector<hdf5::FixedAttribute> attributes;
   attributes.reserve(changes.size());
-  for (const auto& change : changes) attributes.emplace_back(file, change);
+  for (const auto& change : changes) about(change, [&] { attributes.emplace_back(file, change); });
   for (const hdf5::FixedAttribute& attribute : attributes) attribute.rewrite();
   attributes.clear();
   check(H5Fflush(file, H5F_SCOPE_LOCAL));
@@ -197,7 +211,7 @@ void TrajectoryFile::sync() {
 void TrajectoryFile::require_in_place() {
   finish_publication();
   places_->settle();
-  const std::string& name = temporary_.empty() ? path_ : temporary_;
+  const std::string& name = place();
   struct stat ours {};
   struct stat named {};
   if (fstat(descriptor_, &ours) != 0) throw cannot_write(path_, system_reason(errno));
@@ -209,22 +223,28 @@ void TrajectoryFile::require_in_place() {
 
 void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
   require_in_place();  // HDF5 opens by name
-  const std::string& name = temporary_.empty() ? path_ : temporary_;
+  const std::string& name = place();
   unsynced_ = true;
   const auto change = [&] {
-    Handle file = open_for_changes(name, descriptor_);
     try {
-      change_attributes(file, changes);
-    } catch (const hdf5::Failure&) {
-      file.release();  // closing would write once more what could not be written
-      throw;
+      Handle file = open_for_changes(name, descriptor_);
+      try {
+        change_attributes(file, changes);
+      } catch (const hdf5::Failure&) {
+        file.release();  // closing would write once more what could not be written
+        throw;
+      }
+      file.close();
+    } catch (const hdf5::Failure& failure) {
+      if (failure.memory || failure.system) throw;
+      throw InputError("'" + path_ + "' is damaged: " + failure.what());
     }
-    file.close();
   };
   const std::string crash = hdf5::crash_sentence(path_, "changed");
   const auto held = hdf5::lock();
   if (!hdf5::can_be_changed(descriptor_)) {
     const hdf5::Ended ended = hdf5::in_child(change);
+    if (ended.how == hdf5::Ended::How::refused && ended.of_input) throw InputError(ended.sentence);
     if (ended.how == hdf5::Ended::How::refused) throw cannot_write(path_, ended.sentence);
     if (ended.how == hdf5::Ended::How::crashed || ended.how == hdf5::Ended::How::overtime) {
       throw InputError(crash);

@@ -61,6 +61,8 @@ class TrajectoryFile : public TrajectoryWriter {
   TrajectoryFile& operator=(TrajectoryFile&&) noexcept;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Where the file is now: under a temporary name until it is published.
+  [[nodiscard]] const std::string& place() const { return temporary_.empty() ? path_ : temporary_; }
   [[nodiscard]] bool has(const std::string& variable) const;
   /// Number of elements of a variable; `variable` is its path in the file ("events/time").
   [[nodiscard]] std::size_t size(const std::string& variable) const;

@@ -1,5 +1,7 @@
 #include "merge/merge.hpp"
 
+#include <sys/resource.h>
+
 #include "engine/interrupt.hpp"
 #include "file/output.hpp"
 #include "merge/ensemble.hpp"
@@ -20,6 +22,14 @@ std::string mode_of(const std::string& path) {
   return file.text_attribute("", "mode").value_or("");
 }
 
+/// All files are open at once, and may be more than a process may have unless it asks.
+void ask_for_descriptors() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &files);  // else opening one says what is wrong
+}
+
 void check_output(const MergeOptions& options) {
   std::vector<InputFile> inputs;
   for (const std::string& file : options.files) inputs.push_back({file, "merge"});
@@ -31,6 +41,7 @@ void check_output(const MergeOptions& options) {
 
 ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
   check_output(options);
+  ask_for_descriptors();
   const InterruptGuard guard;
   if (kind_of(DataFile(options.files.front())) == FileKind::sweep)
     return merge_sweeps(options, catalogue, screen);

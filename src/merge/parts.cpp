@@ -6,7 +6,9 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/made_of_files.hpp"
 #include "engine/specs.hpp"
+#include "engine/status.hpp"
 #include "merge/origins.hpp"
 #include "merge/same_options.hpp"
 #include "options/run_config.hpp"
@@ -117,62 +119,55 @@ std::string with_values(const std::string& config,
 
 }  // namespace
 
-std::size_t rows_of_a_run(const PlacedVariable& variable, std::size_t runs) {
-  const bool of_runs = !variable.dimensions.empty() && is_of_runs(variable.dimensions.front());
-  return of_runs ? variable.shape.front() / runs : 0;
+bool is_of_runs(const PlacedVariable& variable) {
+  return !variable.dimensions.empty() && is_of_runs(variable.dimensions.front());
 }
 
-std::size_t numbers_of_a_run(const PlacedVariable& variable, std::size_t runs) {
-  return rows_of_a_run(variable, runs) == 0 ? 0 : variable.count() / runs;
-}
-
-Part read_part(const StoredFile& file) {
-  const GroupSpec& layout = file.layout();
-  Part part;
-  part.path = file.path();
+Part read_part(const std::string& path) {
+  Part part(path);
+  const GroupSpec& layout = part.file.layout();
   const std::string mode = text_of(layout, "", "mode");
   const DimensionSpec* run = find_dimension(layout, "run");
   if ((mode != "sde" && mode != "sgd") || run == nullptr ||
       run->coordinate != DimensionSpec::Coordinate::index)
-    throw InputError("'" + part.path + "' is not a part of an ensemble: its mode is '" + mode +
+    throw InputError("'" + path + "' is not a part of an ensemble: its mode is '" + mode +
                      "'; parts have mode sde or sgd");
   part.first = run->first;
-  part.runs = run->size;
+  const std::size_t runs = run->size;
   const GroupSpec* parameters = find_group(layout, "parameters");
   const Attribute* first =
       parameters == nullptr ? nullptr : find_attribute(*parameters, "first-run");
   if (find_group(layout, "sweep") != nullptr)
-    throw InputError("'" + part.path + "' holds a sweep, the others the runs of one ensemble");
+    throw InputError("'" + path + "' holds a sweep, the others the runs of one ensemble");
   if (first == nullptr)
-    throw InputError("'" + part.path +
+    throw InputError("'" + path +
                      "' was written by an older version of the program, whose ensembles have no "
                      "parts: its group 'parameters' has no 'first-run'");
   const auto* number = std::get_if<std::int64_t>(&first->value);
   if (number == nullptr || *number != part.first || part.first < 0 ||
-      part.first > std::int64_t{4294967295} || part.runs > 4294967295U)
-    throw InputError("'" + part.path + "' is damaged: its coordinate 'run' does not begin at its " +
+      part.first > std::int64_t{4294967295} || runs > 4294967295U)
+    throw InputError("'" + path + "' is damaged: its coordinate 'run' does not begin at its " +
                      "parameter first-run");
   const auto of_runs = [&](std::size_t rows, const std::string& name) {
-    if (rows % part.runs != 0)
-      throw InputError("'" + part.path + "' is damaged: '" + name +
+    if (rows % runs != 0)
+      throw InputError("'" + path + "' is damaged: '" + name +
                        "' has not equally many places for each run");
   };
   for (const PlacedVariable& variable : variables_of(layout))
-    if (!variable.dimensions.empty() && is_of_runs(variable.dimensions.front()))
-      of_runs(variable.shape.front(), variable.dimensions.front());
+    if (is_of_runs(variable)) of_runs(variable.shape.front(), variable.dimensions.front());
   const std::string status = text_of(layout, "", "status");
   if (status == status_word(Status::running))
     throw InputError(
-        "'" + part.path +
+        "'" + path +
         "' is still running, or was killed; let it end, or let 'resume' end it, before "
         "it is merged");
-  // That of an interrupted run is not that of those that had ended.
-  if (status != status_word(Status::interrupted))
-    part.message = text_of(layout, "", "status_message");
-  part.status = file.integers("status", part.runs);
-  part.diverged_at = file.reals("diverged_at", part.runs);
+  // What ended the file early is not how those of its runs ended that had ended before.
+  if (!is_unfinished(status)) part.message = text_of(layout, "", "status_message");
+  part.status = part.file.integers("status", runs);
+  part.diverged_at = part.file.reals("diverged_at", runs);
   if (find_attribute(layout, "outcome") != nullptr)
-    part.outcome = file.integers("outcome", part.runs);
+    part.outcome = part.file.integers("outcome", runs);
+  require_complete(part.file);
   return part;
 }
 

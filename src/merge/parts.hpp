@@ -1,41 +1,32 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "engine/status.hpp"
-#include "file/stored_file.hpp"
+#include "merge/units.hpp"
 
 namespace popflow {
 
-/// What is known of a file with a part of an ensemble while it is closed.
-struct Part {
-  std::string path;
-  std::int64_t first = 0;  ///< number of its first run
-  std::size_t runs = 0;
+/// A file with a part of an ensemble.
+struct Part : FilePart {
+  using FilePart::FilePart;
+  std::int64_t first = 0;             ///< number of its first run
   std::string message;                ///< how it ended, in words; empty: interrupted
-  std::vector<std::int64_t> status;   ///< of each run
-  std::vector<double> diverged_at;    ///< likewise
+  std::vector<double> diverged_at;    ///< of each run
   std::vector<std::int64_t> outcome;  ///< likewise; empty where the system has none
 
-  [[nodiscard]] std::int64_t end() const { return first + static_cast<std::int64_t>(runs); }
-  /// Has run number `run` of the ensemble, which is in it, ended?
-  [[nodiscard]] bool ended(std::int64_t run) const {
-    return !is(status[static_cast<std::size_t>(run - first)], Status::missing);
+  [[nodiscard]] std::int64_t end() const {
+    return first + static_cast<std::int64_t>(status.size());
   }
 };
 
-/// Reads it, and refuses what is no part: InputError.
-Part read_part(const StoredFile& file);
+/// Reads it, and refuses what is no part: InputError. Which places its runs have in the whole is
+/// not known yet.
+Part read_part(const std::string& path);
 
-/// How many rows along its first axis a variable has for each run; 0 if all runs share it. A layout
-/// has `runs` runs.
-std::size_t rows_of_a_run(const PlacedVariable& variable, std::size_t runs);
-
-/// Numbers of all the rows of a run together.
-std::size_t numbers_of_a_run(const PlacedVariable& variable, std::size_t runs);
+/// Has a variable numbers for each run?
+bool is_of_runs(const PlacedVariable& variable);
 
 /// InputError unless two files are of one ensemble: system, mode, options, layout. Names the first
 /// thing in which they differ.

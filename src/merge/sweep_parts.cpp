@@ -1,10 +1,12 @@
 #include "merge/sweep_parts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "engine/interrupt.hpp"
+#include "engine/made_of_files.hpp"
 #include "engine/status.hpp"
 #include "merge/same_options.hpp"
 #include "popflow/data_file.hpp"
@@ -16,14 +18,6 @@
 
 namespace popflow {
 
-std::size_t SweepPart::finished(std::uint64_t cell) const {
-  const std::size_t each = runs();
-  const auto first = status.begin() + static_cast<std::ptrdiff_t>(cell * each);
-  return each -
-         static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(each),
-                                             static_cast<std::int64_t>(Status::missing)));
-}
-
 std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
                                         const Catalogue& catalogue) {
   std::vector<SweepPart> parts;
@@ -33,8 +27,8 @@ std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
     if (kind_of(file) != FileKind::sweep)
       throw InputError("'" + path + "' is not a file of a popflow sweep, as '" + files.front() +
                        "' is");
-    SweepPart& part = parts.emplace_back();
-    part.path = path;
+    SweepPart& part = parts.emplace_back(path);
+    require_complete(part.file);
     part.cells = std::make_unique<Cells>(sweep_config(file, catalogue));
     part.status = file.read("status").integers;
     const std::uint64_t each = part.cells->sweep().options.has("reduce") ? 1 : part.cells->runs();
@@ -48,11 +42,11 @@ namespace {
 
 void require_same_sweep(const SweepPart& first, const SweepPart& other) {
   if (first.cells->sweep().system != other.cells->sweep().system)
-    throw InputError("'" + other.path + "' is a sweep of " + other.cells->sweep().system + ", '" +
-                     first.path + "' of " + first.cells->sweep().system);
+    throw InputError("'" + other.path() + "' is a sweep of " + other.cells->sweep().system + ", '" +
+                     first.path() + "' of " + first.cells->sweep().system);
   require_same_options(
-      recorded_options(first.path, config_text(first.cells->sweep())),
-      recorded_options(other.path, config_text(other.cells->sweep())),
+      recorded_options(first.path(), config_text(first.cells->sweep())),
+      recorded_options(other.path(), config_text(other.cells->sweep())),
       [](const std::string& option) { return option == "over" || !decides_numbers(option); },
       "files of one sweep agree in all options");
 }
@@ -90,16 +84,17 @@ RunConfig whole_sweep(const std::vector<SweepPart>& parts) {
     const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
     if (ours.size() != its.size() ||
         !std::equal(ours.begin(), ours.end(), its.begin(), same_parameters))
-      throw InputError("'" + other.path + "' sweeps over other parameters than '" + first.path +
+      throw InputError("'" + other.path() + "' sweeps over other parameters than '" + first.path() +
                        "', or in another order");
     for (std::size_t axis = 0; axis < ours.size(); ++axis) {
       if (same_values(ours[axis], its[axis])) continue;
       if (grows && *grows != axis)
-        throw InputError("'" + other.path + "' and '" + first.path + "' differ in the values of " +
-                         ours[*grows].dimension + " and of " + ours[axis].dimension +
+        throw InputError("'" + other.path() + "' and '" + first.path() +
+                         "' differ in the values of " + ours[*grows].dimension + " and of " +
+                         ours[axis].dimension +
                          "; sweeps can be merged that differ in one axis alone");
       if (ours[axis].indexed)
-        throw InputError("'" + other.path + "' and '" + first.path +
+        throw InputError("'" + other.path() + "' and '" + first.path() +
                          "' differ in the values along '" + ours[axis].dimension +
                          "', where parameters change together; only axes of one parameter grow");
       grows = axis;
@@ -115,6 +110,57 @@ RunConfig whole_sweep(const std::vector<SweepPart>& parts) {
   }
   config.options.resolve("over", over);
   return config;
+}
+
+std::vector<std::uint64_t> places_of_cells(const Cells& part, const Cells& whole) {
+  std::vector<std::vector<std::size_t>> along(whole.axes().size());  // each axis of the part
+  for (std::size_t axis = 0; axis < along.size(); ++axis) {
+    const SweptParameter& here = part.axes()[axis].parameters.front();
+    const SweptParameter& there = whole.axes()[axis].parameters.front();
+    const bool same = same_values(part.axes()[axis], whole.axes()[axis]);
+    std::map<std::string, std::size_t> place_of;
+    for (std::size_t i = 0; !same && i < there.size(); ++i) place_of[there.text(i)] = i;
+    for (std::size_t i = 0; i < here.size(); ++i)
+      along[axis].push_back(same ? i : place_of.at(here.text(i)));
+  }
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t cell = 0; cell < part.size(); ++cell) {
+    const std::vector<std::size_t> at = part.places(part.number(cell));
+    std::uint64_t number = 0;
+    for (std::size_t axis = 0; axis < at.size(); ++axis)
+      number = number * whole.axes()[axis].size() + along[axis][at[axis]];
+    places.push_back(number);
+  }
+  return places;
+}
+
+void require_all(const std::vector<Owner>& owners, const std::vector<SweepPart>& parts,
+                 const Cells& whole) {
+  std::uint64_t missing = 0;
+  std::vector<std::string> some;
+  for (std::uint64_t cell = 0; cell < owners.size(); ++cell) {
+    if (!owners[cell].nobody()) continue;
+    if (++missing <= 3) some.push_back(whole.describe(cell));
+  }
+  if (missing == 0) return;
+  std::string shards;
+  const std::uint64_t of = parts.front().cells->shard().of;
+  std::set<std::uint64_t> there;
+  for (const SweepPart& part : parts)
+    if (part.cells->shard().of == of) there.insert(part.cells->shard().number);
+  for (std::uint64_t i = 1; of > 1 && i <= of; ++i)
+    if (!there.contains(i)) shards += (shards.empty() ? "" : ", ") + std::to_string(i);
+  std::string unfinished;
+  for (const SweepPart& part : parts)
+    if (std::find(part.status.begin(), part.status.end(),
+                  static_cast<std::int64_t>(Status::missing)) != part.status.end())
+      unfinished += (unfinished.empty() ? "" : ", ") + ("'" + part.path() + "'");
+  throw InputError(std::to_string(missing) + " of " + std::to_string(owners.size()) +
+                   " cells are in none of the files" +
+                   (shards.empty() ? "" : ": shard " + shards + " of " + std::to_string(of)) +
+                   " (" + text::join(some, "; ") + (missing > 3 ? "; ..." : "") + ")" +
+                   (unfinished.empty() ? "" : "; 'resume' finishes " + unfinished) +
+                   "; --allow-missing marks them as missing, to be computed by 'resume' later");
 }
 
 }  // namespace popflow

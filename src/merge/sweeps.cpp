@@ -3,12 +3,12 @@
 #include <set>
 
 #include "engine/interrupt.hpp"
+#include "engine/made_of_files.hpp"
 #include "engine/status.hpp"
-#include "file/copy_numbers.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
-#include "merge/cell_numbers.hpp"
 #include "merge/origins.hpp"
+#include "merge/sweep_parts.hpp"
 #include "merge/whole_layout.hpp"
 #include "popflow/data_file.hpp"
 #include "sweep/report.hpp"
@@ -23,7 +23,7 @@ StatusCounts count_statuses(const std::vector<SweepPart>& parts, const std::vect
   for (const Owner& owner : owners)
     for (std::size_t run = 0; run < runs; ++run)
       counts.add(owner.nobody() ? static_cast<std::int64_t>(Status::missing)
-                                : parts[owner.part].status[owner.cell * runs + run]);
+                                : parts[owner.part].status[owner.unit * runs + run]);
   return counts;
 }
 
@@ -35,52 +35,62 @@ void describe_status(GroupSpec& layout, const StatusCounts& counts, bool of_runs
     said->value = std::to_string(counts.all()) + (of_runs ? " runs: " : " cells: ") + counts.text();
 }
 
+/// The variables in which cells that several files have must be the same.
+std::vector<UnitVariable> compared(const SweepPart& part, const std::set<std::string>& shared) {
+  std::vector<UnitVariable> found;
+  for (PlacedVariable& variable : variables_of(part.file.layout()))
+    if (shared.contains(variable.path)) {
+      const bool of_runs = is_of_runs(variable, *part.cells);
+      found.push_back({std::move(variable), of_runs});
+    }
+  return found;
+}
+
 void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
-  const std::vector<SweepPart> parts = read_sweep_parts(options.files, catalogue);
+  std::vector<SweepPart> parts = read_sweep_parts(options.files, catalogue);
   const Cells whole(whole_sweep(parts));
-  const std::vector<Owner> owners = find_owners(parts, whole);
-  if (!options.allow_missing) require_all(owners, parts, whole);
-  std::vector<StoredFile> files;
   Origins origins;
-  for (const SweepPart& part : parts) {
-    files.emplace_back(part.path);
+  FileContents contents;
+  for (SweepPart& part : parts) {
+    part.places = places_of_cells(*part.cells, whole);
     const Shard& shard = part.cells->shard();
     origins.add(
         (shard.whole() ? std::to_string(part.cells->size()) + " cells"
                        : "shard " + std::to_string(shard.number) + "/" + std::to_string(shard.of)) +
             ": ",
-        files.back());
+        part.file);
+    contents.add(
+        {*part.cells, text_of(part.file.layout(), "sweep", "files"), "for '" + part.path() + "'"});
   }
+  const FileParts files = pointers_to_parts(parts);
+  const std::vector<Owner> owners = find_owners(files, whole.whole(), false);
+  if (!options.allow_missing) require_all(owners, parts, whole);
   if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
-  const std::set<std::string> shared = shared_variables(parts, files, whole);
-  require_same_overlaps(parts, files, owners, whole, shared);
-  FileContents contents;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    contents.add({*parts[i].cells, text_of(files[i].layout(), "sweep", "files"),
-                  "for '" + files[i].path() + "'"});
-  GroupSpec layout = whole_layout(files, parts.front(), whole, contents, shared);
+  const std::set<std::string> shared = shared_variables(parts, whole);
+  require_same_overlaps(
+      files, owners, [&](std::size_t part) { return compared(parts[part], shared); },
+      [&](std::uint64_t cell) { return "the cell " + whole.describe(cell); });
+  const SweepPart& first = parts.front();
+  GroupSpec layout = whole_layout(parts, whole, contents, shared);
   origins.describe(layout, options.command_line);
-  describe_status(layout, count_statuses(parts, owners), parts.front().runs() > 1);
+  describe_status(layout, count_statuses(parts, owners), first.runs() > 1);
   require_disk(options.output, file_bytes(layout), "");
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
-  const std::vector<PlacedVariable> variables = variables_of(files.front().layout());
+  const std::vector<PlacedVariable> variables = variables_of(first.file.layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
     // A shard's coordinates are not, nor states that are not alike.
-    const bool kept = file.has(variable.path);
-    const bool coordinate = whole.is_coordinate(variable.path);
-    const std::size_t width = numbers_of_a_cell(variable, *parts.front().cells);
-    if (kept && !coordinate && width > 0)
-      copy_cells(files, owners, variable.path, variable.variable->type, width, file);
-    else if (kept && !coordinate)
-      copy_numbers(files.front(), {variable.path}, file, {variable.path}, variable.count(),
-                   variable.variable->type, look_for_signals);
+    const bool kept = file.has(variable.path) && !whole.is_coordinate(variable.path);
+    if (kept && is_of_cells(variable, *first.cells))
+      copy_units(files, owners, variable.path, variable.variable->type,
+                 variable.count() / first.places.size(), file);
+    else if (kept)
+      copy_whole(first.file, variable, file);
     screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
                     variable.path);
   }
-  file.sync();
-  look_for_signals();
-  file.publish(options.force);
+  publish_readable(file, options.force,
+                   [&](const DataFile& made) { (void)describe_sweep(made, catalogue, ""); });
 }
 
 }  // namespace

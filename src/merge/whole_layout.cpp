@@ -78,10 +78,10 @@ void keep_shared(GroupSpec& layout, const std::vector<std::string>& cells,
 
 /// A parameter as all files have it, with what was settled for all of their cells; null if they
 /// differ.
-const Attribute* alike(const std::vector<StoredFile>& files, const std::string& parameter) {
+const Attribute* alike(const std::vector<SweepPart>& parts, const std::string& parameter) {
   const Attribute* found = nullptr;
-  for (const StoredFile& file : files)
-    for (const GroupSpec& group : file.layout().groups) {
+  for (const SweepPart& part : parts)
+    for (const GroupSpec& group : part.file.layout().groups) {
       if (group.name != "parameters") continue;
       const Attribute* const its = find_attribute(group, parameter);
       if (its == nullptr || (found != nullptr && its->value != found->value)) return nullptr;
@@ -92,32 +92,35 @@ const Attribute* alike(const std::vector<StoredFile>& files, const std::string& 
 
 }  // namespace
 
-std::size_t numbers_of_a_cell(const PlacedVariable& variable, const Cells& cells) {
-  if (!begins_with(variable.dimensions, cell_dimensions(cells))) return 0;
-  return variable.count() / static_cast<std::size_t>(cells.size());
+bool is_of_cells(const PlacedVariable& variable, const Cells& cells) {
+  return begins_with(variable.dimensions, cell_dimensions(cells));
 }
 
-std::set<std::string> shared_variables(const std::vector<SweepPart>& parts,
-                                       const std::vector<StoredFile>& files, const Cells& whole) {
+bool is_of_runs(const PlacedVariable& variable, const Cells& cells) {
+  const std::size_t beyond = cell_dimensions(cells).size();
+  return variable.dimensions.size() > beyond && variable.dimensions[beyond] == "run";
+}
+
+std::set<std::string> shared_variables(const std::vector<SweepPart>& parts, const Cells& whole) {
   std::vector<std::map<std::string, OfCell>> held;
   std::set<std::string> states;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    held.push_back(held_of_cells(files[i], *parts[i].cells));
+  for (const SweepPart& part : parts) {
+    held.push_back(held_of_cells(part.file, *part.cells));
     for (const char* list : kListsOfStates)
-      for (std::string& name : text::split_words(text_of(files[i].layout(), "", list)))
+      for (std::string& name : text::split_words(text_of(part.file.layout(), "", list)))
         states.insert(std::move(name));
   }
   std::set<std::string> shared;
   for (const auto& [name, ours] : held.front()) shared.insert(name);
   bool states_alike = true;
-  for (std::size_t i = 0; i < files.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     std::erase_if(shared, [&](const std::string& name) { return !held[i].contains(name); });
     for (const std::string& name : states) {
       const auto ours = held.front().find(name), its = held[i].find(name);
       const bool here = ours != held.front().end(), there = its != held[i].end();
       const bool same = here == there && (!here || ours->second.like(its->second));
       if (!same && whole.sweep().options.has("state"))
-        throw InputError("'" + files[i].path() + "' and '" + files.front().path() +
+        throw InputError("'" + parts[i].path() + "' and '" + parts.front().path() +
                          "' differ in '" + name +
                          "'; --state ends needs states of one shape in all cells");
       states_alike = states_alike && same;
@@ -125,20 +128,19 @@ std::set<std::string> shared_variables(const std::vector<SweepPart>& parts,
   }
   if (!states_alike)
     std::erase_if(shared, [&](const std::string& name) { return states.contains(name); });
-  for (std::size_t i = 0; i < files.size(); ++i)
+  for (std::size_t i = 0; i < parts.size(); ++i)
     for (const std::string& name : shared)
       if (!held.front().at(name).like(held[i].at(name)))
-        throw InputError("'" + files[i].path() + "' and '" + files.front().path() +
+        throw InputError("'" + parts[i].path() + "' and '" + parts.front().path() +
                          "' differ in the shape of '" + name + "'");
   return shared;
 }
 
-GroupSpec whole_layout(const std::vector<StoredFile>& files, const SweepPart& first,
-                       const Cells& whole, const FileContents& contents,
-                       const std::set<std::string>& shared) {
-  const StoredFile& file = files.front();
+GroupSpec whole_layout(const std::vector<SweepPart>& parts, const Cells& whole,
+                       const FileContents& contents, const std::set<std::string>& shared) {
+  const StoredFile& file = parts.front().file;
   GroupSpec layout = file.layout();
-  const std::vector<std::string> old = cell_dimensions(*first.cells);
+  const std::vector<std::string> old = cell_dimensions(*parts.front().cells);
   const auto of_axes = [&](const auto& spec) {
     return whole.is_coordinate(spec.name) ||
            std::find(old.begin(), old.end(), spec.name) != old.end();
@@ -169,7 +171,7 @@ GroupSpec whole_layout(const std::vector<StoredFile>& files, const SweepPart& fi
       const std::string output = text_of(file.layout(), "parameters", "output");
       group = parameters_group(whole.sweep());
       for (const Parameter& row : whole.base().own.table())
-        if (const Attribute* settled = alike(files, row.name); settled && !whole.sweeps(row.name))
+        if (const Attribute* settled = alike(parts, row.name); settled && !whole.sweeps(row.name))
           find_attribute(group, row.name)->value = settled->value;
       if (Attribute* kept = find_attribute(group, "output")) kept->value = output;
     }

@@ -10,19 +10,18 @@
 
 namespace popflow {
 
-/// Numbers a cell of a variable; 0 if it has none.
-std::size_t numbers_of_a_cell(const PlacedVariable& variable, const Cells& cells);
+/// Has a variable numbers for each cell, and for each run of it?
+bool is_of_cells(const PlacedVariable& variable, const Cells& cells);
+bool is_of_runs(const PlacedVariable& variable, const Cells& cells);
 
 /// The variables of cells that the whole has: those of all files, and states and passages only if
 /// they are alike in all, as in a sweep of the whole. Files of earlier versions have more, for
 /// final values that no cell can have.
-std::set<std::string> shared_variables(const std::vector<SweepPart>& parts,
-                                       const std::vector<StoredFile>& files, const Cells& whole);
+std::set<std::string> shared_variables(const std::vector<SweepPart>& parts, const Cells& whole);
 
 /// The layout of the whole, from that of the first part: axes in the place of its cells, and the
 /// variables of cells that all have.
-GroupSpec whole_layout(const std::vector<StoredFile>& files, const SweepPart& first,
-                       const Cells& whole, const FileContents& contents,
-                       const std::set<std::string>& shared);
+GroupSpec whole_layout(const std::vector<SweepPart>& parts, const Cells& whole,
+                       const FileContents& contents, const std::set<std::string>& shared);
 
 }  // namespace popflow

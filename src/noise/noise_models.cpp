@@ -71,7 +71,7 @@ std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");
   require_memory(
-      kNumbersOfSample * static_cast<double>(options.noise_samples),
+      numbers_of_sample(system) * static_cast<double>(options.noise_samples),
       "--noise-samples " + std::to_string(options.noise_samples) + " (by default the batch size)");
   return kind.make(system, workers, options);
 }

@@ -2,11 +2,18 @@
 
 #include <cstdint>
 
+#include "popflow/system.hpp"
+
 namespace popflow {
 
-/// Memory per sample of a minibatch, in numbers: the weight, the normals and the System's own data,
-/// measured as 126 bytes (scb) to 189 bytes (joma-joint) with the shortest contexts.
-inline constexpr double kNumbersOfSample = 24;
+/// Doubles that the memory needs for each sample of a minibatch, at most: its weight, its normals,
+/// and what Systems keep of it whatever their sizes (measured with the shortest contexts: 126 bytes
+/// in scb, 189 in joma-joint); beyond that what the System itself says.
+inline double numbers_of_sample(const System& system) {
+  constexpr double kWhateverTheSizes = 24;
+  const Capability<Sampled> sampled = system.capabilities().sampled;
+  return kWhateverTheSizes + (sampled ? sampled->numbers_of_sample() : 0);
+}
 
 /// Largest allowed l of SVAG. A larger l means steps of eta/l so small that the run would not end.
 inline constexpr std::int64_t kMostSvag = 1'000'000;

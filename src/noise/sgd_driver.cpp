@@ -54,7 +54,7 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
   require_positive("learning-rate", options_.learning_rate);
   require_at_least("batch-size", 1, options_.batch_size);
   require_at_least("svag", 1, options_.svag);
-  require_memory(kNumbersOfSample * samples_of_step(options_.batch_size, options_.svag),
+  require_memory(numbers_of_sample(system) * samples_of_step(options_.batch_size, options_.svag),
                  "--batch-size " + std::to_string(options_.batch_size));
   in_ = std::make_unique<Internals>(system, workers, options_);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/status.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "report/told.hpp"
@@ -124,8 +125,8 @@ FilesTogether describe_files(const std::vector<std::string>& paths) {
   const auto add = [&](const DataFile& file) {
     const Done one = done_of(file);
     const std::string status = file.text_attribute("", "status").value_or("unknown");
-    const std::optional<FileShard> shard = shard_of(file);
-    const bool unfinished = status == "running" || status == "interrupted";
+    rows.push_back(
+        {file.path(), status, in_words(one), is_unfinished(status) ? age_of(file.path()) : ""});
     Done& sum = all[one.unit];
     sum.unit = one.unit;
     sum.done += one.done;

@@ -130,6 +130,37 @@ void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
                        {"provenance", "last_resumed", timestamp()}});
 }
 
+namespace {
+
+/// What an exception says; nothing if it is none of a System's.
+std::optional<std::string> said_of_failure(const std::exception_ptr& what) {
+  try {
+    std::rethrow_exception(what);
+  } catch (const OutputError&) {
+    return std::nullopt;  // the file cannot be written
+  } catch (const Ranks::Aborted&) {
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return "there was not enough memory";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "what is no std::exception was thrown";
+  }
+}
+
+}  // namespace
+
+void record_failure(const TrajectoryGroup& file, const std::exception_ptr& what) noexcept {
+  try {
+    if (const std::optional<std::string> said = said_of_failure(what))
+      file.set_attributes({{"", "status", status_word(Status::failed)},
+                           {"", "status_message", *said},
+                           {"provenance", "ended", timestamp()}});
+  } catch (...) {  // NOLINT(bugprone-empty-catch): what failed first is what is said
+  }
+}
+
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance) {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;

@@ -88,6 +88,19 @@ struct Provenance {
 
 /// Writes that it is resumed, for the `times`-th time.
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
+/// Writes which exception ended it, as far as it can be written.
+void record_failure(const TrajectoryGroup& file, const std::exception_ptr& what) noexcept;
+/// Does `work`, which computes what a file is to hold. An exception of it is recorded in the file,
+/// and goes on.
+template <class Work>
+auto recording_failure(const TrajectoryGroup& file, Work work) {
+  try {
+    return work();
+  } catch (...) {
+    record_failure(file, std::current_exception());
+    throw;
+  }
+}
 /// Writes how it ended.
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);

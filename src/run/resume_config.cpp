@@ -1,6 +1,7 @@
 #include "run/resume_config.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -30,6 +31,40 @@ bool agree(const std::vector<double>& times, const Schedule& plan) {
   std::size_t other = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) other += times[i] == plan[i] ? 0 : 1;
   return other <= 1;
+}
+
+/// The spacing that the file gives, by which its run is extended. InputError unless that is the one
+/// of its times, which are `step` apart where they are counted in steps (else 0): what one finds by
+/// it, later files rely upon.
+Spacing checked_spacing(const DataFile& file, const Parameters& options, const Schedule& times,
+                        double step) {
+  constexpr double kRounding = 1e-9;
+  const Spacing its = read_spacing(file);
+  const auto require = [&](bool same, const std::string& should) {
+    if (!same)
+      throw InputError(file.path() + " is damaged: by its group 'restart' its times are " +
+                       its.kind + " with the step " + shortest(its.step) + ", and " + should);
+  };
+  if (!options.has("save-at")) {
+    const Spacing planned = spacing_of(options, times.back(), step);
+    require(its.kind == planned.kind &&
+                std::abs(its.step - planned.step) <= kRounding * std::abs(planned.step),
+            "by its parameters " + planned.kind + " with the step " + shortest(planned.step));
+    return its;
+  }
+  // Listed, or a grid that was extended to an end between its times.
+  if (its.kind == "linear") {
+    const double first = times.size() > 1 ? times[1] - times[0] : 0;
+    require(std::abs(its.step - first) <= step + kRounding * first,
+            "the first two are " + shortest(first) + " apart");
+  } else if (its.kind == "log" && !(step > 0)) {
+    const double ratio = times.size() > 2 ? times[2] / times[1] : 0;
+    require(std::abs(its.step - ratio) <= kRounding * ratio,
+            "the ratio of the first is " + shortest(ratio));
+  } else {
+    require(its.kind == "log" ? its.step > 1 : its.kind == "listed", "there is no such spacing");
+  }
+  return its;
 }
 
 /// Throws InputError unless the file holds a variable of `scope` in the shape and type that its
@@ -192,13 +227,13 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
   if (options.checkpoint_every)
     plan.config.options.resolve("checkpoint-every", *options.checkpoint_every);
 
-  const bool unfinished = status == "running" || status == "interrupted";
+  const bool unfinished = is_unfinished(status);
   if (options.t_end && *options.t_end > end) {
     if (!unfinished && status != "complete")
       throw UsageError(path + " ended as '" + status +
                        "' and cannot be extended to t = " + shortest(*options.t_end));
     plan.extends = true;
-    plan.spacing = read_spacing(file);
+    plan.spacing = checked_spacing(file, plan.config.options, plan.schedule, step);
     plan.schedule = extend_schedule(plan.schedule, plan.spacing, *options.t_end, step);
     describe_schedule(plan.schedule, step, plan.config.options);
     describe_schedule(plan.schedule, step, plan.recorded.options);

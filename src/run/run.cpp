@@ -6,6 +6,7 @@
 
 #include "engine/distribution.hpp"
 #include "engine/interrupt.hpp"
+#include "file/axes.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
@@ -159,7 +160,8 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
     return created;
   });
   Progress progress(screen, experiment->plan.runs);
-  const Ending ending = run_all(*experiment, *file, nullptr, progress, ranks);
+  const Ending ending = recording_failure(
+      *file, [&] { return run_all(*experiment, *file, nullptr, progress, ranks); });
   close_run(*file, ending, *experiment, provenance);
   const ExitCode code = report(path, ending.outcome, may_warn, screen);
   show_picture(path, config.options, catalogue, screen);
@@ -202,10 +204,12 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   const auto before = on_all(ranks, [&] {
     experiment = blaming_file(
         path, [&] { return std::make_unique<Experiment>(plan->config, catalogue, *workers); });
-    if (plan->extends)
-      experiment->plan.course.spacing = plan->spacing;
-    else if (file)
-      file->require(experiment->layout());
+    if (plan->extends) experiment->plan.course.spacing = plan->spacing;
+    if (file) {
+      const GroupSpec layout = experiment->layout();
+      if (!plan->extends) file->require(layout);
+      require_axes(DataFile(path), layout);
+    }
     return std::make_unique<RecordedRuns>(DataFile(path), *experiment, plan->extends);
   });
   if (!ranks.first()) return help_with(*experiment, before.get(), ranks, screen);
@@ -229,7 +233,8 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     return exit_code(Outcome::Kind::interrupted);
   }
   Progress progress(screen, experiment->plan.runs);
-  const Ending ending = run_all(*experiment, *file, before.get(), progress, ranks);
+  const Ending ending = recording_failure(
+      *file, [&] { return run_all(*experiment, *file, before.get(), progress, ranks); });
   close_run(*file, ending, *experiment, provenance);
   return report(path, ending.outcome, true, screen);
 }

@@ -15,9 +15,6 @@ namespace popflow {
 
 namespace {
 
-/// Words that an int8 can count.
-constexpr std::size_t kMostFlags = 127;
-
 /// The dimension of a shard.
 constexpr const char* kCell = "cell";
 
@@ -42,12 +39,12 @@ struct CodedWords {
       codes.push_back(found->second);
     }
   }
-  [[nodiscard]] bool fit_int8() const { return words.size() <= kMostFlags; }
-  /// Attributes hold no lists of larger whole numbers: beyond an int8, the words are in the order
-  /// of the numbers, and that must do.
+  [[nodiscard]] bool fit_int8() const { return words.size() <= kMostSmallFlags; }
+  [[nodiscard]] NumberType type() const {
+    return fit_int8() ? NumberType::int8 : NumberType::int64;
+  }
   [[nodiscard]] std::vector<Attribute> attributes() const {
-    if (!fit_int8()) return {{"flag_meanings", joined(words)}};
-    return flag_attributes(words);
+    return flag_attributes(words, 0, type());
   }
 };
 
@@ -105,7 +102,7 @@ VariableSpec values_along(const SweptParameter& swept, const std::string& dimens
     return v;
   }
   const CodedWords coded(swept);
-  v.type = coded.fit_int8() ? NumberType::int8 : NumberType::int64;
+  v.type = coded.type();
   if (coded.fit_int8())
     v.data = data(std::int8_t{}, coded.codes);
   else

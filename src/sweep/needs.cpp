@@ -117,9 +117,7 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
                               ", from " + std::to_string(cost.cells) + " cells"});
   const double rows_in_memory =
       8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
-  // A lower bound for samples: longer contexts take more.
-  rows.push_back({"memory", (cells.noisy() ? "from " : "up to ") +
-                                describe_bytes(8 * cost.numbers_a_thread * busy) +
+  rows.push_back({"memory", "up to " + describe_bytes(8 * cost.numbers_a_thread * busy) +
                                 " for runs under way, and up to " + describe_bytes(rows_in_memory) +
                                 " for results on their way"});
   rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});

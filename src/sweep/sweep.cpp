@@ -9,6 +9,7 @@
 #include "engine/interrupt.hpp"
 #include "engine/ranks.hpp"
 #include "engine/status.hpp"
+#include "file/axes.hpp"
 #include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
@@ -120,7 +121,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                     std::to_string((before + done) / runs) + " of " +
                         std::to_string(sweep.cells.size()) + " cells");
   };
-  const auto close = [&](const std::string& trouble) {
+  const auto close = [&] {
     file.sync();
     file.require_in_place();
     const SweepEnding ending =
@@ -128,7 +129,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                   sweep.reduction || sweep.cells.runs() == 1 ? "cells" : "runs");
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
     file.set_attributes({{"", "status", ending.status},
-                         {"", "status_message", trouble.empty() ? ending.message : trouble},
+                         {"", "status_message", ending.message},
                          {"provenance", "ended", timestamp()},
                          {"provenance", "wall_time", provenance.before + wall.count()},
                          {"provenance", "ranks", std::int64_t{ranks.size()}},
@@ -144,10 +145,13 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
     screen.progress_done();
     const bool gone =
         !file.published() || (fresh && remove_if_nothing_was_computed(file, error.code()));
-    if (!gone) (void)close(error.what());
+    if (!gone) record_failure(file, std::current_exception());
+    throw;
+  } catch (...) {
+    record_failure(file, std::current_exception());
     throw;
   }
-  const SweepEnding ending = close("");
+  const SweepEnding ending = close();
   screen.progress_done();
   for (const std::string& sentence : work.refusals.sentences()) screen.warning(sentence);
   if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), work.catalogue, ""));
@@ -309,6 +313,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       if (at_hand.left() == 0 && closed && ranks.alone()) return nullptr;
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
       opened->require(layout);
+      require_axes(*before, layout);
       // Only now no other process writes it; one may have computed more meanwhile.
       find_missing(*before, *sweep, again, ledger);
       provenance.before = before->number_attribute("provenance", "wall_time").value_or(0);

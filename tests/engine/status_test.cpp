@@ -11,7 +11,7 @@ TEST_CASE("a status has one number and one word in all files", "[fast][engine]")
   CHECK(run_status_words() == std::vector<std::string>{"missing", "complete", "steady", "diverged",
                                                        "step_limit", "underflow", "refused",
                                                        "stuck"});
-  for (int i = 0; i <= static_cast<int>(Status::interrupted); ++i) {
+  for (int i = 0; i <= static_cast<int>(Status::failed); ++i) {
     const auto status = static_cast<Status>(i);
     CHECK(status_of_word(status_word(status)) == status);
   }
@@ -24,8 +24,11 @@ TEST_CASE("an outcome and its status say the same", "[fast][engine]") {
   for (const Kind kind : {Kind::reached, Kind::steady, Kind::diverged, Kind::step_limit,
                           Kind::underflow, Kind::stuck, Kind::interrupted})
     CHECK(outcome_kind(status_of(kind)) == kind);
-  for (const Status status : {Status::missing, Status::refused, Status::running})
+  for (const Status status : {Status::missing, Status::refused, Status::running, Status::failed})
     CHECK(outcome_kind(status) == Kind::interrupted);
+  for (const char* word : {"running", "interrupted", "failed"}) CHECK(is_unfinished(word));
+  for (const char* word : {"complete", "steady", "diverged", "stuck", "missing", ""})
+    CHECK_FALSE(is_unfinished(word));
 }
 
 }  // namespace popflow::test

@@ -76,7 +76,7 @@ def test_what_cannot_be_compared():
                 "saves": [*AXES, *SERIES[:-1], 5, *RUNGS["sgd"]],
                 "start": [*AXES, *SERIES, *RUNGS["sgd"], "--e0", 0.7]}
         said = {"ends": "--record series", "axes": "other axes", "saves": "has 5 saves",
-                "start": "--e0 0.7"}
+                "start": "--e0: 0.7 in sgd"}
         for name, args in made.items():
             popflow("sweep", "markov", *args, "-o", f"{name}.h5", "--quiet", folder=folder, code=0)
             ended = popflow("compare", "--from", f"sde=sde.h5,sgd={name}.h5", "-o", "out.h5",
@@ -108,7 +108,7 @@ def test_the_noisy_ones_belong_together():
                            "maps.h5", "--force", folder=folder, code=code)
 
         said = compare("svag:2=slow.h5", code=3).err
-        check("--learning-rate 0.1" in said, said)
+        check("--learning-rate: 0.1 in svag:2" in said, said)
         said = compare("svag:2=svag.h5", code=0).err
         check("share random numbers" in said, said)
         said = popflow("compare", "scb", "--from", "flow=flow.h5,sgd=sgd.h5", folder=folder, code=3).err

@@ -86,6 +86,24 @@ def test_a_word_has_one_number_wherever_it_stands():
         check_same_data(merged, whole)
 
 
+def test_more_words_than_a_byte_counts_have_flag_values_too():
+    with Folder() as folder:
+        popflow("run", "markov", "--t-end", 1, "--saves", 2, "-o", "p0.h5", folder=folder, code=0)
+        names = ["p0.h5", *(f"p{number}.h5" for number in range(1, 130))]
+        for name in names[1:]:
+            os.link(os.path.join(folder, "p0.h5"), os.path.join(folder, name))
+        args = ["markov", "--t-end", 1, "--over", "problem=" + ",".join(names)]
+        path = sweep(*args, folder=folder)
+        popflow("merge", path, "-o", "merged.h5", folder=folder, code=0)
+        for name in ("sweep.h5", "merged.h5"):
+            with h5py.File(os.path.join(folder, name)) as file:
+                variable = file["problem"]
+                flags = variable.attrs["flag_values"]
+                check(flags.dtype == variable.dtype == np.int64, f"{flags.dtype} {variable.dtype}")
+                check(np.array_equal(flags, range(130)), flags)
+                check(words(file, "problem") == names, words(file, "problem"))
+
+
 def test_only_distinct_words_are_counted():
     with Folder() as folder:
         bias = ",".join(["optimal", "free"] * 65)

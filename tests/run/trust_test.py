@@ -2,6 +2,7 @@
 # label: fast
 """Hours of work, and input that nobody expects: what is kept, and what is said."""
 
+import json
 import os
 import signal
 import stat
@@ -122,6 +123,28 @@ def test_sizes_beyond_the_machine_are_named_before_they_are_taken():
         check("--t-end 1e+12" in said, f"which size? {said}")
         said = refused("run", "topic", "--mode", "sde", "--batch-size", 1e15, code=2)
         check("--noise-samples" in said, f"which samples? {said}")
+
+
+def bytes_of_sample(words):
+    """Memory that a run takes for each sample of a batch, by its own count."""
+    def counted(batch):
+        said = popflow(*words, "--batch-size", batch, "--json", code=0).out
+        return json.loads(said)["memory_bytes"]
+
+    return (counted(2000) - counted(1000)) / 1000
+
+
+def test_samples_are_counted_with_their_contexts():
+    with Folder() as folder:
+        for system in (["joma-joint", "--tokens", 1000], ["scb", "--vocab-size", 4]):
+            words = ["run", *system, "--mode", "sgd", "--steps", 1, "--saves", 1, "--dry-run", "-o",
+                     path(folder, "none.h5"), "--context-length"]
+            # A row of the tokens' numbers, or two bytes a token.
+            short, long = bytes_of_sample([*words, 10]), bytes_of_sample([*words, 2000])
+            check(short < 800 and long > 4000, f"{system}: {short} and {long} bytes")
+            # 10 GB without the contexts, a terabyte with them.
+            said = refused(*words, 100_000, "--batch-size", 50_000_000, code=2)
+            check("--batch-size" in said and "memory" in said, said)
 
 
 def test_words_that_never_end():

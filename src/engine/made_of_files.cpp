@@ -1,0 +1,54 @@
+#include "engine/made_of_files.hpp"
+
+#include <algorithm>
+
+#include "engine/interrupt.hpp"
+#include "engine/restart.hpp"
+#include "popflow/error.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// The attributes that list variables. Sweeps keep other numbers of their observables.
+std::vector<const char*> lists_of(const StoredFile& file) {
+  std::vector<const char*> lists = {"passages"};
+  const bool sweep = find_group(file.layout(), "sweep") != nullptr;
+  if (!sweep) lists.push_back("observables");
+  const bool states = sweep || text_of(file.layout(), "parameters", "state") != "none";
+  if (states) lists.push_back("state_fields");
+  return lists;
+}
+
+}  // namespace
+
+void require_complete(const StoredFile& file) {
+  const std::vector<VariableSpec>& variables = file.layout().variables;
+  for (const char* list : lists_of(file))
+    for (const std::string& name : text::split_words(text_of(file.layout(), "", list)))
+      if (std::none_of(variables.begin(), variables.end(),
+                       [&](const VariableSpec& variable) { return variable.name == name; }))
+        throw InputError("'" + file.path() + "' is damaged: it has no '" + name +
+                         "', which its attribute '" + list +
+                         "' lists, or not as popflow writes it");
+  require_intact_slots(file);
+}
+
+void publish_readable(TrajectoryFile& file, bool force,
+                      const std::function<void(const DataFile&)>& read) {
+  file.sync();
+  try {
+    read(DataFile(file.place()));
+  } catch (const InputError& error) {
+    std::string reason = error.what();
+    if (const std::size_t at = reason.find(file.place()); at != std::string::npos)
+      reason.replace(at, file.place().size(), file.path());
+    throw InputError("nothing was written, since the files do not make one that can be read: " +
+                     reason);
+  }
+  look_for_signals();
+  file.publish(force);
+}
+
+}  // namespace popflow
