@@ -125,15 +125,15 @@ FilesTogether describe_files(const std::vector<std::string>& paths) {
   const auto add = [&](const DataFile& file) {
     const Done one = done_of(file);
     const std::string status = file.text_attribute("", "status").value_or("unknown");
-    rows.push_back(
-        {file.path(), status, in_words(one), is_unfinished(status) ? age_of(file.path()) : ""});
+    const std::optional<FileShard> shard = shard_of(file);
     Done& sum = all[one.unit];
     sum.unit = one.unit;
     sum.done += one.done;
     sum.all += one.all;
     for (const auto& [word, count] : one.ended) sum.ended[word] += count;
     if (shard && shard->of > 1) shards[shard->of].insert(shard->number);
-    rows.push_back({file.path(), status, in_words(one), unfinished ? age_of(file.path()) : ""});
+    rows.push_back(
+        {file.path(), status, in_words(one), is_unfinished(status) ? age_of(file.path()) : ""});
   };
   for (const std::string& path : paths) {
     try {
