@@ -53,7 +53,7 @@ void require_dimensions(const DataFile& file, const VariableSpec& variable,
                         const std::string& name) {
   if (!file.has_dataset(name)) return;  // whoever needs it says so
   const std::vector<std::string> its = file.dimensions(name);
-  if (its.size() != variable.dimensions.size()) return;  // and so does who needs its shape
+  if (its.size() != variable.dimensions.size()) return;  // reading it tells
   const bool same =
       std::equal(its.begin(), its.end(), variable.dimensions.begin(), variable.dimensions.end(),
                  [](const std::string& a, const std::string& b) { return a.empty() || a == b; });
