@@ -53,15 +53,13 @@ void require_dimensions(const DataFile& file, const VariableSpec& variable,
                         const std::string& name) {
   if (!file.has_dataset(name)) return;  // whoever needs it says so
   const std::vector<std::string> its = file.dimensions(name);
-  const auto words = [](const std::vector<std::string>& axes) {
-    return axes.empty() ? std::string("none") : text::join(axes, ", ");
-  };
+  if (its.size() != variable.dimensions.size()) return;  // reading it tells
   const bool same =
       std::equal(its.begin(), its.end(), variable.dimensions.begin(), variable.dimensions.end(),
                  [](const std::string& a, const std::string& b) { return a.empty() || a == b; });
   if (!same)
-    throw damaged(file, "the axes of '" + name + "' are " + words(its) + ", not " +
-                            words(variable.dimensions));
+    throw damaged(file, "the axes of '" + name + "' are " + text::join(its, ", ") + ", not " +
+                            text::join(variable.dimensions, ", "));
 }
 
 void require_group(const DataFile& file, const GroupSpec& group, const std::string& path) {

@@ -37,7 +37,7 @@ OutputError in_use(const std::string& path) {
 template <class IsHeld>
 bool stays_held(IsHeld is_held) {
   using namespace std::chrono_literals;
-  const auto end = std::chrono::steady_clock::now() + 1s;
+  const auto end = std::chrono::steady_clock::now() + 500ms;
   while (is_held()) {
     if (std::chrono::steady_clock::now() > end) return true;
     std::this_thread::sleep_for(10ms);

@@ -129,10 +129,10 @@ def test_a_lock_that_ends_soon_is_waited_for():
             file = open(path, "r+b")
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock_of_whole_file())
             popflow(*words, code=5)  # this one does not end
-            threading.Timer(0.4, file.close).start()
+            threading.Timer(0.25, file.close).start()
             began = time.monotonic()
             popflow(*words, code=0)
-            check(time.monotonic() - began > 0.3, "the file was not locked")
+            check(time.monotonic() - began > 0.2, "the file was not locked")
 
 
 if __name__ == "__main__":
