@@ -48,7 +48,9 @@ Outcome recorded_outcome(const DataFile& file) {
 
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
     : config(from), workers(threads), catalogue_(catalogue) {
-  Made made = make_system(config, catalogue, workers);
+  const auto circumstances = settle_circumstances(config, catalogue, workers);
+  Made made = make_system(config, catalogue, workers, *circumstances);
+  if (circumstances->start) continues_at = circumstances->start->t;
   system = std::move(made.system);
   require_rhs(*system);
   config.own = std::move(made.own);
@@ -99,7 +101,9 @@ double Experiment::memory_doubles() const {
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {
-  return run_layout(*system, recorded, plan, driver_data, workers.threads());
+  GroupSpec layout = run_layout(*system, recorded, plan, driver_data, workers.threads());
+  if (continues_at) layout.attributes.push_back({"continues_at", *continues_at});
+  return layout;
 }
 
 Progress::Progress(Screen& screen, std::vector<double> work)

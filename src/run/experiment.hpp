@@ -33,7 +33,10 @@ struct Experiment {
   Workers& workers;
   std::unique_ptr<System> system;
   RunPlan plan;
-  DriverData driver_data;  ///< names and lengths of the restart data
+  /// Time at which the run of --init-from ended, since the start of the first run of all those that
+  /// continue one another: this run's t = 0.
+  std::optional<double> continues_at = {};
+  DriverData driver_data;           ///< names and lengths of the restart data
 
   /// Throws what the system, the mode and the machine refuse.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
