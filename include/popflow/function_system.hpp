@@ -76,7 +76,8 @@ struct Functions {
   /// Functions whose first upward zero crossings are recorded, one per item (NaN: the item has
   /// none).
   std::vector<Derived> passages = {};
-  double end = 10;  ///< default of --t-end; if it is not finite, one has to be given
+  double end = 10;              ///< default of --t-end; if it is not finite, one has to be given
+  double first_stage_time = 0;  ///< System::first_stage_time()
   /// Longest step that adaptive methods take, where --max-step gives no other: a right-hand side
   /// that acts for a short time only is seen if it lasts longer than this.
   double max_step = std::numeric_limits<double>::infinity();

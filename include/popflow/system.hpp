@@ -55,6 +55,10 @@ class System {
   /// A time by which the dynamics of interest are over. Where it is not finite, one has to be
   /// given.
   [[nodiscard]] virtual double default_end() const = 0;
+  /// Time that its first stage takes, roughly, where later ones may take far longer: a run that
+  /// goes on for much longer is by default recorded at times equally spaced in log t. 0: there is
+  /// no such stage.
+  [[nodiscard]] virtual double first_stage_time() const { return 0; }
   /// Notes to be shown at the start of a run (a property of this problem, a coordinate that
   /// would be much faster).
   [[nodiscard]] virtual std::vector<Note> notes() const { return {}; }

@@ -135,9 +135,10 @@ GroupSpec parameters_group(const RunConfig& config) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
       // What auto came to is recorded as any value, but nobody asked for it, and a run that is made
       // anew from its file, where it stands, is the same run.
-      const bool chosen_by_auto = parameter.name == "kernel";
-      if (describes_run(parameter.name) && !chosen_by_auto &&
-          parameters->text(parameter.name) != defaults.text(parameter.name))
+      const bool chosen_by_auto =
+          parameter.name == "kernel" ||
+          (parameter.name == "save-spacing" && parameters->text(parameter.name) == "linear");
+      if (describes_run(parameter.name) && !chosen_by_auto && parameters->text(parameter.name) != defaults.text(parameter.name))
         changed.push_back(parameter.name);
       Attribute attribute{parameter.name, std::string()};
       const Value& value = parameters->value(parameter.name);

@@ -149,8 +149,10 @@ void check_step(const Parameters& options) {
 
 void check_saves(const Parameters& options) {
   if (options.given("save-at")) {
+    const bool logarithmic = options.word("save-spacing") == "log";  // linear is no contradiction
     for (const char* other : {"saves", "save-spacing"}) {
-      if (options.given(other)) throw options::exclusion(options, "save-at", options, other);
+      if (options.given(other) && (logarithmic || other == std::string("saves")))
+        throw options::exclusion(options, "save-at", options, other);
     }
     const auto& times = options.reals("save-at");
     for (std::size_t i = 1; i < times.size(); ++i) {

@@ -17,6 +17,11 @@ using Schedule = std::vector<double>;
 /// UsageError where the options conflict with the end or each other.
 Schedule make_schedule(const Parameters& options, double t_end, double step);
 
+/// Settles save-spacing where it is auto, and then save-first: log where a run to `t_end` takes
+/// much longer than its first stage (System::first_stage_time()), and otherwise linear. Returns
+/// whether it chose log.
+bool settle_spacing(Parameters& options, double t_end, double first_stage);
+
 /// The times of save-at, rounded to whole steps. `asked_end` is the end before it was rounded, too:
 /// UsageError for a time beyond it.
 Schedule rounded_saves(const Parameters& options, double asked_end, double step);

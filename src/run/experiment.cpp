@@ -56,6 +56,8 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   config.own = std::move(made.own);
   Parameters& options = config.options;
   plan = plan_run(options, *system);
+  spacing_was_chosen = settle_spacing(options, plan.course.end, system->first_stage_time());
+  if (spacing_was_chosen) plan = plan_run(options, *system);
   record(plan, options);
   constexpr double kNumbersOfRun = 32;  // its status, counts, ending and progress, and copies
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
@@ -90,6 +92,13 @@ std::string said_of_cut_states(const std::string& of) {
   return "all states " + (of.empty() ? "" : "of " + of + " ") +
          "would take more than 1 GiB: only the first and the last are recorded (--state all "
          "records all)";
+}
+
+std::string said_of_spacing(const Experiment& experiment) {
+  if (!experiment.spacing_was_chosen) return "";
+  return "the first stage takes about " + text::rounded(experiment.system->first_stage_time()) +
+         " of " + text::rounded(experiment.plan.course.end) +
+         ": records are equally spaced in log t (--save-spacing linear spaces them in t)";
 }
 
 std::size_t Experiment::runs_at_a_time() const {

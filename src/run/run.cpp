@@ -92,7 +92,9 @@ namespace {
 /// What is to be said of a run before it begins.
 void say_before(const RunConfig& config, const Experiment& experiment, const std::string& path,
                 Screen& screen) {
-  for (const std::string& unused : without_effect(config)) screen.message(unused);
+  RunConfig settled = config;  // --save-first has an effect where auto takes log
+  settled.options.adopt("save-spacing", experiment.config.options);
+  for (const std::string& unused : without_effect(settled)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
   if (const std::string start = warning_of_start(config.options); !start.empty())
@@ -106,6 +108,8 @@ void say_before(const RunConfig& config, const Experiment& experiment, const std
       screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
+  if (const std::string spacing = said_of_spacing(experiment); !spacing.empty())
+    screen.message(spacing);
   if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
   const Experiment* const alone = &experiment;
   if (const std::string cost = said_of_cost({&alone, 1}); !cost.empty())

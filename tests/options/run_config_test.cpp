@@ -113,6 +113,7 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_THROWS_WITH(parse({"--save-at", "1,2", "--saves", "5"}),
                     Contains("--save-at") && Contains("--saves"));
   CHECK_THROWS_AS(parse({"--save-at", "1,2", "--save-spacing", "log"}), UsageError);
+  CHECK_NOTHROW(parse({"--save-at", "1,2", "--save-spacing", "linear"}));  // as files spell it out
   CHECK_THROWS_AS(parse({"--save-at", "2,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "1,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "-1,1"}), UsageError);
