@@ -8,6 +8,7 @@
 #include "options/axis_words.hpp"
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
+#include "options/figure_words.hpp"
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
@@ -279,6 +280,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   options::refuse(wrong);
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
+  options::require_figure(config.options, system);
   return config;
 }
 

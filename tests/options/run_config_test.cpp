@@ -294,6 +294,16 @@ TEST_CASE("the defaults spelled out in a stored configuration cause no conflict"
   CHECK_NOTHROW(parse({"--config", folder.write("run.cfg", text)}));
 }
 
+TEST_CASE("--figure names only what the system has", "[fast][config]") {
+  CHECK_NOTHROW(parse({"--figure", "weights; e0 over tied"}));
+  CHECK_THROWS_WITH(parse({"--figure", "e0; wieghts"}),
+                    "--figure shows 'wieghts', which made-up does not have; did you mean "
+                    "'weights'?");
+  CHECK_THROWS_WITH(parse({"--figure", ";"}), Contains("is empty"));
+  const ScratchFolder folder;
+  CHECK_THROWS_AS(parse({"--config", folder.write("run.cfg", "figure = los\n")}), InputError);
+}
+
 TEST_CASE("a stored configuration holds only what describes the run", "[fast][config]") {
   const ScratchFolder folder;
   const std::string text =
