@@ -160,7 +160,7 @@ struct SystemInfo {
   /// panel each. Panels stand between semicolons: names of observables that share one, or of a
   /// field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters that
   /// lines mark across and up; "by" is the dataset of the problem that shades a field's entries,
-  /// "beside" that which it is to become.
+  /// "beside" that which it is to become, or "topics" for a matrix over the words of topics.
   /// E.g. "loss at loss_minimum; signal_A over signal_V; V beside P; v by target".
   std::string figure = {};
   /// What figures of its sweeps show of each cell, the most telling first: names of observables,
