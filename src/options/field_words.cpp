@@ -51,6 +51,8 @@ const FieldWord kFieldWords[] = {
     {{"random-seed", "random-state", "rng"},
      "--seed is that of the noise, and --problem-seed that of the problem"},
     {{"out", "outfile", "out-file", "save", "save-to"}, "the file is named by -o FILE"},
+    {{"observable", "observables", "against", "log", "script", "style"},
+     "'plot' has it, this command has not; --figure chooses what 'plot' draws of the file"},
     {{"save-every", "log-every", "eval-every"},
      "--saves is the number of records, and --save-at lists their times"},
     {{"device", "gpu", "cuda"}, "popflow computes on processors; --threads says how many"},
