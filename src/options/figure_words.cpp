@@ -44,7 +44,7 @@ void require_figure(const Parameters& options, const SystemInfo& system) {
   if (options.find("figure") == nullptr || !options.has("figure")) return;
   const std::string& panels = options.word("figure");
   const std::string unknown = unknown_in_figure(panels, system);
-  const bool empty = text::split_words(panels).empty();
+  const bool empty = panels.find_first_not_of("; \t\n") == std::string::npos;
   if (unknown.empty() && !empty) return;
   const std::string near = nearest(unknown, names_of(system));
   const std::string sentence =
