@@ -15,6 +15,7 @@
 #include "options/tokens.hpp"
 #include "outcome_index.hpp"
 #include "popflow/memory.hpp"
+#include "run/coordinates_of_start.hpp"
 #include "run/last_state.hpp"
 #include "text/text.hpp"
 
@@ -80,6 +81,7 @@ std::optional<Restart> Experiment::start_of(std::size_t run) const {
   own->start(start.x);
   if (const Capability<Switching> switching = own->capabilities().switching)
     start.regime = switching->first_regime();
+  start.x = in_coordinates_of(*system, *own, start.x, start.regime);
   return start;
 }
 

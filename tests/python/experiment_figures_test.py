@@ -91,7 +91,7 @@ def test_a_figure_names_only_what_there_is(tmp_path):
     assert run(config="figure = los\n").returncode == 3
     assert run("--figure", "energy; e over w").returncode == 0
     figure = popflow.figure(tmp_path / "x.h5")
-    assert [axes.get_ylabel() for axes in figure.axes][-1] == "$e$"
+    assert "$e$" in figure.axes[-1].get_ylabel()
     # It decides no number.
     with popflow.open(tmp_path / "x.h5") as data:
         assert "figure" not in str(data.popflow.info()).split("parameters")[1].split("\n")[0]
