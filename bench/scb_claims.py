@@ -132,7 +132,8 @@ def growth(long, ends=(50, 100, 200, 400, 800, 1600), saves=2001):
           ["t", *items], [[end, *(found[item].sel(t_end=end) for item in items)] for end in ends])
     rows = []
     for penalty in (0, None, 1e-5, 3e-5, 1e-4, 1e-3, 1e-2):
-        run = popflow.run("scb", **problem, l1=penalty, t_end=1000, saves=saves)
+        run = popflow.run("scb", **problem, l1=penalty, t_end=1000, saves=saves,
+                          save_spacing="linear")
         stage2 = run.sel(time=run.time > run.time_of.stage2)
         moving = (stage2.A_off != 0).any("query").values
         last = np.flatnonzero(moving)

@@ -125,7 +125,8 @@ def plain(values: Any) -> list[float]:
 
 def moved_energy(chain: dict[str, float]) -> Number:
     """How far the change of the energy is from -2 times the integral of e^2 db, over time."""
-    run = popflow.run("markov", bias="free", e0=1.1, w0=-1.9, t_end=50, saves=5001, **chain)
+    run = popflow.run("markov", bias="free", e0=1.1, w0=-1.9, t_end=50, saves=5001,
+                      save_spacing="linear", **chain)
     change = (run.energy - run.energy[0]).values[1:]
     squares = run.e.values**2
     integral = np.cumsum((squares[1:] + squares[:-1]) * np.diff(run.b.values))
@@ -384,8 +385,9 @@ def sampled(long: bool) -> list[Number]:
 
 
 def flow_error(start: dict[str, float], learnable: float) -> float:
-    usual, accurate = (popflow.run("markov", bias="free", t_end=100, saves=51, **start,
-                                   **tolerances).loss.values for tolerances in ({}, ACCURATE))
+    usual, accurate = (
+        popflow.run("markov", bias="free", t_end=100, saves=51, save_spacing="linear", **start,
+                    **tolerances).loss.values for tolerances in ({}, ACCURATE))
     return float(np.abs(usual - accurate).max() / learnable)
 
 

@@ -325,6 +325,7 @@ class Composed : public System,
   [[nodiscard]] const SystemInfo& info() const override { return of_->info; }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] double default_end() const override { return functions_.end; }
+  [[nodiscard]] double first_stage_time() const override { return functions_.first_stage_time; }
   [[nodiscard]] std::vector<Note> notes() const override { return functions_.notes; }
 
   [[nodiscard]] Capabilities capabilities() const override {

@@ -234,6 +234,11 @@ bool holds(Kind kind, const Value& value) {
   return false;
 }
 
+/// Lower case of an ASCII letter; other characters as they are.
+char lower_case(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 /// Edit distance in which exchanging neighbours counts as one edit (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
@@ -400,6 +405,8 @@ std::string shortest(double value) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
+  for (const auto& name : names)
+    if (std::ranges::equal(word, name, {}, lower_case, lower_case)) return name;
   std::string best;
   std::size_t best_distance = 1 + std::max<std::size_t>(1, word.size() / 3);
   for (const auto& name : names) {

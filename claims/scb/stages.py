@@ -46,7 +46,7 @@ def two_signals(long: bool) -> list[Number]:
                              where)]
     for rtol in (1e-8, 1e-9):
         run = popflow.run("scb", context_length=1_000_000, coordinates="signal", saves=4001,
-                          t_end=60, rtol=rtol, atol=rtol / 100, show=False)
+                          t_end=60, save_spacing="linear", rtol=rtol, atol=rtol / 100, show=False)
         stage = run.isel(time=((run.signal_A > 1e-4) & (run.signal_A < 1e-2)).values)
         rate = np.sqrt(run.attrs["kappa"] * run.attrs["K_P"])
         for item in ("signal_V", "signal_A"):

@@ -63,7 +63,7 @@ def valley(penalty: float | None, t_end: float | None, rtol: float) -> xarray.Da
     if t_end is None:
         first = popflow.run("scb", **options, t_end=100, saves=2)
         t_end = first.time_of.stage2 + 0.16 / first.popflow.parameters["l1"]
-    return popflow.run("scb", **options, t_end=t_end, saves=1601)
+    return popflow.run("scb", **options, t_end=t_end, saves=1601, save_spacing="linear")
 
 
 def growth(run: xarray.Dataset, what: str) -> float:

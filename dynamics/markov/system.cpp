@@ -185,6 +185,13 @@ double Markov::default_end() const {
   return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
 }
 
+double Markov::first_stage_time() const {
+  // An approach at a rate of order 1 is no stage of its own. Near w = -1/sqrt 2 the rate goes to 0.
+  constexpr double kSlow = 0.01;
+  if (free_bias_ || rests() || final_rate(chain_, limit_, limit_point()) > kSlow) return 0;
+  return two_digits(passage_time());
+}
+
 std::vector<Note> Markov::notes() const {
   std::vector<Note> notes = notes_;
   const LimitPoint end = limit_point();

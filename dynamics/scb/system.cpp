@@ -249,6 +249,12 @@ double Scb::default_end() const {
   return two_digits(3 * growth.boost_time() + 10 / growth.rate());
 }
 
+double Scb::first_stage_time() const {
+  // With softmax attention the stages take times of one order.
+  if (no_signal_V_ || no_signal_A_ || variant_.softmax) return 0;
+  return Growth(problem_, variant_).boost_time();
+}
+
 void Scb::start(std::span<double> x) const {
   value_->start(x.data());
   if (start_.attention.empty())

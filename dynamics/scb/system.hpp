@@ -60,6 +60,7 @@ class Scb : public System,
   [[nodiscard]] std::vector<VariableSpec> constants_of_fields() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
+  [[nodiscard]] double first_stage_time() const override;
   [[nodiscard]] std::vector<Note> notes() const override;
 
   void start(std::span<double> x) const override;

@@ -36,6 +36,7 @@ class FullTopic : public System,
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override { return symmetric_.default_end(); }
+  [[nodiscard]] double first_stage_time() const override { return symmetric_.first_stage_time(); }
   [[nodiscard]] std::vector<Note> notes() const override { return notes_; }
 
   void start(std::span<double> x) const override;

@@ -273,7 +273,7 @@ SystemInfo make_info() {
   info.figure =
       "norm_value norm_key norm_query at value_norm_optimum; attention_same_word "
       "attention_same_topic attention_other_topic; loss; value_same_word value_same_topic "
-      "value_other_topic; W_V; W_E";
+      "value_other_topic; W_V beside topics; W_E beside topics";
   info.figure_of_sweeps = "stage1_end stage2_start attention_same_topic loss";
   info.end =
       "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "

@@ -256,6 +256,12 @@ double Topic::default_end() const {
   return two_digits(time < limit ? std::max(time, from_zero) : limit);
 }
 
+double Topic::first_stage_time() const {
+  if (variant_.train != Train::joint) return 0;
+  constexpr double kSettled = 5;  // W_V is within 1% of its optimum
+  return two_digits(kSettled / value_flow_.slowest_rate(values(start_)));
+}
+
 std::vector<Note> Topic::notes() const {
   std::vector<Note> notes = notes_;
   // An explicit method's step is limited to about 3.3 over the fastest rate, however slow the rest.

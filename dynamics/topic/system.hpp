@@ -64,6 +64,7 @@ class Topic : public System,
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] GroupSpec problem() const override;
   [[nodiscard]] double default_end() const override;
+  [[nodiscard]] double first_stage_time() const override;
   [[nodiscard]] std::vector<Note> notes() const override;
 
   void start(std::span<double> x) const override;

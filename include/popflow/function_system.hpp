@@ -76,7 +76,8 @@ struct Functions {
   /// Functions whose first upward zero crossings are recorded, one per item (NaN: no function for
   /// the item).
   std::vector<Derived> passages = {};
-  double end = 10;  ///< default of --t-end; if not finite, the user must give one
+  double end = 10;              ///< default of --t-end; if not finite, the user must give one
+  double first_stage_time = 0;  ///< System::first_stage_time()
   /// Longest step of adaptive methods, unless --max-step gives another. A right-hand side that acts
   /// only for a short time is seen if it lasts longer than this.
   double max_step = std::numeric_limits<double>::infinity();

@@ -19,7 +19,7 @@ struct LastState {
   std::unique_ptr<System> system;
   State x;
   Regime regime;
-  double t = 0;
+  double t = 0;  ///< since the start of the first of the runs that continue one another
 
   [[nodiscard]] StateView view() const { return {x, regime}; }
 };

@@ -163,8 +163,8 @@ struct SystemInfo {
   /// observable. Panels are separated by semicolons: names of observables that share a panel, or of
   /// a field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters to
   /// be marked by horizontal and vertical lines; "by" is the dataset of the problem that shades a
-  /// field's entries, "beside" the one that the field should converge to. E.g. "loss at
-  /// loss_minimum; signal_A over signal_V; V beside P; v by target".
+  /// field's entries, "beside" the one that the field should converge to, or "topics" for a matrix
+  /// over the words of topics. E.g. "loss at loss_minimum; signal_A over signal_V; V beside P".
   std::string figure = {};
   /// Quantities that figures of its sweeps show for each cell, the most important first: names of
   /// observables, passages and events, and the word "outcome", separated by blanks.

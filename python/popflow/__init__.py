@@ -31,6 +31,7 @@ from .executable import program
 from .figure import figure
 from .files import open_file as open
 from .folder import folder
+from .phases import phases
 from .systems import Systems as _Systems
 from .version import __version__
 
@@ -38,8 +39,8 @@ systems = _Systems()
 
 __all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "NoProgram",
            "OutputError", "UsageError", "__version__", "compare", "figure", "folder", "linear",
-           "logarithmic", "merge", "open", "plan", "program", "resume", "run", "sampled", "sweep",
-           "systems", "verify"]
+           "logarithmic", "merge", "open", "phases", "plan", "program", "resume", "run", "sampled",
+           "sweep", "systems", "verify"]
 
 del _accessors, _needs
 

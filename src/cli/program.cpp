@@ -80,6 +80,11 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
   }
   if (first == "help")
     return show_help(program, find_command(words[1]), {words.begin() + 2, words.end()});
+  for (const CatalogueRow& row : program.catalogue.rows())
+    if (row.info().name == first)
+      throw UsageError("unknown command '" + first + "', which is a system: " + program.name +
+                       " run " + first + " runs it, and " + program.name + " systems " + first +
+                       " describes it");
   const Command& command = find_command(first);
   const std::vector<std::string> args(words.begin() + 1, words.end());
   return asks_for_help(args) ? show_help(program, command, args) : command.run(program, args);

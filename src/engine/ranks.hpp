@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <deque>
+#include <exception>
 #include <list>
 #include <optional>
 #include <span>

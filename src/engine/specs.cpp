@@ -90,7 +90,7 @@ namespace {
 
 /// The panels of a system's figures; constants and parameters that lines mark have their symbols
 /// beside them, as in loss_minimum="L*", since a file has these nowhere else.
-std::string with_symbols(const SystemInfo& info) {
+std::string with_symbols(const std::string& figure, const SystemInfo& info) {
   std::string panels;
   bool marked = false;
   const auto symbol_of = [&](const std::string& name) -> std::string {
@@ -100,7 +100,7 @@ std::string with_symbols(const SystemInfo& info) {
       if (parameter.name == name) return parameter.symbol;
     return {};
   };
-  for (std::string word : text::split_words(info.figure)) {
+  for (std::string word : text::split_words(figure)) {
     const bool last = word.ends_with(';');
     if (last) word.pop_back();
     const std::string symbol = marked ? symbol_of(word) : "";
@@ -127,9 +127,12 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
       {"history", timestamp() + ": " + config.command_line},
       {"status", std::string("running"), 16},
       {"status_message", std::string("the run has not ended"), 512}};
-  if (!info.figure.empty()) attributes.push_back({"figure", with_symbols(info)});
-  if (!info.figure_of_sweeps.empty())
-    attributes.push_back({"figure_of_sweeps", info.figure_of_sweeps});
+  // A chosen figure takes the place of both: sweeps read the one, runs and comparisons the other.
+  const bool chosen = config.options.find("figure") != nullptr && config.options.has("figure");
+  const std::string figure = chosen ? config.options.word("figure") : info.figure;
+  const std::string of_sweeps = chosen ? figure : info.figure_of_sweeps;
+  if (!figure.empty()) attributes.push_back({"figure", with_symbols(figure, info)});
+  if (!of_sweeps.empty()) attributes.push_back({"figure_of_sweeps", of_sweeps});
   return attributes;
 }
 
@@ -143,8 +146,10 @@ GroupSpec parameters_group(const RunConfig& config) {
       if (parameter.name == "config") continue;  // its values are here; the name is the text's
       // The choice of auto is recorded like any value, but nobody asked for it: a run repeated from
       // its file, which names that choice, is the same run.
-      const bool chosen_by_auto = parameter.name == "kernel";
-      if (describes_run(parameter.name) && !chosen_by_auto &&
+      const bool chosen_by_auto =
+          parameter.name == "kernel" ||
+          (parameter.name == "save-spacing" && parameters->text(parameter.name) == "linear");
+      if (describes_run(parameter.name) && !chosen_by_auto && parameter.name != "figure" &&
           parameters->text(parameter.name) != defaults.text(parameter.name))
         changed.push_back(parameter.name);
       Attribute attribute{parameter.name, std::string()};

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "options/config_file.hpp"
+#include "options/figure_words.hpp"
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "popflow/state.hpp"
@@ -229,23 +230,9 @@ class Description {
 
   /// Checks the names that the system's figures show.
   void require_figures() const {
-    std::set<std::string> names = {"outcome", "over", "at", "when", "by", "beside"};
-    const auto add = [&](const auto& values) {
-      for (const auto& value : values) names.insert(value.name);
-    };
-    add(info_.fields);
-    add(info_.observables);
-    add(info_.passages);
-    add(info_.events);
-    add(info_.constants);
-    add(info_.problem);
-    add(info_.parameters);
-    for (std::string text : {info_.figure, info_.figure_of_sweeps}) {
-      std::replace(text.begin(), text.end(), ';', ' ');
-      for (const std::string& name : text::split_words(text))
-        if (!names.contains(name))
-          wrong("its figures show '" + name + "', which is nothing that it describes");
-    }
+    for (const std::string& panels : {info_.figure, info_.figure_of_sweeps})
+      if (const std::string name = options::unknown_in_figure(panels, info_); !name.empty())
+        wrong("its figures show '" + name + "', which is nothing that it describes");
   }
 
   [[nodiscard]] Parameters defaults() const {

@@ -9,6 +9,7 @@
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
 #include "options/field_words.hpp"
+#include "options/figure_words.hpp"
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
@@ -151,8 +152,10 @@ void check_step(const Parameters& options) {
 
 void check_saves(const Parameters& options) {
   if (options.given("save-at")) {
+    const bool logarithmic = options.word("save-spacing") == "log";  // linear is no contradiction
     for (const char* other : {"saves", "save-spacing"}) {
-      if (options.given(other)) throw options::exclusion(options, "save-at", options, other);
+      if (options.given(other) && (logarithmic || other == std::string("saves")))
+        throw options::exclusion(options, "save-at", options, other);
     }
     const auto& times = options.reals("save-at");
     for (std::size_t i = 1; i < times.size(); ++i) {
@@ -280,6 +283,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   options::refuse(wrong);
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
+  options::require_figure(config.options, system);
   return config;
 }
 

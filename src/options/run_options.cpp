@@ -200,15 +200,18 @@ const std::vector<Row>& rows() {
         .range = at_least_one}},
       {{.name = "save-spacing",
         .kind = Kind::word,
-        .default_text = "linear",
-        .meaning = "spacing of the records; log: 0, then equally spaced in log t",
-        .words = {"linear", "log"}}},
+        .default_text = "auto",
+        .meaning = "spacing of the records; log: 0, then equally spaced in log t; auto: log in a "
+                   "run whose first stage takes less than a thirtieth of the time, as far as its "
+                   "system tells, and otherwise linear",
+        .words = {"auto", "linear", "log"}},
+       {.meaning = "spacing of the records; log: 0, then equally spaced in log t; auto: linear"}},
       {{.name = "save-first",
         .kind = Kind::real,
         .default_text = "",
         .meaning = "first time after 0 of log spacing",
         .range = above_zero,
-        .default_note = "1e-6 of the end",
+        .default_note = "1e-6 of the end; where auto takes log, 0.01 of the first stage",
         .where = {{"save-spacing", {"log"}}}}},
       {{.name = "save-at",
         .kind = Kind::reals,
@@ -335,6 +338,14 @@ const std::vector<Row>& rows() {
         .default_text = "",
         .meaning = "start from the last state in this file",
         .default_note = "the system's own start"}},
+      {{.name = "figure",
+        .kind = Kind::text,
+        .default_text = "",
+        .meaning = "panels of the figure that 'plot' makes of the file, between semicolons: names "
+                   "of observables, fields or passages, or \"Y over X\"; of sweeps names alone",
+        .default_note = "the system's own"},
+       {.meaning = "observables of the figure that 'plot' makes of the file, the first two of "
+                   "which are drawn"}},
       {{.name = "output",
         .kind = Kind::path,
         .default_text = "",
@@ -570,6 +581,10 @@ const ParameterTable& sweep_options() {
       if (option.name == "seed")
         option.meaning = "seed from which, and from its swept values, each cell's seed is made";
       if (option.name == "output") option.default_note = "NAME-sweep.h5";
+      if (option.name == "figure")
+        option.meaning =
+            "observables, passages and events that the figure that 'plot' makes of "
+            "the file shows of each cell, and the word 'outcome', between blanks";
       if (option.name == "state") {
         option.meaning = "whether the last state is kept of each run";
         option.words = {"ends", "none"};
@@ -588,9 +603,9 @@ const ParameterTable& sweep_options() {
 }
 
 bool can_be_swept(std::string_view option) {
-  constexpr std::array<std::string_view, 11> others = {
-      "mode", "saves",     "save-spacing", "save-first", "save-at",         "state",
-      "runs", "first-run", "threads",      "shard",      "checkpoint-every"};
+  constexpr std::array<std::string_view, 12> others = {
+      "mode", "saves",     "save-spacing", "save-first", "save-at",          "state",
+      "runs", "first-run", "threads",      "shard",      "checkpoint-every", "figure"};
   return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 
@@ -601,8 +616,8 @@ bool describes_run(std::string_view option) {
 }
 
 bool decides_numbers(std::string_view option) {
-  constexpr std::array<std::string_view, 4> others = {"threads", "checkpoint-every", "shard",
-                                                      "keep-going"};
+  constexpr std::array<std::string_view, 5> others = {"threads", "checkpoint-every", "shard",
+                                                      "keep-going", "figure"};
   return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 

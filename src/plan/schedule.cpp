@@ -89,7 +89,7 @@ Schedule planned(const Parameters& options, double t_end, double step) {
   const auto saves = static_cast<std::size_t>(options.integer("saves"));
   require_memory(kNumbersOfSave * static_cast<double>(saves), "--saves " + options.text("saves"));
   if (saves == 1) return {t_end};
-  if (options.word("save-spacing") == "linear") return increasing(linear(saves, t_end), t_end);
+  if (options.word("save-spacing") != "log") return increasing(linear(saves, t_end), t_end);
   const double first =
       options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
   if (first >= t_end)
@@ -109,13 +109,24 @@ Schedule rounded_saves(const Parameters& options, double asked_end, double step)
   return rounded_to_steps(options.reals("save-at"), step);
 }
 
+bool settle_spacing(Parameters& options, double t_end, double first_stage) {
+  if (options.word("save-spacing") != "auto") return false;
+  constexpr double kMuchLonger = 30;  // than the first stage
+  constexpr double kBeginning = 0.01;
+  const bool logarithmic =
+      !options.has("save-at") && first_stage > 0 && t_end >= kMuchLonger * first_stage;
+  options.resolve("save-spacing", std::string(logarithmic ? "log" : "linear"));
+  if (logarithmic && !options.has("save-first"))
+    options.resolve("save-first", rounded(kBeginning * first_stage));
+  return logarithmic;
+}
+
 Spacing spacing_of(const Parameters& options, double t_end, double step) {
   if (options.has("save-at")) return {"listed", 0};
   const Schedule times = planned(options, t_end, step);
   const std::size_t n = times.size();
-  if (options.word("save-spacing") == "linear" && n >= 2) return {"linear", times[1] - times[0]};
-  if (options.word("save-spacing") == "log" && n >= 3)
-    return {"log", math::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
+  if (options.word("save-spacing") != "log" && n >= 2) return {"linear", times[1] - times[0]};
+  if (n >= 3) return {"log", math::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
   return {"listed", 0};
 }
 
@@ -152,13 +163,15 @@ void describe_schedule(const Schedule& schedule, double step, Parameters& option
   if (step > 0)
     options.resolve("steps", static_cast<std::int64_t>(std::round(schedule.back() / step)));
   if (!options.has("save-at")) {
+    if (options.word("save-spacing") == "auto")
+      options.resolve("save-spacing", std::string("linear"));
     options.resolve("saves", static_cast<std::int64_t>(schedule.size()));
     if (options.word("save-spacing") == "log" && schedule.size() > 2)
       options.resolve("save-first", schedule[1]);
     if (make_schedule(options, schedule.back(), step) == schedule) return;
   }
-  for (const char* other : {"saves", "save-spacing"})
-    options.set(other, options.find(other)->default_text, Origin::defaults);
+  options.set("saves", options.find("saves")->default_text, Origin::defaults);
+  options.set("save-spacing", "linear", Origin::defaults);
   options.unset("save-first");
   options.resolve("save-at", schedule);
 }

@@ -18,6 +18,11 @@ using Schedule = std::vector<double>;
 /// with each other.
 Schedule make_schedule(const Parameters& options, double t_end, double step);
 
+/// Settles save-spacing where it is auto, and then save-first: log where a run to `t_end` takes
+/// much longer than its first stage (System::first_stage_time()), and otherwise linear. Returns
+/// whether it chose log.
+bool settle_spacing(Parameters& options, double t_end, double first_stage);
+
 /// The times of save-at, rounded to whole steps. Throws UsageError for a time beyond `asked_end`,
 /// the end before rounding.
 Schedule rounded_saves(const Parameters& options, double asked_end, double step);

@@ -4,6 +4,7 @@
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/system.hpp"
+#include "run/coordinates_of_start.hpp"
 #include "run/last_state.hpp"
 
 namespace popflow {
@@ -39,7 +40,7 @@ std::size_t ContinuedRuns::place_of(std::size_t number) const {
   return found->second;
 }
 
-Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config,
+Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config, const System& system,
                                 const Catalogue& catalogue, Workers& workers,
                                 const DriverData& data) const {
   const auto own = make_system(config, catalogue, workers, place_of(number)).system;
@@ -47,6 +48,7 @@ Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config,
   own->start(start.x);
   if (const Capability<Switching> switching = own->capabilities().switching)
     start.regime = switching->first_regime();
+  start.x = in_coordinates_of(system, *own, start.x, start.regime);
   return start;
 }
 

@@ -22,9 +22,10 @@ class ContinuedRuns {
 
   /// Throws UsageError if the ensemble has no run of that number.
   void require(std::size_t number) const { (void)place_of(number); }
-  /// The start of run `number` of a configuration whose steps are settled, with the `data` of a
-  /// driver that has not begun. Throws as require() does, and what a System refuses.
-  [[nodiscard]] Restart start_of(std::size_t number, const RunConfig& config,
+  /// The start of run `number` of a configuration whose steps are settled, as `system`, which that
+  /// configuration made, holds it, with the `data` of a driver that has not begun. Throws as
+  /// require() does, what a System refuses, and InputError where `system` cannot hold the start.
+  [[nodiscard]] Restart start_of(std::size_t number, const RunConfig& config, const System& system,
                                  const Catalogue& catalogue, Workers& workers,
                                  const DriverData& data) const;
 

@@ -46,12 +46,16 @@ Outcome recorded_outcome(const DataFile& file) {
 
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
     : config(from), workers(threads), catalogue_(catalogue) {
-  Made made = make_system(config, catalogue, workers);
+  const auto circumstances = settle_circumstances(config, catalogue, workers);
+  Made made = make_system(config, catalogue, workers, *circumstances);
+  if (circumstances->start) continues_at = circumstances->start->t;
   system = std::move(made.system);
   require_rhs(*system);
   config.own = std::move(made.own);
   Parameters& options = config.options;
   plan = plan_run(options, *system);
+  spacing_was_chosen = settle_spacing(options, plan.course.end, system->first_stage_time());
+  if (spacing_was_chosen) plan = plan_run(options, *system);
   record(plan, options);
   constexpr double kNumbersOfRun = 32;  // its status, counts, ending and progress, and copies
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
@@ -68,7 +72,7 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
 
 std::optional<Restart> Experiment::start_of(std::size_t run) const {
   if (!continued_) return std::nullopt;
-  return continued_->start_of(run, config, catalogue_, workers, driver_data);
+  return continued_->start_of(run, config, *system, catalogue_, workers, driver_data);
 }
 
 void Experiment::cut_states() {
@@ -82,6 +86,13 @@ std::string said_of_cut_states(const std::string& of) {
          "records all)";
 }
 
+std::string said_of_spacing(const Experiment& experiment) {
+  if (!experiment.spacing_was_chosen) return "";
+  return "the first stage takes about " + text::rounded(experiment.system->first_stage_time()) +
+         " of " + text::rounded(experiment.plan.course.end) +
+         ": records are equally spaced in log t (--save-spacing linear spaces them in t)";
+}
+
 std::size_t Experiment::runs_at_a_time() const {
   return std::min<std::size_t>(plan.runs, workers.threads());
 }
@@ -91,7 +102,9 @@ double Experiment::memory_doubles() const {
 }
 
 GroupSpec Experiment::layout(const RunConfig& recorded) const {
-  return run_layout(*system, recorded, plan, driver_data, workers.threads());
+  GroupSpec layout = run_layout(*system, recorded, plan, driver_data, workers.threads());
+  if (continues_at) layout.attributes.push_back({"continues_at", *continues_at});
+  return layout;
 }
 
 Progress::Progress(Screen& screen, std::vector<double> work)

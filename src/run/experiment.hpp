@@ -34,7 +34,11 @@ struct Experiment {
   Workers& workers;
   std::unique_ptr<System> system;
   RunPlan plan;
-  DriverData driver_data;  ///< names and lengths of the restart data
+  /// Time at which the run of --init-from ended, since the start of the first run of all those that
+  /// continue one another: this run's t = 0.
+  std::optional<double> continues_at = {};
+  bool spacing_was_chosen = false;  ///< records are logarithmic, without having been asked to be
+  DriverData driver_data;           ///< names and lengths of the restart data
 
   /// Throws what the system, the mode and the machine refuse.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
@@ -56,6 +60,9 @@ struct Experiment {
 
 /// Sentence that the states were cut; `of` says whose, if not a run's own.
 std::string said_of_cut_states(const std::string& of = "");
+
+/// Sentence that tells how records are spaced where the System chose it; else empty.
+std::string said_of_spacing(const Experiment& experiment);
 
 /// Progress of many runs together, reported by any of them.
 class Progress {

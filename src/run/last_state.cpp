@@ -37,7 +37,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   Restart restart = RestartReader(file, *last.system).read_state(run, Slots::all);
   last.x = std::move(restart.x);
   last.regime = std::move(restart.regime);
-  last.t = restart.t;
+  last.t = file.number_attribute("", "continues_at").value_or(0) + restart.t;
   return last;
 }
 
@@ -63,12 +63,16 @@ std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& confi
 }
 
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
-                 std::size_t run) {
-  Made made =
-      catalogue.make(config.system, config.own,
-                     settle_circumstances(config, catalogue, workers, run)->setting, workers);
+                 const Circumstances& circumstances) {
+  Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
   require_shape(*made.system);
   return made;
+}
+
+Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
+                 std::size_t run) {
+  return make_system(config, catalogue, workers,
+                     *settle_circumstances(config, catalogue, workers, run));
 }
 
 }  // namespace popflow

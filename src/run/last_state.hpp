@@ -37,6 +37,8 @@ std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& confi
 /// Makes the System that a configuration asks for, under its circumstances. Throws what the system
 /// refuses.
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
+                 const Circumstances& circumstances);
+Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                  std::size_t run = 0);
 
 }  // namespace popflow

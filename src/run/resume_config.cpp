@@ -147,6 +147,8 @@ Attribute& attribute(GroupSpec& group, const std::string& name) {
 void keep_history(const DataFile& old, GroupSpec& layout) {
   std::string& history = std::get<std::string>(attribute(layout, "history").value);
   history = required_text(old, "", "history") + "\n" + history;
+  if (const auto continues_at = old.number_attribute("", "continues_at"))
+    layout.attributes.push_back({"continues_at", *continues_at});
   for (GroupSpec& group : layout.groups) {
     if (group.name == "provenance")
       attribute(group, "started").value = required_text(old, "provenance", "started");

@@ -89,7 +89,9 @@ std::string dry_run_json(const Experiment& experiment, const std::string& path) 
 /// Says before a run begins what its user may not expect of it.
 void say_before(const RunConfig& config, const Experiment& experiment, const std::string& path,
                 int ranks, Screen& screen) {
-  for (const std::string& unused : without_effect(config)) screen.message(unused);
+  RunConfig settled = config;  // --save-first has an effect where auto takes log
+  settled.options.adopt("save-spacing", experiment.config.options);
+  for (const std::string& unused : without_effect(settled)) screen.message(unused);
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
   if (const std::string start = warning_of_start(config.options); !start.empty())
@@ -103,6 +105,8 @@ void say_before(const RunConfig& config, const Experiment& experiment, const std
       screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
+  if (const std::string spacing = said_of_spacing(experiment); !spacing.empty())
+    screen.message(spacing);
   if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
   const Experiment* const alone = &experiment;
   if (const std::string cost = said_of_cost({&alone, 1}, ranks); !cost.empty())

@@ -197,7 +197,7 @@ double length_of(const Word& word, const std::string& text) {
     throw word.wrong("the number of values is '" + text +
                      "'; it must be a whole number from 2 "
                      "to " +
-                     shortest(kMostValues));
+                     shortest(kMostValues) + " (LO:HI:COUNT)");
   return *count;
 }
 

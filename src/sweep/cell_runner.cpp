@@ -192,7 +192,7 @@ std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
 
 std::optional<Restart> CellRunner::start_of(const Job& job, const Driver& driver) const {
   if (!continued_) return std::nullopt;
-  return continued_->start_of(job.of.run, config_, catalogue_, workers_,
+  return continued_->start_of(job.of.run, config_, *job.cell->system, catalogue_, workers_,
                               driver.resume_point().data);
 }
 

@@ -32,7 +32,12 @@ RunConfig of_run(const RunConfig& sweep) {
 /// With the saves that --record settles: a flow's steps, and a noisy run's last bits, depend on
 /// where it saves.
 RunConfig with_saves(RunConfig sweep) {
-  if (sweep.options.word("record") != "end") return sweep;
+  if (sweep.options.word("record") != "end") {
+    // All cells share their times, whatever stages each of them has.
+    if (sweep.options.word("save-spacing") == "auto")
+      sweep.options.set("save-spacing", "linear", Origin::command_line);
+    return sweep;
+  }
   for (const char* name : {"save-at", "save-first"}) sweep.options.unset(name);
   sweep.options.set("save-spacing", "linear", Origin::defaults);
   sweep.options.set("saves", "1", Origin::defaults);

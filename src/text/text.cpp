@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 namespace popflow::text {
@@ -210,6 +212,9 @@ std::string rounded(double value) { return formatted("%.6g", value); }
 std::string digits(double value, int number) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.*g", number, value);
+  constexpr double kWrittenOut = 1e6;  // 120 rather than 1.2e+02
+  if (std::abs(value) < kWrittenOut && std::strchr(buffer, 'e') != nullptr && std::abs(value) >= 1)
+    std::snprintf(buffer, sizeof buffer, "%.0f", std::strtod(buffer, nullptr));
   return buffer;
 }
 

@@ -113,6 +113,7 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_THROWS_WITH(parse({"--save-at", "1,2", "--saves", "5"}),
                     Contains("--save-at") && Contains("--saves"));
   CHECK_THROWS_AS(parse({"--save-at", "1,2", "--save-spacing", "log"}), UsageError);
+  CHECK_NOTHROW(parse({"--save-at", "1,2", "--save-spacing", "linear"}));  // as files spell it out
   CHECK_THROWS_AS(parse({"--save-at", "2,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "1,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "-1,1"}), UsageError);
@@ -291,6 +292,16 @@ TEST_CASE("the defaults spelled out in a stored configuration cause no conflict"
   CHECK_THAT(text, Contains("saves = 201") && Contains("save-at = 1,2"));
   const ScratchFolder folder;
   CHECK_NOTHROW(parse({"--config", folder.write("run.cfg", text)}));
+}
+
+TEST_CASE("--figure names only what the system has", "[fast][config]") {
+  CHECK_NOTHROW(parse({"--figure", "weights; e0 over tied"}));
+  CHECK_THROWS_WITH(parse({"--figure", "e0; wieghts"}),
+                    "--figure shows 'wieghts', which made-up does not have; did you mean "
+                    "'weights'?");
+  CHECK_THROWS_WITH(parse({"--figure", ";"}), Contains("is empty"));
+  const ScratchFolder folder;
+  CHECK_THROWS_AS(parse({"--config", folder.write("run.cfg", "figure = los\n")}), InputError);
 }
 
 TEST_CASE("a stored configuration holds only what describes the run", "[fast][config]") {

@@ -41,6 +41,25 @@ TEST_CASE("schedules follow the options", "[fast][plan]") {
   CHECK_THROWS_AS(schedule({{"save-at", "1,4"}}, 3), UsageError);
 }
 
+TEST_CASE("records are logarithmic by default far beyond a first stage alone", "[fast][plan]") {
+  const auto settled = [](std::vector<std::pair<std::string, std::string>> given, double end,
+                          double first_stage) {
+    Parameters parameters = options(given);
+    settle_spacing(parameters, end, first_stage);
+    CHECK(parameters.word("save-spacing") != "auto");
+    return make_schedule(parameters, end, 0);
+  };
+  CHECK(settled({{"saves", "5"}}, 1000, 10) ==
+        Schedule{0, 0.1, 2.15443469003, 46.4158883361, 1000});
+  CHECK(settled({{"saves", "5"}, {"save-first", "1"}}, 1000, 10) == Schedule{0, 1, 10, 100, 1000});
+  const Schedule even = {0, 250, 500, 750, 1000};
+  CHECK(settled({{"saves", "5"}}, 1000, 0) == even);
+  CHECK(settled({{"saves", "5"}}, 1000, 34) == even);  // less than 30 times the stage
+  CHECK(settled({{"saves", "5"}, {"save-spacing", "linear"}}, 1000, 10) == even);
+  CHECK(settled({{"save-at", "1,2"}}, 1000, 10) == Schedule{1, 2, 1000});
+  CHECK(schedule({{"saves", "5"}}, 1000) == even);  // where no System is asked
+}
+
 TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][plan]") {
   const auto of_steps = [](const std::string& rate, const std::string& saves,
                            const std::string& end) {

@@ -175,13 +175,46 @@ def test_panels_are_read_from_the_files_words():
 
 def test_an_early_stage_has_a_logarithmic_time(folder):
     options = {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}
-    run = popflow.run("topic", **options, t_end=5e4, saves=2001, output=folder / "early.h5",
-                      show=False)
+    run = popflow.run("topic", **options, t_end=5e4, saves=2001, save_spacing="linear",
+                      output=folder / "early.h5", show=False)
     assert early(run)
     panels = [axes for axes in popflow.figure(run).axes if axes.get_label() == "over time"]
     assert {axes.get_xscale() for axes in panels} == {"log"}
     late = popflow.run("markov", output=folder / "late.h5", show=False)
     assert not early(late) and popflow.figure(late).axes[0].get_xscale() == "linear"
+
+
+@pytest.mark.parametrize("options, field, label", [
+    ({}, "W_V", "$W_V$, learned"),
+    ({"train": "embedding"}, "E", "$E = W_E^\\top W_E$, learned"),
+    ({"mode": "sgd", "train": "value", "document_length": 20, "learning_rate": 1, "t_end": 100,
+      "batch_size": 4, "runs": 3, "saves": 5}, "W_V", "$W_V$, learned")])
+def test_a_topic_models_matrix_stands_beside_its_topics(folder, options, field, label):
+    sizes = {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}
+    run = popflow.run("topic", **sizes, **options, output=folder / "blocks.h5", force=True,
+                      show=False)
+    figure = popflow.figure(run)
+    panel = next(axes for axes in figure.axes
+                 if label in [text.get_text() for text in axes.get_xticklabels()])
+    learned, true = (image.get_array() for image in panel.images)
+    assert panel.images[0].get_clim() == panel.images[1].get_clim()
+    topic = np.arange(12) // 3
+    same = np.equal.outer(topic, topic)
+    assert np.array_equal(true > 0, same) and true.max() == pytest.approx(np.abs(learned).max())
+    last = run.isel(time=-1)
+    if "runs" in options:  # the full matrix, of an ensemble the median
+        assert np.array_equal(learned, last[field].median("run").values[1:, 1:])
+    else:
+        assert np.allclose(learned[~same], last.value_other_topic)
+        assert np.allclose(np.diag(learned), last.value_same_word)
+
+
+def test_a_large_topic_model_shows_its_first_topics(folder):
+    run = popflow.run("topic", topics=50, words_per_topic=100, train="value", saves=3,
+                      output=folder / "large.h5", show=False)
+    panel = next(axes for axes in popflow.figure(run).axes if len(axes.images) == 2)
+    assert panel.images[0].get_array().shape == (120, 120)
+    assert "the first 120 of 5000 words" in panel.get_title("left").replace("\n", " ")
 
 
 def test_nothing_is_drawn_of_a_training_that_has_ended(stages):

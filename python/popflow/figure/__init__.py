@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PARTS = {name: module for module, names in {
     "page": "Page", "over_time": "curves instants levels", "phase": "plane", "conserved": "drift",
-    "fields": "beside field passages picture", "moments": "marks untold",
+    "blocks": "blocks", "fields": "beside field passages picture", "moments": "marks untold",
     "over_axis": "lines series", "exact": "boundary minima no_memory separatrix valley",
     "maps": "heat_map scatter",
     "rungs": "differences means orders",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 
+from .blocks import blocks
 from .fields import beside, field, passages
 from .over_time import curves, instants, levels
 from .phase import plane
@@ -38,6 +39,8 @@ def panel_of(text: str, of_passages: list[str], of_fields: list[str]) -> Panel:
         return [step(passages, first, over=next(iter(said["over"]), None))]
     if said["over"]:
         return [step(plane, said["over"][0], first)]
+    if said["beside"] == ["topics"]:
+        return [step(blocks, "E" if first == "W_E" else first)]
     if said["beside"]:
         return [step(beside, first, said["beside"][0])]
     alone = len(names) == 1 and first in of_fields

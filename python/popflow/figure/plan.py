@@ -56,7 +56,7 @@ class Plan:
     def wide_last(self) -> bool:
         """A last panel over time takes the whole row if nothing is beside it. Colour bars would
         lose their panels below it."""
-        bars = any(own.draw.__name__ in ("field", "beside") for panel in self.panels[::2]
+        bars = any(own.draw.__name__ in ("field", "beside", "blocks") for panel in self.panels[::2]
                    for own in panel)
         return len(self.panels) % 2 == 1 and len(self.panels) > 1 and \
             (self.whole != [] or self.wide) and not bars

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
+from .blocks import blocks, has_blocks
 from .conserved import drift, invariants
 from .declared import panels_of
 from .exact import minima, separatrix, valley
@@ -132,6 +133,8 @@ def with_data(panel: Panel, data: xarray.Dataset) -> Panel:
         return [step(curves, names, **first.options), *panel[1:]] if names else []
     if first.draw is plane:
         return panel if all(there(data, name) for name in first.arguments) else []
+    if first.draw is blocks:
+        return panel if has_blocks(data, *first.arguments) else []
     if first.draw is beside:
         name, other = first.arguments
         problem = data.popflow.group("problem") if "problem" in data.popflow.groups else {}
