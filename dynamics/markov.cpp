@@ -58,7 +58,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   Problem problem = make_problem(from);
   const Point start = start_of(from, free_bias);
   const Sampling sampling{.context_length = from.own.integer("context-length"),
-                          .noisy = from.setting.noisy};
+                          .noisy = from.setting.noisy || from.setting.other_rule};
   return std::make_unique<Markov>(problem.chain, free_bias, start, std::move(problem.notes),
                                   sampling, from.workers);
 }

@@ -14,6 +14,7 @@
 #include "popflow/lanes.hpp"
 #include "popflow/random.hpp"
 #include "popflow/state_view.hpp"
+#include "popflow/training.hpp"
 
 namespace popflow {
 
@@ -284,6 +285,7 @@ struct Capabilities {
   Capability<StepsInPlace> steps_in_place = {};
   Capability<EulerStep> euler_step = {};
   Capability<InLanes> in_lanes = {};
+  Capability<Training> training = {};  ///< of a System under a rule other than plain SGD
   /// Whether the state may move significantly within the rounding of t, so that steps may be too
   /// short to move t. The right-hand side must then be independent of t, and the state bounded,
   /// because such steps otherwise indicate a blow-up.
@@ -293,6 +295,9 @@ struct Capabilities {
   /// Reason why noise has the wrong distribution in these coordinates and is not allowed; empty if
   /// it is allowed.
   std::string no_noise = {};
+  /// Reason why the coordinates follow from plain SGD's flow, so that no other training rule is
+  /// allowed; empty if others are.
+  std::string plain_sgd_alone = {};
   SamplingBias sampling_bias = {};  ///< bias of `sampled`
 };
 

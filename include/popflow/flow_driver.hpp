@@ -61,6 +61,10 @@ class FlowDriver : public Driver {
   Outcome advance_to(double target) override;
   [[nodiscard]] DriverData data() const;
   void begin_interval();
+  /// End of the next step at the latest: the target, or just before a kink of the learning rate.
+  [[nodiscard]] double next_stop(double target) const;
+  /// Goes on behind a kink, where the right-hand side jumps.
+  void pass_kink();
   [[nodiscard]] bool at_rest() const;
   /// Time of the state, including the rounding error that time() drops.
   [[nodiscard]] double now() const;

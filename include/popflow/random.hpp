@@ -16,7 +16,9 @@ enum class Purpose : std::uint32_t {
   bootstrap = 5,   ///< samples from which batch noise is built
   statistics = 6,  ///< permutations and resampling in comparisons
   test = 7,
-  check = 8,  ///< samples with which a noise model is compared
+  check = 8,     ///< samples with which a noise model is compared
+  variance = 9,  ///< samples from which variances of gradients are estimated
+  squares = 10,  ///< the noise of squared gradients
 };
 
 /// A stream of random bits that depends only on (seed, purpose, run, step), not on threads, the

@@ -28,6 +28,9 @@ struct LastState {
 /// is made; the run's schedule is determined afterwards, with the System's help.
 struct Setting {
   bool noisy = false;  ///< whether noise or samples move the state, instead of the flow
+  /// Whether the training rule, beyond its schedule, is another than plain SGD, whose flow need not
+  /// descend the loss.
+  bool other_rule = false;
   /// Step size of explicit methods without error control; unset: the step size is adaptive.
   std::optional<double> step = {};
   std::optional<double> dt = {};            ///< `--dt` of a flow, whatever it means for the method

@@ -7,8 +7,10 @@
 #include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "plan/course.hpp"
+#include "popflow/math.hpp"
 #include "run/last_state.hpp"
 #include "text/text.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -33,6 +35,17 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
   return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
+/// Betas of a ladder belong to the first of its learning rates: at others the moments keep their
+/// time scales in flow time, beta^(eta/first), so that errors have an order.
+void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
+  if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
+  const double power = learning_rate / base.reals("learning-rates").front();
+  if (!options.has("beta2"))
+    options.resolve("beta2", update_rule(options.word("optimizer")).default_beta2);
+  for (const char* beta : {"momentum", "beta1", "beta2"})
+    options.resolve(beta, math::pow(options.real(beta), power));
+}
+
 RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std::string& word,
                       double learning_rate, std::uint64_t ladder, const Schedule& schedule) {
   RunConfig config{base.system, Parameters(run_options()), base.own, base.command_line};
@@ -44,6 +57,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
                   base.options.given(row.name) ? Origin::config : Origin::defaults);
   }
   options.unset("steps");
+  keep_time_scales(base.options, learning_rate, options);
   options.resolve("learning-rate", learning_rate);
   describe_schedule(schedule, 0, options);
   const RungInfo* own = own_rung(system, word);
@@ -90,7 +104,7 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
 /// error after the other.
 void require_samples(const RunConfig& config, const std::vector<std::string>& words,
                      const System& flow, const Catalogue& catalogue, Workers& workers) {
-  if (flow.capabilities().sampled) return;
+  if (source_of_gradients(flow).capabilities().sampled) return;
   const SystemInfo& info = flow.info();
   const bool drawn = noise_kind(config.options.word("noise")).of_gradients;
   for (const std::string& word : words) {
@@ -100,8 +114,9 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
     const RunConfig noisy =
         rung_config(config, info, word, config.options.real("learning-rate"), 0, Schedule(1, 1.0));
     const auto system = make_system(noisy, catalogue, workers).system;
-    if (!system->capabilities().sampled)
-      throw UsageError("rung " + word + ": " + why_no_samples(*system) +
+    const System& source = source_of_gradients(*system);
+    if (!source.capabilities().sampled)
+      throw UsageError("rung " + word + ": " + why_no_samples(source) +
                        "; '--rungs flow,sde --noise isotropic' works");
     return;
   }

@@ -42,6 +42,7 @@ struct FlowDriver::Internals {
   Pace pace;
   StepControl<double> control;
   Capability<Switching> switching;
+  Capability<Training> training;
   bool has_stages;
   std::vector<double> switch_values;
   State between;                 ///< state within a step
@@ -66,6 +67,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       Pace(),
       {.length = options_.dt.value_or(0), .jumps = can.jumps},
       can.switching,
+      can.training,
       static_cast<bool>(can.stages),
       {},
       {},
@@ -123,6 +125,17 @@ Outcome FlowDriver::ended(Outcome::Kind kind, const std::string& message) const 
 
 bool FlowDriver::at_rest() const { return in_->switching && in_->switching->at_rest(view()); }
 
+double FlowDriver::next_stop(double target) const {
+  if (!in_->training) return target;
+  const double kink = in_->training->next_kink(time());
+  return kink < target ? std::nextafter(kink, 0.0) : target;
+}
+
+void FlowDriver::pass_kink() {
+  in_->control.at.t = in_->training->next_kink(time());
+  in_->stepper->reset();
+}
+
 void FlowDriver::begin_interval() {
   interval_ = {};
   in_->stepper->reset();
@@ -166,11 +179,12 @@ Outcome FlowDriver::advance_to(double target) {
                             control.finite ? std::nullopt : std::optional(blame()));
     }
 
+    const double stop = next_stop(target);
     double h =
-        to_switch_ ? *to_switch_ : control.step(target, adaptive && !in_->stepper->falls_short());
+        to_switch_ ? *to_switch_ : control.step(stop, adaptive && !in_->stepper->falls_short());
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
     h = std::min(h, trial.length);
-    const FineTime<double> there = control.end(h, target);
+    const FineTime<double> there = control.end(h, stop);
     const double t_new = there.now();
     in_->extended.reset();
     in_->partial.begin();
@@ -198,6 +212,7 @@ Outcome FlowDriver::advance_to(double target) {
     if (const double by = there.left(event_by_); by > 0)
       control.length = by / (in_->stepper->divisible() ? 2 : 1);
     repeats = false;
+    if (stop < target && t == stop) pass_kink();
     if (to_switch_) switch_now(target);
     if (options_.hooks.on_step) options_.hooks.on_step(t);
     if (at_rest()) control.at.t = target;

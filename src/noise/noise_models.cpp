@@ -3,6 +3,7 @@
 #include <array>
 
 #include "noise/samples.hpp"
+#include "noise/trained_noise.hpp"
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "text/text.hpp"
@@ -60,6 +61,7 @@ std::string why_no_samples(const System& system) {
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options) {
   const Capabilities can = system.capabilities();
+  if (can.training) return make_trained_noise(system, workers, options);
   if (!can.no_noise.empty()) throw UsageError("--mode sde: " + can.no_noise);
   const NoiseKind& kind = noise_kind(options.noise);
   if (!kind.of_gradients) return kind.make(system, workers, options);

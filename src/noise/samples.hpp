@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "popflow/system.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -11,7 +12,7 @@ namespace popflow {
 /// in scb, 189 in joma-joint); beyond that what the System itself says.
 inline double numbers_of_sample(const System& system) {
   constexpr double kWhateverTheSizes = 24;
-  const Capability<Sampled> sampled = system.capabilities().sampled;
+  const Capability<Sampled> sampled = source_of_gradients(system).capabilities().sampled;
   return kWhateverTheSizes + (sampled ? sampled->numbers_of_sample() : 0);
 }
 

@@ -12,18 +12,24 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
 struct SgdDriver::Internals {
   Internals(const System& system, Workers& workers, const Options& options)
       : loop(system, workers, options.hooks, options.max_steps),
-        sampled(system.capabilities().sampled),
-        proximal(system.capabilities().proximal) {}
+        sampled(source_of_gradients(system).capabilities().sampled),
+        training(system.capabilities().training),
+        proximal(system.capabilities().proximal) {
+    if (training) g.resize(training->trained().shape().state_size());
+  }
   StepLoop loop;
   Capability<Sampled> sampled;
+  Capability<Training> training;
   Capability<Proximal> proximal;
   std::vector<double> weights;
+  State g;  ///< minibatch direction, for rules that are fed one
 };
 
 /// Steps of equal length, counted from the start.
@@ -50,7 +56,10 @@ struct SgdDriver::Pace {
 
 SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
     : options_(std::move(options)) {
-  if (!system.capabilities().sampled) throw UsageError("--mode sgd: " + why_no_samples(system));
+  const System& source = source_of_gradients(system);
+  if (!source.capabilities().sampled) throw UsageError("--mode sgd: " + why_no_samples(source));
+  if (system.capabilities().training && options_.svag > 1)
+    throw UsageError("--svag interpolates plain SGD at a constant rate; --svag 1 takes any rule");
   require_positive("learning-rate", options_.learning_rate);
   require_at_least("batch-size", 1, options_.batch_size);
   require_at_least("svag", 1, options_.svag);
@@ -87,7 +96,8 @@ void SgdDriver::step() {
   const double h = step_length(options_);
   const auto batch = static_cast<std::size_t>(options_.batch_size);
   const std::size_t draws = options_.svag > 1 ? 2 * batch : batch;
-  const double part = h / static_cast<double>(batch);
+  // Plain SGD adds its step to x at once; any other rule is fed the mean.
+  const double part = (in_->training ? 1 : h) / static_cast<double>(batch);
   if (options_.svag > 1) {
     const double root = std::sqrt(2 * static_cast<double>(options_.svag) - 1);
     in_->weights.assign(draws, part * (1 + root) / 2);
@@ -100,7 +110,14 @@ void SgdDriver::step() {
                       static_cast<std::uint64_t>(steps_) * draws};
   State& x = in_->loop.x;
   const Regime& regime = in_->loop.regime;
-  in_->sampled->add_sampled({x, regime}, time(), key, in_->weights, x);
+  if (in_->training) {
+    const std::span<const double> own = std::span(x).first(in_->g.size());
+    std::fill(in_->g.begin(), in_->g.end(), 0.0);
+    in_->sampled->add_sampled({own, regime}, time(), key, in_->weights, in_->g);
+    in_->training->step(x, regime, time(), h, steps_ + 1, in_->g);
+  } else {
+    in_->sampled->add_sampled({x, regime}, time(), key, in_->weights, x);
+  }
   if (in_->proximal) in_->proximal->proximal(x, regime, h);
   ++steps_;
 }

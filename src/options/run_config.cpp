@@ -350,6 +350,11 @@ std::vector<std::string> remarks_on_config(const RunConfig& config, const std::s
 }
 
 bool acts(const Parameter& option, const Parameters& options_of_run) {
+  const auto met = [&](const Condition& condition) {
+    return options_of_run.has(condition.option) &&
+           lists(condition.words, options_of_run.text(condition.option));
+  };
+  if (!option.elsewhere.empty() && std::ranges::all_of(option.elsewhere, met)) return true;
   const std::string method = options_of_run.has("method") ? options_of_run.word("method") : "";
   return lists(option.modes, options_of_run.word("mode")) &&
          (method.empty() || lists(option.methods, method));

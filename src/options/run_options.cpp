@@ -6,6 +6,7 @@
 #include "options/methods.hpp"
 #include "options/run_config.hpp"
 #include "text/text.hpp"
+#include "training/update_rules.hpp"
 
 namespace popflow {
 namespace {
@@ -15,6 +16,7 @@ constexpr Range at_least_zero{.low = 0};
 constexpr Range at_least_one{.low = 1};
 constexpr Range tolerance{.low = 0, .high = 1, .low_open = true, .high_open = true};
 constexpr Range thread_count{.low = 1, .high = 1024};
+constexpr Range between_zero_and_one{.low = 0, .high = 1, .low_open = true, .high_open = true};
 
 const std::vector<std::string> kFlow = {"flow"};
 const std::vector<std::string> kSde = {"sde"};
@@ -34,13 +36,13 @@ std::vector<std::string> all_methods() {
 std::vector<OtherWord> other_modes() {
   const std::string descent =
       "gradient descent on the population loss is --mode flow --method euler --dt ETA";
-  const std::string plain = "sampled training is plain SGD, --mode sgd";
+  const std::string trained = "sampled training is --mode sgd, and its rule --optimizer";
   return {{"gd", descent},
           {"gradient_descent", descent},
           {"full-batch", descent},
-          {"adam", plain},
-          {"adamw", plain},
-          {"momentum", plain},
+          {"adam", trained},
+          {"adamw", trained},
+          {"momentum", trained},
           {"ode", "the population flow is --mode flow"},
           {"gradient_flow", "the population flow is --mode flow"},
           {"langevin", "the flow with minibatch-like noise is --mode sde"}};
@@ -80,6 +82,30 @@ std::vector<std::string> meanings_of_noises() {
   std::vector<std::string> meanings;
   for (const NoiseKind& kind : noise_kinds()) meanings.emplace_back(kind.meaning);
   return meanings;
+}
+
+std::vector<std::string> names_of_all_rules() {
+  return names_of_rules([](const UpdateRule&) { return true; });
+}
+std::vector<std::string> rules_with_memory() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
+}
+/// Rules of one decay rate, or of two.
+std::vector<std::string> rules_of_momentum() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && !rule.has_u; });
+}
+std::vector<std::string> rules_of_two_moments() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && rule.has_u; });
+}
+std::vector<std::string> adaptive_rules() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_u; });
+}
+
+std::string meanings_of_rules() {
+  std::vector<std::string> meanings;
+  for (const UpdateRule& rule : update_rules())
+    meanings.push_back(std::string(rule.name) + ": " + std::string(rule.meaning));
+  return text::join(meanings, "; ");
 }
 
 /// Changes that `compare` makes to an option of `run`.
@@ -251,14 +277,16 @@ const std::vector<Row>& rows() {
             "scale of the noise",
         .symbol = "eta",
         .range = above_zero,
-        .modes = kNoisy}},
+        .modes = kNoisy,
+        .elsewhere = {{"optimizer", rules_with_memory()}}}},
       {{.name = "batch-size",
         .kind = Kind::integer,
         .default_text = "128",
         .meaning = "samples of a minibatch; sde divides the noise's variance by it",
         .symbol = "B",
         .range = at_least_one,
-        .modes = kNoisy}},
+        .modes = kNoisy,
+        .elsewhere = {{"batch-noise-in-variance", {"true"}}}}},
       {{.name = "noise",
         .kind = Kind::word,
         .default_text = std::string(noise_kinds().front().name),
@@ -296,6 +324,82 @@ const std::vector<Row>& rows() {
         .range = {.low = 1, .high = kMostSvag},
         .modes = kSgd},
        {.offered = false}},
+      {{.name = "optimizer",
+        .kind = Kind::word,
+        .default_text = std::string(update_rules().front().name),
+        .meaning = "how the parameters are updated, in all modes: " + meanings_of_rules(),
+        .words = names_of_all_rules()}},
+      {{.name = "momentum",
+        .kind = Kind::real,
+        .default_text = "0.9",
+        .meaning = "share of the last step that the next one keeps",
+        .symbol = "beta",
+        .range = between_zero_and_one,
+        .where = {{"optimizer", rules_of_momentum()}}}},
+      {{.name = "beta1",
+        .kind = Kind::real,
+        .default_text = "0.9",
+        .meaning = "decay rate of the mean of gradients",
+        .symbol = "beta_1",
+        .range = between_zero_and_one,
+        .where = {{"optimizer", rules_of_two_moments()}}}},
+      {{.name = "beta2",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning = "decay rate of the mean of squared gradients",
+        .symbol = "beta_2",
+        .range = between_zero_and_one,
+        .default_note = "0.999; rmsprop: 0.99",
+        .where = {{"optimizer", adaptive_rules()}}}},
+      {{.name = "epsilon",
+        .kind = Kind::real,
+        .default_text = "1e-8",
+        .meaning = "added to the root of the mean of squared gradients",
+        .range = at_least_zero,
+        .where = {{"optimizer", adaptive_rules()}}}},
+      {{.name = "batch-noise-in-variance",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "flow: squared gradients count the noise of a minibatch, as at this batch size",
+        .modes = kFlow,
+        .where = {{"optimizer", adaptive_rules()}}}},
+      {{.name = "learning-rate-schedule",
+        .kind = Kind::text,
+        .default_text = "constant",
+        .meaning =
+            "factor on the learning rate over flow time, after the warm-up: constant, linear, "
+            "cosine, inverse-sqrt:X (the root of X/t from time X on), or "
+            "step:T1,T2,...:FACTOR"}},
+      {{.name = "final-rate",
+        .kind = Kind::real,
+        .default_text = "0",
+        .meaning = "factor at which linear and cosine schedules end",
+        .range = at_least_zero,
+        .where = {{"learning-rate-schedule", {"linear", "cosine"}}}}},
+      {{.name = "schedule-length",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning = "flow time at which linear and cosine schedules end",
+        .range = above_zero,
+        .default_note = "the run's end",
+        .where = {{"learning-rate-schedule", {"linear", "cosine"}}}}},
+      {{.name = "warmup",
+        .kind = Kind::real,
+        .default_text = "",
+        .meaning = "flow time over which the factor rises from 0 to 1",
+        .range = above_zero,
+        .default_note = "none"}},
+      {{.name = "warmup-steps",
+        .kind = Kind::integer,
+        .default_text = "",
+        .meaning = "the same in steps of the learning rate",
+        .range = at_least_one,
+        .default_note = "none"}},
+      {{.name = "rates",
+        .kind = Kind::text,
+        .default_text = "",
+        .meaning = "factors on the learning rates of fields, FIELD=FACTOR,... (layer-wise rates)",
+        .default_note = "1"}},
       {{.name = "runs",
         .kind = Kind::integer,
         .default_text = "1",
@@ -432,6 +536,12 @@ const ParameterTable& compare_options() {
                     "rung's error against sgd converges",
          .range = above_zero,
          .default_note = "--learning-rate alone"},
+        {.name = "fixed-betas",
+         .kind = Kind::flag,
+         .default_text = "",
+         .meaning = "keep --momentum, --beta1 and --beta2 at all --learning-rates; by default they "
+                    "hold at the first, and moments keep their time scales in flow time at the "
+                    "others (beta^(eta/first)), as only then errors have an order"},
         {.name = "check-noise",
          .kind = Kind::flag,
          .default_text = "",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "noise/noise_models.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -105,12 +106,15 @@ double step_length(const ModePlan& mode) {
 }
 
 bool draws_noise(const SdePlan& sde, const System& system) {
-  return noise_kind(sde.driver.noise).of_gradients && !system.capabilities().covariance;
+  return noise_kind(sde.driver.noise).of_gradients &&
+         !source_of_gradients(system).capabilities().covariance;
 }
 
 Setting setting_of(const ModePlan& mode, const Parameters& options, const LastState* start) {
   Setting setting;
   setting.noisy = has_noise(mode);
+  const std::optional<TrainingPlan> training = training_plan(options);
+  setting.other_rule = training && training->rule->memory() > 0;
   setting.step = step_of(mode);
   if (const auto* flow = std::get_if<FlowPlan>(&mode)) setting.dt = flow->driver.dt;
   if (options.has("problem")) setting.problem = options.word("problem");

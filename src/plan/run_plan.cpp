@@ -5,6 +5,7 @@
 #include "flow/flow_lanes.hpp"
 #include "noise/sde_lanes.hpp"
 #include "popflow/error.hpp"
+#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -90,6 +91,7 @@ RunPlan plan_run(const Parameters& options, const System& system, Asked asked) {
 bool cell_in_lanes(const FlowPlan& flow, const Parameters& options, const SystemInfo& info,
                    const Parameters& own) {
   const std::string& kernel = options.word("kernel");
+  if (training_plan(options)) return false;
   return kernel == "lanes" ||
          (kernel == "auto" && info.flow_in_lanes &&
           flow_lanes_take(flow.driver.method, may_stop_early(flow)) && info.flow_in_lanes(own));
@@ -124,6 +126,8 @@ void record(const RunPlan& plan, Parameters& options) {
   if (course.steps > 0) options.resolve("steps", course.steps);
   if (!course.save_at.empty()) options.resolve("save-at", course.save_at);
   options.resolve("state", word_of(plan.states));
+  if (const auto training = training_plan(options); training && training->schedule.ends())
+    options.resolve("schedule-length", *training->schedule.ends());
 }
 
 }  // namespace popflow

@@ -8,6 +8,7 @@
 #include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
 #include "run/resume_config.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -38,6 +39,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   last.x = std::move(restart.x);
   last.regime = std::move(restart.regime);
   last.t = file.number_attribute("", "continues_at").value_or(0) + restart.t;
+  forget_training(last.system, last.x);
   return last;
 }
 
@@ -66,6 +68,7 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
                  const Circumstances& circumstances) {
   Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
   require_shape(*made.system);
+  made.system = as_trained(std::move(made.system), config.options, made.own);
   return made;
 }
 

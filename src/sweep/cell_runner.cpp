@@ -10,6 +10,7 @@
 #include "engine/memory_of_runs.hpp"
 #include "popflow/error.hpp"
 #include "sweep/refusal.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -20,6 +21,15 @@ bool is_of_setting(const std::string& option) {
   constexpr std::array<std::string_view, 7> known = {
       "method", "dt", "learning-rate", "svag", "problem", "problem-seed", "init-from"};
   return std::find(known.begin(), known.end(), option) != known.end();
+}
+
+/// Do cells train by a rule other than plain SGD? Its System knows most options of `run`.
+bool trains(const Cells& cells) {
+  const auto of_rule = [](const SweptParameter& swept) { return is_of_training(swept.name()); };
+  return training_plan(cells.base().options) ||
+         std::ranges::any_of(cells.axes(), [&](const Axis& axis) {
+           return std::ranges::any_of(axis.parameters, of_rule);
+         });
 }
 
 }  // namespace
@@ -37,6 +47,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       options_vary_(cells.own_seeds()),
       config_(cells.base()) {
   const std::vector<std::string>& starts = new_start_.parameters;
+  const bool trained = trains(cells);
   const bool elsewhere = cells.base().options.has("init-from") || cells.sweeps("init-from");
   for (const Axis& axis : cells.axes()) {
     Difference along = Difference::none;
@@ -46,7 +57,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
                          std::find(starts.begin(), starts.end(), swept.name()) != starts.end();
       if (start)
         along = std::max(along, Difference::start);
-      else if (own || is_of_setting(swept.name()))
+      else if (own || trained || is_of_setting(swept.name()))
         along = Difference::problem;
       options_vary_ = options_vary_ || !own;
     }
@@ -138,7 +149,8 @@ std::unique_ptr<System> CellRunner::make_system() {
     circumstances_ = settle_circumstances(config_, catalogue_, workers_);
     continued_ = ContinuedRuns::of(config_.options);
   }
-  return catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_).system;
+  Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
+  return as_trained(std::move(made.system), config_.options, made.own);
 }
 
 std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
@@ -154,7 +166,8 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   } else {
     system = make_system();
   }
-  if (new_start_.give) known_.push_back(system);
+  // Of a System that is trained by another rule, the start is not at hand.
+  if (new_start_.give && !system->capabilities().training) known_.push_back(system);
   return system;
 }
 

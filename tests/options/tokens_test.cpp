@@ -80,8 +80,8 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
   const std::pair<Args, const char*> answers[] = {
       {{"--lr", "0.1"}, "--lr: the learning rate is --learning-rate"},
       {{"--epochs", "3"}, "there are no epochs; --steps or --t-end"},
-      {{"--momentum", "0.9"}, "training is plain SGD"},
-      {{"--optimizer", "adam"}, "training is plain SGD"},
+      {{"--adam"}, "the training rule is --optimizer"},
+      {{"--lr-schedule", "cosine"}, "is --learning-rate-schedule"},
       {{"--batch", "8"}, "--batch-size"},
       {{"--width", "8"}, "'popflow systems NAME' lists them"},
       {{"--depth", "2"}, "'popflow systems' lists them"},
@@ -101,14 +101,14 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
              Contains("is --learning-rate"));
   // No command is told of an option that it lacks.
   CHECK_THAT(refused(2, {"compare", "scb", "--sgd"}), Contains("--rungs") && !Contains("--mode"));
-  CHECK_THAT(refused(2, {"compare", "scb", "--adam"}), Contains("--rungs") && !Contains("--mode"));
+  CHECK_THAT(refused(2, {"compare", "scb", "--adam"}), Contains("rule is --optimizer"));
   CHECK_THAT(refused(2, {"compare", "scb", "--solver", "rk4"}), !Contains("--method"));
   for (const char* command : {"verify", "resume", "merge", "info", "plot"}) {
     INFO(command);
     CHECK_THAT(refused(2, {command, "scb", "--lr", "0.1"}), Contains("unknown option --lr") &&
                                                                 !Contains("--learning-rate") &&
                                                                 !Contains("did you mean"));
-    CHECK_THAT(refused(2, {command, "scb", "--momentum", "0.1"}), !Contains("--mode"));
+    CHECK_THAT(refused(2, {command, "scb", "--adam", "0.1"}), !Contains("--optimizer"));
   }
   CHECK_THAT(refused(2, {"merge", "a.h5", "b.h5", "--out", "c.h5"}), Contains("-o FILE"));
   CHECK_THAT(refused(2, {"resume", "a.h5", "--jobs", "2"}), Contains("is --threads"));

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace popflow {
+
+/// The factor s(t) on the learning rate: a linear warm-up from 0 to 1, times one of several courses
+/// after it. Times are flow times.
+class RateSchedule {
+ public:
+  enum class Course { constant, linear, cosine, inverse_sqrt, step };
+
+  struct Options {
+    Course course = Course::constant;
+    double warmup = 0;               ///< length; 0: none
+    double length = 0;               ///< when linear and cosine end
+    double final_rate = 0;           ///< what they end at
+    double from = 0;                 ///< inverse_sqrt: sqrt(from/t) from this time on
+    std::vector<double> steps = {};  ///< step: times of the steps, increasing
+    double factor = 1;               ///< step: at each of them
+  };
+
+  RateSchedule() = default;
+  explicit RateSchedule(Options options) : options_(std::move(options)) {}
+
+  /// Reads the words of --learning-rate-schedule: constant, linear, cosine, inverse-sqrt:X,
+  /// step:T1,T2,...:FACTOR. Throws UsageError for any other.
+  static Options parse(const std::string& words);
+
+  [[nodiscard]] bool is_constant() const {
+    return options_.course == Course::constant && options_.warmup == 0;
+  }
+  /// The end of a linear or cosine course.
+  [[nodiscard]] std::optional<double> ends() const;
+  /// s(t), continuous from the right.
+  [[nodiscard]] double at(double t) const;
+  /// The first time after t at which s or its slope jumps; infinite if there is none.
+  [[nodiscard]] double next_kink(double t) const;
+
+ private:
+  [[nodiscard]] double course_at(double t) const;
+
+  Options options_;
+};
+
+}  // namespace popflow

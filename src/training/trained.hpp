@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "popflow/state.hpp"
+#include "popflow/system.hpp"
+#include "popflow/training.hpp"
+#include "training/training_plan.hpp"
+
+namespace popflow {
+
+/// A System under a training rule. Its state is that of the System, then the rule's first moment m
+/// and second moment u, an entry for each of the System's; fields, observables, events and outcomes
+/// are the System's own. dx/dt is the rule's flow (training/update_rules.hpp).
+class Trained final : public System,
+                      public Training,
+                      public Events,
+                      public Switching,
+                      public Stages,
+                      public Outcomes,
+                      public FinalValues {
+ public:
+  /// Throws UsageError for rates of fields that there are not.
+  Trained(std::unique_ptr<System> system, TrainingPlan plan);
+
+  // System
+  [[nodiscard]] const SystemInfo& info() const override { return system_->info(); }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
+  void start(std::span<double> x) const override;
+  void rhs(StateView x, double t, std::span<double> dxdt) const override;
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override;
+  [[nodiscard]] GroupSpec problem() const override { return system_->problem(); }
+  [[nodiscard]] std::vector<VariableSpec> constants_of_fields() const override {
+    return system_->constants_of_fields();
+  }
+  [[nodiscard]] double default_end() const override { return system_->default_end(); }
+  [[nodiscard]] double first_stage_time() const override { return system_->first_stage_time(); }
+  [[nodiscard]] std::vector<Note> notes() const override { return system_->notes(); }
+
+  // Training
+  [[nodiscard]] const System& trained() const override { return *system_; }
+  /// Gives the System up, after which nothing else may be asked.
+  std::unique_ptr<System> release() { return std::move(system_); }
+  void step(std::span<double> x, std::span<const double> regime, double t, double h, std::int64_t k,
+            std::span<double> g) const override;
+  void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
+                  std::span<const double> f, std::span<const double> noise,
+                  std::span<const double> squares) const override;
+  [[nodiscard]] bool takes_squares() const override { return plan_.rule->has_u; }
+  [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
+
+  // Capabilities of the System, on its part of the state.
+  void event_functions(StateView x, double t, std::span<double> values) const override;
+  [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
+  [[nodiscard]] double rough_event_height(std::size_t event, StateView x, double t, double low,
+                                          double high) const override;
+  void passage_functions(StateView x, double t, std::span<double> values) const override;
+  [[nodiscard]] Regime first_regime() const override;
+  [[nodiscard]] std::size_t switches() const override;
+  void switch_functions(StateView x, double t, std::span<double> values) const override;
+  void switch_regime(std::span<double> x, std::span<double> regime, double t) const override;
+  [[nodiscard]] bool at_rest(StateView x) const override;
+  [[nodiscard]] std::int8_t stage(StateView x) const override;
+  [[nodiscard]] std::string outcome(StateView x, double t) const override;
+  void final_values(StateView x, double t, std::span<double> values) const override;
+
+ private:
+  [[nodiscard]] StateView own(StateView x) const { return {x.first(size_), x.regime}; }
+  template <class Number>
+  [[nodiscard]] RuleArrays<Number> arrays(std::span<Number> x) const;
+  /// With the bias that is left at time t, of flows and SDEs.
+  [[nodiscard]] RuleInstant instant(double schedule, double t) const;
+
+  std::unique_ptr<System> system_;
+  TrainingPlan plan_;
+  Capabilities can_;                            ///< of the System
+  std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of a full batch
+  Shape shape_;
+  std::size_t size_;           ///< of the System's state
+  std::vector<double> rates_;  ///< of its entries; empty: all are 1
+};
+
+/// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its
+/// own parameters. Throws UsageError, with the reason, where its coordinates do not allow the rule.
+std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
+                                   const Parameters& own);
+
+/// Makes a trained System, and its state, that of the System alone; leaves others as they are.
+void forget_training(std::unique_ptr<System>& system, State& x);
+
+/// The System whose gradients are drawn: the one trained, or the System itself.
+const System& source_of_gradients(const System& system);
+
+}  // namespace popflow

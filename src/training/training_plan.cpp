@@ -1,0 +1,102 @@
+#include "training/training_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "popflow/error.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+RateSchedule schedule_of(const Parameters& o) {
+  RateSchedule::Options schedule = RateSchedule::parse(o.word("learning-rate-schedule"));
+  const double eta = o.real("learning-rate");
+  if (o.has("warmup") && o.has("warmup-steps"))
+    throw UsageError("--warmup and --warmup-steps exclude each other; give one of them");
+  if (o.has("warmup")) schedule.warmup = o.real("warmup");
+  if (o.has("warmup-steps")) schedule.warmup = eta * static_cast<double>(o.integer("warmup-steps"));
+  schedule.final_rate = o.real("final-rate");
+  const bool ends = schedule.course == RateSchedule::Course::linear ||
+                    schedule.course == RateSchedule::Course::cosine;
+  if (o.has("schedule-length")) {
+    schedule.length = o.real("schedule-length");
+  } else if (ends && o.has("t-end")) {
+    schedule.length = o.real("t-end");
+  } else if (ends && o.has("steps")) {
+    schedule.length = eta * static_cast<double>(o.integer("steps"));
+  } else if (ends) {
+    throw UsageError("--learning-rate-schedule " + o.word("learning-rate-schedule") +
+                     " needs an end: give --schedule-length or --t-end");
+  }
+  if (ends && !(schedule.length > 0))
+    throw UsageError("--schedule-length is " + shortest(schedule.length) + "; it must be above 0");
+  return RateSchedule(std::move(schedule));
+}
+
+std::vector<std::pair<std::string, double>> rates_of(const std::string& words) {
+  std::vector<std::pair<std::string, double>> rates;
+  if (words.empty()) return rates;
+  for (const std::string& part : text::split(words, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError("--rates has '" + part +
+                       "'; it must be FIELD=FACTOR, several separated by "
+                       "commas");
+    const Parameter factor{.name = "rates",
+                           .kind = Kind::real,
+                           .default_text = "",
+                           .meaning = "",
+                           .range = {.low = 0}};
+    rates.emplace_back(part.substr(0, equals),
+                       std::get<double>(parse_value(factor, part.substr(equals + 1))));
+  }
+  return rates;
+}
+
+/// None in modes whose second moment sees the noise of each step itself.
+std::optional<GradientVariance::Options> variance_of(const Parameters& o) {
+  const std::string& mode = o.word("mode");
+  const bool flow = mode == "flow" && o.flag("batch-noise-in-variance");
+  const bool sde = mode == "sde" && o.word("method") != "gradient_descent";
+  if (!flow && !sde) return std::nullopt;
+  GradientVariance::Options variance;
+  // Not that of the noise: runs of an ensemble, and cells with noise of their own, share a System.
+  variance.batch_size = o.integer("batch-size");
+  variance.seed = static_cast<std::uint64_t>(o.integer("problem-seed"));
+  if (o.has("noise-samples")) variance.samples = o.integer("noise-samples");
+  if (sde && o.word("noise") == "isotropic") variance.isotropic = o.real("noise-scale");
+  if (sde) variance.fresh_every = o.real("learning-rate");
+  return variance;
+}
+
+}  // namespace
+
+bool is_of_training(const std::string& option) {
+  constexpr std::array<std::string_view, 12> known = {
+      "optimizer",    "momentum",        "beta1",
+      "beta2",        "epsilon",         "learning-rate-schedule",
+      "final-rate",   "schedule-length", "warmup",
+      "warmup-steps", "rates",           "batch-noise-in-variance"};
+  return std::find(known.begin(), known.end(), option) != known.end();
+}
+
+std::optional<TrainingPlan> training_plan(const Parameters& options) {
+  if (options.find("optimizer") == nullptr) return std::nullopt;
+  TrainingPlan plan;
+  plan.rule = &update_rule(options.word("optimizer"));
+  plan.schedule = schedule_of(options);
+  plan.rates = rates_of(options.has("rates") ? options.word("rates") : "");
+  if (plan.rule == &update_rules().front() && plan.schedule.is_constant() && plan.rates.empty())
+    return std::nullopt;
+  RuleNumbers& numbers = plan.numbers;
+  numbers.learning_rate = options.real("learning-rate");
+  numbers.beta1 = options.real(plan.rule->has_u ? "beta1" : "momentum");
+  numbers.beta2 = options.has("beta2") ? options.real("beta2") : plan.rule->default_beta2;
+  numbers.epsilon = options.real("epsilon");
+  if (plan.rule->has_u) plan.variance = variance_of(options);
+  return plan;
+}
+
+}  // namespace popflow

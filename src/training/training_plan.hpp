@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "popflow/parameter.hpp"
+#include "training/gradient_variance.hpp"
+#include "training/rate_schedule.hpp"
+#include "training/update_rules.hpp"
+
+namespace popflow {
+
+/// How the parameters are updated: a rule, its numbers and its schedule.
+struct TrainingPlan {
+  const UpdateRule* rule = nullptr;
+  RuleNumbers numbers = {};
+  RateSchedule schedule = {};
+  /// How the second moment knows of the gradient's noise; none: it does not, as at full batch.
+  std::optional<GradientVariance::Options> variance = {};
+  /// Factors on the learning rates of fields of the state, by name.
+  std::vector<std::pair<std::string, double>> rates = {};
+};
+
+/// Does an option belong to the training rule?
+bool is_of_training(const std::string& option);
+
+/// The rule that options of `run` ask for; none where it is plain SGD at a constant rate, or where
+/// there are no such options. Throws UsageError for what contradicts itself.
+std::optional<TrainingPlan> training_plan(const Parameters& options);
+
+}  // namespace popflow

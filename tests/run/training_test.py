@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# label: fast
+"""Training rules around the drivers: files, resuming, extending, ensembles, sweeps, starts, comparisons,
+and what is refused."""
+
+import os
+import signal
+import subprocess
+import time
+
+from runs import BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all, until
+
+RULES = ("momentum", "nesterov", "rmsprop", "adam", "adamw")
+MODES = (["--mode", "flow"], ["--mode", "sde", "--runs", 2], ["--mode", "sgd", "--runs", 2],
+         ["--mode", "sde", "--method", "gradient_descent", "--runs", 2])
+RATE = ["--learning-rate", 0.01]
+SYSTEMS = {"markov": [], "deep-linear": ["--strengths", "2,1"], "linear-attention":
+           ["--eigenvalues", "1,0.5", "--coordinates", "full"],
+           "scb": ["--vocab-size", 3, "--context-length", 8, "--coordinates", "full"],
+           "joma-joint": ["--nodes", 3, "--tokens", 4]}
+
+
+def path(folder, name):
+    return os.path.join(folder, name)
+
+
+def test_every_rule_moves_every_system_in_every_mode():
+    with Folder() as folder:
+        for system, words in SYSTEMS.items():
+            for rule in RULES if system == "markov" else ("momentum", "adam"):
+                for mode in MODES:
+                    out = path(folder, "run.h5")
+                    popflow("run", system, *words, *mode, *RATE, "--optimizer", rule, "--t-end", 0.1,
+                            "--saves", 3, "--force", "-o", out, code=0)
+                    with h5py.File(out) as file:
+                        loss = file["loss"][()]
+                        check(np.isfinite(loss).all(), f"{system} {rule} {mode}")
+                        check((np.atleast_2d(loss)[:, -1] != np.atleast_2d(loss)[:, 0]).all(),
+                              f"{system} {rule} {mode}: nothing moves")
+
+
+def test_plain_rules_by_other_names():
+    """A rate that a schedule does not change, and factors of 1, are plain SGD but for rounding."""
+    with Folder() as folder:
+        for mode in MODES[:3]:
+            plain, same = path(folder, "plain.h5"), path(folder, "same.h5")
+            words = ["run", "markov", *mode, *RATE, "--t-end", 1, "--saves", 5, "--force"]
+            popflow(*words, "-o", plain, code=0)
+            popflow(*words, "--learning-rate-schedule", "step:100:0.5", "-o", same, code=0)
+            with h5py.File(plain) as one, h5py.File(same) as two:
+                check(np.allclose(one["w"][()], two["w"][()], rtol=1e-6, atol=1e-9), mode)
+
+
+def test_runs_are_resumed_and_extended_to_the_bits():
+    with Folder() as folder:
+        for mode in MODES:
+            words = ["markov", *mode, *RATE, "--optimizer", "adam", "--learning-rate-schedule",
+                     "cosine", "--schedule-length", 3, "--warmup", 0.3, "--saves", 3]
+            whole, parts = path(folder, "whole.h5"), path(folder, "parts.h5")
+            popflow("run", *words, "--t-end", 4, "--force", "-o", whole, code=0)
+            popflow("run", *words, "--t-end", 2, "--force", "-o", parts, code=0)
+            popflow("resume", parts, "--t-end", 4, code=0)
+            with h5py.File(whole) as one, h5py.File(parts) as two:
+                for name in "e", "w":
+                    check(np.array_equal(one[name][..., -1], two[name][..., -1]), f"{mode} {name}")
+
+
+def test_a_schedule_ends_where_it_was_planned():
+    with Folder() as folder:
+        out = path(folder, "run.h5")
+        popflow("run", "markov", "--optimizer", "momentum", *RATE, "--learning-rate-schedule", "linear",
+                "--t-end", 2, "--saves", 3, "-o", out, code=0)
+        popflow("resume", out, "--t-end", 4, code=0)
+        with h5py.File(out) as file:
+            check(file["parameters"].attrs["schedule-length"] == 2, "the length follows the end")
+            w = file["w"][()]
+            check(w[-1] == w[-2], "what has no rate moves")
+
+
+def test_a_killed_ensemble_goes_on():
+    with Folder() as folder:
+        words = ["markov", "--mode", "sgd", "--runs", 3, *RATE, "--optimizer", "adam", "--saves", 30,
+                 "--t-end", 100, "--checkpoint-every", 0]
+        whole, cut = path(folder, "whole.h5"), path(folder, "cut.h5")
+        popflow("run", *words, "-o", whole, code=0)
+        process = subprocess.Popen([BINARY, "run", *map(str, words), "-o", cut],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: os.path.exists(cut), process)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        popflow("resume", cut, code=0)
+        check_equal(whole, cut, free_groups=("provenance", "restart", "parameters"),
+                    free_attributes=("history",))
+
+
+def test_sweeps_run_over_rules_and_their_numbers():
+    with Folder() as folder:
+        out, alone = path(folder, "sweep.h5"), path(folder, "alone.h5")
+        for mode in MODES[:3]:
+            popflow("sweep", "markov", *mode, *RATE, "--t-end", 0.5, "--seed", 1, "--over",
+                    "optimizer=sgd,momentum,adam", "--over", "momentum=0.5,0.9", "--over", "w0=-1,0,1",
+                    "--force", "-o", out, code=0)
+            with h5py.File(out) as file:
+                loss = file["loss"][()]
+                seed = [] if mode[1] == "flow" else ["--seed", int(file["seed"][1, 0, 2])]
+            popflow("run", "markov", *mode, *RATE, *seed, "--t-end", 0.5, "--optimizer", "momentum",
+                    "--momentum", 0.5, "--w0", 1, "--saves", 1, "--force", "-o", alone, code=0)
+            with h5py.File(alone) as file:
+                check(np.array_equal(np.ravel(loss[1, 0, 2]), np.ravel(file["loss"][..., -1])), mode)
+            check((loss[2, 0] == loss[2, 1]).all() or mode[1] != "flow", "adam has no --momentum")
+
+
+def test_a_start_from_another_rule_forgets_its_moments():
+    with Folder() as folder:
+        first, then, plain = (path(folder, name) for name in ("a.h5", "b.h5", "c.h5"))
+        popflow("run", "markov", "--optimizer", "adam", *RATE, "--t-end", 0.5, "-o", first, code=0)
+        popflow("run", "markov", "--optimizer", "momentum", *RATE, "--t-end", 1, "--init-from", first,
+                "-o", then, code=0)
+        popflow("run", "markov", "--t-end", 1, "--init-from", then, "-o", plain, code=0)
+        with h5py.File(first) as a, h5py.File(then) as b, h5py.File(plain) as c:
+            check(a["w"][-1] == b["w"][0] and b["w"][-1] == c["w"][0], "the parameters go on")
+            check(abs(b["w"][1] - b["w"][0]) < abs(b["w"][2] - b["w"][1]), "and begin at rest")
+
+
+def test_comparisons_keep_time_scales():
+    with Folder() as folder:
+        for fixed in ([], ["--fixed-betas"]):
+            out = path(folder, "compare.h5")
+            popflow("compare", "markov", "--optimizer", "momentum", "--rungs", "flow,sgd",
+                    "--learning-rates", "0.02,0.01", "--momentum", 0.81, "--t-end", 0.2, "--runs", 4,
+                    *fixed, "--force", "-o", out, code=0)
+            found = [attribute(out, "config", f"learning_rate_{i}/sgd/parameters") for i in (1, 2)]
+            betas = [float(text.split("\nmomentum = ")[1].split("\n")[0]) for text in found]
+            check(betas[0] == 0.81 and abs(betas[1] - (0.81 if fixed else 0.9)) < 1e-15, str(betas))
+
+
+def refused(*words):
+    with Folder() as folder:
+        return popflow(*words, "-o", "x.h5", folder=folder, code=2).err
+
+
+def test_what_is_refused_says_why():
+    for words, part in (
+            (["--optimizer", "lion"], "sgd, momentum"), (["--momentum", 1], "--momentum"),
+            (["--optimizer", "adam", "--beta2", -0.1], "--beta2"),
+            (["--learning-rate-schedule", "cosine:3"], "inverse-sqrt:X"),
+            (["--learning-rate-schedule", "step:3,1:0.5"], "increasing"),
+            (["--optimizer", "adam", "--rates", "nothing=2"], "names 'nothing'"),
+            (["--rates", "w"], "FIELD=FACTOR"),
+            (["--warmup", 1, "--warmup-steps", 5], "--warmup-steps"),
+            (["--mode", "sde", "--optimizer", "adam", "--method", "heun", "--noise", "isotropic"],
+             "euler_maruyama"),
+            (["--mode", "sde", "--optimizer", "adam", "--modified-equation", 2], "plain SGD"),
+            (["--mode", "sgd", "--optimizer", "adam", "--svag", 3], "--svag"),
+            (["--optimizer", "adam", "--method", "rosenbrock4"], "Jacobian"),
+            (["--optimizer", "adam", "--kernel", "lanes"], "lanes")):
+        told = refused("run", "markov", "--t-end", 1, *words)
+        check(part in told, f"{words}: {told}")
+    told = refused("run", "scb", "--l1", 0.01, "--project", "none", "--dt", 0.1, "--t-end", 1, "--optimizer", "adam")
+    check("l1" in told and "plain SGD" in told, told)
+
+
+if __name__ == "__main__":
+    run_all()
