@@ -35,14 +35,15 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
   return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
-/// Betas of a ladder belong to the first of its learning rates: at others the moments keep their
-/// time scales in flow time, beta^(eta/first), so that errors have an order.
+/// beta1 and beta2 of a ladder belong to the first of its learning rates: at others the moments
+/// keep their time scales in flow time, beta^(eta/first), so that errors have an order. Momentum's
+/// beta, by which steps grow as 1/(1 - beta), stays.
 void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
   if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
   const double power = learning_rate / base.reals("learning-rates").front();
   if (!options.has("beta2"))
     options.resolve("beta2", update_rule(options.word("optimizer")).default_beta2);
-  for (const char* beta : {"momentum", "beta1", "beta2"})
+  for (const char* beta : {"beta1", "beta2"})
     options.resolve(beta, math::pow(options.real(beta), power));
 }
 

@@ -309,6 +309,9 @@ void complete_run(Parameters& options) {
 
 RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args) {
   RunConfig config = resolved("sweep", system, sweep_options(), sweep_options(), args);
+  // Cells share their times, so none chooses their spacing.
+  if (config.options.word("save-spacing") == "auto")
+    config.options.resolve("save-spacing", std::string("linear"));
   check_screen(config.options);
   return config;
 }

@@ -539,9 +539,9 @@ const ParameterTable& compare_options() {
         {.name = "fixed-betas",
          .kind = Kind::flag,
          .default_text = "",
-         .meaning = "keep --momentum, --beta1 and --beta2 at all --learning-rates; by default they "
-                    "hold at the first, and moments keep their time scales in flow time at the "
-                    "others (beta^(eta/first)), as only then errors have an order"},
+         .meaning = "keep --beta1 and --beta2 at all --learning-rates; by default they hold at the "
+                    "first, and moments keep their time scales in flow time at the others "
+                    "(beta^(eta/first)), as only then errors have an order"},
         {.name = "check-noise",
          .kind = Kind::flag,
          .default_text = "",

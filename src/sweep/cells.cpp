@@ -12,6 +12,7 @@
 #include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
+#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -310,12 +311,15 @@ bool Cells::is_coordinate(std::string_view variable) const {
 
 std::string Cells::hash() const {
   std::string all = sweep_.system + "\n";
+  const Parameters defaults(sweep_.options.table());
   for (const std::string& line : text::lines(config_text(sweep_))) {
     const std::string option = line.substr(0, line.find(' '));
     // So that sweeps keep the hash that they began with.
     const auto before = before_there_was_a_choice().find(option);
     const bool as_before =
-        before != before_there_was_a_choice().end() && line == option + " = " + before->second;
+        (before != before_there_was_a_choice().end() &&
+         line == option + " = " + before->second) ||
+        (is_of_training(option) && sweep_.options.text(option) == defaults.text(option));
     if (decides_numbers(option) && !as_before) all += line + "\n";
   }
   return text::hexadecimal(XXH3_64bits(all.data(), all.size()));

@@ -81,6 +81,10 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
                      " goes with plain SGD at a constant rate alone");
   if (plan.rule->memory() > 0 && !can.plain_sgd_alone.empty())
     throw UsageError(rule + can.plain_sgd_alone);
+  if (plan.rule->memory() > 0 && can.switching)
+    throw UsageError(rule +
+                     "a right-hand side that changes on the way (an l1 term, stages, a sharp relu) "
+                     "goes with plain SGD alone");
   if (!plan.rule->has_u && plan.rates.empty()) return;
   const SystemInfo& info = system.info();
   const std::string whose = plan.rule->has_u ? rule : "--rates: ";
@@ -191,6 +195,12 @@ void Trained::noisy_step(std::span<double> x, std::span<const double> regime, do
   now.length = h * now.s;
   now.relaxed1 = -math::expm1(-now.kappa1 * h);
   now.relaxed2 = -math::expm1(-now.kappa2 * h);
+  if (plan_.rule->has_m && plan_.rule->has_u) {
+    const RuleNumbers& n = plan_.numbers;
+    const double ratio = n.beta1 * n.beta1 / n.beta2, steps = (t + h) / n.learning_rate;
+    const double terms = ratio == 1 ? steps : (1 - math::pow(ratio, steps)) / (1 - ratio);
+    now.bound = (1 - n.beta1) * (1 - n.beta1) / (1 - n.beta2) * terms;
+  }
   plan_.rule->noisy_step(now, {h, f, d, noise, squares}, arrays(x));
 }
 

@@ -1,5 +1,6 @@
 #include "training/update_rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -19,12 +20,14 @@ namespace {
 // before x, which at h = eta is the discrete rule, but for squares that are Gaussian there. The
 // noise of the squares is of the order of that of the gradients: without it u and m would not
 // fluctuate together, and Adam's first steps, which are of size eta whatever the gradient, would
-// scatter.
+// scatter. As it is Gaussian, it can make u smaller than any gradients can: x is moved with the
+// least u that they allow for.
 
 /// Gradients of one entry over a step of an SDE.
 struct Noisy {
   double f, d, noise;  ///< noise is that of the mean: already over h
   double squares;      ///< noise of the mean of squares beyond 2 f noise
+  double part;         ///< h/eta
 };
 
 /// Sums of squares below 0 come from rounding of the integrator alone.
@@ -93,7 +96,9 @@ struct RmsProp {
   static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double&,
                          double& u) {
     u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
-    x += now.length * rate * (g.f + g.noise) / (root(u) + now.of.epsilon);
+    const double mean = g.f + g.noise;
+    const double least = now.relaxed2 * mean * mean * g.part;
+    x += now.length * rate * mean / (root(std::max(u, least)) + now.of.epsilon);
   }
 };
 
@@ -117,7 +122,9 @@ struct Adam {
                          double& u) {
     m += now.relaxed1 * (g.f + g.noise - m);
     u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
-    x += now.length * rate * (m / now.corrected1) / (root(u / now.corrected2) + now.of.epsilon);
+    const double least = m * m / now.bound;
+    x += now.length * rate * (m / now.corrected1) /
+         (root(std::max(u, least) / now.corrected2) + now.of.epsilon);
   }
 };
 
@@ -154,7 +161,8 @@ void noisy_step_of_all(const RuleInstant& now, const NoisyGradients& g, RuleArra
   for (std::size_t i = 0; i < g.f.size(); ++i) {
     const double d = g.d.empty() ? 0 : g.d[i];
     const double squares = g.squares.empty() ? 0 : of_squares * d * g.squares[i];
-    Rule::noisy_step(now, rate_of(to.rates, i), {g.f[i], d, g.noise[i] / g.h, squares}, to.x[i],
+    Rule::noisy_step(now, rate_of(to.rates, i),
+                     {g.f[i], d, g.noise[i] / g.h, squares, g.h / now.of.learning_rate}, to.x[i],
                      to.m.empty() ? none : to.m[i], to.u.empty() ? none : to.u[i]);
   }
 }

@@ -27,6 +27,7 @@ struct RuleInstant {
   double kappa2 = 0;      ///< the same of u
   double relaxed1 = 0;    ///< 1 - beta1^(h/eta): share by which m relaxes over a step of an SDE
   double relaxed2 = 0;    ///< the same of u
+  double bound = 1;       ///< largest m^2/u that any gradients give, by Cauchy and Schwarz
   double corrected1 = 1;  ///< 1 - beta1^k, by which m is divided; 0 before the first step
   double corrected2 = 1;  ///< the same of u
 };

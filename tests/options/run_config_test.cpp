@@ -179,6 +179,7 @@ TEST_CASE("every condition of an option is on one that there is, with words of i
         const Parameter* other = all.find(condition.option);
         if (other == nullptr) other = general.find(condition.option);
         REQUIRE(other != nullptr);
+        if (other->kind == Kind::text) continue;  // words of its own grammar
         for (const std::string& word : condition.words)
           CHECK(std::find(other->words.begin(), other->words.end(), word) != other->words.end());
       }

@@ -15,7 +15,9 @@ DIVERGES = SMALL + ["--method", "euler", "--dt", 5, "--t-end", 4000]
 
 def run(folder, *args, code=0):
     path = os.path.join(folder, "run.h5")
-    popflow("run", "scb", *args, "-o", path, "--force", code=code)
+    chosen = {"--save-spacing", "--save-at", "--config"} & set(args)
+    spacing = [] if chosen else ["--save-spacing", "linear"]
+    popflow("run", "scb", *args, *spacing, "-o", path, "--force", code=code)
     return path
 
 

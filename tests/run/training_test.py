@@ -16,8 +16,9 @@ MODES = (["--mode", "flow"], ["--mode", "sde", "--runs", 2], ["--mode", "sgd", "
 RATE = ["--learning-rate", 0.01]
 SYSTEMS = {"markov": [], "deep-linear": ["--strengths", "2,1"], "linear-attention":
            ["--eigenvalues", "1,0.5", "--coordinates", "full"],
-           "scb": ["--vocab-size", 3, "--context-length", 8, "--coordinates", "full"],
-           "joma-joint": ["--nodes", 3, "--tokens", 4]}
+           "scb": ["--vocab-size", 3, "--context-length", 8, "--coordinates", "full", "--project",
+                   "none", "--preconditioner", "none"],
+           "joma-joint": ["--tokens", 4, "--classes", 3, "--nodes", 3]}
 
 
 def path(folder, name):
@@ -55,10 +56,10 @@ def test_runs_are_resumed_and_extended_to_the_bits():
     with Folder() as folder:
         for mode in MODES:
             words = ["markov", *mode, *RATE, "--optimizer", "adam", "--learning-rate-schedule",
-                     "cosine", "--schedule-length", 3, "--warmup", 0.3, "--saves", 3]
+                     "cosine", "--schedule-length", 3, "--warmup", 0.3]
             whole, parts = path(folder, "whole.h5"), path(folder, "parts.h5")
-            popflow("run", *words, "--t-end", 4, "--force", "-o", whole, code=0)
-            popflow("run", *words, "--t-end", 2, "--force", "-o", parts, code=0)
+            popflow("run", *words, "--t-end", 4, "--saves", 5, "--force", "-o", whole, code=0)
+            popflow("run", *words, "--t-end", 2, "--saves", 3, "--force", "-o", parts, code=0)
             popflow("resume", parts, "--t-end", 4, code=0)
             with h5py.File(whole) as one, h5py.File(parts) as two:
                 for name in "e", "w":
@@ -127,11 +128,11 @@ def test_comparisons_keep_time_scales():
     with Folder() as folder:
         for fixed in ([], ["--fixed-betas"]):
             out = path(folder, "compare.h5")
-            popflow("compare", "markov", "--optimizer", "momentum", "--rungs", "flow,sgd",
-                    "--learning-rates", "0.02,0.01", "--momentum", 0.81, "--t-end", 0.2, "--runs", 4,
+            popflow("compare", "markov", "--optimizer", "adam", "--rungs", "flow,sgd",
+                    "--learning-rates", "0.02,0.01", "--beta1", 0.81, "--t-end", 0.2, "--runs", 4,
                     *fixed, "--force", "-o", out, code=0)
             found = [attribute(out, "config", f"learning_rate_{i}/sgd/parameters") for i in (1, 2)]
-            betas = [float(text.split("\nmomentum = ")[1].split("\n")[0]) for text in found]
+            betas = [float(text.split("\nbeta1 = ")[1].split("\n")[0]) for text in found]
             check(betas[0] == 0.81 and abs(betas[1] - (0.81 if fixed else 0.9)) < 1e-15, str(betas))
 
 
@@ -159,6 +160,12 @@ def test_what_is_refused_says_why():
         check(part in told, f"{words}: {told}")
     told = refused("run", "scb", "--l1", 0.01, "--project", "none", "--dt", 0.1, "--t-end", 1, "--optimizer", "adam")
     check("l1" in told and "plain SGD" in told, told)
+    for system, words, part in (("scb", ["--coordinates", "signal"], "--coordinates full"),
+                                ("scb", ["--coordinates", "full"], "preconditioned or projected"),
+                                ("joma", [], "gradient flow alone"),
+                                ("joma-joint", ["--coordinates", "integrated"], "gradient flow")):
+        told = refused("run", system, *words, "--t-end", 1, "--optimizer", "adam")
+        check(part in told, f"{system} {words}: {told}")
 
 
 if __name__ == "__main__":

@@ -256,7 +256,7 @@ def test_counts_beyond_all_counting_are_named():
         # What samples take: some hundred bytes each, in each run that goes at a time.
         many = ["run", "scb", "--mode", "sgd", "--steps", 2, "--batch-size", 2e12, "--dry-run"]
         told = popflow(*many, code=2).err
-        check("--batch-size 2000000000000 would need 384 TB of memory" in told, told)
+        check("--batch-size 2000000000000 would need 5.02 PB of memory" in told, told)
 
 
 def test_an_extended_ensemble_is_described_as_briefly_as_a_longer_one():
@@ -508,7 +508,7 @@ def test_an_ensemble_goes_on_run_by_run():
                 check(len(np.unique(starts, axis=0)) == 3, "all resume from one start")
         told = refused("run", "markov", "--mode", "sgd", "--steps", 5, "--runs", 9, "--init-from",
                        first, "-o", path(folder, "x.h5"), code=2)
-        check("holds 5 runs, and none with the number 8" in told and "--runs 5" in told, told)
+        check("holds 5 runs, and none with the number 5" in told and "--runs 5" in told, told)
 
 
 def test_what_compares_and_sweeps_goes_on_run_by_run():

@@ -122,12 +122,12 @@ std::string describe(Coordinates coordinates) {
 
 std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0, double l1) {
-  return make_scb(problem, variant, coordinates, V0, Training{.l1 = l1});
+  return make_scb(problem, variant, coordinates, V0, scb::Training{.l1 = l1});
 }
 
 std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0,
-                              const Training& training) {
+                              const scb::Training& training) {
   return std::make_unique<Scb>(problem, variant, coordinates, Start{V0, false}, training, pool());
 }
 

@@ -57,7 +57,7 @@ std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0, double l1 = 0);
 std::unique_ptr<Scb> make_scb(const Problem& problem, const Variant& variant,
                               Coordinates coordinates, const Eigen::MatrixXd& V0,
-                              const Training& training);
+                              const scb::Training& training);
 
 // A state's numbers in the form that Systems take.
 inline std::span<const double> view(const Eigen::VectorXd& x) {

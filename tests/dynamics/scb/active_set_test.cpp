@@ -21,7 +21,7 @@ using popflow::test::log_log_slope;
 
 namespace {
 
-Training exactly(double l1) { return {.l1 = l1, .solver = L1Solver::active_set}; }
+scb::Training exactly(double l1) { return {.l1 = l1, .solver = L1Solver::active_set}; }
 
 /// A weight whose sign has changed: the new one, and when.
 struct Change {
@@ -214,7 +214,7 @@ std::unique_ptr<Scb> make_case(const Case& one, Coordinates coordinates) {
         workers);
     problem = dynamic_cast<const Scb&>(*made.system).data();
   }
-  Training training = exactly(one.l1);
+  scb::Training training = exactly(one.l1);
   if (one.two_stage) training.two_stage = TwoStage{.threshold = 0.1};
   return make_scb(problem, one.variant, coordinates, hand_start(problem, one.own_start), training);
 }
@@ -524,7 +524,7 @@ TEST_CASE("Weights that all differ return one by one", "[slow][scb][l1]") {
       start.attention.push_back(0.9 * (q - 1 / 20.0) + 0.02 * random.normal());
     static Workers workers(2);
     return std::make_unique<Scb>(problem, Variant{.project = false}, Coordinates::full, start,
-                                 Training{.l1 = 0.02, .solver = solver}, workers);
+                                 scb::Training{.l1 = 0.02, .solver = solver}, workers);
   };
   const auto exact = with(L1Solver::active_set);
   const auto split = with(L1Solver::adaptive_splitting);
@@ -643,7 +643,7 @@ TEST_CASE("Any penalty is followed to the end", "[fast][scb][l1]") {
 TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
   const Problem problem = uneven_problem(5, 30, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
-  Training training = exactly(1e-3);
+  scb::Training training = exactly(1e-3);
   training.two_stage =
       TwoStage{.signal = 0.5, .threshold = 0.1, .plateau_time = 30, .plateau_fall = 1e-5};
   training.rounding = 0.1;

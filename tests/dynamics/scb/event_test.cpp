@@ -74,8 +74,8 @@ TEST_CASE("Save times do not move events", "[fast][scb]") {
 TEST_CASE("A start past the level has its event at 0", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 40, 3, 1);
   Workers workers(1);
-  const Scb system(problem, {}, Coordinates::signal, Start{problem.P, false, {0.7}}, Training{},
-                   workers);
+  const Scb system(problem, {}, Coordinates::signal, Start{problem.P, false, {0.7}},
+                   scb::Training{}, workers);
   Flow flow(system);
   CHECK(flow.event("boosted") == 0);
   flow.to(100);
@@ -85,8 +85,8 @@ TEST_CASE("A start past the level has its event at 0", "[fast][scb]") {
 TEST_CASE("Signals that are both of the wrong sign are not boosted", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 40, 3, 1);
   Workers workers(1);
-  const Scb system(problem, {}, Coordinates::signal, Start{-problem.P, false, {-0.7}}, Training{},
-                   workers);
+  const Scb system(problem, {}, Coordinates::signal, Start{-problem.P, false, {-0.7}},
+                   scb::Training{}, workers);
   const Flow flow(system);
   const auto seen = observe(system, start_of(system));
   CHECK(seen.at("signal_V") < 0);

@@ -14,7 +14,7 @@ std::vector<double> all_numbers(const Problem& problem, const Variant& variant,
                                 const Eigen::MatrixXd& V0, const Eigen::VectorXd& x,
                                 unsigned threads) {
   Workers workers(threads);
-  const Scb system(problem, variant, Coordinates::full, Start{V0, false}, Training{.l1 = 0.01},
+  const Scb system(problem, variant, Coordinates::full, Start{V0, false}, scb::Training{.l1 = 0.01},
                    workers);
   const Eigen::VectorXd dxdt = rhs(system, x);
   std::vector<double> numbers(dxdt.begin(), dxdt.end());

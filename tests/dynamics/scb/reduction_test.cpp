@@ -114,7 +114,8 @@ TEST_CASE("A start with attention along the signal is the same in all coordinate
   const Problem problem = uneven_problem(5, 13, 3, 1);
   const auto V0 = start_value(problem, From::transfer);
   Workers workers(1);
-  const Scb signal(problem, {}, Coordinates::signal, Start{V0, false, {0.3}}, Training{}, workers);
+  const Scb signal(problem, {}, Coordinates::signal, Start{V0, false, {0.3}}, scb::Training{},
+                   workers);
   const auto full = make_scb(problem, {}, Coordinates::full, V0);
   const Eigen::VectorXd x = start_of(signal);
   CHECK(x[2] == 0.3);

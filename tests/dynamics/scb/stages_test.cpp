@@ -27,7 +27,7 @@ Eigen::VectorXd vector_of(const State& x) {
 }
 
 /// Two stages with numbers of a test's own.
-Training two_stages(double l1, double threshold, TwoStage two = {}) {
+scb::Training two_stages(double l1, double threshold, TwoStage two = {}) {
   two.threshold = threshold;
   return {.l1 = l1, .two_stage = two, .rounding = 0.1};
 }
@@ -147,7 +147,7 @@ TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]
 
 TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][stages]") {
   const Problem problem = small_problem();
-  Training training{.rounding = 0.3};
+  scb::Training training{.rounding = 0.3};
   for (const bool project : {true, false}) {
     const auto system = make_scb(problem, {.project = project}, Coordinates::full,
                                  start_value(problem, From::stationary), training);
@@ -184,8 +184,9 @@ TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][st
 
 TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
   const Problem problem = small_problem();
-  const auto system = make_scb(problem, {}, Coordinates::full,
-                               start_value(problem, From::stationary), Training{.rounding = 0.2});
+  const auto system =
+      make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
+               scb::Training{.rounding = 0.2});
   for (const double c : {0.1, 1.0, 7.0}) {
     const Matrices point{c * problem.P, dense_Q(problem) / c};
     const auto ends = finals(*system, view(full_state(*system, point)), 0);
@@ -392,7 +393,7 @@ TEST_CASE("Full and support coordinates go through all stages alike",
   const Problem problem = uneven_problem(5, 30, 3, seed);
   const auto V0 = start_value(problem, seed == 1 ? From::stationary : From::transfer);
   const bool inverse_frequency = GENERATE(true, false);
-  const Training training =
+  const scb::Training training =
       two_stages(1e-3, 0.1, {.signal = 0.5, .plateau_time = 30, .plateau_fall = 1e-5});
   const Variant variant{.inverse_frequency = inverse_frequency};
   const auto full = make_scb(problem, variant, Coordinates::full, V0, training);
@@ -609,7 +610,7 @@ TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
   // From its start the threshold's prediction holds, too.
   const Eigen::MatrixXd V0 = 0.7 * problem.P + 0.3 * start_value(problem, From::stationary);
   RunConfig config = popflow::test::parse("scb", {"--schedule", "two-stage", "--l1", "0"});
-  const Training training = settle_training(config.own, problem, {}, V0);
+  const scb::Training training = settle_training(config.own, problem, {}, V0);
   const auto system = make_scb(problem, {}, Coordinates::support, V0, training);
   Flow flow(*system);
   flow.to(100);
@@ -641,7 +642,7 @@ TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]
   CHECK_THAT(refusal({"--sparsity", "7", "--context-length", "7"}), Contains("kappa = 0"));
   CHECK(refusal({"--coordinates", "support"}).empty());
   // A splitting without a step is refused by the driver, which says what the term is.
-  Training training = two_stages(1e-4, 0.1);
+  scb::Training training = two_stages(1e-4, 0.1);
   training.default_l1 = true;
   const Problem problem = small_problem();
   const auto split =
