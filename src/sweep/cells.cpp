@@ -317,8 +317,7 @@ std::string Cells::hash() const {
     // So that sweeps keep the hash that they began with.
     const auto before = before_there_was_a_choice().find(option);
     const bool as_before =
-        (before != before_there_was_a_choice().end() &&
-         line == option + " = " + before->second) ||
+        (before != before_there_was_a_choice().end() && line == option + " = " + before->second) ||
         (is_of_training(option) && sweep_.options.text(option) == defaults.text(option));
     if (decides_numbers(option) && !as_before) all += line + "\n";
   }
