@@ -82,7 +82,7 @@ InputError differ(const FinishedFile& first, const FinishedFile& other, const st
 
 void require_same_options(const RungOptions& first, const RungOptions& other,
                           const SystemInfo& system) {
-  constexpr const char* kStart = "problem and start";
+  constexpr const char* kProblemAndStart = "problem and start";
   const bool sweeps = static_cast<bool>(first.sweeps);
   const auto check = [&](const Parameters& ours, const Parameters& its, const std::string& name,
                          const std::string& same) {
@@ -94,10 +94,10 @@ void require_same_options(const RungOptions& first, const RungOptions& other,
   for (const Parameter& parameter : first.config.own.table()) {
     const bool free = parameter.makes_problem ? !sweeps : makes_rung(parameter, system);
     if (!free && acts(parameter, ours) && acts(parameter, its))
-      check(first.config.own, other.config.own, parameter.name, kStart);
+      check(first.config.own, other.config.own, parameter.name, kProblemAndStart);
   }
   for (const char* name : {"problem", "problem-seed", "init-from"})
-    if (sweeps || std::string(name) != "problem") check(ours, its, name, kStart);
+    if (sweeps || std::string(name) != "problem") check(ours, its, name, kProblemAndStart);
   if (first.exact() || other.exact()) return;
   for (const char* name : {"learning-rate", "batch-size"}) check(ours, its, name, name);
 }

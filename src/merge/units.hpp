@@ -29,6 +29,7 @@ struct FilePart {
 template <class Part>
 std::vector<const FilePart*> pointers_to_parts(const std::vector<Part>& parts) {
   std::vector<const FilePart*> pointers;
+  pointers.reserve(parts.size());
   for (const Part& part : parts) pointers.push_back(&part);
   return pointers;
 }

@@ -65,13 +65,11 @@ RateSchedule::Options RateSchedule::parse(const std::string& words) {
     if (!std::is_sorted(options.steps.begin(), options.steps.end(), std::less_equal<>()))
       refuse(words);
     options.factor = positive(parts[2], words);
-  } else if (parts.size() > 1) {
-    refuse(words);
-  } else if (name == "linear") {
+  } else if (words == "linear") {
     options.course = Course::linear;
-  } else if (name == "cosine") {
+  } else if (words == "cosine") {
     options.course = Course::cosine;
-  } else if (name != "constant") {
+  } else if (words != "constant") {
     refuse(words);
   }
   return options;
@@ -85,7 +83,7 @@ std::optional<double> RateSchedule::ends() const {
 double RateSchedule::course_at(double t) const {
   switch (options_.course) {
     case Course::constant:
-      return 1;
+      break;
     case Course::linear:
     case Course::cosine: {
       const double part = std::min(t / options_.length, 1.0);
