@@ -319,7 +319,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   const bool from_matrices = goes_on_from_matrices(setting);
   // Noise leaves the symmetric subspaces, and some starts lie outside them.
   const bool outside = given_matrices || from_matrices;
-  const bool full = setting.noisy || outside;
+  const bool full = setting.noisy || setting.other_rule || outside;
 
   refuse_logits_of_another_variant(own, variant);
 

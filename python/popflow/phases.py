@@ -23,7 +23,7 @@ def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
     """
     if not files:
         raise InputError("phases() takes the files of runs, the first one first.")
-    parts = []
+    parts: list[xarray.Dataset] = []
     for path in map(word, files):
         data = open_file(path)
         if "time" not in data.dims or ("continues_at" not in data.attrs and parts):

@@ -19,8 +19,8 @@ RELATIVE = 1e-12
 def ends(system, problem, others):
     """The last values of a run's observables, by name."""
     with Folder() as folder:
-        popflow("run", system, *problem, *others, "--saves", 3, "--quiet", "-o", "run.h5",
-                folder=folder, code=0)
+        popflow("run", system, *problem, *others, "--saves", 3, "--save-spacing", "linear",
+                "--quiet", "-o", "run.h5", folder=folder, code=0)
         with h5py.File(os.path.join(folder, "run.h5")) as file:
             names = file.attrs["observables"]
             names = (names.decode() if isinstance(names, bytes) else names).split()
