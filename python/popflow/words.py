@@ -12,8 +12,8 @@ import xarray
 from .errors import UsageError
 
 # Options without a value.
-FLAGS = frozenset({"allow-missing", "batch-noise-in-variance", "check-noise", "fixed-betas", "force",
-                   "keep-going", "same-seed", "thorough"})
+FLAGS = frozenset({"allow-missing", "batch-noise-in-variance", "check-noise", "fixed-betas",
+                   "force", "keep-going", "same-seed", "thorough"})
 
 
 def key(name: Any) -> str:
