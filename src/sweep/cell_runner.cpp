@@ -26,7 +26,7 @@ bool is_of_setting(const std::string& option) {
 /// Do cells train by a rule other than plain SGD? Its System knows most options of `run`.
 bool trains(const Cells& cells) {
   const auto of_rule = [](const SweptParameter& swept) { return is_of_training(swept.name()); };
-  return training_plan(cells.base().options) ||
+  return !is_plain(cells.base().options) ||
          std::ranges::any_of(cells.axes(), [&](const Axis& axis) {
            return std::ranges::any_of(axis.parameters, of_rule);
          });
@@ -45,9 +45,9 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       refusals_(refusals),
       keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
+      trained_(trains(cells)),
       config_(cells.base()) {
   const std::vector<std::string>& starts = new_start_.parameters;
-  const bool trained = trains(cells);
   const bool elsewhere = cells.base().options.has("init-from") || cells.sweeps("init-from");
   for (const Axis& axis : cells.axes()) {
     Difference along = Difference::none;
@@ -57,7 +57,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
                          std::find(starts.begin(), starts.end(), swept.name()) != starts.end();
       if (start)
         along = std::max(along, Difference::start);
-      else if (own || trained || is_of_setting(swept.name()))
+      else if (own || trained_ || is_of_setting(swept.name()))
         along = Difference::problem;
       options_vary_ = options_vary_ || !own;
     }
@@ -150,7 +150,8 @@ std::unique_ptr<System> CellRunner::make_system() {
     continued_ = ContinuedRuns::of(config_.options);
   }
   Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
-  return as_trained(std::move(made.system), config_.options, made.own);
+  return trained_ ? as_trained(std::move(made.system), config_.options, made.own)
+                  : std::move(made.system);
 }
 
 std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
@@ -167,7 +168,7 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
     system = make_system();
   }
   // Of a System that is trained by another rule, the start is not at hand.
-  if (new_start_.give && !system->capabilities().training) known_.push_back(system);
+  if (new_start_.give && !trained_) known_.push_back(system);
   return system;
 }
 

@@ -82,8 +82,15 @@ bool is_of_training(const std::string& option) {
   return std::find(known.begin(), known.end(), option) != known.end();
 }
 
+bool is_plain(const Parameters& options) {
+  if (options.find("optimizer") == nullptr) return true;
+  return options.word("optimizer") == update_rules().front().name &&
+         options.word("learning-rate-schedule") == "constant" && !options.has("warmup") &&
+         !options.has("warmup-steps") && !options.has("rates");
+}
+
 std::optional<TrainingPlan> training_plan(const Parameters& options) {
-  if (options.find("optimizer") == nullptr) return std::nullopt;
+  if (is_plain(options)) return std::nullopt;
   TrainingPlan plan;
   plan.rule = &update_rule(options.word("optimizer"));
   plan.schedule = schedule_of(options);

@@ -27,6 +27,9 @@ struct TrainingPlan {
 /// Does an option belong to the training rule?
 bool is_of_training(const std::string& option);
 
+/// Whether options of `run` ask for plain SGD at a constant rate, or have no such options.
+bool is_plain(const Parameters& options);
+
 /// The rule that options of `run` ask for; none where it is plain SGD at a constant rate, or where
 /// there are no such options. Throws UsageError for what contradicts itself.
 std::optional<TrainingPlan> training_plan(const Parameters& options);
