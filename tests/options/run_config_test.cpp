@@ -295,7 +295,7 @@ TEST_CASE("the defaults spelled out in a stored configuration cause no conflict"
   CHECK_NOTHROW(parse({"--config", folder.write("run.cfg", text)}));
 }
 
-TEST_CASE("--figure names only what the system has", "[fast][config]") {
+TEST_CASE("the option figure names only what the system has", "[fast][config]") {
   CHECK_NOTHROW(parse({"--figure", "weights; e0 over tied"}));
   CHECK_THROWS_WITH(parse({"--figure", "e0; wieghts"}),
                     "--figure shows 'wieghts', which made-up does not have; did you mean "
