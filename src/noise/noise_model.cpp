@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "noise/normals.hpp"
+#include "noise/sample_squares.hpp"
 #include "noise/symmetric_root.hpp"
 #include "random/stream_normals.hpp"
 #include "steppers/tolerance.hpp"
@@ -301,20 +302,7 @@ class DiagonalNoise : public Sampling {
         squares_(gradient_.size()) {}
 
   void add(StateView x, const PathStep& step, State& out) override {
-    std::fill(mean_.begin(), mean_.end(), 0.0);
-    std::fill(squares_.begin(), squares_.end(), 0.0);
-    const double whole = 1;
-    SampleKey sample = key(step);
-    for (std::size_t i = 0; i < samples_; ++i, ++sample.first) {
-      std::fill(gradient_.begin(), gradient_.end(), 0.0);
-      sampled_->add_sampled(x, step.t, sample, {&whole, 1}, gradient_);
-      // Welford's running mean and sum of squares.
-      for (std::size_t j = 0; j < gradient_.size(); ++j) {
-        const double before = gradient_[j] - mean_[j];
-        mean_[j] += before / static_cast<double>(i + 1);
-        squares_[j] += before * (gradient_[j] - mean_[j]);
-      }
-    }
+    sum_squares(sampled_, x, step.t, key(step), samples_, gradient_, mean_, squares_);
     drawn_ += static_cast<std::int64_t>(samples_);
     std::fill(mean_.begin(), mean_.end(), 0.0);
     add_increments(workers_, options_, step,

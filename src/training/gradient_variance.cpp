@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "noise/noise_model.hpp"
+#include "noise/sample_squares.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
 
@@ -53,24 +54,13 @@ class OfSamples final : public GradientVariance {
   void write(StateView x, double t, std::span<double> d) const override {
     thread_local std::vector<double> gradient, mean;
     gradient.resize(d.size());
-    mean.assign(d.size(), 0.0);
-    std::fill(d.begin(), d.end(), 0.0);
+    mean.resize(d.size());
     const double stretch =
         options_.fresh_every > 0 ? std::floor(t / options_.fresh_every + 1e-6) : 0;
-    const double whole = 1;
-    SampleKey sample{
-        options_.seed, Purpose::variance, 0,
-        static_cast<std::uint64_t>(stretch) * static_cast<std::uint64_t>(options_.samples)};
-    for (std::int64_t i = 0; i < options_.samples; ++i, ++sample.first) {
-      std::fill(gradient.begin(), gradient.end(), 0.0);
-      sampled_->add_sampled(x, t, sample, {&whole, 1}, gradient);
-      // Welford's running mean and sum of squares.
-      for (std::size_t j = 0; j < d.size(); ++j) {
-        const double before = gradient[j] - mean[j];
-        mean[j] += before / static_cast<double>(i + 1);
-        d[j] += before * (gradient[j] - mean[j]);
-      }
-    }
+    const auto samples = static_cast<std::uint64_t>(options_.samples);
+    const SampleKey first{options_.seed, Purpose::variance, 0,
+                          static_cast<std::uint64_t>(stretch) * samples};
+    sum_squares(sampled_, x, t, first, samples, gradient, mean, d);
     const double scale =
         1 / (static_cast<double>(options_.samples - 1) * static_cast<double>(options_.batch_size));
     for (double& entry : d) entry *= scale;
