@@ -19,8 +19,8 @@ class Training {
   /// A step of the discrete rule: moves x along the minibatch direction g (minus the gradient, one
   /// entry for each of the trained System's), which it may change. Step number k, from 1 on, begins
   /// at time t and takes the flow time h.
-  virtual void step(std::span<double> x, std::span<const double> regime, double t, double h,
-                    std::int64_t k, std::span<double> g) const = 0;
+  virtual void step(std::span<double> x, double t, double h, std::int64_t k,
+                    std::span<double> g) const = 0;
   /// A step of the rule's SDE: moves x over the flow time h from t on. `f` is the right-hand side
   /// of the System trained, `noise` holds sqrt(eta/B) C^(1/2) dW over the step, and `squares`
   /// standard normals of their own for the noise of squared gradients; one entry each for each of

@@ -27,6 +27,7 @@
 #include "run/ensemble.hpp"
 #include "run/last_state.hpp"
 #include "run/resume_config.hpp"
+#include "start_state.hpp"
 #include "text/screen.hpp"
 #include "text/text.hpp"
 
@@ -85,13 +86,10 @@ struct ComparisonPlan {
 
 /// Hash of a system's start; equal only for equal starts.
 std::string mark_of_start(const System& system) {
-  State x(system.shape().state_size());
-  system.start(x);
-  const Capability<Switching> switching = system.capabilities().switching;
-  const Regime regime = switching ? switching->first_regime() : Regime();
-  const std::uint64_t of_state = XXH3_64bits(x.data(), x.size() * sizeof(double));
+  const StartState start(system);
+  const std::uint64_t of_state = XXH3_64bits(start.x.data(), start.x.size() * sizeof(double));
   return text::hexadecimal(
-      XXH3_64bits_withSeed(regime.data(), regime.size() * sizeof(double), of_state));
+      XXH3_64bits_withSeed(start.regime.data(), start.regime.size() * sizeof(double), of_state));
 }
 
 GroupSpec ladder_group(const Ladder& ladder, const ComparisonOptions& options) {

@@ -114,7 +114,7 @@ void SgdDriver::step() {
     const std::span<const double> own = std::span(x).first(in_->g.size());
     std::fill(in_->g.begin(), in_->g.end(), 0.0);
     in_->sampled->add_sampled({own, regime}, time(), key, in_->weights, in_->g);
-    in_->training->step(x, regime, time(), h, steps_ + 1, in_->g);
+    in_->training->step(x, time(), h, steps_ + 1, in_->g);
   } else {
     in_->sampled->add_sampled({x, regime}, time(), key, in_->weights, x);
   }

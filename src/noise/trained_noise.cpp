@@ -42,7 +42,7 @@ class TrainedNoise final : public NoiseModel {
     if (descends_) {
       // The discrete rule on the gradient f + noise/h, whose covariance is C/B.
       for (std::size_t i = 0; i < f_.size(); ++i) f_[i] += noise_[i] / step.h;
-      training_->step(x, regime, step.t, step.h, static_cast<std::int64_t>(step.first) + 1, f_);
+      training_->step(x, step.t, step.h, static_cast<std::int64_t>(step.first) + 1, f_);
       return true;
     }
     if (training_->takes_squares()) draw_squares(step);

@@ -17,6 +17,7 @@
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "popflow/state.hpp"
+#include "start_state.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -364,12 +365,10 @@ void require_rhs(const System& system) {
   constexpr auto kUnwritten = std::uint64_t{0x7ff8'5a5a'a5a5'5a5a};
   const std::size_t size = system.shape().state_size();
   if (size > kLargest) return;
-  State x(size), dxdt(size);
+  const StartState start(system);
+  State dxdt(size);
   std::ranges::fill(dxdt, std::bit_cast<double>(kUnwritten));
-  system.start(x);
-  const Capability<Switching> switching = system.capabilities().switching;
-  const Regime regime = switching ? switching->first_regime() : Regime();
-  system.rhs({x, regime}, 0, dxdt);
+  system.rhs(start.view(), 0, dxdt);
   for (std::size_t i = 0; i < size; ++i)
     if (std::bit_cast<std::uint64_t>(dxdt[i]) == kUnwritten)
       throw SystemError("the system " + system.info().name + ": its right-hand side writes no d" +

@@ -6,6 +6,7 @@
 #include "popflow/system.hpp"
 #include "run/coordinates_of_start.hpp"
 #include "run/last_state.hpp"
+#include "start_state.hpp"
 
 namespace popflow {
 
@@ -44,12 +45,9 @@ Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config, con
                                 const Catalogue& catalogue, Workers& workers,
                                 const DriverData& data) const {
   const auto own = make_system(config, catalogue, workers, place_of(number)).system;
-  Restart start{.x = State(own->shape().state_size()), .regime = {}, .sequence = 0, .data = data};
-  own->start(start.x);
-  if (const Capability<Switching> switching = own->capabilities().switching)
-    start.regime = switching->first_regime();
+  StartState start(*own);
   start.x = in_coordinates_of(system, *own, start.x, start.regime);
-  return start;
+  return {.x = std::move(start.x), .regime = std::move(start.regime), .sequence = 0, .data = data};
 }
 
 std::string said_of_start(const Parameters& options) {

@@ -6,6 +6,7 @@
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
 #include "popflow/random.hpp"
+#include "start_state.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -56,16 +57,13 @@ bool is_reduced(const SystemInfo& info, const Parameters& own) {
 bool is_preconditioned(const System& system) {
   const Capability<GradientFlow> flow = system.capabilities().gradient_flow;
   if (!flow) return false;
-  State x(system.shape().state_size());
-  system.start(x);
-  const Capability<Switching> switching = system.capabilities().switching;
-  const Regime regime = switching ? switching->first_regime() : Regime();
+  const StartState start(system);
   // Any vector in general position shows it.
-  std::vector<double> before(x.size());
+  std::vector<double> before(start.x.size());
   RandomStream random(1, Purpose::check, 0, 0);
   for (double& entry : before) entry = random.normal();
   std::vector<double> after = before;
-  flow->precondition({x, regime}, after);
+  flow->precondition(start.view(), after);
   for (std::size_t i = 0; i < after.size(); ++i)
     if (!(std::abs(after[i] - before[i]) <= 1e-12 * std::abs(before[i]))) return true;
   return false;
@@ -114,7 +112,7 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
       rates_(rates_of_entries(plan_.rates, shape_)) {
   shape_.blocks = blocks_of(*plan_.rule, shape_);
   // Conserved by gradient flow, not by other rules: they stay as observables.
-  if (plan_.rule != &update_rules().front() || !rates_.empty()) shape_.invariants.clear();
+  if (plan_.rule->memory() > 0 || !rates_.empty()) shape_.invariants.clear();
 }
 
 Capabilities Trained::capabilities() const {
@@ -173,8 +171,8 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
                    arrays(dxdt));
 }
 
-void Trained::step(std::span<double> x, std::span<const double> /*regime*/, double t, double h,
-                   std::int64_t k, std::span<double> g) const {
+void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
+                   std::span<double> g) const {
   RuleInstant now(plan_.numbers, plan_.schedule.at(t));
   now.length = h * now.s;
   if (plan_.rule->corrects_bias) {

@@ -44,7 +44,7 @@ class Trained final : public System,
   [[nodiscard]] const System& trained() const override { return *system_; }
   /// Gives the System up, after which nothing else may be asked.
   std::unique_ptr<System> release() { return std::move(system_); }
-  void step(std::span<double> x, std::span<const double> regime, double t, double h, std::int64_t k,
+  void step(std::span<double> x, double t, double h, std::int64_t k,
             std::span<double> g) const override;
   void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                   std::span<const double> f, std::span<const double> noise,

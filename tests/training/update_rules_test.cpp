@@ -67,7 +67,7 @@ TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
       std::vector<double> down = gradients[number - 1];
       for (double& entry : down) entry = -entry;
       const Capability<Training> training = system->capabilities().training;
-      training->step(x, {}, static_cast<double>(number - 1) * rate, rate,
+      training->step(x, static_cast<double>(number - 1) * rate, rate,
                      static_cast<std::int64_t>(number), down);
       for (std::size_t i = 0; i < 4; ++i) {
         double expected = 0;
