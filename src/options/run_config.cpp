@@ -31,13 +31,7 @@ std::vector<const ParameterTable*> tables(const RunConfig& config) {
 }
 
 /// The option of this name in another command; null if there is none.
-const Parameter* of_another_command(const std::string& key) {
-  for (const ParameterTable* table :
-       {&run_options(), &compare_options(), &sweep_options(), &verify_options()})
-    for (const Parameter& row : *table)
-      if (row.name == key) return &row;
-  return nullptr;
-}
+const Parameter* of_another_command(const std::string& key) { return option_of_commands(key).row; }
 
 /// Whether `run` accepts the word as a value of the option, although this command does not.
 bool is_word_of_run(const std::string& key, const std::string& value) {

@@ -36,6 +36,15 @@ const ParameterTable& verify_options();
 /// Options of `popflow sweep`: all of `run`, and its own.
 const ParameterTable& sweep_options();
 
+/// An option, and the command that offers it.
+struct CommandOption {
+  const char* command = "";
+  const Parameter* row = nullptr;  ///< null: no command offers it
+};
+
+/// The option of this name in the first of run, sweep, compare and verify that offers it.
+CommandOption option_of_commands(const std::string& name);
+
 /// The option --json of a command, with this description.
 Parameter json_option(const std::string& meaning);
 

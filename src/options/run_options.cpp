@@ -5,6 +5,7 @@
 #include "noise/samples.hpp"
 #include "options/methods.hpp"
 #include "options/run_config.hpp"
+#include "options/training_options.hpp"
 #include "text/text.hpp"
 #include "training/update_rules.hpp"
 
@@ -16,7 +17,6 @@ constexpr Range at_least_zero{.low = 0};
 constexpr Range at_least_one{.low = 1};
 constexpr Range tolerance{.low = 0, .high = 1, .low_open = true, .high_open = true};
 constexpr Range thread_count{.low = 1, .high = 1024};
-constexpr Range between_zero_and_one{.low = 0, .high = 1, .low_open = true, .high_open = true};
 
 const std::vector<std::string> kFlow = {"flow"};
 const std::vector<std::string> kSde = {"sde"};
@@ -84,30 +84,6 @@ std::vector<std::string> meanings_of_noises() {
   return meanings;
 }
 
-std::vector<std::string> names_of_all_rules() {
-  return names_of_rules([](const UpdateRule&) { return true; });
-}
-std::vector<std::string> rules_with_memory() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
-}
-/// Rules of one decay rate, or of two.
-std::vector<std::string> rules_of_momentum() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && !rule.has_u; });
-}
-std::vector<std::string> rules_of_two_moments() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && rule.has_u; });
-}
-std::vector<std::string> adaptive_rules() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_u; });
-}
-
-std::string meanings_of_rules() {
-  std::vector<std::string> meanings;
-  for (const UpdateRule& rule : update_rules())
-    meanings.push_back(std::string(rule.name) + ": " + std::string(rule.meaning));
-  return text::join(meanings, "; ");
-}
-
 /// Changes that `compare` makes to an option of `run`.
 struct InCompare {
   bool offered = true;            ///< false: the rungs determine it
@@ -122,8 +98,13 @@ struct Row {
   InCompare in_compare = {};
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
+/// Rules whose flows depend on the learning rate.
+std::vector<std::string> rules_with_memory() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
+}
+
+std::vector<Row> own_rows() {
+  return {
       {{.name = "mode",
         .kind = Kind::word,
         .default_text = "flow",
@@ -324,82 +305,6 @@ const std::vector<Row>& rows() {
         .range = {.low = 1, .high = kMostSvag},
         .modes = kSgd},
        {.offered = false}},
-      {{.name = "optimizer",
-        .kind = Kind::word,
-        .default_text = std::string(update_rules().front().name),
-        .meaning = "how the parameters are updated, in all modes: " + meanings_of_rules(),
-        .words = names_of_all_rules()}},
-      {{.name = "momentum",
-        .kind = Kind::real,
-        .default_text = "0.9",
-        .meaning = "share of the last step that the next one keeps",
-        .symbol = "beta",
-        .range = between_zero_and_one,
-        .where = {{"optimizer", rules_of_momentum()}}}},
-      {{.name = "beta1",
-        .kind = Kind::real,
-        .default_text = "0.9",
-        .meaning = "decay rate of the mean of gradients",
-        .symbol = "beta_1",
-        .range = between_zero_and_one,
-        .where = {{"optimizer", rules_of_two_moments()}}}},
-      {{.name = "beta2",
-        .kind = Kind::real,
-        .default_text = "",
-        .meaning = "decay rate of the mean of squared gradients",
-        .symbol = "beta_2",
-        .range = between_zero_and_one,
-        .default_note = "0.999; rmsprop: 0.99",
-        .where = {{"optimizer", adaptive_rules()}}}},
-      {{.name = "epsilon",
-        .kind = Kind::real,
-        .default_text = "1e-8",
-        .meaning = "added to the root of the mean of squared gradients",
-        .range = at_least_zero,
-        .where = {{"optimizer", adaptive_rules()}}}},
-      {{.name = "batch-noise-in-variance",
-        .kind = Kind::flag,
-        .default_text = "",
-        .meaning = "flow: squared gradients count the noise of a minibatch, as at this batch size",
-        .modes = kFlow,
-        .where = {{"optimizer", adaptive_rules()}}}},
-      {{.name = "learning-rate-schedule",
-        .kind = Kind::text,
-        .default_text = "constant",
-        .meaning =
-            "factor on the learning rate over flow time, after the warm-up: constant, linear, "
-            "cosine, inverse-sqrt:X (the root of X/t from time X on), or "
-            "step:T1,T2,...:FACTOR"}},
-      {{.name = "final-rate",
-        .kind = Kind::real,
-        .default_text = "0",
-        .meaning = "factor at which linear and cosine schedules end",
-        .range = at_least_zero,
-        .where = {{"learning-rate-schedule", {"linear", "cosine"}}}}},
-      {{.name = "schedule-length",
-        .kind = Kind::real,
-        .default_text = "",
-        .meaning = "flow time at which linear and cosine schedules end",
-        .range = above_zero,
-        .default_note = "the run's end",
-        .where = {{"learning-rate-schedule", {"linear", "cosine"}}}}},
-      {{.name = "warmup",
-        .kind = Kind::real,
-        .default_text = "",
-        .meaning = "flow time over which the factor rises from 0 to 1",
-        .range = above_zero,
-        .default_note = "none"}},
-      {{.name = "warmup-steps",
-        .kind = Kind::integer,
-        .default_text = "",
-        .meaning = "the same in steps of the learning rate",
-        .range = at_least_one,
-        .default_note = "none"}},
-      {{.name = "rates",
-        .kind = Kind::text,
-        .default_text = "",
-        .meaning = "factors on the learning rates of fields, FIELD=FACTOR,... (layer-wise rates)",
-        .default_note = "1"}},
       {{.name = "runs",
         .kind = Kind::integer,
         .default_text = "1",
@@ -492,6 +397,19 @@ const std::vector<Row>& rows() {
                    "programs, an object a line, notes and warnings too",
         .words = {"auto", "always", "never", "json"}}},
   };
+}
+
+/// With the options of training before those of ensembles.
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = [] {
+    std::vector<Row> all = own_rows();
+    const auto ensembles =
+        std::ranges::find_if(all, [](const Row& row) { return row.of_run.name == "runs"; });
+    std::vector<Row> training;
+    for (const Parameter& option : training_options()) training.push_back({option});
+    all.insert(ensembles, training.begin(), training.end());
+    return all;
+  }();
   return table;
 }
 
@@ -729,6 +647,17 @@ bool decides_numbers(std::string_view option) {
   constexpr std::array<std::string_view, 5> others = {"threads", "checkpoint-every", "shard",
                                                       "keep-going", "figure"};
   return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
+}
+
+CommandOption option_of_commands(const std::string& name) {
+  const std::pair<const char*, const ParameterTable*> commands[] = {{"run", &run_options()},
+                                                                    {"sweep", &sweep_options()},
+                                                                    {"compare", &compare_options()},
+                                                                    {"verify", &verify_options()}};
+  for (const auto& [command, table] : commands)
+    for (const Parameter& row : *table)
+      if (row.name == name) return {command, &row};
+  return {};
 }
 
 }  // namespace popflow

@@ -79,14 +79,8 @@ std::string unknown(const std::string& token, const std::vector<std::string>& na
       meant.push_back("--" + name);
   if (meant.size() > 1)
     return "unknown option " + word + ", which might be " + text::join(meant, " or ");
-  const std::pair<const char*, const ParameterTable*> commands[] = {{"run", &run_options()},
-                                                                    {"sweep", &sweep_options()},
-                                                                    {"compare", &compare_options()},
-                                                                    {"verify", &verify_options()}};
-  for (const auto& [command, table] : commands)
-    if (std::any_of(table->begin(), table->end(),
-                    [&](const Parameter& row) { return row.name == bare; }))
-      return "unknown option " + word + ": '" + command + "' has it, this command has not";
+  if (const auto [command, row] = option_of_commands(bare); row != nullptr)
+    return "unknown option " + word + ": '" + command + "' has it, this command has not";
   std::vector<std::string> known = names;
   known.emplace_back("help");  // valid for every command
   return "unknown option " + word + hint_for(bare, known, "--");

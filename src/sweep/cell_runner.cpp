@@ -8,6 +8,7 @@
 
 #include "engine/drivers.hpp"
 #include "engine/memory_of_runs.hpp"
+#include "options/training_options.hpp"
 #include "popflow/error.hpp"
 #include "sweep/refusal.hpp"
 #include "training/trained.hpp"
@@ -167,7 +168,7 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   } else {
     system = make_system();
   }
-  // Of a System that is trained by another rule, the start is not at hand.
+  // new_start_ knows nothing of a rule that stands before the System.
   if (new_start_.give && !trained_) known_.push_back(system);
   return system;
 }

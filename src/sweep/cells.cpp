@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "options/tokens.hpp"
+#include "options/training_options.hpp"
 #include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
-#include "training/training_plan.hpp"
 
 namespace popflow {
 

@@ -76,8 +76,7 @@ RateSchedule::Options RateSchedule::parse(const std::string& words) {
 }
 
 std::optional<double> RateSchedule::ends() const {
-  const bool has_end = options_.course == Course::linear || options_.course == Course::cosine;
-  return has_end ? std::optional(options_.length) : std::nullopt;
+  return options_.has_end() ? std::optional(options_.length) : std::nullopt;
 }
 
 double RateSchedule::course_at(double t) const {
@@ -113,8 +112,7 @@ double RateSchedule::next_kink(double t) const {
     if (kink > t) next = std::min(next, kink);
   };
   consider(options_.warmup);
-  if (options_.course == Course::linear || options_.course == Course::cosine)
-    consider(options_.length);
+  if (options_.has_end()) consider(options_.length);
   if (options_.course == Course::inverse_sqrt) consider(options_.from);
   for (const double time : options_.steps) consider(time);
   return next;

@@ -21,6 +21,11 @@ class RateSchedule {
     double from = 0;                 ///< inverse_sqrt: sqrt(from/t) from this time on
     std::vector<double> steps = {};  ///< step: times of the steps, increasing
     double factor = 1;               ///< step: at each of them
+
+    /// Whether the course is one that ends.
+    [[nodiscard]] bool has_end() const {
+      return course == Course::linear || course == Course::cosine;
+    }
   };
 
   RateSchedule() = default;

@@ -1,8 +1,5 @@
 #include "training/training_plan.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 
@@ -18,8 +15,7 @@ RateSchedule schedule_of(const Parameters& o) {
   if (o.has("warmup")) schedule.warmup = o.real("warmup");
   if (o.has("warmup-steps")) schedule.warmup = eta * static_cast<double>(o.integer("warmup-steps"));
   schedule.final_rate = o.real("final-rate");
-  const bool ends = schedule.course == RateSchedule::Course::linear ||
-                    schedule.course == RateSchedule::Course::cosine;
+  const bool ends = schedule.has_end();
   if (o.has("schedule-length")) {
     schedule.length = o.real("schedule-length");
   } else if (ends && o.has("t-end")) {
@@ -72,15 +68,6 @@ std::optional<GradientVariance::Options> variance_of(const Parameters& o) {
 }
 
 }  // namespace
-
-bool is_of_training(const std::string& option) {
-  constexpr std::array<std::string_view, 12> known = {
-      "optimizer",    "momentum",        "beta1",
-      "beta2",        "epsilon",         "learning-rate-schedule",
-      "final-rate",   "schedule-length", "warmup",
-      "warmup-steps", "rates",           "batch-noise-in-variance"};
-  return std::find(known.begin(), known.end(), option) != known.end();
-}
 
 bool is_plain(const Parameters& options) {
   if (options.find("optimizer") == nullptr) return true;

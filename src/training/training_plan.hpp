@@ -24,9 +24,6 @@ struct TrainingPlan {
   std::vector<std::pair<std::string, double>> rates = {};
 };
 
-/// Does an option belong to the training rule?
-bool is_of_training(const std::string& option);
-
 /// Whether options of `run` ask for plain SGD at a constant rate, or have no such options.
 bool is_plain(const Parameters& options);
 

@@ -1,0 +1,122 @@
+#include "options/training_options.hpp"
+
+#include <algorithm>
+
+#include "text/text.hpp"
+#include "training/update_rules.hpp"
+
+namespace popflow {
+namespace {
+
+constexpr Range above_none{.low = 0, .low_open = true};
+constexpr Range none_or_more{.low = 0};
+constexpr Range between_none_and_all{.low = 0, .high = 1, .low_open = true, .high_open = true};
+
+/// Rules of one decay rate, or of two.
+std::vector<std::string> rules_of_momentum() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && !rule.has_u; });
+}
+std::vector<std::string> rules_of_two_moments() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && rule.has_u; });
+}
+std::vector<std::string> adaptive_rules() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_u; });
+}
+
+std::string meanings_of_rules() {
+  std::vector<std::string> meanings;
+  for (const UpdateRule& rule : update_rules())
+    meanings.push_back(std::string(rule.name) + ": " + std::string(rule.meaning));
+  return text::join(meanings, "; ");
+}
+
+}  // namespace
+
+const ParameterTable& training_options() {
+  static const ParameterTable table = {
+      {.name = "optimizer",
+       .kind = Kind::word,
+       .default_text = std::string(update_rules().front().name),
+       .meaning = "how the parameters are updated, in all modes: " + meanings_of_rules(),
+       .words = names_of_rules([](const UpdateRule&) { return true; })},
+      {.name = "momentum",
+       .kind = Kind::real,
+       .default_text = "0.9",
+       .meaning = "share of the last step that the next one keeps",
+       .symbol = "beta",
+       .range = between_none_and_all,
+       .where = {{"optimizer", rules_of_momentum()}}},
+      {.name = "beta1",
+       .kind = Kind::real,
+       .default_text = "0.9",
+       .meaning = "decay rate of the mean of gradients",
+       .symbol = "beta_1",
+       .range = between_none_and_all,
+       .where = {{"optimizer", rules_of_two_moments()}}},
+      {.name = "beta2",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "decay rate of the mean of squared gradients",
+       .symbol = "beta_2",
+       .range = between_none_and_all,
+       .default_note = "0.999; rmsprop: 0.99",
+       .where = {{"optimizer", adaptive_rules()}}},
+      {.name = "epsilon",
+       .kind = Kind::real,
+       .default_text = "1e-8",
+       .meaning = "added to the root of the mean of squared gradients",
+       .range = none_or_more,
+       .where = {{"optimizer", adaptive_rules()}}},
+      {.name = "batch-noise-in-variance",
+       .kind = Kind::flag,
+       .default_text = "",
+       .meaning = "flow: squared gradients count the noise of a minibatch, as at this batch size",
+       .modes = {"flow"},
+       .where = {{"optimizer", adaptive_rules()}}},
+      {.name = "learning-rate-schedule",
+       .kind = Kind::text,
+       .default_text = "constant",
+       .meaning =
+           "factor on the learning rate over flow time, after the warm-up: constant, linear, "
+           "cosine, inverse-sqrt:X (the root of X/t from time X on), or "
+           "step:T1,T2,...:FACTOR"},
+      {.name = "final-rate",
+       .kind = Kind::real,
+       .default_text = "0",
+       .meaning = "factor at which linear and cosine schedules end",
+       .range = none_or_more,
+       .where = {{"learning-rate-schedule", {"linear", "cosine"}}}},
+      {.name = "schedule-length",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "flow time at which linear and cosine schedules end",
+       .range = above_none,
+       .default_note = "the run's end",
+       .where = {{"learning-rate-schedule", {"linear", "cosine"}}}},
+      {.name = "warmup",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "flow time over which the factor rises from 0 to 1",
+       .range = above_none,
+       .default_note = "none"},
+      {.name = "warmup-steps",
+       .kind = Kind::integer,
+       .default_text = "",
+       .meaning = "the same in steps of the learning rate",
+       .range = {.low = 1},
+       .default_note = "none"},
+      {.name = "rates",
+       .kind = Kind::text,
+       .default_text = "",
+       .meaning = "factors on the learning rates of fields, FIELD=FACTOR,... (layer-wise rates)",
+       .default_note = "1"},
+  };
+  return table;
+}
+
+bool is_of_training(const std::string& option) {
+  return std::ranges::any_of(training_options(),
+                             [&](const Parameter& row) { return row.name == option; });
+}
+
+}  // namespace popflow

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "popflow/parameter.hpp"
+
+namespace popflow {
+
+/// The options of `run` that choose the training rule and the schedule of the learning rate.
+const ParameterTable& training_options();
+
+/// Whether an option is one of these.
+bool is_of_training(const std::string& option);
+
+}  // namespace popflow
