@@ -287,7 +287,7 @@ double JomaJoint::numbers_of_sample() const {
   const auto M = static_cast<double>(M_), K = static_cast<double>(K_);
   // A row of X and half of B, the context itself, and four numbers a node.
   if (ContextLaw::dense(M_, length)) return 2.5 * M + 4 * K;
-  // Of each distinct token: itself, its share and its value, and its place among those of all.
+  // Each distinct token: itself, its share, its value, and its place among all of them.
   return 4 * std::min(static_cast<double>(length), M) + K;
 }
 

@@ -30,7 +30,7 @@ double attribute_bytes(const std::vector<Attribute>& attributes) {
     bytes += kAttributeBytes + static_cast<double>(attribute.reserved);
     std::visit(
         [&]<class Value>(const Value& value) {
-          // What a number takes is counted already.
+          // A number takes no more than is counted already.
           if constexpr (requires { value.size(); })
             bytes += static_cast<double>(value.size() * sizeof(typename Value::value_type));
         },

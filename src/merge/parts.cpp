@@ -161,7 +161,7 @@ Part read_part(const std::string& path) {
         "'" + path +
         "' is still running, or was killed; let it end, or let 'resume' end it, before "
         "it is merged");
-  // What ended the file early is not how those of its runs ended that had ended before.
+  // The message of an unfinished file says nothing of the runs in it that have ended.
   if (!is_unfinished(status)) part.message = text_of(layout, "", "status_message");
   part.status = part.file.integers("status", runs);
   part.diverged_at = part.file.reals("diverged_at", runs);

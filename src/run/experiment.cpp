@@ -145,7 +145,7 @@ void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
 
 namespace {
 
-/// What an exception says; nothing if it is none of a System's.
+/// Sentence for the file on an exception that ended a run; none if it says nothing of the run.
 std::optional<std::string> said_of_failure(const std::exception_ptr& what) {
   try {
     std::rethrow_exception(what);

@@ -47,8 +47,7 @@ struct Sgd {
   }
 };
 
-/// Heavy ball. In its flow m lags behind f/(1 - beta) by half an effective step, and that cancels
-/// Euler's error.
+/// Heavy ball. Its flow is off by O(eta) at a fixed beta.
 struct Momentum {
   static void step(const RuleInstant& now, double rate, double g, double& x, double& m, double&) {
     m = now.of.beta1 * m + g;
@@ -200,12 +199,11 @@ constexpr std::array kRules = {
               .has_u = true,
               .corrects_bias = true}),
     of<Adam>({.name = "adamw",
-              .meaning = "adam with decoupled weight decay",
+              .meaning = "adam, as AdamW is without weight decay",
               .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
               .has_m = true,
               .has_u = true,
-              .corrects_bias = true,
-              .decoupled_decay = true}),
+              .corrects_bias = true}),
 };
 
 }  // namespace

@@ -59,7 +59,6 @@ struct UpdateRule {
   bool has_u = false;  ///< carries a second moment, of squares: moves entries by themselves
   bool corrects_bias = false;
   double default_beta2 = 0.999;
-  bool decoupled_decay = false;  ///< default of --decay
   /// A discrete step along g: moves x, m and u.
   void (*step)(const RuleInstant& now, std::span<const double> g, RuleArrays<double> to) = nullptr;
   /// The rule's flow where the gradient's mean is f and its variance d (empty: 0): writes dx/dt,

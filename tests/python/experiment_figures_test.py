@@ -92,6 +92,6 @@ def test_a_figure_names_only_what_there_is(tmp_path):
     assert run("--figure", "energy; e over w").returncode == 0
     figure = popflow.figure(tmp_path / "x.h5")
     assert "$e$" in figure.axes[-1].get_ylabel()
-    # It decides no number.
+    # The figure decides no number.
     with popflow.open(tmp_path / "x.h5") as data:
         assert "figure" not in str(data.popflow.info()).split("parameters")[1].split("\n")[0]

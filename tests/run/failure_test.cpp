@@ -39,7 +39,7 @@ Catalogue broken_at(double broken) {
   return Catalogue(std::vector<CatalogueRow>{system});
 }
 
-/// What a program with this system returns.
+/// Exit code of a program with this system.
 int program(const Catalogue& catalogue, std::vector<std::string> words) {
   words.insert(words.begin(), "popflow");
   std::vector<char*> argv;
