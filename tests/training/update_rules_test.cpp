@@ -114,6 +114,18 @@ TEST_CASE("a schedule makes plain SGD's flow that of the rate's integral", "[fas
   CHECK(flow_to(*system, 3.5) == Approx(2 * std::exp(-integral)).epsilon(1e-9));
 }
 
+TEST_CASE("steps of a flow end where the rate jumps", "[fast][training]") {
+  // A fixed step over the jump at 1 would err by 1e-2.
+  TrainingPlan plan = plan_of("sgd", 0.1);
+  plan.schedule = RateSchedule(RateSchedule::parse("step:1:0.25"));
+  const auto system = trained(decay(1, 2), plan);
+  Workers workers(1);
+  FlowDriver driver(*system, workers, {.method = "rk4", .dt = 0.3});
+  REQUIRE(driver.advance(2.5).kind == Outcome::Kind::reached);
+  CHECK(driver.state()[0] == Approx(2 * std::exp(-1.375)).epsilon(2e-4));
+  CHECK(driver.statistics().accepted == 9);  // four to the jump, five behind it
+}
+
 TEST_CASE("courses of schedules", "[fast][training]") {
   const auto at = [](const std::string& words, double length, double t) {
     RateSchedule::Options options = RateSchedule::parse(words);
