@@ -123,6 +123,7 @@ Capabilities Scb::capabilities() const {
       // At rest, noise must not move the state, whatever the samples conserve.
       .noise_projection = full && (variant_.project || variant_.softmax || staged) ? this : nullptr,
       .switching = staged || active_set_ ? this : nullptr,
+      .deviations = full ? this : nullptr,
       .proximal = l1 && !active_set_ ? this : nullptr,
       .stages = staged ? this : nullptr,
       .final_values = training_.rounding ? this : nullptr,
@@ -391,6 +392,15 @@ void Scb::precondition(StateView /*x*/, std::span<double> v) const {
     }
     if (project) A.col(k).array() -= A.col(k).mean();
   });
+}
+
+void Scb::write_zero(std::span<double> x) const {
+  std::fill(x.begin(), x.end(), 0.0);
+  const Eigen::MatrixXd V0 = value_->matrix(x.data(), 0);
+  for (Eigen::Index i = 0; i < V0.size(); ++i) x[static_cast<std::size_t>(i)] = -V0.data()[i];
+  if (variant_.softmax) return;
+  const double uniform = 1 / static_cast<double>(problem_.Q.context_length);
+  std::fill(x.begin() + static_cast<std::ptrdiff_t>(value_size_), x.end(), -uniform);
 }
 
 // ---- noise

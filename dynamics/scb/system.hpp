@@ -44,6 +44,7 @@ class Scb : public System,
             public Sampled,
             public NoiseProjection,
             public Switching,
+            public Deviations,
             public Proximal,
             public Stages,
             public FinalValues,
@@ -76,6 +77,7 @@ class Scb : public System,
   [[nodiscard]] bool estimates_error() const override {
     return training_.solver == L1Solver::adaptive_splitting;
   }
+  void write_zero(std::span<double> x) const override;
   void proximal(std::span<double> x, std::span<const double> regime, double dt) const override;
   void event_functions(StateView x, double t, std::span<double> values) const override;
 

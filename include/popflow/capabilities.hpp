@@ -159,6 +159,15 @@ class Switching {
   [[nodiscard]] virtual bool at_rest(StateView /*x*/) const { return false; }
 };
 
+/// A state that holds deviations of the parameters from fixed values. Where a gradient flow lacks
+/// this, its state is the parameters themselves.
+class Deviations {
+ public:
+  virtual ~Deviations() = default;
+  /// Writes the state at which all parameters are 0.
+  virtual void write_zero(std::span<double> x) const = 0;
+};
+
 /// A non-smooth term of the loss, treated by splitting: its proximal map is applied after each
 /// smooth step of length dt.
 class Proximal {
@@ -278,6 +287,7 @@ struct Capabilities {
   Capability<Covariance> covariance = {};
   Capability<NoiseProjection> noise_projection = {};
   Capability<Switching> switching = {};
+  Capability<Deviations> deviations = {};
   Capability<Proximal> proximal = {};
   Capability<Stages> stages = {};
   Capability<Outcomes> outcomes = {};

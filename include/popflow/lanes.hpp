@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 
 namespace popflow {
@@ -28,10 +30,34 @@ using LaneFormula = void (*)(const LaneSizes& sizes, const double* of, const dou
 using LaneCovarianceFormula = void (*)(const double* of, const double* x, double* dxdt,
                                        double* covariance);
 
+struct LaneFormulas;
+
+/// A training rule in lanes. Rows of its numbers follow those of the System's parameters, and rows
+/// of its moments those of the System's entries.
+class LaneTraining {
+ public:
+  virtual ~LaneTraining() = default;
+  /// Rows that it adds.
+  [[nodiscard]] virtual LaneSizes sizes() const = 0;
+  /// Whether flows under both can share a batch.
+  [[nodiscard]] virtual bool same(const LaneTraining& other) const = 0;
+  /// Writes dx/dt of all rows at the times `t` of the lanes.
+  virtual void flow(const LaneFormulas& formulas, const double* of, const double* t,
+                    const double* x, double* dxdt) const = 0;
+  /// A step of length h from time t on, in all lanes: of the rule's SDE, or of the discrete rule on
+  /// Gaussian gradients if it `descends`. `f` and `covariance` are those of the System at x,
+  /// `noise` holds sqrt(eta/B) C^(1/2) dW, and `squares` standard normals for the noise of squared
+  /// gradients. `steps` were taken before.
+  virtual void noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
+                          std::int64_t steps, bool descends, const double* f,
+                          const double* covariance, const double* noise, const double* squares,
+                          double* x) const = 0;
+};
+
 /// Formulas of a System for kLanes independent trajectories at once. Arrays consist of rows of
 /// kLanes numbers, one row for each entry of the state, parameter, event or passage; number l of
 /// every row belongs to trajectory l. The result in a lane depends neither on the other lanes nor
-/// on the processor's instruction set. No formula depends on time.
+/// on the processor's instruction set. No formula depends on time, but a training rule may.
 ///
 /// The formulas agree with the System's functions to rounding for states with finite entries; for
 /// other states they may return anything, but must not trap.
@@ -45,7 +71,23 @@ struct LaneFormulas {
   LaneFormula events = nullptr;
   LaneFormula passages = nullptr;  ///< Events::passage_functions(); null where there are none
 
-  bool operator==(const LaneFormulas&) const = default;
+  /// The rule that trains the System; null: plain SGD at a constant rate.
+  std::shared_ptr<const LaneTraining> training = {};
+
+  /// Rows of the state, and of the parameters, with those of the rule.
+  [[nodiscard]] std::size_t entries() const {
+    return sizes.entries + (training ? training->sizes().entries : 0);
+  }
+  [[nodiscard]] std::size_t parameters() const {
+    return sizes.parameters + (training ? training->sizes().parameters : 0);
+  }
+  bool operator==(const LaneFormulas& other) const {
+    return sizes == other.sizes && flow == other.flow &&
+           flow_and_covariance == other.flow_and_covariance && events == other.events &&
+           passages == other.passages &&
+           (training && other.training ? training->same(*other.training)
+                                       : training == other.training);
+  }
 };
 
 /// A small System whose formulas exist for several trajectories at once. It must have no regimes

@@ -14,7 +14,7 @@ LaneBank::LaneBank(const LaneFormulas& formulas, const FlowMethod& method, Error
                    LaneQueue& queue)
     : formulas_(formulas),
       queue_(queue),
-      entries_(formulas.sizes.entries),
+      entries_(formulas.entries()),
       stepper_(method.make_lanes(formulas, norm)),
       steps_(*stepper_),
       values_((queue.extrema ? 2 : 1) * queue.events),
@@ -23,7 +23,7 @@ LaneBank::LaneBank(const LaneFormulas& formulas, const FlowMethod& method, Error
       awaited_(queue.passages),
       slope_(entries_),
       within_(method, entries_, steps_.stages(), steps_.first_same_as_last()),
-      of_(formulas.sizes.parameters),
+      of_(formulas.parameters()),
       known_(queue.extrema ? 2 * queue.events : 0) {
   in_lane_.fill(kNone);
 }
@@ -47,6 +47,7 @@ void LaneBank::step() {
   }
   const bool called = pace_.judge(steps_.error, steps_.factor, seen_, steps_.h);
   if (called || queue_.extrema) look_at_steps();
+  std::copy_n(pace_.row(LanePace::t), kLanes, steps_.t.data());
   steps_.accept(pace_.row(LanePace::taken));
   if (called) replace();
 }
@@ -59,8 +60,19 @@ void LaneBank::fill(std::size_t lane) {
     pace_.idle(lane, steps_.h);  // an idle lane keeps computing on old values, to no effect
     return;
   }
+  load(lane);
+}
+
+double LaneBank::next_stop(const Trajectory& flow, double t) {
+  if (!flow.training) return flow.target;
+  const double kink = flow.training->next_kink(t);
+  return kink < flow.target ? std::nextafter(kink, 0.0) : flow.target;
+}
+
+void LaneBank::load(std::size_t lane) {
   ++moving_;
   const Trajectory& flow = flow_in(lane);
+  steps_.t.at(0, lane) = flow.control.at.t;
   flow.lanes->lane_parameters(of_);
   steps_.of.write(lane, of_);
   steps_.x.write(lane, flow.x);
@@ -95,7 +107,7 @@ void LaneBank::begin_fresh() {
       pace_.begin(
           lane,
           {.control = control,
-           .target = flow.target,
+           .target = next_stop(flow, control.at.t),
            .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
            .interval = flow.interval},
           steps_.h);
@@ -152,7 +164,18 @@ void LaneBank::replace() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (pace_.at(LanePace::calls, lane) == 0) continue;
     Trajectory& flow = flow_in(lane);
-    const bool arrived = !(pace_.at(LanePace::t, lane) < flow.target);
+    const double t = pace_.at(LanePace::t, lane);
+    const bool arrived = !(t < flow.target);
+    const bool at_kink = !arrived && !(t < pace_.at(LanePace::target, lane));
+    if (at_kink && !flow.ended) {
+      const std::size_t same = in_lane_[lane];
+      leave(lane);
+      if (!steps_.first_same_as_last()) --flow.counts.evaluations;
+      flow.control.at.t = flow.training->next_kink(t);
+      in_lane_[lane] = same;
+      load(lane);
+      continue;
+    }
     if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
     if (!arrived && !flow.ended) continue;
     leave(lane);

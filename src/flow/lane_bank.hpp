@@ -52,6 +52,10 @@ class LaneBank {
   [[nodiscard]] Trajectory& flow_in(std::size_t lane) const { return queue_.flows[in_lane_[lane]]; }
   /// Gives the lane the next flow that has not reached its target.
   void fill(std::size_t lane);
+  /// Writes the flow into its lane.
+  void load(std::size_t lane);
+  /// Where the flow's steps end next: at its target, or just before a kink of the learning rate.
+  [[nodiscard]] static double next_stop(const Trajectory& flow, double t);
   /// Starts the flows that have just been given a lane.
   void begin_fresh();
   /// Stores the state of the lane back into its flow.

@@ -17,6 +17,7 @@ struct Trajectory {
   Trajectory(const System& of, FlowDriver::Options how, const Capabilities& can)
       : system(&of),
         lanes(can.in_lanes),
+        training(can.training),
         options(std::move(how)),
         control{.length = options.dt.value_or(0),
                 .bounds = {.longest = options.max_step.value_or(can.longest_step)},
@@ -32,6 +33,7 @@ struct Trajectory {
   }
   const System* system;
   Capability<InLanes> lanes;
+  Capability<Training> training;
   FlowDriver::Options options;
   StepControl<double> control;
   Tolerance tolerance;

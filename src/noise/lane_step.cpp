@@ -89,6 +89,12 @@ POPFLOW_WIDEST bool step_three(double h, double scale, const double* f, const do
   return step_by_root<true>(h, scale, f, c, z, x);
 }
 
+POPFLOW_WIDEST bool all_valid_of(std::size_t numbers, const double* x) {
+  int bad = 0;
+  for (std::size_t i = 0; i < numbers; ++i) bad |= no_state(x[i]);
+  return bad == 0;
+}
+
 POPFLOW_WIDEST bool any_reached_of(std::size_t numbers, const double* values,
                                    const double* watched) {
   int reached = 0;
@@ -105,6 +111,8 @@ bool step_lanes(std::size_t entries, double h, double scale, const double* f,
          : any_regular(covariance) ? step_three(h, scale, f, covariance, z, x)
                                    : step_plane(h, scale, f, covariance, z, x);
 }
+
+bool all_valid(std::size_t entries, const double* x) { return all_valid_of(entries * kLanes, x); }
 
 bool any_reached(std::size_t rows, const double* values, const double* watched) {
   return any_reached_of(rows * kLanes, values, watched);

@@ -15,6 +15,9 @@ inline constexpr std::size_t kLargestNoisyLane = 3;
 bool step_lanes(std::size_t entries, double h, double scale, const double* f,
                 const double* covariance, const double* z, double* x);
 
+/// Whether all lanes of x hold valid states.
+bool all_valid(std::size_t entries, const double* x);
+
 /// Whether any of the `rows` values is non-negative where `watched` is 1.
 bool any_reached(std::size_t rows, const double* values, const double* watched);
 

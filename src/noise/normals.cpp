@@ -107,10 +107,10 @@ void NormalPart::write(std::size_t first, std::span<double> out, InstructionSet 
   if (done < out.size()) piece();
 }
 
-void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
-                        std::uint64_t number, std::size_t variables, double* out,
-                        InstructionSet set) {
-  const PhiloxKey key(seed, Purpose::noise, 0, number);
+void write_lane_normals(std::uint64_t seed, Purpose purpose,
+                        std::span<const std::uint64_t, kLanes> runs, std::uint64_t number,
+                        std::size_t variables, double* out, InstructionSet set) {
+  const PhiloxKey key(seed, purpose, 0, number);
 #if POPFLOW_HAS_AVX
   if (use_avx512(set)) return avx512::first_normals_of_runs(key, runs.data(), variables, out);
   if (use_avx2(set)) return avx2::first_normals_of_runs(key, runs.data(), variables, out);

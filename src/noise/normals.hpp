@@ -12,10 +12,10 @@ namespace popflow {
 /// The standard normals of one part of a Brownian path. Element j is a function of (seed, run,
 /// number, j) alone, bit-for-bit identical on every machine and any number of threads.
 ///
-/// Layout: part `number` is the RandomStream of purpose `noise` and step `number`. The normals
-/// 64 g, ..., 64 g + 63 come from its blocks 16 g, ..., 16 g + 15, in 8 lanes. For lane l < 8 and
-/// p < 4, of the 64-bit word p mod 2 of block 16 g + 8 (p div 2) + l let k be the upper 40 bits, b
-/// the next one and c the lower 23. Then with
+/// Layout: part `number` is the RandomStream of its purpose, `noise` as a rule, and step `number`.
+/// The normals 64 g, ..., 64 g + 63 come from its blocks 16 g, ..., 16 g + 15, in 8 lanes. For lane
+/// l < 8 and p < 4, of the 64-bit word p mod 2 of block 16 g + 8 (p div 2) + l let k be the upper
+/// 40 bits, b the next one and c the lower 23. Then with
 ///
 ///   r = sqrt(-2 log((k + 1/2) / 2^40)),  theta = pi ((c + 1/2) / 2^23 - 1/2)
 ///
@@ -25,8 +25,9 @@ namespace popflow {
 class NormalPart {
  public:
   /// Throws std::out_of_range for a number of 2^56 or more.
-  NormalPart(std::uint64_t seed, std::uint32_t run, std::uint64_t number)
-      : key_(seed, Purpose::noise, run, number) {}
+  NormalPart(std::uint64_t seed, std::uint32_t run, std::uint64_t number,
+             Purpose purpose = Purpose::noise)
+      : key_(seed, purpose, run, number) {}
   /// Writes the elements first, ..., first + out.size() - 1. Throws std::length_error beyond the
   /// 1.7e10 that a part holds.
   void write(std::size_t first, std::span<double> out,
@@ -38,8 +39,9 @@ class NormalPart {
 
 /// Writes the first `variables` normals, at most 8, of part `number` of kLanes runs of 32 bits
 /// each: element j of run l goes to out[j kLanes + l].
-void write_lane_normals(std::uint64_t seed, std::span<const std::uint64_t, kLanes> runs,
-                        std::uint64_t number, std::size_t variables, double* out,
+void write_lane_normals(std::uint64_t seed, Purpose purpose,
+                        std::span<const std::uint64_t, kLanes> runs, std::uint64_t number,
+                        std::size_t variables, double* out,
                         InstructionSet set = InstructionSet::best);
 
 /// Writes the first out.size() normals of a part, on all threads.

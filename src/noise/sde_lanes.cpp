@@ -59,10 +59,12 @@ class Group {
 
   const LaneFormulas& formulas_;
   SdeDriver::Options options_;
-  std::size_t entries_, events_;
+  bool descends_;                    ///< takes the discrete rule's steps
+  std::size_t entries_, of_system_;  ///< with and without the moments of a training rule
+  std::size_t events_;
   std::vector<Run> runs_;
   std::array<std::uint64_t, kLanes> numbers_;  ///< lanes without a run repeat the first
-  LaneRows of_, x_, before_, f_, covariance_, normals_, values_;
+  LaneRows of_, x_, before_, f_, covariance_, normals_, noise_, squares_, values_;
   LaneRows watched_;  ///< 1 where an event of a run is still to come
   SdePlace now_;
   double target_ = -1;
@@ -78,19 +80,23 @@ Group::Group(const System& system, const SdeDriver::Options& options,
              std::span<const std::uint32_t> numbers, std::vector<DriverHooks> hooks)
     : formulas_(system.capabilities().in_lanes->lane_formulas()),
       options_(options),
+      descends_(sde_method(options.method).steps == StepRule::learning_rate),
       entries_(system.shape().state_size()),
+      of_system_(formulas_.sizes.entries),
       events_(events_of(system)),
-      of_(formulas_.sizes.parameters),
+      of_(formulas_.parameters()),
       x_(entries_),
       before_(entries_),
-      f_(entries_),
-      covariance_(entries_ * (entries_ + 1) / 2),
-      normals_(entries_),
+      f_(of_system_),
+      covariance_(of_system_ * (of_system_ + 1) / 2),
+      normals_(of_system_),
+      noise_(formulas_.training ? of_system_ : 0),
+      squares_(formulas_.training ? of_system_ : 0),
       values_(events_),
       watched_(events_) {
   if (numbers.empty() || numbers.size() > kLanes || hooks.size() != numbers.size())
     throw std::invalid_argument("lanes hold 1 to " + std::to_string(kLanes) + " runs");
-  std::vector<double> of(formulas_.sizes.parameters);
+  std::vector<double> of(formulas_.parameters());
   system.capabilities().in_lanes->lane_parameters(of);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     of_.write(lane, of);
@@ -173,11 +179,21 @@ Outcome Group::walk(double target) {
 
 void Group::step(double h, double scale) {
   before_ = x_;
-  write_lane_normals(options_.seed, numbers_, static_cast<std::uint64_t>(now_.steps), entries_,
-                     normals_.data());
+  const auto number = static_cast<std::uint64_t>(now_.steps);
+  write_lane_normals(options_.seed, Purpose::noise, numbers_, number, of_system_, normals_.data());
   formulas_.flow_and_covariance(of_.data(), x_.data(), f_.data(), covariance_.data());
-  if (!step_lanes(entries_, h, scale, f_.data(), covariance_.data(), normals_.data(), x_.data()))
-    take_out_diverged();
+  if (!formulas_.training) {
+    if (!step_lanes(entries_, h, scale, f_.data(), covariance_.data(), normals_.data(), x_.data()))
+      take_out_diverged();
+    return;
+  }
+  noise_.clear();
+  step_lanes(of_system_, 0, scale, f_.data(), covariance_.data(), normals_.data(), noise_.data());
+  write_lane_normals(options_.seed, Purpose::squares, numbers_, number, of_system_,
+                     squares_.data());
+  formulas_.training->noisy_step(formulas_, of_.data(), now_.t, h, now_.steps, descends_, f_.data(),
+                                 covariance_.data(), noise_.data(), squares_.data(), x_.data());
+  if (!all_valid(entries_, x_.data())) take_out_diverged();
 }
 
 /// Ends the runs whose last step led to an invalid state, at the state before it.
@@ -263,7 +279,8 @@ bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   // Systems with passages are excluded: they would be checked only where an event may have
   // happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
-         system.shape().passages.empty() && system.shape().state_size() <= kLargestNoisyLane &&
+         system.shape().passages.empty() &&
+         lanes->lane_formulas().sizes.entries <= kLargestNoisyLane &&
          sde_method(options.method).has_lanes() && noise_kind(options.noise).has_lanes &&
          options.modified_equation == 1 && options.coarsen == 1;
 }

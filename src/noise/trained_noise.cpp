@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "noise/normals.hpp"
 #include "noise/sde_methods.hpp"
 #include "popflow/error.hpp"
 #include "popflow/training.hpp"
-#include "random/stream_normals.hpp"
 
 namespace popflow {
 
@@ -59,9 +59,9 @@ class TrainedNoise final : public NoiseModel {
     drawn_.resize(f_.size());
     const double part = 1 / std::sqrt(static_cast<double>(step.parts));
     for (std::int64_t p = 0; p < step.parts; ++p) {
-      write_stream_normals({options_.seed, Purpose::squares, options_.run,
-                            step.first + static_cast<std::uint64_t>(p)},
-                           drawn_);
+      NormalPart(options_.seed, options_.run, step.first + static_cast<std::uint64_t>(p),
+                 Purpose::squares)
+          .write(0, drawn_);
       for (std::size_t i = 0; i < drawn_.size(); ++i) squares_[i] += part * drawn_[i];
     }
   }

@@ -20,6 +20,9 @@ std::vector<std::string> rules_of_two_moments() {
   return names_of_rules([](const UpdateRule& rule) { return rule.has_m && rule.has_u; });
 }
 std::vector<std::string> adaptive_rules() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.is_adaptive(); });
+}
+std::vector<std::string> rules_of_squares() {
   return names_of_rules([](const UpdateRule& rule) { return rule.has_u; });
 }
 
@@ -60,17 +63,32 @@ const ParameterTable& training_options() {
        .symbol = "beta_2",
        .range = between_none_and_all,
        .default_note = "0.999; rmsprop: 0.99",
-       .where = {{"optimizer", adaptive_rules()}}},
+       .where = {{"optimizer", rules_of_squares()}}},
       {.name = "epsilon",
        .kind = Kind::real,
        .default_text = "1e-8",
        .meaning = "added to the root of the mean of squared gradients",
        .range = none_or_more,
-       .where = {{"optimizer", adaptive_rules()}}},
+       .where = {{"optimizer", rules_of_squares()}}},
+      {.name = "weight-decay",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "strength of the weights' decay",
+       .symbol = "lambda",
+       .range = none_or_more,
+       .default_note = "0"},
+      {.name = "decay",
+       .kind = Kind::word,
+       .default_text = "",
+       .meaning = "how weights decay: coupled (a part of the gradient, as an l2 penalty is) or "
+                  "decoupled (beside the rule)",
+       .words = {"coupled", "decoupled"},
+       .default_note = "coupled; adamw: decoupled",
+       .where = {{.option = "weight-decay"}}},
       {.name = "batch-noise-in-variance",
        .kind = Kind::flag,
        .default_text = "",
-       .meaning = "flow: squared gradients count the noise of a minibatch, as at this batch size",
+       .meaning = "flow: adaptive rules count the noise of a minibatch, as at this batch size",
        .modes = {"flow"},
        .where = {{"optimizer", adaptive_rules()}}},
       {.name = "learning-rate-schedule",

@@ -91,7 +91,6 @@ RunPlan plan_run(const Parameters& options, const System& system, Asked asked) {
 bool cell_in_lanes(const FlowPlan& flow, const Parameters& options, const SystemInfo& info,
                    const Parameters& own) {
   const std::string& kernel = options.word("kernel");
-  if (!is_plain(options)) return false;
   return kernel == "lanes" ||
          (kernel == "auto" && info.flow_in_lanes &&
           flow_lanes_take(flow.driver.method, may_stop_early(flow)) && info.flow_in_lanes(own));

@@ -126,7 +126,7 @@ class LanePair : public LaneStepper {
   LanePair(const LaneFormulas& formulas, ErrorNorm norm)
       : LaneStepper(formulas, norm),
         method_(Method::template stepper<LaneRows, Number>(Algebra())),
-        last_(Method::kFirstSameAsLast ? formulas.sizes.entries : 0) {
+        last_(Method::kFirstSameAsLast ? formulas.entries() : 0) {
     method_.adjust_size(x);
   }
 
@@ -140,7 +140,7 @@ class LanePair : public LaneStepper {
     if constexpr (Method::kFirstSameAsLast)
       slope_.take(accepted, last_);
     else
-      flow(x, slope_);
+      flow(x, slope_, t.data());
   }
 
   [[nodiscard]] std::size_t stages() const override { return Method::kStages; }
@@ -158,12 +158,12 @@ class LanePair : public LaneStepper {
     std::size_t stage = 0;
     stages_[stage++] = &slope_;
     // Odeint keeps its stages private, but these calls reveal the arrays of their slopes.
-    const auto slope = [&](const LaneRows& at, LaneRows& dxdt, const Number& /*t*/) {
+    const auto slope = [&](const LaneRows& at, LaneRows& dxdt, const Number& time) {
       stages_[stage++] = &dxdt;
-      flow(at, dxdt);
+      flow(at, dxdt, reinterpret_cast<const double*>(&time));
     };
     LaneError estimate{tolerance, x, x_new, norm_, error};
-    const Number now = 0;  // formulas in lanes do not depend on time
+    const Number now = *t.packs<width>();
     const Number length = *h.packs<width>();
     if constexpr (Method::kFirstSameAsLast)
       method_.do_step(std::ref(slope), x, slope_, now, x_new, last_, length, estimate);

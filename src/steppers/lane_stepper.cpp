@@ -3,19 +3,20 @@
 namespace popflow {
 
 LaneStepper::LaneStepper(const LaneFormulas& formulas, ErrorNorm norm)
-    : of(formulas.sizes.parameters),
-      x(formulas.sizes.entries),
-      tolerance(formulas.sizes.entries + 1),
+    : of(formulas.parameters()),
+      x(formulas.entries()),
+      tolerance(formulas.entries() + 1),
       h(1),
-      x_new(formulas.sizes.entries),
+      t(1),
+      x_new(formulas.entries()),
       error(1),
       factor(1),
       formulas_(formulas),
       norm_(norm),
-      slope_(formulas.sizes.entries) {}
+      slope_(formulas.entries()) {}
 
 void LaneStepper::begin(const double* fresh) {
-  flow(x, x_new);
+  flow(x, x_new, t.data());
   slope_.take(fresh, x_new);
 }
 

@@ -25,6 +25,7 @@ class LaneStepper {
   LaneRows x;          ///< the state
   LaneRows tolerance;  ///< rows of absolute tolerances, one per entry, then a row of relative ones
   LaneRows h;          ///< one row: the step length
+  LaneRows t;          ///< one row: the time, for training rules
 
   /// Evaluates dx/dt in the lanes where `fresh`, one number per lane, is not 0; other lanes know it
   /// from their last step. Overwrites x_new.
@@ -49,9 +50,12 @@ class LaneStepper {
   [[nodiscard]] virtual bool first_same_as_last() const = 0;
 
  protected:
-  /// Evaluates dx/dt in all lanes.
-  void flow(const LaneRows& at, LaneRows& dxdt) const {
-    formulas_.flow(formulas_.sizes, of.data(), at.data(), dxdt.data());
+  /// Evaluates dx/dt in all lanes, whose times are one row.
+  void flow(const LaneRows& at, LaneRows& dxdt, const double* times) const {
+    if (formulas_.training)
+      formulas_.training->flow(formulas_, of.data(), times, at.data(), dxdt.data());
+    else
+      formulas_.flow(formulas_.sizes, of.data(), at.data(), dxdt.data());
   }
 
   const LaneFormulas formulas_;

@@ -22,6 +22,7 @@ class RateSchedule {
     std::vector<double> steps = {};  ///< step: times of the steps, increasing
     double factor = 1;               ///< step: at each of them
 
+    bool operator==(const Options&) const = default;
     /// Whether the course is one that ends.
     [[nodiscard]] bool has_end() const {
       return course == Course::linear || course == Course::cosine;
@@ -29,6 +30,7 @@ class RateSchedule {
   };
 
   RateSchedule() = default;
+  bool operator==(const RateSchedule&) const = default;
   explicit RateSchedule(Options options) : options_(std::move(options)) {}
 
   /// Reads the words of --learning-rate-schedule: constant, linear, cosine, inverse-sqrt:X,

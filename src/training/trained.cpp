@@ -77,24 +77,30 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
   if (can.proximal)
     throw UsageError(rule + can.proximal->proximal_term() +
                      " goes with plain SGD at a constant rate alone");
-  if (plan.rule->memory() > 0 && !can.plain_sgd_alone.empty())
-    throw UsageError(rule + can.plain_sgd_alone);
-  if (plan.rule->memory() > 0 && can.switching)
-    throw UsageError(rule +
+  const bool plain = plan.rule->memory() == 0 && !plan.rule->is_adaptive();
+  const std::string decay = "--weight-decay: ";
+  if (!(plain && !plan.decays()) && !can.plain_sgd_alone.empty())
+    throw UsageError((plain ? decay : rule) + can.plain_sgd_alone);
+  if (!(plain && !plan.decays()) && can.switching)
+    throw UsageError((plain ? decay : rule) +
                      "a right-hand side that changes on the way (an l1 term, stages, a sharp relu) "
                      "goes with plain SGD alone");
-  if (!plan.rule->has_u && plan.rates.empty()) return;
+  if (!plan.rule->is_adaptive() && plan.rates.empty() && !plan.decays()) return;
   const SystemInfo& info = system.info();
-  const std::string whose = plan.rule->has_u ? rule : "--rates: ";
+  const std::string whose = plan.rule->is_adaptive() ? rule : plan.decays() ? decay : "--rates: ";
   if (is_reduced(info, own)) {
     std::string words;
     for (const OptionSetting& setting : info.unreduced)
       words += " --" + setting.option + " " + setting.word;
-    throw UsageError(whose +
-                     "reduced coordinates mix parameters, each of which would move at a rate of "
-                     "its own; give" +
-                     words);
+    throw UsageError(
+        whose + "reduced coordinates mix parameters, each of which moves in its own way; give" +
+        words);
   }
+  if (plan.decays() && !can.gradient_flow)
+    throw UsageError(
+        decay + "the parameters behind the state of " + info.name +
+        " are not known here, since its flow descends no loss" +
+        (can.gradient_flow.why_not().empty() ? "" : " (" + can.gradient_flow.why_not() + ")"));
   if (is_preconditioned(system))
     throw UsageError(whose + "raw gradients are needed, and those of " + info.name +
                      " are preconditioned or projected here; its own options turn that off");
@@ -112,7 +118,15 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
       rates_(rates_of_entries(plan_.rates, shape_)) {
   shape_.blocks = blocks_of(*plan_.rule, shape_);
   // Conserved by gradient flow, not by other rules: they stay as observables.
-  if (plan_.rule->memory() > 0 || !rates_.empty()) shape_.invariants.clear();
+  if (plan_.rule->memory() > 0 || plan_.rule->is_adaptive() || plan_.decays() || !rates_.empty())
+    shape_.invariants.clear();
+  if (plan_.decays() && can_.deviations) {
+    zero_.resize(size_);
+    can_.deviations->write_zero(zero_);
+  }
+  if (!why_no_lanes().empty()) return;
+  lane_formulas_ = can_.in_lanes->lane_formulas();
+  lane_formulas_.training = std::make_shared<TrainingLanes>(plan_, size_, rates_);
 }
 
 Capabilities Trained::capabilities() const {
@@ -125,35 +139,14 @@ Capabilities Trained::capabilities() const {
   if (can_.outcomes) can.outcomes = this;
   if (can_.final_values) can.final_values = this;
   can.jacobian = Lacking{rule + " has no Jacobian; explicit methods work"};
-  can.in_lanes = Lacking{rule + " has none"};
+  if (lane_formulas_.training)
+    can.in_lanes = this;
+  else
+    can.in_lanes = Lacking{rule + ": " + why_no_lanes()};
   can.longest_step = can_.longest_step;
   can.no_noise = can_.no_noise;
   can.sampling_bias = can_.sampling_bias;
   return can;
-}
-
-template <class Number>
-RuleArrays<Number> Trained::arrays(std::span<Number> x) const {
-  RuleArrays<Number> parts{x.first(size_), {}, {}, rates_};
-  std::span<Number> rest = x.subspan(size_);
-  if (plan_.rule->has_m) {
-    parts.m = rest.first(size_);
-    rest = rest.subspan(size_);
-  }
-  if (plan_.rule->has_u) parts.u = rest;
-  return parts;
-}
-
-RuleInstant Trained::instant(double schedule, double t) const {
-  RuleInstant now(plan_.numbers, schedule);
-  const double eta = plan_.numbers.learning_rate;
-  now.kappa1 = -math::log(plan_.numbers.beta1) / eta;
-  now.kappa2 = -math::log(plan_.numbers.beta2) / eta;
-  if (plan_.rule->corrects_bias) {
-    now.corrected1 = -math::expm1(-now.kappa1 * t);
-    now.corrected2 = -math::expm1(-now.kappa2 * t);
-  }
-  return now;
 }
 
 void Trained::start(std::span<double> x) const {
@@ -167,20 +160,15 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
   system_->rhs(own(x), t, f);
   d.resize(variance_ ? size_ : 0);
   if (variance_) variance_->write(own(x), t, d);
-  plan_.rule->flow(instant(plan_.schedule.at(t), t), f, d, arrays(std::span<const double>(x)),
-                   arrays(dxdt));
+  plan_.rule->flow(clock().at(t, plan_.schedule.at(t)), entries(), f.data(),
+                   variance_ ? d.data() : nullptr, plan_.rule->parts(x.data(), size_),
+                   plan_.rule->parts(dxdt.data(), size_));
 }
 
 void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
                    std::span<double> g) const {
-  RuleInstant now(plan_.numbers, plan_.schedule.at(t));
-  now.length = h * now.s;
-  if (plan_.rule->corrects_bias) {
-    const auto steps = static_cast<double>(k);
-    now.corrected1 = -math::expm1(steps * math::log(plan_.numbers.beta1));
-    now.corrected2 = -math::expm1(steps * math::log(plan_.numbers.beta2));
-  }
-  plan_.rule->step(now, g, arrays(x));
+  plan_.rule->step(clock().of_step(static_cast<double>(k), h, plan_.schedule.at(t)), entries(),
+                   g.data(), plan_.rule->parts(x.data(), size_));
 }
 
 void Trained::noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
@@ -189,17 +177,28 @@ void Trained::noisy_step(std::span<double> x, std::span<const double> regime, do
   thread_local std::vector<double> d;
   d.resize(variance_ ? size_ : 0);
   if (variance_) variance_->write({x.first(size_), regime}, t, d);
-  RuleInstant now = instant(plan_.schedule.at(t), t + h);
-  now.length = h * now.s;
-  now.relaxed1 = -math::expm1(-now.kappa1 * h);
-  now.relaxed2 = -math::expm1(-now.kappa2 * h);
-  if (plan_.rule->has_m && plan_.rule->has_u) {
-    const RuleNumbers& n = plan_.numbers;
-    const double ratio = n.beta1 * n.beta1 / n.beta2, steps = (t + h) / n.learning_rate;
-    const double terms = ratio == 1 ? steps : (1 - math::pow(ratio, steps)) / (1 - ratio);
-    now.bound = (1 - n.beta1) * (1 - n.beta1) / (1 - n.beta2) * terms;
-  }
-  plan_.rule->noisy_step(now, {h, f, d, noise, squares}, arrays(x));
+  plan_.rule->noisy_step(clock().of_noisy_step(t + h, h, plan_.schedule.at(t)), entries(),
+                         {h, f.data(), variance_ ? d.data() : nullptr, noise.data(),
+                          squares.empty() ? nullptr : squares.data()},
+                         plan_.rule->parts(x.data(), size_));
+}
+
+std::string Trained::why_no_lanes() const {
+  if (!can_.in_lanes)
+    return can_.in_lanes.why_not().empty() ? "the system has none" : can_.in_lanes.why_not();
+  const LaneFormulas& formulas = can_.in_lanes->lane_formulas();
+  if (!zero_.empty()) return "the decay of weights whose deviations are stored has none";
+  if (plan_.variance && (formulas.flow_and_covariance == nullptr || plan_.variance->isotropic >= 0))
+    return "they need the exact covariance of a sample";
+  if (formulas.sizes.entries + plan_.rule->memory() * size_ > kLargestInLanes)
+    return "they hold states of up to " + std::to_string(kLargestInLanes) + " numbers";
+  return "";
+}
+
+void Trained::lane_parameters(std::span<double> of) const {
+  const std::size_t own = lane_formulas_.sizes.parameters;
+  can_.in_lanes->lane_parameters(of.first(own));
+  TrainingLanes::write_numbers(plan_, of.subspan(own));
 }
 
 void Trained::observe(StateView x, double t, std::span<double> values) const {

@@ -6,6 +6,7 @@
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
 #include "popflow/training.hpp"
+#include "training/training_lanes.hpp"
 #include "training/training_plan.hpp"
 
 namespace popflow {
@@ -19,7 +20,8 @@ class Trained final : public System,
                       public Switching,
                       public Stages,
                       public Outcomes,
-                      public FinalValues {
+                      public FinalValues,
+                      public InLanes {
  public:
   /// Throws UsageError for rates of fields that there are not.
   Trained(std::unique_ptr<System> system, TrainingPlan plan);
@@ -49,6 +51,9 @@ class Trained final : public System,
   void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                   std::span<const double> f, std::span<const double> noise,
                   std::span<const double> squares) const override;
+  [[nodiscard]] double learning_rate(double t) const override {
+    return plan_.numbers.learning_rate * plan_.schedule.at(t);
+  }
   [[nodiscard]] bool takes_squares() const override { return plan_.rule->has_u; }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 
@@ -66,21 +71,27 @@ class Trained final : public System,
   [[nodiscard]] std::int8_t stage(StateView x) const override;
   [[nodiscard]] std::string outcome(StateView x, double t) const override;
   void final_values(StateView x, double t, std::span<double> values) const override;
+  [[nodiscard]] const LaneFormulas& lane_formulas() const override { return lane_formulas_; }
+  void lane_parameters(std::span<double> of) const override;
 
  private:
   [[nodiscard]] StateView own(StateView x) const { return {x.first(size_), x.regime}; }
-  template <class Number>
-  [[nodiscard]] RuleArrays<Number> arrays(std::span<Number> x) const;
-  /// With the bias that is left at time t, of flows and SDEs.
-  [[nodiscard]] RuleInstant instant(double schedule, double t) const;
+  [[nodiscard]] RuleEntries entries() const { return {size_, rates_, zero_}; }
+  [[nodiscard]] RuleClock<double> clock() const {
+    return {plan_.numbers, plan_.rule->corrects_bias};
+  }
+  /// Why there are no lanes; empty: there are.
+  [[nodiscard]] std::string why_no_lanes() const;
 
   std::unique_ptr<System> system_;
   TrainingPlan plan_;
   Capabilities can_;                            ///< of the System
   std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of a full batch
   Shape shape_;
-  std::size_t size_;           ///< of the System's state
-  std::vector<double> rates_;  ///< of its entries; empty: all are 1
+  std::size_t size_;                 ///< of the System's state
+  std::vector<double> rates_;        ///< of its entries; empty: all are 1
+  std::vector<double> zero_;         ///< where its parameters are 0; empty: at 0
+  LaneFormulas lane_formulas_ = {};  ///< of the System, with the rule, where there are any
 };
 
 /// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its

@@ -73,7 +73,8 @@ bool is_plain(const Parameters& options) {
   if (options.find("optimizer") == nullptr) return true;
   return options.word("optimizer") == update_rules().front().name &&
          options.word("learning-rate-schedule") == "constant" && !options.has("warmup") &&
-         !options.has("warmup-steps") && !options.has("rates");
+         !options.has("warmup-steps") && !options.has("rates") &&
+         !(options.has("weight-decay") && options.real("weight-decay") > 0);
 }
 
 std::optional<TrainingPlan> training_plan(const Parameters& options) {
@@ -82,14 +83,23 @@ std::optional<TrainingPlan> training_plan(const Parameters& options) {
   plan.rule = &update_rule(options.word("optimizer"));
   plan.schedule = schedule_of(options);
   plan.rates = rates_of(options.has("rates") ? options.word("rates") : "");
-  if (plan.rule == &update_rules().front() && plan.schedule.is_constant() && plan.rates.empty())
+  RuleNumbers<double>& numbers = plan.numbers;
+  const std::string decay = options.has("decay") ? options.word("decay") : "";
+  const bool beside = decay.empty() ? plan.rule->decays_beside : decay == "decoupled";
+  if (options.has("weight-decay"))
+    (beside ? numbers.decoupled : numbers.coupled) = options.real("weight-decay");
+  if (plan.rule == &update_rules().front() && plan.schedule.is_constant() && plan.rates.empty() &&
+      !plan.decays())
     return std::nullopt;
-  RuleNumbers& numbers = plan.numbers;
   numbers.learning_rate = options.real("learning-rate");
   numbers.beta1 = options.real(plan.rule->has_u ? "beta1" : "momentum");
   numbers.beta2 = options.has("beta2") ? options.real("beta2") : plan.rule->default_beta2;
   numbers.epsilon = options.real("epsilon");
-  if (plan.rule->has_u) plan.variance = variance_of(options);
+  if (plan.rule->is_adaptive()) plan.variance = variance_of(options);
+  if (plan.rule->takes_signs && options.word("mode") == "flow" && !plan.variance)
+    throw UsageError("--optimizer " + std::string(plan.rule->name) +
+                     ": at full batch its flow jumps where a gradient changes its sign; "
+                     "--batch-noise-in-variance gives the flow at --batch-size");
   return plan;
 }
 

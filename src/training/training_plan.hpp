@@ -16,12 +16,19 @@ namespace popflow {
 /// How the parameters are updated: a rule, its numbers and its schedule.
 struct TrainingPlan {
   const UpdateRule* rule = nullptr;
-  RuleNumbers numbers = {};
+  RuleNumbers<double> numbers = {.learning_rate = 0.01,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.999,
+                                 .epsilon = 1e-8,
+                                 .coupled = 0,
+                                 .decoupled = 0};
   RateSchedule schedule = {};
-  /// How the second moment knows of the gradient's noise; none: it does not, as at full batch.
+  /// How the rule knows of the gradient's noise; none: it does not, as at full batch.
   std::optional<GradientVariance::Options> variance = {};
   /// Factors on the learning rates of fields of the state, by name.
   std::vector<std::pair<std::string, double>> rates = {};
+
+  [[nodiscard]] bool decays() const { return numbers.coupled > 0 || numbers.decoupled > 0; }
 };
 
 /// Whether options of `run` ask for plain SGD at a constant rate, or have no such options.

@@ -1,8 +1,6 @@
 #include "training/update_rules.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "popflow/error.hpp"
 #include "text/text.hpp"
@@ -11,207 +9,116 @@ namespace popflow {
 
 namespace {
 
-// Each rule in one place, entry by entry: its discrete step, its flow, and a step of its SDE. g, f
-// and noise point along the descent. `rate` is the factor on the entry's learning rate.
-//
-// The SDE: over a step of length h the mean of the gradients is f + noise/h, noise being
-// sqrt(eta/B) C^(1/2) dW, and that of their squares f^2 + d + (2 f noise + sqrt(2 eta) d dW')/h
-// with W' independent, as Gaussian gradients of variance d have it. Moments relax exactly, and come
-// before x, which at h = eta is the discrete rule, but for squares that are Gaussian there. The
-// noise of the squares is of the order of that of the gradients: without it u and m would not
-// fluctuate together, and Adam's first steps, which are of size eta whatever the gradient, would
-// scatter. As it is Gaussian, it can make u smaller than any gradients can: x is moved with the
-// least u that they allow for.
+/// The rows of a rule as arrays of Packs.
+template <std::size_t width>
+struct PacksOf {
+  using Number = BasicPack<width>;
+  static const Number* packs(const double* rows) { return reinterpret_cast<const Number*>(rows); }
+  static Number* packs(double* rows) { return reinterpret_cast<Number*>(rows); }
 
-/// Gradients of one entry over a step of an SDE.
-struct Noisy {
-  double f, d, noise;  ///< noise is that of the mean: already over h
-  double squares;      ///< noise of the mean of squares beyond 2 f noise
-  double part;         ///< h/eta
-};
-
-/// Sums of squares below 0 come from rounding of the integrator alone.
-double root(double u) { return std::sqrt(u > 0 ? u : 0); }
-
-struct Sgd {
-  static void step(const RuleInstant& now, double rate, double g, double& x, double&, double&) {
-    x += now.length * rate * g;
-  }
-  static void flow(const RuleInstant& now, double rate, double f, double, double, double,
-                   double& dx, double&, double&) {
-    dx = now.s * rate * f;
-  }
-  static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double&,
-                         double&) {
-    x += now.length * rate * (g.f + g.noise);
+  static RuleClock<Number> clock(const UpdateRule& rule, const RuleRows& rows) {
+    const Number* const n = packs(rows.numbers);
+    return {{n[0], n[1], n[2], n[3], n[4], n[5]}, rule.corrects_bias};
   }
 };
-
-/// Heavy ball. Its flow is off by O(eta) at a fixed beta.
-struct Momentum {
-  static void step(const RuleInstant& now, double rate, double g, double& x, double& m, double&) {
-    m = now.of.beta1 * m + g;
-    x += now.length * rate * m;
-  }
-  static void flow(const RuleInstant& now, double rate, double f, double, double m, double,
-                   double& dx, double& dm, double&) {
-    dm = now.kappa1 * (f / (1 - now.of.beta1) - m);
-    dx = now.s * rate * m;
-  }
-  static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double& m,
-                         double&) {
-    m += now.relaxed1 * ((g.f + g.noise) / (1 - now.of.beta1) - m);
-    x += now.length * rate * m;
-  }
-};
-
-struct Nesterov {
-  static void step(const RuleInstant& now, double rate, double g, double& x, double& m, double&) {
-    m = now.of.beta1 * m + g;
-    x += now.length * rate * (g + now.of.beta1 * m);
-  }
-  static void flow(const RuleInstant& now, double rate, double f, double d, double m, double u,
-                   double& dx, double& dm, double& du) {
-    Momentum::flow(now, rate, f, d, m, u, dx, dm, du);
-    dx = now.s * rate * (f + now.of.beta1 * m);
-  }
-  static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double& m,
-                         double&) {
-    m += now.relaxed1 * ((g.f + g.noise) / (1 - now.of.beta1) - m);
-    x += now.length * rate * (g.f + g.noise + now.of.beta1 * m);
-  }
-};
-
-struct RmsProp {
-  static void step(const RuleInstant& now, double rate, double g, double& x, double&, double& u) {
-    u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
-    x += now.length * rate * g / (std::sqrt(u) + now.of.epsilon);
-  }
-  static void flow(const RuleInstant& now, double rate, double f, double d, double, double u,
-                   double& dx, double&, double& du) {
-    du = now.kappa2 * (f * f + d - u);
-    dx = now.s * rate * f / (root(u) + now.of.epsilon);
-  }
-  static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double&,
-                         double& u) {
-    u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
-    const double mean = g.f + g.noise;
-    const double least = now.relaxed2 * mean * mean * g.part;
-    x += now.length * rate * mean / (root(std::max(u, least)) + now.of.epsilon);
-  }
-};
-
-struct Adam {
-  static void step(const RuleInstant& now, double rate, double g, double& x, double& m, double& u) {
-    m = now.of.beta1 * m + (1 - now.of.beta1) * g;
-    u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
-    x +=
-        now.length * rate * (m / now.corrected1) / (std::sqrt(u / now.corrected2) + now.of.epsilon);
-  }
-  static void flow(const RuleInstant& now, double rate, double f, double d, double m, double u,
-                   double& dx, double& dm, double& du) {
-    dm = now.kappa1 * (f - m);
-    du = now.kappa2 * (f * f + d - u);
-    const bool begun = now.corrected1 > 0;
-    const double mean = begun ? m / now.corrected1 : f;
-    const double square = begun ? u / now.corrected2 : f * f + d;
-    dx = now.s * rate * mean / (root(square) + now.of.epsilon);
-  }
-  static void noisy_step(const RuleInstant& now, double rate, const Noisy& g, double& x, double& m,
-                         double& u) {
-    m += now.relaxed1 * (g.f + g.noise - m);
-    u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
-    const double least = m * m / now.bound;
-    x += now.length * rate * (m / now.corrected1) /
-         (root(std::max(u, least) / now.corrected2) + now.of.epsilon);
-  }
-};
-
-// From entries to arrays.
-
-double rate_of(std::span<const double> rates, std::size_t i) {
-  return rates.empty() ? 1 : rates[i];
-}
 
 template <class Rule>
-void step_all(const RuleInstant& now, std::span<const double> g, RuleArrays<double> to) {
-  double none = 0;
-  for (std::size_t i = 0; i < g.size(); ++i)
-    Rule::step(now, rate_of(to.rates, i), g[i], to.x[i], to.m.empty() ? none : to.m[i],
-               to.u.empty() ? none : to.u[i]);
-}
-
-template <class Rule>
-void flow_of_all(const RuleInstant& now, std::span<const double> f, std::span<const double> d,
-                 RuleArrays<const double> at, RuleArrays<double> derivative) {
-  double none = 0;
-  for (std::size_t i = 0; i < f.size(); ++i)
-    Rule::flow(now, rate_of(at.rates, i), f[i], d.empty() ? 0 : d[i], at.m.empty() ? 0 : at.m[i],
-               at.u.empty() ? 0 : at.u[i], derivative.x[i],
-               derivative.m.empty() ? none : derivative.m[i],
-               derivative.u.empty() ? none : derivative.u[i]);
-}
-
-template <class Rule>
-void noisy_step_of_all(const RuleInstant& now, const NoisyGradients& g, RuleArrays<double> to) {
-  double none = 0;
-  // d dW' sqrt(2 eta) / h with dW' = sqrt(h) times a standard normal
-  const double of_squares = std::sqrt(2 * now.of.learning_rate / g.h);
-  for (std::size_t i = 0; i < g.f.size(); ++i) {
-    const double d = g.d.empty() ? 0 : g.d[i];
-    const double squares = g.squares.empty() ? 0 : of_squares * d * g.squares[i];
-    Rule::noisy_step(now, rate_of(to.rates, i),
-                     {g.f[i], d, g.noise[i] / g.h, squares, g.h / now.of.learning_rate}, to.x[i],
-                     to.m.empty() ? none : to.m[i], to.u.empty() ? none : to.u[i]);
+struct StepRows {
+  template <std::size_t>
+  static constexpr bool takes = true;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
+    using P = PacksOf<width>;
+    rules::step_all<Rule>(P::clock(rule, rows).of_step(rows.k, rows.h, *P::packs(rows.s)),
+                          rows.entries, P::packs(rows.f),
+                          rule.parts(P::packs(rows.to), rows.entries.number));
   }
-}
+};
+template <class Rule>
+struct FlowRows {
+  template <std::size_t>
+  static constexpr bool takes = true;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
+    using P = PacksOf<width>;
+    const std::size_t n = rows.entries.number;
+    rules::flow_of_all<Rule>(P::clock(rule, rows).at(*P::packs(rows.t), *P::packs(rows.s)),
+                             rows.entries, P::packs(rows.f), P::packs(rows.d),
+                             rule.parts(P::packs(rows.x), n), rule.parts(P::packs(rows.to), n));
+  }
+};
+template <class Rule>
+struct NoisyStepRows {
+  template <std::size_t>
+  static constexpr bool takes = true;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
+    using P = PacksOf<width>;
+    using Number = typename P::Number;
+    rules::noisy_step_of_all<Rule>(
+        P::clock(rule, rows).of_noisy_step(*P::packs(rows.t), rows.h, *P::packs(rows.s)),
+        rows.entries,
+        NoisyGradients<Number>{rows.h, P::packs(rows.f), P::packs(rows.d), P::packs(rows.noise),
+                               P::packs(rows.squares)},
+        rule.parts(P::packs(rows.to), rows.entries.number));
+  }
+};
 
 /// A row with the formulas of a rule.
 template <class Rule>
-constexpr UpdateRule of(UpdateRule row) {
-  row.step = step_all<Rule>;
-  row.flow = flow_of_all<Rule>;
-  row.noisy_step = noisy_step_of_all<Rule>;
+UpdateRule of(UpdateRule row) {
+  row.step = rules::step_all<Rule, double>;
+  row.flow = rules::flow_of_all<Rule, double>;
+  row.noisy_step = rules::noisy_step_of_all<Rule, double>;
+  row.step_rows = lanes::widest<StepRows<Rule>, const UpdateRule&, const RuleRows&>();
+  row.flow_rows = lanes::widest<FlowRows<Rule>, const UpdateRule&, const RuleRows&>();
+  row.noisy_step_rows = lanes::widest<NoisyStepRows<Rule>, const UpdateRule&, const RuleRows&>();
   return row;
 }
 
-constexpr std::array kRules = {
-    of<Sgd>({.name = "sgd",
-             .meaning = "plain steps along the minibatch direction",
-             .source = "Li, Tai, E 2017, arXiv 1511.06251"}),
-    of<Momentum>({.name = "momentum",
-                  .meaning = "heavy ball, with --momentum",
-                  .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
-                  .has_m = true}),
-    of<Nesterov>({.name = "nesterov",
-                  .meaning = "Nesterov's, as PyTorch writes it",
-                  .source = "Nesterov 1983; Sutskever et al. 2013",
-                  .has_m = true}),
-    of<RmsProp>({.name = "rmsprop",
-                 .meaning = "by the root of a mean of squares, with --beta2",
-                 .source = "Tieleman, Hinton 2012",
-                 .has_u = true,
-                 .default_beta2 = 0.99}),
-    of<Adam>({.name = "adam",
-              .meaning = "both moments, their bias corrected",
-              .source = "Kingma, Ba 2015, arXiv 1412.6980",
-              .has_m = true,
-              .has_u = true,
-              .corrects_bias = true}),
-    of<Adam>({.name = "adamw",
-              .meaning = "adam, as AdamW is without weight decay",
-              .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
-              .has_m = true,
-              .has_u = true,
-              .corrects_bias = true}),
-};
-
 }  // namespace
 
-std::span<const UpdateRule> update_rules() { return kRules; }
+std::span<const UpdateRule> update_rules() {
+  static const std::array all = {
+      of<rules::Sgd>({.name = "sgd",
+                      .meaning = "plain steps along the minibatch direction",
+                      .source = "Li, Tai, E 2017, arXiv 1511.06251"}),
+      of<rules::Momentum>({.name = "momentum",
+                           .meaning = "heavy ball, with --momentum",
+                           .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
+                           .has_m = true}),
+      of<rules::Nesterov>({.name = "nesterov",
+                           .meaning = "Nesterov's, as PyTorch writes it",
+                           .source = "Nesterov 1983; Sutskever et al. 2013",
+                           .has_m = true}),
+      of<rules::RmsProp>({.name = "rmsprop",
+                          .meaning = "by the root of a mean of squares, with --beta2",
+                          .source = "Tieleman, Hinton 2012",
+                          .has_u = true,
+                          .default_beta2 = 0.99}),
+      of<rules::Adam>({.name = "adam",
+                       .meaning = "both moments, their bias corrected",
+                       .source = "Kingma, Ba 2015, arXiv 1412.6980",
+                       .has_m = true,
+                       .has_u = true,
+                       .corrects_bias = true}),
+      of<rules::Adam>({.name = "adamw",
+                       .meaning = "adam, with weight decay beside it",
+                       .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
+                       .has_m = true,
+                       .has_u = true,
+                       .corrects_bias = true,
+                       .decays_beside = true}),
+      of<rules::SignSgd>({.name = "signsgd",
+                          .meaning = "by the signs of gradients",
+                          .source = "Bernstein et al. 2018, arXiv 1802.04434",
+                          .takes_signs = true}),
+  };
+  return all;
+}
 
 const UpdateRule& update_rule(std::string_view name) {
-  for (const UpdateRule& rule : kRules)
+  for (const UpdateRule& rule : update_rules())
     if (rule.name == name) return rule;
   throw UsageError("--optimizer is " + std::string(name) + "; it must be " +
                    text::one_of(names_of_rules([](const UpdateRule&) { return true; })));

@@ -6,73 +6,66 @@
 #include <string_view>
 #include <vector>
 
+#include "training/rule_formulas.hpp"
+
 namespace popflow {
 
-/// The numbers of a rule.
-struct RuleNumbers {
-  double learning_rate = 0.01;  ///< eta, at s = 1
-  double beta1 = 0.9;           ///< of the first moment m
-  double beta2 = 0.999;         ///< of the second moment u
-  double epsilon = 1e-8;
+/// A rule's arrays in lanes: rows of kLanes numbers, one for each entry of the System.
+struct RuleRows {
+  RuleEntries entries;
+  const double* numbers;      ///< RuleNumbers, one row each
+  const double* t;            ///< one row of times: of the flow, or of the end of the SDE's step
+  const double* s;            ///< one row of factors on the learning rate
+  double h = 0;               ///< length of the step
+  double k = 0;               ///< number of the step
+  const double* f;            ///< mean of the gradients
+  const double* d = nullptr;  ///< their variances; null: 0
+  const double* noise = nullptr;    ///< as NoisyGradients has it
+  const double* squares = nullptr;  ///< as NoisyGradients has it
+  const double* x = nullptr;        ///< of the flow: the state and its moments
+  double* to = nullptr;  ///< of the flow: derivatives; of steps: the state and its moments
 };
 
-/// One instant of a rule, with all that does not differ from entry to entry.
-struct RuleInstant {
-  RuleInstant(const RuleNumbers& numbers, double schedule) : of(numbers), s(schedule) {}
-
-  const RuleNumbers& of;
-  double s;               ///< factor on the learning rate
-  double length = 0;      ///< flow time of the step, times s
-  double kappa1 = 0;      ///< ln(1/beta1)/eta: the rate at which m follows in flow time
-  double kappa2 = 0;      ///< the same of u
-  double relaxed1 = 0;    ///< 1 - beta1^(h/eta): share by which m relaxes over a step of an SDE
-  double relaxed2 = 0;    ///< the same of u
-  double bound = 1;       ///< largest m^2/u that any gradients give, by Cauchy and Schwarz
-  double corrected1 = 1;  ///< 1 - beta1^k, by which m is divided; 0 before the first step
-  double corrected2 = 1;  ///< the same of u
-};
-
-/// Gradients over a step of an SDE, an entry for each of the System's.
-struct NoisyGradients {
-  double h = 0;                     ///< flow time of the step
-  std::span<const double> f;        ///< mean
-  std::span<const double> d;        ///< variance of a minibatch's mean; empty: 0
-  std::span<const double> noise;    ///< sqrt(eta/B) C^(1/2) dW
-  std::span<const double> squares;  ///< standard normals, for squares; empty where none are taken
-};
-
-/// Arrays of a rule, one entry for each of the System's; m and u are empty where the rule has none.
-/// `rates` holds the factor on each entry's rate; empty: all are 1.
-template <class Number>
-struct RuleArrays {
-  std::span<Number> x, m, u;
-  std::span<const double> rates = {};
-};
-
-/// A training rule: all that the program knows of it. A new one is a struct of its formulas and a
-/// row in update_rules.cpp.
+/// A training rule: all that the program knows of it. A new one is a struct of its formulas
+/// (rule_formulas.hpp) and a row in update_rules.cpp.
 struct UpdateRule {
   std::string_view name;     ///< as --optimizer takes it
   std::string_view meaning;  ///< of help
   std::string_view source;
-  bool has_m = false;  ///< carries a first moment
-  bool has_u = false;  ///< carries a second moment, of squares: moves entries by themselves
+  bool has_m = false;        ///< carries a first moment
+  bool has_u = false;        ///< carries a second moment, of squares
+  bool takes_signs = false;  ///< moves entries by the signs of their gradients
   bool corrects_bias = false;
+  bool decays_beside = false;  ///< weight decay is decoupled unless --decay says otherwise
   double default_beta2 = 0.999;
   /// A discrete step along g: moves x, m and u.
-  void (*step)(const RuleInstant& now, std::span<const double> g, RuleArrays<double> to) = nullptr;
-  /// The rule's flow where the gradient's mean is f and its variance d (empty: 0): writes dx/dt,
+  void (*step)(const RuleInstant<double>& now, const RuleEntries& of, const double* g,
+               RuleArrays<double> to) = nullptr;
+  /// The rule's flow where the gradient's mean is f and its variance d (null: 0): writes dx/dt,
   /// dm/dt and du/dt.
-  void (*flow)(const RuleInstant& now, std::span<const double> f, std::span<const double> d,
-               RuleArrays<const double> at, RuleArrays<double> derivative) = nullptr;
-  /// A step of length h of the rule's SDE, on gradients whose mean f, variance d (empty: 0) and
-  /// noise are given: moves m and u, then x by them.
-  void (*noisy_step)(const RuleInstant& now, const NoisyGradients& g,
-                     RuleArrays<double> to) = nullptr;
+  void (*flow)(const RuleInstant<double>& now, const RuleEntries& of, const double* f,
+               const double* d, RuleArrays<const double> at,
+               RuleArrays<double> derivative) = nullptr;
+  /// A step of the rule's SDE: moves m and u, then x by them.
+  void (*noisy_step)(const RuleInstant<double>& now, const RuleEntries& of,
+                     const NoisyGradients<double>& g, RuleArrays<double> to) = nullptr;
+  /// The same three in lanes, with the same bits.
+  void (*step_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
+  void (*flow_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
+  void (*noisy_step_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
 
   /// Numbers that it carries for each of the System's.
   [[nodiscard]] std::size_t memory() const {
     return static_cast<std::size_t>(has_m) + static_cast<std::size_t>(has_u);
+  }
+  /// Whether each entry moves at a rate of its own, so that the variances of gradients matter and
+  /// coordinates must be the parameters themselves.
+  [[nodiscard]] bool is_adaptive() const { return has_u || takes_signs; }
+  /// The parts of an array that holds a System's numbers, then m, then u.
+  template <class Number>
+  [[nodiscard]] RuleArrays<Number> parts(Number* x, std::size_t entries) const {
+    Number* const m = x + entries;
+    return {x, has_m ? m : nullptr, has_u ? (has_m ? m + entries : m) : nullptr};
   }
 };
 

@@ -54,7 +54,7 @@ TEST_CASE("normals for lanes are those of each run, in every version", "[fast][n
   const std::uint64_t number = 0x0070'7385'a308'd3u;
   for (const InstructionSet version : kAllInstructionSets) {
     double got[8 * kLanes];
-    write_lane_normals(9, runs, number, 8, got, version);
+    write_lane_normals(9, Purpose::noise, runs, number, 8, got, version);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       double expected[8];
       NormalPart(9, static_cast<std::uint32_t>(runs[lane]), number).write(0, expected);

@@ -11,7 +11,7 @@ import time
 from runs import (BINARY, Folder, attribute, check, check_equal, h5py, np, popflow, run_all, sanitized,
                   until)
 
-RULES = ("momentum", "nesterov", "rmsprop", "adam", "adamw")
+RULES = ("momentum", "nesterov", "rmsprop", "adam", "adamw", "signsgd")
 MODES = (["--mode", "flow"], ["--mode", "sde", "--runs", 2], ["--mode", "sgd", "--runs", 2],
          ["--mode", "sde", "--method", "gradient_descent", "--runs", 2])
 RATE = ["--learning-rate", 0.01]
@@ -36,7 +36,8 @@ def test_every_rule_moves_every_system_in_every_mode():
                 for mode in MODES:
                     out = path(folder, "run.h5")
                     popflow("run", system, *words, *mode, *RATE, "--optimizer", rule, "--t-end", 0.1,
-                            "--saves", 3, "--force", "-o", out, code=0)
+                            "--saves", 3, "--force", "-o", out, "--batch-noise-in-variance",
+                            "--weight-decay", 0.1, code=0)
                     with h5py.File(out) as file:
                         loss = file["loss"][()]
                         check(np.isfinite(loss).all(), f"{system} {rule} {mode}")
@@ -103,7 +104,7 @@ def test_sweeps_run_over_rules_and_their_numbers():
     with Folder() as folder:
         out, alone = path(folder, "sweep.h5"), path(folder, "alone.h5")
         for mode in MODES[:3]:
-            popflow("sweep", "markov", *mode, *RATE, "--t-end", 0.5, "--seed", 1, "--over",
+            popflow("sweep", "markov", *mode, *RATE, "--t-end", 0.5, "--seed", 1, "--kernel", "scalar", "--over",
                     "optimizer=sgd,momentum,adam", "--over", "momentum=0.5,0.9", "--over", "w0=-1,0,1",
                     "--force", "-o", out, code=0)
             with h5py.File(out) as file:
@@ -114,6 +115,31 @@ def test_sweeps_run_over_rules_and_their_numbers():
             with h5py.File(alone) as file:
                 check(np.array_equal(np.ravel(loss[1, 0, 2]), np.ravel(file["loss"][..., -1])), mode)
             check((loss[2, 0] == loss[2, 1]).all() or mode[1] != "flow", "adam has no --momentum")
+
+
+def test_lanes_have_what_runs_alone_have():
+    """To the bits with noise; to the tolerance in flows, whose step lengths differ by rounding."""
+    with Folder() as folder:
+        lanes, alone = path(folder, "lanes.h5"), path(folder, "alone.h5")
+        schedule = ["--learning-rate-schedule", "step:0.3,0.7:0.5", "--warmup", 0.2]
+        for rule in RULES:
+            words = ["--optimizer", rule, "--learning-rate", 0.02, "--batch-size", 8, "--t-end", 1,
+                     "--weight-decay", 0.1, *schedule]
+            for method in "euler_maruyama", "gradient_descent":
+                for kernel, out in ("lanes", lanes), ("scalar", alone):
+                    popflow("run", "markov", "--bias", "free", "--mode", "sde", "--method", method, *words, "--runs", 5,
+                            "--saves", 3, "--kernel", kernel, "--seed", 3, "--force", "-o", out, code=0)
+                with h5py.File(lanes) as one, h5py.File(alone) as two:
+                    for name in "e", "w", "b":
+                        check(np.array_equal(one[name][()], two[name][()]), f"{rule} {method} {name}")
+            for noisy in ([], ["--batch-noise-in-variance"]):
+                if rule == "signsgd" and not noisy:
+                    continue
+                for kernel, out in ("lanes", lanes), ("scalar", alone):
+                    popflow("sweep", "markov", *words, *noisy, "--over", "w0=0.4:1:20", "--over", "learning-rate=0.02,0.05",
+                            "--kernel", kernel, "--rtol", 1e-8, "--atol", 1e-11, "--force", "-o", out, code=0)
+                with h5py.File(lanes) as one, h5py.File(alone) as two:
+                    check(np.allclose(one["w"][()], two["w"][()], rtol=1e-6, atol=1e-7), f"{rule} {noisy}")
 
 
 def test_a_start_from_another_rule_forgets_its_moments():
@@ -159,7 +185,8 @@ def test_what_is_refused_says_why():
             (["--mode", "sde", "--optimizer", "adam", "--modified-equation", 2], "plain SGD"),
             (["--mode", "sgd", "--optimizer", "adam", "--svag", 3], "--svag"),
             (["--optimizer", "adam", "--method", "rosenbrock4"], "Jacobian"),
-            (["--optimizer", "adam", "--kernel", "lanes"], "lanes")):
+            (["--optimizer", "signsgd"], "--batch-noise-in-variance"),
+            (["--weight-decay", -1], "at least 0"), (["--weight-decay", 1, "--decay", "l2"], "decoupled")):
         told = refused("run", "markov", "--t-end", 1, *words)
         check(part in told, f"{words}: {told}")
     told = refused("run", "scb", "--l1", 0.01, "--project", "none", "--dt", 0.1, "--t-end", 1, "--optimizer", "adam")
@@ -168,8 +195,15 @@ def test_what_is_refused_says_why():
                                 ("scb", ["--coordinates", "full"], "preconditioned or projected"),
                                 ("joma", [], "gradient flow alone"),
                                 ("joma-joint", ["--coordinates", "integrated"], "gradient flow")):
-        told = refused("run", system, *words, "--t-end", 1, "--optimizer", "adam")
-        check(part in told, f"{system} {words}: {told}")
+        for what in ["--optimizer", "adam"], ["--weight-decay", 0.1]:
+            told = refused("run", system, *words, "--t-end", 1, *what)
+            check(part in told, f"{system} {words} {what}: {told}")
+    told = refused("run", "linear-attention", "--optimizer", "adam", "--eigenvalues",
+                   ",".join(["1"] * 30), "--kernel", "lanes", "--t-end", 1)
+    check("64 numbers" in told or "--coordinates full" in told, told)
+    with Folder() as folder:
+        told = popflow("run", "markov", "--t-end", 1, "--decay", "coupled", "-o", "x.h5", folder=folder, code=0)
+        check("--decay" in told.err + told.out, told.err)
 
 
 if __name__ == "__main__":

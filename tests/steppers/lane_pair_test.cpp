@@ -23,7 +23,7 @@ namespace {
 void decay(const LaneSizes& /*sizes*/, const double* of, const double* x, double* out) {
   for (std::size_t l = 0; l < kLanes; ++l) out[l] = of[l] * x[l];
 }
-constexpr LaneFormulas kDecay{{1, 1}, decay};
+const LaneFormulas kDecay{.sizes = {1, 1}, .flow = decay};
 
 /// A pendulum: x0' = x1, x1' = -sin x0 by its Taylor polynomial, which needs no C library.
 template <class Number>
@@ -35,7 +35,7 @@ void pendulum(const Number& x, const Number& y, Number& dx, Number& dy) {
 void pendula(const LaneSizes& /*sizes*/, const double* /*of*/, const double* x, double* out) {
   for (std::size_t l = 0; l < kLanes; ++l) pendulum(x[l], x[kLanes + l], out[l], out[kLanes + l]);
 }
-constexpr LaneFormulas kPendula{{0, 2}, pendula};
+const LaneFormulas kPendula{.sizes = {0, 2}, .flow = pendula};
 
 test::Toy pendulum_alone(double x, double y) {
   test::Toy toy;

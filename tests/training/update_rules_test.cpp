@@ -55,6 +55,10 @@ TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
           plan.numbers.beta1 = value;
         else if (setting.starts_with("beta2"))
           plan.numbers.beta2 = value;
+        else if (setting.starts_with("coupled"))
+          plan.numbers.coupled = value;
+        else if (setting.starts_with("decoupled"))
+          plan.numbers.decoupled = value;
         else
           plan.numbers.epsilon = value;
       }
@@ -78,13 +82,15 @@ TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
       }
     }
   }
-  CHECK(checked == 6 * 12 * 4);
+  CHECK(checked == 11 * 12 * 4);
 }
 
 TrainingPlan plan_of(const std::string& rule, double rate, double beta = 0.9) {
   TrainingPlan plan;
   plan.rule = &update_rule(rule);
-  plan.numbers = {.learning_rate = rate, .beta1 = beta, .beta2 = 0.99};
+  plan.numbers.learning_rate = rate;
+  plan.numbers.beta1 = beta;
+  plan.numbers.beta2 = 0.99;
   return plan;
 }
 
@@ -124,6 +130,36 @@ TEST_CASE("steps of a flow end where the rate jumps", "[fast][training]") {
   REQUIRE(driver.advance(2.5).kind == Outcome::Kind::reached);
   CHECK(driver.state()[0] == Approx(2 * std::exp(-1.375)).epsilon(2e-4));
   CHECK(driver.statistics().accepted == 9);  // four to the jump, five behind it
+}
+
+TEST_CASE("weights decay in the flow as in the rule", "[fast][training]") {
+  // x' = -x from 2: coupled decay is an l2 penalty, decoupled decay under plain SGD the same.
+  for (const bool beside : {false, true}) {
+    TrainingPlan plan = plan_of("sgd", 0.01);
+    (beside ? plan.numbers.decoupled : plan.numbers.coupled) = 0.5;
+    const auto system = trained(noisy_quadratic(2, 0), plan);
+    CHECK(flow_to(*system, 2) == Approx(2 * std::exp(-3.0)).epsilon(1e-9));
+  }
+  // Under Adam only decoupled decay is at the rate lambda: without a gradient x decays freely.
+  TrainingPlan plan = plan_of("adamw", 0.01);
+  plan.numbers.decoupled = 0.5;
+  Toy flat{.start = {2}, .rhs = [](StateView, double, std::span<double> out) { out[0] = 0; }};
+  const auto still = trained(std::move(flat), plan);
+  CHECK(flow_to(*still, 2) == Approx(2 * std::exp(-1.0)).epsilon(1e-9));
+}
+
+TEST_CASE("the flow of signs is that of the mean sign of Gaussian gradients", "[fast][training]") {
+  // x' = -x from 2 with samples of variance 4 in batches of 4: dx/dt = -erf(x/sqrt 2).
+  TrainingPlan plan = plan_of("signsgd", 0.01);
+  plan.variance = GradientVariance::Options{.batch_size = 4, .isotropic = 2};
+  const auto system = trained(noisy_quadratic(2, 2), plan);
+  const double h = 1e-6;
+  double x = 2;
+  for (int i = 0; i < 1'000'000; ++i) {  // midpoints
+    const double middle = x - h / 2 * std::erf(x / std::sqrt(2.0));
+    x -= h * std::erf(middle / std::sqrt(2.0));
+  }
+  CHECK(flow_to(*system, 1) == Approx(x).epsilon(1e-9));
 }
 
 TEST_CASE("courses of schedules", "[fast][training]") {
@@ -194,8 +230,11 @@ TEST_CASE("SDEs of the rules scatter as sampled training does", "[fast][training
   // Over many runs of x' = -x with noise of one sample of variance 1; 5 standard errors of a
   // standard deviation, and 3% for the difference of the rules at this rate.
   constexpr std::uint32_t kRuns = 2000;
-  for (const char* rule : {"momentum", "nesterov", "adam"}) {
-    const auto system = trained(noisy_quadratic(1, 1), plan_of(rule, 0.02));
+  for (const char* rule : {"momentum", "nesterov", "adam", "signsgd"}) {
+    TrainingPlan plan = plan_of(rule, 0.02);
+    if (plan.rule->is_adaptive())
+      plan.variance = GradientVariance::Options{.batch_size = 16, .isotropic = 1};
+    const auto system = trained(noisy_quadratic(1, 1), plan);
     Workers workers(1);
     const auto deviation = [&](auto make) {
       double sum = 0, squares = 0;

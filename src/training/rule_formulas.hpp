@@ -1,0 +1,335 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "popflow/math.hpp"
+#include "popflow/pack.hpp"
+
+namespace popflow {
+
+/// The numbers of a rule. `Number` is a double, or a Pack of several trajectories.
+template <class Number>
+struct RuleNumbers {
+  Number learning_rate;  ///< eta, at s = 1
+  Number beta1;          ///< of the first moment m
+  Number beta2;          ///< of the second moment u
+  Number epsilon;
+  Number coupled;    ///< weight decay that goes through the rule, as a part of the gradient
+  Number decoupled;  ///< weight decay beside the rule
+};
+
+/// One instant of a rule, with all that does not differ from entry to entry.
+template <class Number>
+struct RuleInstant {
+  RuleNumbers<Number> of;
+  Number s;           ///< factor on the learning rate
+  Number length;      ///< flow time of the step, times s
+  Number kappa1;      ///< ln(1/beta1)/eta: the rate at which m follows in flow time
+  Number kappa2;      ///< the same of u
+  Number relaxed1;    ///< 1 - beta1^(h/eta): share by which m relaxes over a step of an SDE
+  Number relaxed2;    ///< the same of u
+  Number bound;       ///< largest m^2/u that any gradients give, by Cauchy and Schwarz
+  Number corrected1;  ///< 1 - beta1^k, by which m is divided; 0 before the first step
+  Number corrected2;  ///< the same of u
+};
+
+/// Arrays of a rule, one entry for each of the System's; m and u are null where the rule has none.
+template <class Number>
+struct RuleArrays {
+  Number *x, *m, *u;
+};
+
+/// The entries of a System, as a rule sees them.
+struct RuleEntries {
+  std::size_t number = 0;
+  std::span<const double> rates = {};  ///< factors on their learning rates; empty: 1
+  std::span<const double> zero = {};   ///< where their parameters are 0; empty: 0
+};
+
+/// Gradients over a step of an SDE, an entry for each of the System's.
+template <class Number>
+struct NoisyGradients {
+  Number h;               ///< flow time of the step
+  const Number* f;        ///< mean
+  const Number* d;        ///< variance of a minibatch's mean; null: 0
+  const Number* noise;    ///< sqrt(eta/B) C^(1/2) dW
+  const Number* squares;  ///< standard normals, for squares; null where none are taken
+};
+
+namespace rules {
+
+// Each rule in one place, entry by entry: its discrete step, its flow, and a step of its SDE. g, f
+// and noise point along the descent. `rate` is the factor on the entry's learning rate.
+//
+// The SDE: over a step of length h the mean of the gradients is f + noise/h, noise being
+// sqrt(eta/B) C^(1/2) dW, and that of their squares f^2 + d + (2 f noise + sqrt(2 eta) d dW')/h
+// with W' independent, as Gaussian gradients of variance d have it. Moments relax exactly, and come
+// before x, which at h = eta is the discrete rule, but for squares that are Gaussian there. The
+// noise of the squares is of the order of that of the gradients: without it u and m would not
+// fluctuate together, and Adam's first steps, which are of size eta whatever the gradient, would
+// scatter. As it is Gaussian, it can make u smaller than any gradients can: x is moved with the
+// least u that they allow for.
+
+/// Gradients of one entry over a step of an SDE.
+template <class Number>
+struct Noisy {
+  Number f, d, noise;  ///< noise is that of the mean: already over h
+  Number squares;      ///< noise of the mean of squares beyond 2 f noise
+  Number part;         ///< h/eta
+};
+
+/// Sums of squares below 0 come from rounding of the integrator alone.
+template <class Number>
+POPFLOW_MATH_INLINE Number root(const Number& u) {
+  using std::sqrt;
+  return sqrt(math::select(u > 0, u, Number(0)));
+}
+
+/// The sign, 0 for 0 and NaN for NaN.
+template <class Number>
+POPFLOW_MATH_INLINE Number sign(const Number& g) {
+  return math::select(g > 0, Number(1), math::select(g < 0, Number(-1), Number(g * 0)));
+}
+
+struct Sgd {
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N&) {
+    x += now.length * rate * g;
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N&, const N&, const N&,
+                   N& dx, N&, N&) {
+    dx = now.s * rate * f;
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&, N&) {
+    x += now.length * rate * (g.f + g.noise);
+  }
+};
+
+/// Heavy ball. Its flow is off by O(eta) at a fixed beta.
+struct Momentum {
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
+    m = now.of.beta1 * m + g;
+    x += now.length * rate * m;
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N&, const N& m,
+                   const N&, N& dx, N& dm, N&) {
+    dm = now.kappa1 * (f / (1 - now.of.beta1) - m);
+    dx = now.s * rate * m;
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N& m,
+                         N&) {
+    m += now.relaxed1 * ((g.f + g.noise) / (1 - now.of.beta1) - m);
+    x += now.length * rate * m;
+  }
+};
+
+struct Nesterov {
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
+    m = now.of.beta1 * m + g;
+    x += now.length * rate * (g + now.of.beta1 * m);
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N& m,
+                   const N& u, N& dx, N& dm, N& du) {
+    Momentum::flow(now, rate, f, d, m, u, dx, dm, du);
+    dx = now.s * rate * (f + now.of.beta1 * m);
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N& m,
+                         N&) {
+    m += now.relaxed1 * ((g.f + g.noise) / (1 - now.of.beta1) - m);
+    x += now.length * rate * (g.f + g.noise + now.of.beta1 * m);
+  }
+};
+
+struct RmsProp {
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N& u) {
+    u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
+    x += now.length * rate * g / (root(u) + now.of.epsilon);
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N&,
+                   const N& u, N& dx, N&, N& du) {
+    du = now.kappa2 * (f * f + d - u);
+    dx = now.s * rate * f / (root(u) + now.of.epsilon);
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&,
+                         N& u) {
+    u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
+    const N mean = g.f + g.noise;
+    const N least = now.relaxed2 * mean * mean * g.part;
+    x += now.length * rate * mean / (root(N(math::max(u, least))) + now.of.epsilon);
+  }
+};
+
+struct Adam {
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N& u) {
+    m = now.of.beta1 * m + (1 - now.of.beta1) * g;
+    u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
+    x += now.length * rate * (m / now.corrected1) / (root(N(u / now.corrected2)) + now.of.epsilon);
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N& m,
+                   const N& u, N& dx, N& dm, N& du) {
+    dm = now.kappa1 * (f - m);
+    du = now.kappa2 * (f * f + d - u);
+    const auto begun = now.corrected1 > 0;
+    const N mean = math::select(begun, N(m / now.corrected1), f);
+    const N square = math::select(begun, N(u / now.corrected2), N(f * f + d));
+    dx = now.s * rate * mean / (root(square) + now.of.epsilon);
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N& m,
+                         N& u) {
+    m += now.relaxed1 * (g.f + g.noise - m);
+    u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
+    const N least = m * m / now.bound;
+    x += now.length * rate * (m / now.corrected1) /
+         (root(N(math::max(u, least) / now.corrected2)) + now.of.epsilon);
+  }
+};
+
+/// Its flow and its SDE are those of Gaussian gradients, whose sign has the mean erf(f/sqrt(2 d)).
+struct SignSgd {
+  template <class N>
+  static N mean_sign(const N& f, const N& d) {
+    const N spread = root(N(2 * d));
+    return math::select(spread > 0, math::erf(N(f / spread)), sign(f));
+  }
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N&) {
+    x += now.length * rate * sign(g);
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N&,
+                   const N&, N& dx, N&, N&) {
+    dx = now.s * rate * mean_sign(f, d);
+  }
+  /// Adds sqrt(eta h) times the sign of a Gaussian gradient less its mean, which has the rule's own
+  /// covariance; at h = eta that is the discrete rule.
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&, N&) {
+    const N scale = root(g.part), mean = mean_sign(g.f, g.d);
+    x += now.length * rate * (mean + (sign(N(g.f + scale * g.noise)) - mean) / scale);
+  }
+};
+
+/// What all rules have in common: the decay of weights, and the factors on rates.
+template <class N>
+struct Entry {
+  double rate;
+  N theta;  ///< the parameter
+  N g;      ///< minibatch direction or its mean, with coupled decay
+  Entry(const RuleInstant<N>& now, const RuleEntries& of, std::size_t i, const N& x, const N& plain)
+      : rate(of.rates.empty() ? 1 : of.rates[i]),
+        theta(of.zero.empty() ? x : N(x - of.zero[i])),
+        g(plain - now.of.coupled * theta) {}
+};
+
+template <class Rule, class N>
+void step_all(const RuleInstant<N>& now, const RuleEntries& of, const N* g, RuleArrays<N> to) {
+  N none = 0;
+  for (std::size_t i = 0; i < of.number; ++i) {
+    const Entry<N> entry(now, of, i, to.x[i], g[i]);
+    to.x[i] -= now.length * entry.rate * now.of.decoupled * entry.theta;
+    Rule::step(now, entry.rate, entry.g, to.x[i], to.m != nullptr ? to.m[i] : none,
+               to.u != nullptr ? to.u[i] : none);
+  }
+}
+
+template <class Rule, class N>
+void flow_of_all(const RuleInstant<N>& now, const RuleEntries& of, const N* f, const N* d,
+                 RuleArrays<const N> at, RuleArrays<N> derivative) {
+  const N zero = 0;
+  N none = 0;
+  for (std::size_t i = 0; i < of.number; ++i) {
+    const Entry<N> entry(now, of, i, at.x[i], f[i]);
+    N& dx = derivative.x[i];
+    Rule::flow(now, entry.rate, entry.g, d != nullptr ? d[i] : zero,
+               at.m != nullptr ? at.m[i] : zero, at.u != nullptr ? at.u[i] : zero, dx,
+               derivative.m != nullptr ? derivative.m[i] : none,
+               derivative.u != nullptr ? derivative.u[i] : none);
+    dx -= now.s * entry.rate * now.of.decoupled * entry.theta;
+  }
+}
+
+template <class Rule, class N>
+void noisy_step_of_all(const RuleInstant<N>& now, const RuleEntries& of, const NoisyGradients<N>& g,
+                       RuleArrays<N> to) {
+  N none = 0;
+  // d dW' sqrt(2 eta) / h with dW' = sqrt(h) times a standard normal
+  const N of_squares = root(N(2 * now.of.learning_rate / g.h));
+  for (std::size_t i = 0; i < of.number; ++i) {
+    const Entry<N> entry(now, of, i, to.x[i], g.f[i]);
+    const N d = g.d != nullptr ? g.d[i] : N(0);
+    const N squares = g.squares != nullptr ? N(of_squares * d * g.squares[i]) : N(0);
+    to.x[i] -= now.length * entry.rate * now.of.decoupled * entry.theta;
+    Rule::noisy_step(
+        now, entry.rate,
+        Noisy<N>{entry.g, d, N(g.noise[i] / g.h), squares, N(g.h / now.of.learning_rate)}, to.x[i],
+        to.m != nullptr ? to.m[i] : none, to.u != nullptr ? to.u[i] : none);
+  }
+}
+
+}  // namespace rules
+
+/// Instants of a rule. Times are flow times.
+template <class Number>
+struct RuleClock {
+  RuleNumbers<Number> of;
+  bool corrects_bias = false;
+
+  /// At time t, of a flow, or at the end of a step of an SDE.
+  [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> at(const Number& t, const Number& s) const {
+    RuleInstant<Number> now{};
+    now.of = of;
+    now.s = s;
+    now.kappa1 = -math::log(of.beta1) / of.learning_rate;
+    now.kappa2 = -math::log(of.beta2) / of.learning_rate;
+    correct(now, t / of.learning_rate);
+    return now;
+  }
+  /// Of the discrete rule's step number k, of length h.
+  [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> of_step(const Number& k, const Number& h,
+                                                                const Number& s) const {
+    RuleInstant<Number> now{};
+    now.of = of;
+    now.s = s;
+    now.length = h * s;
+    correct(now, k);
+    return now;
+  }
+  /// Of a step of the SDE, of length h, that ends at time t.
+  [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> of_noisy_step(const Number& t,
+                                                                      const Number& h,
+                                                                      const Number& s) const {
+    RuleInstant<Number> now = at(t, s);
+    now.length = h * s;
+    now.relaxed1 = -math::expm1(-now.kappa1 * h);
+    now.relaxed2 = -math::expm1(-now.kappa2 * h);
+    const Number ratio = of.beta1 * of.beta1 / of.beta2, steps = t / of.learning_rate;
+    const Number sum = -math::expm1(steps * math::log(ratio)) / (1 - ratio);
+    const Number terms = math::select(ratio == 1, steps, sum);
+    now.bound = (1 - of.beta1) * (1 - of.beta1) / (1 - of.beta2) * terms;
+    return now;
+  }
+
+ private:
+  POPFLOW_MATH_INLINE void correct(RuleInstant<Number>& now, const Number& steps) const {
+    now.corrected1 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta1))) : Number(1);
+    now.corrected2 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta2))) : Number(1);
+  }
+};
+
+}  // namespace popflow

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "popflow/lanes.hpp"
+#include "training/training_plan.hpp"
+
+namespace popflow {
+
+/// A training rule in lanes, with numbers of its own in each of them: those of RuleNumbers, then
+/// the batch size where the gradient's variance comes from the System's covariance.
+class TrainingLanes final : public LaneTraining {
+ public:
+  /// For a System of `entries`. `rates` are the factors of entries, or empty.
+  TrainingLanes(const TrainingPlan& plan, std::size_t entries, std::vector<double> rates);
+
+  [[nodiscard]] LaneSizes sizes() const override;
+  [[nodiscard]] bool same(const LaneTraining& other) const override;
+  void flow(const LaneFormulas& formulas, const double* of, const double* t, const double* x,
+            double* dxdt) const override;
+  void noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
+                  std::int64_t steps, bool descends, const double* f, const double* covariance,
+                  const double* noise, const double* squares, double* x) const override;
+  /// Writes its numbers for a flow under the plan.
+  static void write_numbers(const TrainingPlan& plan, std::span<double> of);
+
+ private:
+  [[nodiscard]] RuleRows rows(const double* of) const;
+  /// Writes the factors on the learning rates at the times of the lanes.
+  void write_schedule(const double* t, double* s) const;
+  /// Writes the variances of a minibatch's mean.
+  void write_variances(const double* of, const double* covariance, double* d) const;
+
+  const UpdateRule* rule_;
+  RateSchedule schedule_;
+  std::size_t entries_;
+  std::vector<double> rates_;
+  bool has_variance_;
+};
+
+}  // namespace popflow
