@@ -18,6 +18,7 @@
 #include "sweep/sweep.hpp"
 #include "sweep/values.hpp"
 #include "text/text.hpp"
+#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -133,10 +134,10 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
 }
 
 /// Did the sweep take lanes for a cell's flow? Sizes, on which that depends, may stand in a problem
-/// file, if it can still be read.
+/// file, if it can still be read, and grow with a training rule.
 bool took_lanes(const RunConfig& config, const Catalogue& catalogue) {
   const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
-  if (config.options.has("problem")) {
+  if (config.options.has("problem") || !is_plain(config.options)) {
     try {
       Workers workers(1);
       const std::unique_ptr<System> system = make_system(config, catalogue, workers).system;
