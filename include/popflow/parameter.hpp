@@ -64,7 +64,9 @@ struct Parameter {
   std::string meaning;                    ///< sentence fragment
   std::string symbol = {};                ///< symbol in the papers, if any
   Range range = {};                       ///< for integer, real and reals
-  std::vector<std::string> words = {};    ///< for words: the allowed values
+  /// for words: the allowed values; for text: words of which `modes` and `methods` speak, whereas
+  /// any other text has an effect in all.
+  std::vector<std::string> words = {};
   std::string default_note = {};          ///< shown as the default in help if default_text is empty
   char letter = 0;                        ///< one-letter form of the option, if any
   std::vector<std::string> modes = {};    ///< modes in which it has an effect; empty: all

@@ -7,6 +7,7 @@
 
 #include "engine/described.hpp"
 #include "engine/specs.hpp"
+#include "observed/observed_info.hpp"
 #include "plan/course.hpp"
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
@@ -141,7 +142,7 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
 }
 
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
-    : info(catalogue.info(cells.sweep().system)),
+    : info(observed_info(catalogue.info(cells.sweep().system), cells.sweep().options)),
       series(cells.sweep().options.word("record") == "series"),
       noisy(cells.noisy()) {
   add_ends();

@@ -38,7 +38,7 @@ struct Columns {
   /// with the cell, unless such cells are to be marked.
   Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
 
-  const SystemInfo& info;
+  const SystemInfo info;  ///< with the observables that are recorded
   Table of_run;
   Table of_cell;
   bool series = false;
