@@ -180,26 +180,6 @@ class Stages {
   [[nodiscard]] virtual std::int8_t stage(StateView x) const = 0;
 };
 
-/// A condition that ends a run, as --stop-when states it. A flow ends where the condition begins to
-/// hold; a noisy run after the first step at whose end it holds, or for large states at the next
-/// check.
-class Stopping {
- public:
-  virtual ~Stopping() = default;
-  /// Negative if and only if the condition holds; continuous where its observable is.
-  [[nodiscard]] virtual double stop_function(StateView x, double t) const = 0;
-  /// The condition in words ("excess_loss < 1e-4").
-  [[nodiscard]] virtual std::string condition() const = 0;
-};
-
-/// Numbers of the training rule that are recorded beside the observables (SystemInfo::of_rule).
-class NumbersOfRule {
- public:
-  virtual ~NumbersOfRule() = default;
-  /// Writes all of them, in that order; NaN where one is undefined.
-  virtual void rule_numbers(double t, std::span<double> values) const = 0;
-};
-
 /// Outcome of a run, in the system's own terms.
 class Outcomes {
  public:
@@ -300,8 +280,6 @@ struct Capabilities {
   Capability<Switching> switching = {};
   Capability<Proximal> proximal = {};
   Capability<Stages> stages = {};
-  Capability<Stopping> stopping = {};
-  Capability<NumbersOfRule> rule_numbers = {};
   Capability<Outcomes> outcomes = {};
   Capability<FinalValues> final_values = {};
   Capability<StepsInPlace> steps_in_place = {};

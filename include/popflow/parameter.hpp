@@ -64,9 +64,7 @@ struct Parameter {
   std::string meaning;                    ///< sentence fragment
   std::string symbol = {};                ///< symbol in the papers, if any
   Range range = {};                       ///< for integer, real and reals
-  /// for words: the allowed values; for text: words of which `modes` and `methods` speak, whereas
-  /// any other text has an effect in all.
-  std::vector<std::string> words = {};
+  std::vector<std::string> words = {};    ///< for words: the allowed values
   std::string default_note = {};          ///< shown as the default in help if default_text is empty
   char letter = 0;                        ///< one-letter form of the option, if any
   std::vector<std::string> modes = {};    ///< modes in which it has an effect; empty: all

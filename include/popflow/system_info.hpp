@@ -171,9 +171,6 @@ struct SystemInfo {
   std::string figure_of_sweeps = {};
   /// Whether its flows have lanes (InLanes) with these parameters. Empty: never.
   std::function<bool(const Parameters& own)> flow_in_lanes = {};
-  /// Numbers of the training rule that are recorded beside the observables (NumbersOfRule). Not a
-  /// system's own: options of `run` ask for them.
-  std::vector<ObservableInfo> of_rule = {};
 };
 
 // ---- The contents of one instance: a problem in chosen coordinates.

@@ -96,11 +96,12 @@ std::string said_of_left_out(const std::vector<FinishedFile>& files) {
         if (std::ranges::find(lists[i], name) == lists[i].end() &&
             std::ranges::find(missing, name) == missing.end())
           missing.push_back(name);
-    if (!missing.empty()) sentences.push_back(files[i].name() + " lacks " + text::join(missing, ", "));
+    if (!missing.empty())
+      sentences.push_back(files[i].name() + " lacks " + text::join(missing, ", "));
   }
-  return sentences.empty() ? ""
-                           : "compared are the observables that all files record: " +
-                                 text::join(sentences, "; ");
+  return sentences.empty()
+             ? ""
+             : "compared are the observables that all files record: " + text::join(sentences, "; ");
 }
 
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system) {

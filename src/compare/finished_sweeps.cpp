@@ -334,8 +334,7 @@ std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& 
     require_same_options(rungs.front().options(), other.options(), system);
     require_same_options(noisy_one(rungs).options(), other.options(), system);
   }
-  SystemInfo compared =
-      recorded_by_all(files, system, rungs.front().cells->sweep().options);
+  SystemInfo compared = recorded_by_all(files, system, rungs.front().cells->sweep().options);
   return std::make_unique<Sweeps>(std::move(rungs), std::move(compared));
 }
 

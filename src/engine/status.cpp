@@ -10,9 +10,9 @@ namespace popflow {
 
 namespace {
 
-constexpr std::array kWords = {"missing",    "complete",    "steady",  "diverged",
-                               "step_limit", "underflow",   "refused", "stuck",
-                               "stopped",    "running",     "interrupted", "failed"};
+constexpr std::array kWords = {"missing",    "complete",  "steady",      "diverged",
+                               "step_limit", "underflow", "refused",     "stuck",
+                               "stopped",    "running",   "interrupted", "failed"};
 static_assert(kWords.size() == static_cast<std::size_t>(Status::failed) + 1);
 constexpr std::size_t kWordsOfRuns = static_cast<std::size_t>(Status::stopped) + 1;
 

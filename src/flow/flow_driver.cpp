@@ -21,6 +21,7 @@
 #include "steppers/flow_methods.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -44,7 +45,7 @@ struct FlowDriver::Internals {
   StepControl<double> control;
   Capability<Switching> switching;
   Capability<Training> training;
-  Capability<Stopping> stopping;
+  const Watched* stopping;  ///< null: no condition ends the run
   bool has_stages;
   std::vector<double> switch_values;
   State between;                 ///< state within a step
@@ -70,7 +71,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       {.length = options_.dt.value_or(0), .jumps = can.jumps},
       can.switching,
       can.training,
-      can.stopping,
+      popflow::stopping(system),
       static_cast<bool>(can.stages),
       {},
       {},
@@ -228,7 +229,8 @@ Outcome FlowDriver::advance_to(double target) {
     if (switched) switch_now(target);
     if (options_.hooks.on_step) options_.hooks.on_step(t);
     // A switch may move the state.
-    if (to_stop_ || (switched && in_->stopping && in_->stopping->stop_function(view(), now()) < 0)) {
+    if (to_stop_ ||
+        (switched && in_->stopping && in_->stopping->stop_function(view(), now()) < 0)) {
       to_stop_.reset();
       inside_interval_ = t < target;
       return stopped_at(t, at_time(t), in_->stopping->condition());

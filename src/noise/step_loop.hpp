@@ -11,6 +11,7 @@
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -24,7 +25,7 @@ class StepLoop {
       : x(start_of(system)),
         regime(regime_of(system)),
         crossings(system),
-        stopping_(system.capabilities().stopping),
+        stopping_(stopping(system)),
         hooks_(std::move(hooks)),
         max_steps_(max_steps),
         switches_(system),
@@ -94,7 +95,7 @@ class StepLoop {
  private:
   /// Whether the condition that ends the run holds.
   [[nodiscard]] bool over(double t) const {
-    return stopping_ && stopping_->stop_function(view(), t) < 0;
+    return stopping_ != nullptr && stopping_->stop_function(view(), t) < 0;
   }
   template <class Pace>
   [[nodiscard]] Outcome stopped(Pace& pace) const {
@@ -121,7 +122,7 @@ class StepLoop {
     return switching ? switching->first_regime() : Regime();
   }
 
-  Capability<Stopping> stopping_;
+  const Watched* stopping_;  ///< null: no condition ends the run
   DriverHooks hooks_;
   std::int64_t max_steps_;
   Switches switches_;

@@ -62,10 +62,33 @@ std::string figure_without(const std::string& figure, const std::vector<std::str
 
 }  // namespace
 
+const ObservableInfo& sharpness_threshold() {
+  static const ObservableInfo info = {
+      "sharpness_threshold", "2/eta",
+      "sharpness beyond which steps of the training rule are unstable",
+      "linear stability; Cohen et al. 2022, arXiv 2207.14484"};
+  return info;
+}
+
+bool records_sharpness(const Parameters& options) {
+  return options.find("sharpness") != nullptr && options.flag("sharpness");
+}
+
+SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
+  if (!records_sharpness(options)) return system;
+  if (is_among(kSharpness, names_of_observables(system)))
+    throw UsageError("--sharpness: " + system.name + " has an observable of that name");
+  system.observables.push_back(
+      {kSharpness, "lambda_max",
+       "largest eigenvalue of the loss's Hessian, as training sees it (NaN: undefined)",
+       "Lanczos' method; Cohen et al. 2021, arXiv 2103.00065"});
+  return system;
+}
+
 bool is_unobserved(const Parameters& options) {
   if (options.find("record-observables") == nullptr) return true;
   const bool ends = options.has("stop-when") && is_condition(options.word("stop-when"));
-  return !ends && options.word("record-observables") == kAll;
+  return !ends && !records_sharpness(options) && options.word("record-observables") == kAll;
 }
 
 void require_observable(const std::string& name, const SystemInfo& system,
@@ -74,6 +97,8 @@ void require_observable(const std::string& name, const SystemInfo& system,
   if (is_among(name, known)) return;
   const std::string other = other_kind(name, system);
   const std::string near = other.empty() ? nearest(name, known) : "";
+  if (name == kSharpness)
+    throw UsageError(opening + " '" + name + "', which is there with --sharpness alone");
   throw UsageError(opening + " '" + name + "', " +
                    (other.empty() ? "which " + system.name + " does not have" : other) +
                    "; observables are " + text::join(known, ", ") +
@@ -96,7 +121,9 @@ std::vector<std::string> recorded_observables(const SystemInfo& system, const Pa
       throw UsageError("--record-observables names " + name.front() + " twice");
     asked.push_back(name.front());
   }
-  std::erase_if(known, [&](const std::string& name) { return !is_among(name, asked); });
+  std::erase_if(known, [&](const std::string& name) {
+    return !is_among(name, asked) && !(name == kSharpness && records_sharpness(options));
+  });
   return known;
 }
 
@@ -115,10 +142,12 @@ SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& n
 
 SystemInfo observed_info(const SystemInfo& system, const Parameters& options) {
   if (is_unobserved(options)) return system;
-  return with_observables(system, recorded_observables(system, options));
+  const SystemInfo all = with_sharpness(system, options);
+  return with_observables(all, recorded_observables(all, options));
 }
 
-void require_observed(const Parameters& options, const SystemInfo& system) {
+void require_observed(const Parameters& options, const SystemInfo& alone) {
+  const SystemInfo system = with_sharpness(alone, options);
   const auto check = [&](const char* option, const auto& read) {
     if (options.find(option) == nullptr || !options.has(option)) return;
     try {

@@ -28,9 +28,8 @@ std::string without_blanks_around(const std::string& text) {
 /// A finite number, or NaN.
 double number_in(const std::string& text) {
   try {
-    return std::get<double>(
-        parse_value({.name = "stop-when", .kind = Kind::real, .default_text = "", .meaning = ""},
-                    text));
+    return std::get<double>(parse_value(
+        {.name = "stop-when", .kind = Kind::real, .default_text = "", .meaning = ""}, text));
   } catch (const UsageError&) {
     return std::nan("");
   }

@@ -235,6 +235,12 @@ std::vector<Row> own_rows() {
         .kind = Kind::text,
         .default_text = "all",
         .meaning = "the observables that the file keeps, separated by commas"}},
+      {{.name = "sharpness",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "record the largest eigenvalue of the loss's Hessian as the observable "
+                   "sharpness, and beside it sharpness_threshold, beyond which steps of the "
+                   "training rule are unstable"}},
       {{.name = "stop-when",
         .kind = Kind::text,
         .default_text = "",
@@ -640,10 +646,20 @@ const ParameterTable& sweep_options() {
 }
 
 bool can_be_swept(std::string_view option) {
-  constexpr std::array<std::string_view, 13> others = {
-      "mode",  "saves",   "save-spacing",     "save-first", "save-at",
-      "state", "runs",    "first-run",        "threads",    "shard",
-      "figure", "checkpoint-every", "record-observables"};
+  constexpr std::array<std::string_view, 14> others = {"mode",
+                                                       "saves",
+                                                       "save-spacing",
+                                                       "save-first",
+                                                       "save-at",
+                                                       "state",
+                                                       "runs",
+                                                       "first-run",
+                                                       "threads",
+                                                       "shard",
+                                                       "figure",
+                                                       "checkpoint-every",
+                                                       "record-observables",
+                                                       "sharpness"};
   return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 

@@ -30,9 +30,8 @@ void complete(FlowPlan& flow, const Parameters& options, const System& system, d
                               : can.in_lanes.why_not().empty()
                                   ? ""
                                   : " (" + can.in_lanes.why_not() + ")";
-  flow.lanes =
-      takes_lanes(options, has_flow_lanes(system, flow.driver.method, flow.may_stop_early),
-                  asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
+  flow.lanes = takes_lanes(options, has_flow_lanes(system, flow.driver.method, flow.may_stop_early),
+                           asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
 }
 
 void complete(SdePlan& sde, const Parameters& options, const System& system) {

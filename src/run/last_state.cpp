@@ -71,7 +71,7 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
   Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
   require_shape(*made.system);
   made.system = as_trained(std::move(made.system), config.options, made.own);
-  made.system = as_observed(std::move(made.system), config.options);
+  made.system = as_observed(std::move(made.system), config.options, made.own);
   return made;
 }
 

@@ -155,7 +155,7 @@ std::unique_ptr<System> CellRunner::make_system() {
   }
   Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
   if (trained_) made.system = as_trained(std::move(made.system), config_.options, made.own);
-  if (observed_) made.system = as_observed(std::move(made.system), config_.options);
+  if (observed_) made.system = as_observed(std::move(made.system), config_.options, made.own);
   return std::move(made.system);
 }
 

@@ -166,6 +166,14 @@ void noisy_step_of_all(const RuleInstant& now, const NoisyGradients& g, RuleArra
   }
 }
 
+// Limits of stability, by the characteristic polynomials of the steps along an eigenvector
+// (docs/training.md derives them).
+
+double limit_of_sgd(const RuleNumbers& /*of*/) { return 2; }
+double limit_of_momentum(const RuleNumbers& of) { return 2 * (1 + of.beta1); }
+double limit_of_nesterov(const RuleNumbers& of) { return 2 * (1 + of.beta1) / (1 + 2 * of.beta1); }
+double limit_of_adam(const RuleNumbers& of) { return 2 * (1 + of.beta1) / (1 - of.beta1); }
+
 /// A row with the formulas of a rule.
 template <class Rule>
 constexpr UpdateRule of(UpdateRule row) {
@@ -178,32 +186,38 @@ constexpr UpdateRule of(UpdateRule row) {
 constexpr std::array kRules = {
     of<Sgd>({.name = "sgd",
              .meaning = "plain steps along the minibatch direction",
-             .source = "Li, Tai, E 2017, arXiv 1511.06251"}),
+             .source = "Li, Tai, E 2017, arXiv 1511.06251",
+             .stability = limit_of_sgd}),
     of<Momentum>({.name = "momentum",
                   .meaning = "heavy ball, with --momentum",
                   .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
-                  .has_m = true}),
+                  .has_m = true,
+                  .stability = limit_of_momentum}),
     of<Nesterov>({.name = "nesterov",
                   .meaning = "Nesterov's, as PyTorch writes it",
                   .source = "Nesterov 1983; Sutskever et al. 2013",
-                  .has_m = true}),
+                  .has_m = true,
+                  .stability = limit_of_nesterov}),
     of<RmsProp>({.name = "rmsprop",
                  .meaning = "by the root of a mean of squares, with --beta2",
                  .source = "Tieleman, Hinton 2012",
                  .has_u = true,
-                 .default_beta2 = 0.99}),
+                 .default_beta2 = 0.99,
+                 .stability = limit_of_sgd}),
     of<Adam>({.name = "adam",
               .meaning = "both moments, their bias corrected",
               .source = "Kingma, Ba 2015, arXiv 1412.6980",
               .has_m = true,
               .has_u = true,
-              .corrects_bias = true}),
+              .corrects_bias = true,
+              .stability = limit_of_adam}),
     of<Adam>({.name = "adamw",
               .meaning = "adam, as AdamW is without weight decay",
               .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
               .has_m = true,
               .has_u = true,
-              .corrects_bias = true}),
+              .corrects_bias = true,
+              .stability = limit_of_adam}),
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ TEST_CASE("a status has one number and one word in all files", "[fast][engine]")
   // Files hold these numbers: they never change.
   CHECK(run_status_words() == std::vector<std::string>{"missing", "complete", "steady", "diverged",
                                                        "step_limit", "underflow", "refused",
-                                                       "stuck",      "stopped"});
+                                                       "stuck", "stopped"});
   for (int i = 0; i <= static_cast<int>(Status::failed); ++i) {
     const auto status = static_cast<Status>(i);
     CHECK(status_of_word(status_word(status)) == status);

@@ -1,5 +1,5 @@
-// A condition on an observable that ends a run: its words, and where flows of every method and noisy
-// runs end by it.
+// A condition on an observable that ends a run: its words, and where flows of every method and
+// noisy runs end by it.
 
 #include <cmath>
 #include <limits>
@@ -14,6 +14,7 @@
 #include "popflow/sgd_driver.hpp"
 #include "support/catch.hpp"
 #include "support/make_system.hpp"
+#include "watched.hpp"
 
 namespace popflow::test {
 namespace {
@@ -90,7 +91,7 @@ TEST_CASE("a flow of every method ends where the condition begins to hold", "[fa
   Workers workers(1);
   const std::vector<std::string> words = {"--t-end", "100", "--stop-when", "loss < 0.01"};
   const Made made = make_system(parse("deep-linear", words), workers);
-  REQUIRE(made.system->capabilities().stopping);
+  REQUIRE(stopping(*made.system) != nullptr);
   const auto stopped = [&](const std::string& method, double rtol, double dt) {
     FlowDriver::Options options;
     options.method = method;
